@@ -1,0 +1,1 @@
+//! Publications in, frames out.

@@ -1,0 +1,13 @@
+//! Feed bytes in, events out.
+//!
+//! A source yields bytes; a decoder turns them into that provider's own messages (pure); a
+//! normaliser turns those into our [`event`]s (pure: order, duplicates, corrections, stable ids).
+//! What cannot be used becomes a [`error::Refusal`] with its place, and the feed goes on.
+//!
+//! This crate knows sports and providers. It does not know channels, clients, sequences or JSON
+//! documents of ours, and it has no clock of its own: the player is told the time.
+
+pub mod event;
+pub mod tennis;
+
+pub mod error;

@@ -1,0 +1,205 @@
+//! The rules of tennis scoring, as a pure function of the score and who won the point.
+//!
+//! Source: ITF Rules of Tennis 2026, rules 5 to 7 (game, tie-break game, set, match), 14 and 5b
+//! (who serves). Fifth sets differ by tournament and year, so the format is an argument.
+
+use crate::event::{GameScore, SetScore, Side, TennisScore};
+
+/// How long a match is and how its sets end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    /// Sets that win the match: 2 or 3.
+    pub sets_to_win: u8,
+    /// How the deciding set ends at 6-6.
+    pub final_set: FinalSet,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinalSet {
+    /// A tie-break to 7 like in any other set.
+    TieBreak,
+    /// A tie-break to 10 (all majors since 2022).
+    TieBreakTo10,
+    /// Two games clear, however long (Wimbledon, Paris and Melbourne in older years).
+    Advantage,
+}
+
+impl TennisScore {
+    /// The score before the first ball, with who serves it.
+    #[must_use]
+    pub fn start(server: Side) -> Self {
+        Self { server: Some(server), sets: vec![SetScore::default()], ..Self::default() }
+    }
+
+    /// Sets won by each side.
+    #[must_use]
+    pub fn sets_won(&self) -> [u8; 2] {
+        let mut won = [0; 2];
+        for side in self.sets.iter().filter_map(SetScore::winner) {
+            won[side.index()] += 1;
+        }
+        won
+    }
+
+    /// Moves the score by one point. A score that already has a winner stays as it is.
+    pub fn point(&mut self, winner: Side, format: Format) {
+        if self.winner.is_some() {
+            return;
+        }
+        if self.sets.is_empty() {
+            self.sets.push(SetScore::default());
+        }
+        self.points += 1;
+        match self.game {
+            GameScore::Points(points) => self.ordinary_point(winner, points, format),
+            GameScore::TieBreak(points) => self.tie_break_point(winner, points, format),
+        }
+    }
+
+    fn ordinary_point(&mut self, winner: Side, mut points: [u8; 2], format: Format) {
+        let (own, other) = (winner.index(), winner.other().index());
+        match (points[own], points[other]) {
+            (3, 4) => points[other] = 3,
+            (3, 3) => points[own] = 4,
+            (3 | 4, _) => return self.win_game(winner, None, format),
+            _ => points[own] += 1,
+        }
+        self.game = GameScore::Points(points);
+    }
+
+    fn tie_break_point(&mut self, winner: Side, mut points: [u16; 2], format: Format) {
+        let (own, other) = (winner.index(), winner.other().index());
+        points[own] += 1;
+        if points[own] >= self.tie_break_length(format) && points[own] >= points[other] + 2 {
+            return self.win_game(winner, Some(points), format);
+        }
+        self.game = GameScore::TieBreak(points);
+        self.current_set().tie_break = Some(points);
+        // The serve changes after the first point and then after every second one.
+        if (points[0] + points[1]) % 2 == 1 {
+            self.server = self.server.map(Side::other);
+        }
+    }
+
+    fn win_game(&mut self, winner: Side, tie_break: Option<[u16; 2]>, format: Format) {
+        self.game = GameScore::default();
+        // Whoever received first in the tie-break serves first in the next set. Its points take
+        // the serve around in a cycle of four, so the first server is found from their number.
+        self.server = match (tie_break, self.server) {
+            (Some(points), Some(server)) => {
+                let before = points[0] + points[1] - 1;
+                let first = if before.div_ceil(2) % 2 == 0 { server } else { server.other() };
+                Some(first.other())
+            }
+            (_, server) => server.map(Side::other),
+        };
+        let final_set = self.in_final_set(format);
+        let set = self.current_set();
+        set.games[winner.index()] += 1;
+        if tie_break.is_some() {
+            set.tie_break = tie_break;
+        }
+        if let Some(side) = set.winner() {
+            if self.sets_won()[side.index()] >= format.sets_to_win {
+                self.winner = Some(side);
+                self.server = None;
+            } else {
+                self.sets.push(SetScore::default());
+            }
+        } else if set.games == [6, 6] && !(final_set && format.final_set == FinalSet::Advantage) {
+            set.tie_break = Some([0, 0]);
+            self.game = GameScore::TieBreak([0, 0]);
+        }
+    }
+
+    fn in_final_set(&self, format: Format) -> bool {
+        self.sets.len() == usize::from(format.sets_to_win) * 2 - 1
+    }
+
+    fn tie_break_length(&self, format: Format) -> u16 {
+        if self.in_final_set(format) && format.final_set == FinalSet::TieBreakTo10 { 10 } else { 7 }
+    }
+
+    fn current_set(&mut self) -> &mut SetScore {
+        self.sets.last_mut().expect("a match in play has a set")
+    }
+}
+
+impl SetScore {
+    /// Who won the set, once it is over: six games and two clear, or the tie-break.
+    #[must_use]
+    pub fn winner(&self) -> Option<Side> {
+        let [first, second] = self.games;
+        let (ahead, behind) = (first.max(second), first.min(second));
+        let over = ahead >= 6 && (ahead >= behind + 2 || (ahead == 7 && self.tie_break.is_some()));
+        over.then_some(if first > second { Side::First } else { Side::Second })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: Format = Format { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 };
+
+    /// Plays points given as `1` and `2`; other characters are ignored.
+    fn play(points: &str) -> TennisScore {
+        let mut score = TennisScore::start(Side::First);
+        for point in points.chars() {
+            match point {
+                '1' => score.point(Side::First, THREE),
+                '2' => score.point(Side::Second, THREE),
+                _ => {}
+            }
+        }
+        score
+    }
+
+    #[test]
+    fn deuce_needs_two_points_in_a_row() {
+        assert_eq!(play("111222").game, GameScore::Points([3, 3]));
+        assert_eq!(play("1112221").game, GameScore::Points([4, 3]));
+        assert_eq!(play("11122212").game, GameScore::Points([3, 3]));
+        let won = play("1112221211");
+        assert_eq!((won.game, won.sets[0].games), (GameScore::Points([0, 0]), [1, 0]));
+    }
+
+    #[test]
+    fn serve_changes_every_game_and_within_a_tie_break() {
+        assert_eq!(play("1111").server, Some(Side::Second));
+        let six_all = "11112222".repeat(6);
+        let tie_break = play(&six_all);
+        assert_eq!(tie_break.game, GameScore::TieBreak([0, 0]));
+        assert_eq!(tie_break.server, Some(Side::First));
+        assert_eq!(play(&format!("{six_all}1")).server, Some(Side::Second));
+        assert_eq!(play(&format!("{six_all}12")).server, Some(Side::Second));
+        assert_eq!(play(&format!("{six_all}122")).server, Some(Side::First));
+    }
+
+    #[test]
+    fn tie_break_ends_two_clear_and_its_receiver_serves_the_next_set() {
+        let six_all = "11112222".repeat(6);
+        for tie_break in ["1111111", "12121212121211", "2222222", "1212121212121211"] {
+            let score = play(&format!("{six_all}{tie_break}"));
+            assert_eq!(score.sets.len(), 2, "after {tie_break}");
+            assert_eq!(score.server, Some(Side::Second), "after {tie_break}");
+        }
+    }
+
+    #[test]
+    fn two_sets_win_and_later_points_change_nothing() {
+        let score = play(&"1111".repeat(12));
+        assert_eq!(score.winner, Some(Side::First));
+        assert_eq!(score.points, 48);
+        assert_eq!(play(&"1111".repeat(13)), score);
+    }
+
+    #[test]
+    fn deciding_tie_break_goes_to_ten() {
+        let six_all = "11112222".repeat(6);
+        let decider = format!("{}{}{six_all}", "1111".repeat(6), "2222".repeat(6));
+        let almost = play(&format!("{decider}{}", "1".repeat(9)));
+        assert_eq!(almost.winner, None);
+        assert_eq!(play(&format!("{decider}{}", "1".repeat(10))).winner, Some(Side::First));
+    }
+}

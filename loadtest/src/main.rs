@@ -1,0 +1,3 @@
+//! Follows a hub's channels with many sockets and checks what arrives.
+
+fn main() {}
