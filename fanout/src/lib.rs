@@ -1,1 +1,38 @@
 //! Publications in, frames out.
+//!
+//! The host (the hub) numbers what happens on its channels and hands [`Publication`]s to the
+//! [`Fanout`]; shards write them to the sockets that follow those channels. Each shard is one thread
+//! that owns its connections, its part of the index and nothing else; what shards share is immutable
+//! bytes. Whoever joins or has fallen behind is served by the host from its image and its tail
+//! ([`catch_up`]), through the same queue as publications, so that a join has no race and a slow
+//! reader costs a position, not a queue.
+//!
+//! This crate knows channels and the stream protocol. It does not know sports, and the documents it
+//! carries are opaque bytes to it.
+
+pub mod channel;
+pub mod encode;
+
+pub mod catch_up;
+pub mod close;
+pub mod protocol;
+
+pub mod session;
+pub mod topics;
+
+pub mod outbox;
+pub mod socket;
+
+mod connection;
+mod mailbox;
+mod shard;
+
+mod fanout;
+
+pub use crate::{
+    channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
+    fanout::{Change, Fanout, Limits, Owner, StartError},
+};
+
+/// Microseconds since the Unix epoch, UTC.
+pub type Micros = i64;

@@ -1,0 +1,181 @@
+//! The vocabulary: channels, positions, publications.
+
+use std::{fmt, sync::Arc, sync::OnceLock};
+
+use bytes::Bytes;
+
+use crate::encode::{Encode, text_frame};
+
+/// A change's number within its channel and epoch. The first change is 1; 0 is the empty document.
+pub type Seq = u64;
+
+/// The name of a channel: segments joined by `/`, such as `football/204849/odds`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChannelId(Arc<str>);
+
+impl ChannelId {
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ChannelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a client asks to follow: a channel's name, in which `*` stands for any one segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(Arc<str>);
+
+/// The longest channel name that is accepted, in bytes. Ours have fewer than 80.
+pub const NAME_BYTES_MAX: usize = 200;
+
+impl Pattern {
+    /// Checks the form: segments of letters, digits, `-`, `_`, `.`, `@`, `+` and `:`, or one `*`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let segment = |part: &str| {
+            part == "*"
+                || !part.is_empty()
+                    && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.@+:".contains(&b))
+        };
+        (name.len() <= NAME_BYTES_MAX && name.split('/').all(segment)).then(|| Self(name.into()))
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn is_wildcard(&self) -> bool {
+        self.0.split('/').any(|part| part == "*")
+    }
+
+    #[must_use]
+    pub fn matches(&self, channel: &ChannelId) -> bool {
+        let (mut own, mut its) = (self.0.split('/'), channel.0.split('/'));
+        loop {
+            match (own.next(), its.next()) {
+                (None, None) => return true,
+                (Some(part), Some(segment)) if part == "*" || part == segment => {}
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// A run of a channel within which sequences rise by one. It changes only when the host cannot
+/// prove that nothing was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Epoch(pub u32);
+
+impl fmt::Display for Epoch {
+    /// Base 36, as clients see it: `k3f9`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digits = [0_u8; 7];
+        let (mut rest, mut at) = (self.0, digits.len());
+        loop {
+            at -= 1;
+            digits[at] = b"0123456789abcdefghijklmnopqrstuvwxyz"[(rest % 36) as usize];
+            rest /= 36;
+            if rest == 0 {
+                break;
+            }
+        }
+        f.write_str(str::from_utf8(&digits[at..]).expect("base 36 digits are ASCII"))
+    }
+}
+
+impl Epoch {
+    /// Reads what [`fmt::Display`] wrote; anything else is no epoch of ours.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let canonical = text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+        u32::from_str_radix(text, 36).ok().filter(|_| canonical).map(Self)
+    }
+}
+
+/// Where a reader stands in a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// `None` where the client's epoch is not even of our form: it can match nothing.
+    pub epoch: Option<Epoch>,
+    pub seq: Seq,
+}
+
+/// A channel as the host knows it: its name, and a number that finds it in an index at once.
+/// Numbers are never used again.
+#[derive(Debug, Clone)]
+pub struct Channel {
+    pub number: u32,
+    pub name: ChannelId,
+    pub epoch: Epoch,
+}
+
+/// One change of one channel, addressed and numbered; shared by all shards.
+#[derive(Debug)]
+pub struct Publication {
+    pub channel: Channel,
+    /// The change's number. It applies to every document from `prev` up to before `seq`.
+    pub seq: Seq,
+    pub prev: Seq,
+    body: Box<dyn Encode>,
+    frame: OnceLock<Bytes>,
+}
+
+impl Publication {
+    #[must_use]
+    pub fn new(channel: Channel, prev: Seq, seq: Seq, body: Box<dyn Encode>) -> Self {
+        Self { channel, seq, prev, body, frame: OnceLock::new() }
+    }
+
+    /// The frame that every follower gets. The first shard that needs it encodes it; a publication
+    /// that nobody follows is never encoded.
+    pub fn frame(&self) -> &Bytes {
+        self.frame.get_or_init(|| text_frame(|out| self.body.encode(out)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn star_stands_for_exactly_one_segment() {
+        let check = |pattern: &str, channel: &str| {
+            Pattern::parse(pattern).expect("well formed").matches(&ChannelId::new(channel))
+        };
+        assert!(check("football/*/odds/pinnacle", "football/7/odds/pinnacle"));
+        assert!(check("football", "football"));
+        assert!(!check("football/*", "football"));
+        assert!(!check("football/*", "football/7/odds"));
+        assert!(!check("*", "football/7"));
+    }
+
+    #[test]
+    fn malformed_names_are_refused() {
+        for name in ["", "/", "football/", "foot ball", "a/**", "football/\u{e9}", "a/b*"] {
+            assert_eq!(Pattern::parse(name), None, "{name:?}");
+        }
+        assert_eq!(Pattern::parse(&"a".repeat(NAME_BYTES_MAX + 1)), None);
+    }
+
+    #[test]
+    fn epochs_are_read_as_they_are_written() {
+        for epoch in [0, 1, 35, 36, u32::MAX] {
+            assert_eq!(Epoch::parse(&Epoch(epoch).to_string()), Some(Epoch(epoch)));
+        }
+        for text in ["", "K3F9", "+1", "zzzzzzzz", "-"] {
+            assert_eq!(Epoch::parse(text), None, "{text:?}");
+        }
+    }
+}

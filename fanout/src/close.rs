@@ -1,0 +1,82 @@
+//! Why a socket is closed, with which code, and whether to come back.
+
+/// How the hub ends a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// No key, or one that is not valid. Come back with another.
+    Unauthorised,
+    /// The account lacks the WebSocket add-on. Come back when it is paid.
+    AddonRequired,
+    /// There is no such socket. Do not come back here.
+    NotFound,
+    /// Nothing was heard from the client, not even the answer to a ping. Come back at once.
+    Idle,
+    /// The key was regenerated or revoked. Come back with the new one.
+    TokenRevoked,
+    /// A command was larger than the limit. Mend the client.
+    CommandTooLarge,
+    /// The account has as many sockets as it may. Close another first.
+    TooManySockets,
+    /// The hub is stopping. Come back after the delay that the `bye` told.
+    Drain { reconnect_after_ms: u32 },
+    /// The client asked to be closed rather than to get merged values, or took nothing at all for
+    /// too long. Come back at once; resume works.
+    TooSlow,
+    /// The client broke the WebSocket protocol.
+    Protocol,
+    /// The client closed; it is answered in kind.
+    Client,
+}
+
+impl Close {
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Unauthorised => 4401,
+            Self::AddonRequired => 4402,
+            Self::NotFound => 4404,
+            Self::Idle => 4408,
+            Self::TokenRevoked => 4410,
+            Self::CommandTooLarge => 4413,
+            Self::TooManySockets => 4429,
+            Self::Drain { .. } => 4503,
+            Self::TooSlow => 4508,
+            Self::Protocol => 1002,
+            Self::Client => 1000,
+        }
+    }
+
+    /// The text of the close frame, and the label of the metric that counts it.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Unauthorised => "auth_failed",
+            Self::AddonRequired => "addon_required",
+            Self::NotFound => "not_found",
+            Self::Idle => "idle",
+            Self::TokenRevoked => "token_revoked",
+            Self::CommandTooLarge => "command_too_large",
+            Self::TooManySockets => "too_many_sockets",
+            Self::Drain { .. } => "drain",
+            Self::TooSlow => "slow",
+            Self::Protocol => "protocol_error",
+            Self::Client => "closed",
+        }
+    }
+
+    /// The `why` and `reconnect_after_ms` of the `bye` frame that goes ahead, where there is one.
+    #[must_use]
+    pub fn bye(self) -> Option<(&'static str, u32)> {
+        match self {
+            Self::Idle | Self::TooSlow | Self::TokenRevoked => Some((self.reason(), 0)),
+            Self::Drain { reconnect_after_ms } => Some((self.reason(), reconnect_after_ms)),
+            Self::Unauthorised
+            | Self::AddonRequired
+            | Self::NotFound
+            | Self::CommandTooLarge
+            | Self::TooManySockets
+            | Self::Protocol
+            | Self::Client => None,
+        }
+    }
+}

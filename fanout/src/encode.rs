@@ -1,0 +1,106 @@
+//! From a message to the bytes of a WebSocket frame, header and payload in one buffer.
+//!
+//! Frames of a server carry no mask (RFC 6455, 5.1), so the same bytes serve every follower.
+
+use std::fmt;
+
+use bytes::{Bytes, BytesMut};
+
+/// A payload that its host can render. Called at most once for each publication.
+pub trait Encode: fmt::Debug + Send + Sync {
+    /// Appends one JSON text to `out`.
+    fn encode(&self, out: &mut Vec<u8>);
+}
+
+/// The longest header without a mask: two bytes and a 64 bit length.
+const HEADER_BYTES_MAX: usize = 10;
+const FIN_TEXT: u8 = 0x81;
+const FIN_CLOSE: u8 = 0x88;
+const FIN_PING: u8 = 0x89;
+
+/// A text message in one frame; `write` appends its payload.
+pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    frame(FIN_TEXT, write)
+}
+
+/// A close frame. The reason is cut to what a control frame may hold.
+#[must_use]
+pub fn close_frame(code: u16, reason: &str) -> Bytes {
+    frame(FIN_CLOSE, |out| {
+        out.extend_from_slice(&code.to_be_bytes());
+        out.extend(reason.bytes().take(123));
+    })
+}
+
+#[must_use]
+pub fn ping_frame() -> Bytes {
+    frame(FIN_PING, |_| {})
+}
+
+/// Wraps bytes that already are whole frames.
+#[must_use]
+pub fn raw_frames(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}
+
+/// The payload is written behind room for the longest header; the header then goes right before it
+/// and what is left of the room is cut off: no second buffer, no copy.
+fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut buffer = Vec::with_capacity(512);
+    buffer.resize(HEADER_BYTES_MAX, 0);
+    write(&mut buffer);
+    let length = buffer.len() - HEADER_BYTES_MAX;
+    let (header, used) = header(first, length);
+    let start = HEADER_BYTES_MAX - used;
+    buffer[start..HEADER_BYTES_MAX].copy_from_slice(&header[..used]);
+    let mut bytes = BytesMut::from(Bytes::from(buffer));
+    bytes.split_off(start).freeze()
+}
+
+fn header(first: u8, length: usize) -> ([u8; HEADER_BYTES_MAX], usize) {
+    let mut header = [0; HEADER_BYTES_MAX];
+    header[0] = first;
+    match (u8::try_from(length), u16::try_from(length)) {
+        (Ok(short), _) if short < 126 => {
+            header[1] = short;
+            (header, 2)
+        }
+        (_, Ok(medium)) => {
+            header[1] = 126;
+            header[2..4].copy_from_slice(&medium.to_be_bytes());
+            (header, 4)
+        }
+        _ => {
+            header[1] = 127;
+            header[2..10].copy_from_slice(&(length as u64).to_be_bytes());
+            (header, 10)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The frame, read back by RFC 6455 section 5.2.
+    fn check(length: usize, header: &[u8]) {
+        let frame = text_frame(|out| out.resize(out.len() + length, b'x'));
+        assert_eq!(&frame[..header.len()], header, "header of {length} bytes");
+        assert_eq!(frame.len(), header.len() + length);
+        assert!(frame[header.len()..].iter().all(|b| *b == b'x'));
+    }
+
+    #[test]
+    fn length_takes_the_shortest_form() {
+        check(0, &[0x81, 0]);
+        check(125, &[0x81, 125]);
+        check(126, &[0x81, 126, 0, 126]);
+        check(65_535, &[0x81, 126, 0xff, 0xff]);
+        check(65_536, &[0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn close_frame_holds_code_and_reason() {
+        assert_eq!(&close_frame(4410, "gone")[..], b"\x88\x06\x11\x3agone");
+    }
+}

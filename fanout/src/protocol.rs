@@ -1,0 +1,434 @@
+//! The words of `/stream/v1`: commands that clients send, and the control frames they get.
+//!
+//! Updates and images are the host's to render; everything else on the socket is rendered here.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    Micros,
+    channel::{Channel, ChannelId, Epoch, Pattern, Position, Seq},
+    encode::text_frame,
+};
+
+/// What a client may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    Subscribe { id: Value, channel: Pattern, from: From, on_slow: OnSlow },
+    Unsubscribe { id: Value, channel: Pattern },
+    Ping { id: Value, t: Option<Value> },
+}
+
+/// Where a reader wants to go on from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum From {
+    #[default]
+    Image,
+    Position(Position),
+    /// For a wildcard: a position for each channel the client knows.
+    Positions(HashMap<ChannelId, Position>),
+}
+
+/// What is done when a reader cannot keep up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnSlow {
+    /// Keep every event and merge values between them.
+    #[default]
+    Merge,
+    /// Leave out what is missing and send the image.
+    Resync,
+    /// Close with 4508.
+    Close,
+}
+
+impl OnSlow {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Resync => "resync",
+            Self::Close => "close",
+        }
+    }
+}
+
+/// A command that cannot be carried out, told to the client in an `error` frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    pub id: Value,
+    pub code: Code,
+    pub message: String,
+    /// The channel it is about, where there is one.
+    pub channel: Option<String>,
+}
+
+impl Refusal {
+    #[must_use]
+    pub fn new(id: &Value, code: Code, message: impl Into<String>) -> Self {
+        Self { id: id.clone(), code, message: message.into(), channel: None }
+    }
+
+    #[must_use]
+    pub fn about(mut self, channel: &str) -> Self {
+        self.channel = Some(channel.to_owned());
+        self
+    }
+}
+
+/// The `code` of an `error` frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    BadCommand,
+    BadChannel,
+    NotTracked,
+    Limit,
+    AuthFailed,
+    AddonRequired,
+    NotFound,
+}
+
+impl Code {
+    /// Whether the same command may succeed later without another change by the client.
+    fn retry(self) -> bool {
+        matches!(self, Self::NotTracked)
+    }
+}
+
+/// Rates that a client may name. Only 0, every change at once, is served so far; `subscribed` says
+/// what holds.
+const EVERY_MS: [u64; 7] = [0, 100, 250, 500, 1000, 2000, 5000];
+
+/// The longest `id` of a command that is a string, in bytes.
+const ID_BYTES_MAX: usize = 64;
+
+impl Command {
+    /// Reads one text message.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] that names what is wrong, with the command's `id` where it could be read.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        let bad = |message: &str| Refusal::new(&Value::Null, Code::BadCommand, message);
+        let Ok(value) = serde_json::from_str::<Value>(text) else {
+            return Err(bad("a command is one JSON object"));
+        };
+        let Value::Object(fields) = value else {
+            return Err(bad("a command is one JSON object"));
+        };
+        let id = id(&fields)?;
+        match fields.get("op").and_then(Value::as_str) {
+            Some("subscribe") => Self::subscribe(id, &fields),
+            Some("unsubscribe") => {
+                let channel = pattern(&id, &fields)?;
+                Ok(Self::Unsubscribe { id, channel })
+            }
+            Some("ping") => Ok(Self::Ping { id, t: fields.get("t").cloned() }),
+            Some(_) => Err(Refusal::new(&id, Code::BadCommand, "unknown op")),
+            None => Err(Refusal::new(&id, Code::BadCommand, "op is missing or no string")),
+        }
+    }
+
+    fn subscribe(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
+        let bad = |message: &str| Refusal::new(&id, Code::BadCommand, message);
+        let channel = pattern(&id, fields)?;
+        let from = match fields.get("from") {
+            None | Some(Value::Null) => From::Image,
+            Some(from) if channel.is_wildcard() => positions(from)
+                .ok_or_else(|| bad("from of a wildcard is an object of channel to {epoch, seq}"))?,
+            Some(from) => {
+                From::Position(position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?)
+            }
+        };
+        let every = fields.get("every_ms").map_or(Some(0), Value::as_u64);
+        if !every.is_some_and(|ms| EVERY_MS.contains(&ms)) {
+            return Err(bad("every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000"));
+        }
+        if fields.get("lag").is_some_and(|lag| !lag.is_boolean()) {
+            return Err(bad("lag is true or false"));
+        }
+        let on_slow = match fields.get("on_slow").map(Value::as_str) {
+            None | Some(Some("merge")) => OnSlow::Merge,
+            Some(Some("resync")) => OnSlow::Resync,
+            Some(Some("close")) => OnSlow::Close,
+            Some(_) => return Err(bad("on_slow is merge, resync or close")),
+        };
+        Ok(Self::Subscribe { id, channel, from, on_slow })
+    }
+}
+
+fn id(fields: &Map<String, Value>) -> Result<Value, Refusal> {
+    match fields.get("id") {
+        None => Ok(Value::Null),
+        Some(id @ (Value::Null | Value::Number(_))) => Ok(id.clone()),
+        Some(id @ Value::String(text)) if text.len() <= ID_BYTES_MAX => Ok(id.clone()),
+        Some(_) => Err(Refusal::new(
+            &Value::Null,
+            Code::BadCommand,
+            format!("id is a number or a string of at most {ID_BYTES_MAX} bytes"),
+        )),
+    }
+}
+
+fn pattern(id: &Value, fields: &Map<String, Value>) -> Result<Pattern, Refusal> {
+    let Some(name) = fields.get("ch").and_then(Value::as_str) else {
+        return Err(Refusal::new(id, Code::BadCommand, "ch is missing or no string"));
+    };
+    Pattern::parse(name).ok_or_else(|| Refusal::new(id, Code::BadChannel, "ch is no channel name"))
+}
+
+fn position(value: &Value) -> Option<Position> {
+    let epoch = Epoch::parse(value.get("epoch")?.as_str()?);
+    Some(Position { epoch, seq: value.get("seq")?.as_u64()? })
+}
+
+fn positions(value: &Value) -> Option<From> {
+    let positions = value.as_object()?.iter();
+    let each =
+        positions.map(|(name, value)| Some((ChannelId::new(name.as_str()), position(value)?)));
+    Some(From::Positions(each.collect::<Option<_>>()?))
+}
+
+// ------------------------------------------------------------------------- frames to the client
+
+fn json_frame(value: &impl Serialize) -> Bytes {
+    text_frame(|out| {
+        serde_json::to_writer(out, value).expect("our own frames have string keys only");
+    })
+}
+
+/// What a new connection is told first.
+#[derive(Debug, Clone, Serialize)]
+pub struct Hello<'a> {
+    pub conn: &'a str,
+    pub server: &'a str,
+    pub now: Micros,
+    pub beat_ms: u32,
+    pub limits: HelloLimits,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct HelloLimits {
+    pub channels: usize,
+    pub command_bytes: usize,
+}
+
+/// The frames of control, each a `type` and its fields in the order of the protocol page.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Frame<'a> {
+    Hello(&'a Hello<'a>),
+    Subscribed {
+        id: &'a Value,
+        ch: &'a str,
+        every_ms: u32,
+        on_slow: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        epoch: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seq: Option<Seq>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        channels: Option<usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resumed: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
+    },
+    Unsubscribed {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a Value>,
+        ch: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
+    },
+    Pong {
+        id: &'a Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        t: Option<&'a Value>,
+        now: Micros,
+    },
+    Resync {
+        ch: &'a str,
+        why: &'a str,
+        from: Seq,
+        to: Seq,
+    },
+    Beat {
+        now: Micros,
+        heads: Heads<'a>,
+    },
+    Error {
+        #[serde(skip_serializing_if = "Value::is_null")]
+        id: &'a Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ch: Option<&'a str>,
+        code: Code,
+        message: &'a str,
+        retry: bool,
+    },
+    Bye {
+        why: &'a str,
+        reconnect_after_ms: u32,
+    },
+}
+
+/// Channel to sequence, as a JSON object.
+#[derive(Debug)]
+struct Heads<'a>(&'a [(&'a ChannelId, Seq)]);
+
+impl Serialize for Heads<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(channel, seq)| (channel.as_str(), seq)))
+    }
+}
+
+#[must_use]
+pub fn hello(hello: &Hello<'_>) -> Bytes {
+    json_frame(&Frame::Hello(hello))
+}
+
+/// How a subscription to one channel begins: `resumed` is `None` where no position was given.
+#[must_use]
+pub fn subscribed(
+    id: &Value,
+    on_slow: OnSlow,
+    channel: &Channel,
+    head: Seq,
+    resumed: Option<Result<(), &str>>,
+) -> Bytes {
+    json_frame(&Frame::Subscribed {
+        id,
+        ch: channel.name.as_str(),
+        every_ms: 0,
+        on_slow: on_slow.as_str(),
+        epoch: Some(channel.epoch.to_string()),
+        seq: Some(head),
+        channels: None,
+        resumed: Some(matches!(resumed, Some(Ok(())))),
+        why: resumed.and_then(Result::err),
+    })
+}
+
+/// How a subscription to all channels of a pattern begins.
+#[must_use]
+pub fn subscribed_all(id: &Value, on_slow: OnSlow, pattern: &Pattern, channels: usize) -> Bytes {
+    json_frame(&Frame::Subscribed {
+        id,
+        ch: pattern.as_str(),
+        every_ms: 0,
+        on_slow: on_slow.as_str(),
+        epoch: None,
+        seq: None,
+        channels: Some(channels),
+        resumed: None,
+        why: None,
+    })
+}
+
+#[must_use]
+pub fn unsubscribed(id: &Value, ch: &str) -> Bytes {
+    json_frame(&Frame::Unsubscribed { id: Some(id), ch, why: None })
+}
+
+/// The channel itself is gone: its match has ended long ago.
+#[must_use]
+pub fn channel_gone(ch: &str) -> Bytes {
+    json_frame(&Frame::Unsubscribed { id: None, ch, why: Some("gone") })
+}
+
+#[must_use]
+pub fn pong(id: &Value, t: Option<&Value>, now: Micros) -> Bytes {
+    json_frame(&Frame::Pong { id, t, now })
+}
+
+#[must_use]
+pub fn resync(ch: &str, why: &str, from: Seq, to: Seq) -> Bytes {
+    json_frame(&Frame::Resync { ch, why, from, to })
+}
+
+#[must_use]
+pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)]) -> Bytes {
+    json_frame(&Frame::Beat { now, heads: Heads(heads) })
+}
+
+#[must_use]
+pub fn error(refusal: &Refusal) -> Bytes {
+    json_frame(&Frame::Error {
+        id: &refusal.id,
+        ch: refusal.channel.as_deref(),
+        code: refusal.code,
+        message: &refusal.message,
+        retry: refusal.code.retry(),
+    })
+}
+
+#[must_use]
+pub fn bye(why: &str, reconnect_after_ms: u32) -> Bytes {
+    json_frame(&Frame::Bye { why, reconnect_after_ms })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused(text: &str) -> (Code, String) {
+        let refusal = Command::parse(text).expect_err(text);
+        (refusal.code, refusal.message)
+    }
+
+    #[test]
+    fn subscribe_is_read_with_all_its_fields() {
+        let text = r#"{"op":"subscribe","id":1,"ch":"football/7","from":{"epoch":"k3f9","seq":812},
+            "every_ms":250,"on_slow":"close","lag":true,"later":[]}"#;
+        let Ok(Command::Subscribe { id, channel, from, on_slow }) = Command::parse(text) else {
+            panic!("a whole subscribe was refused");
+        };
+        assert_eq!((id, channel.as_str()), (Value::from(1), "football/7"));
+        let position = Position { epoch: Epoch::parse("k3f9"), seq: 812 };
+        assert_eq!((from, on_slow), (From::Position(position), OnSlow::Close));
+    }
+
+    #[test]
+    fn wildcard_takes_a_position_for_each_channel() {
+        let text =
+            r#"{"op":"subscribe","ch":"football/*","from":{"football/7":{"epoch":"a","seq":3}}}"#;
+        let Ok(Command::Subscribe { from: From::Positions(positions), .. }) = Command::parse(text)
+        else {
+            panic!("positions were not read");
+        };
+        assert_eq!(positions[&ChannelId::new("football/7")].seq, 3);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let check = |text: &str, code: Code, word: &str| {
+            let (found, message) = refused(text);
+            assert_eq!(found, code, "{text}");
+            assert!(message.contains(word), "{text}: {message}");
+        };
+        check("", Code::BadCommand, "JSON");
+        check("[1]", Code::BadCommand, "object");
+        check("{}", Code::BadCommand, "op");
+        check(r#"{"op":7}"#, Code::BadCommand, "op");
+        check(r#"{"op":"dance"}"#, Code::BadCommand, "unknown");
+        check(r#"{"op":"subscribe"}"#, Code::BadCommand, "ch");
+        check(r#"{"op":"subscribe","ch":"a//b"}"#, Code::BadChannel, "channel");
+        check(r#"{"op":"subscribe","ch":"a","from":7}"#, Code::BadCommand, "from");
+        check(r#"{"op":"subscribe","ch":"a","every_ms":7}"#, Code::BadCommand, "every_ms");
+        check(r#"{"op":"subscribe","ch":"a","on_slow":"x"}"#, Code::BadCommand, "on_slow");
+        check(r#"{"op":"subscribe","ch":"a","lag":1}"#, Code::BadCommand, "lag");
+        check(r#"{"op":"ping","id":{}}"#, Code::BadCommand, "id");
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in ".{0,200}") {
+            let _parsed = Command::parse(&text);
+        }
+    }
+}

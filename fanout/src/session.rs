@@ -1,0 +1,493 @@
+//! One client's conversation: what it follows and how far it has got. No socket, no clock, no index.
+//!
+//! A subscription is either **live** (it stands in the index and takes each publication) or
+//! **behind** (it holds a position, and the host will bring it forward when the outbox has room).
+//! Joining, resuming after a cut and catching up after being slow are that one mechanism.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde_json::Value;
+use slab::Slab;
+
+use crate::{
+    Micros,
+    catch_up::{Answer, CaughtUp, Question, Verdict},
+    channel::{Channel, ChannelId, Pattern, Position, Publication, Seq},
+    outbox::Outbox,
+    protocol::{self, Code, Command, From, OnSlow, Refusal},
+};
+
+#[derive(Debug)]
+pub struct Session {
+    subscriptions: Slab<Subscription>,
+    wildcards: Vec<Wildcard>,
+    /// Subscriptions to be brought forward, in the order in which they fell behind. One that has
+    /// ended or caught up since is passed over.
+    behind: VecDeque<usize>,
+    /// The question that the host has not answered yet. While there is one, no command is taken.
+    open: Option<Open>,
+    channels_max: usize,
+}
+
+#[derive(Debug)]
+pub struct Subscription {
+    pub channel: Channel,
+    on_slow: OnSlow,
+    /// The sequence up to which frames have been queued; `None` before the first image.
+    delivered: Option<Seq>,
+    stand: Stand,
+    /// Asked for by its name, not (only) by a wildcard.
+    by_name: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stand {
+    /// In the index, at this place.
+    Live { place: usize },
+    /// To be brought forward from this position.
+    Behind { from: Option<Position>, why: &'static str },
+}
+
+#[derive(Debug)]
+struct Wildcard {
+    pattern: Pattern,
+    on_slow: OnSlow,
+}
+
+/// What was asked of the host and for what.
+#[derive(Debug)]
+enum Open {
+    Subscribe { id: Value, channel: Pattern, on_slow: OnSlow, asked_from: Option<Position> },
+    SubscribeAll { id: Value, pattern: Pattern, on_slow: OnSlow, from: From },
+    Forward { key: usize, from: Option<Position>, why: &'static str },
+}
+
+/// A subscription that has left; the shard takes it out of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    pub channel: u32,
+    pub place: usize,
+}
+
+/// What the shard is to do after a command.
+#[derive(Debug)]
+pub enum Next {
+    Nothing,
+    Ask(Question),
+}
+
+/// What became of a publication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivered {
+    Queued,
+    /// The client has it already.
+    Known,
+    /// No room: the subscription has left the index and waits to be brought forward.
+    Behind(Left),
+    /// No room, and the client asked to be closed then.
+    TooSlow,
+}
+
+impl Session {
+    /// `channels_max`: how many channels one socket may follow.
+    #[must_use]
+    pub fn new(channels_max: usize) -> Self {
+        Self {
+            subscriptions: Slab::new(),
+            wildcards: Vec::new(),
+            behind: VecDeque::new(),
+            open: None,
+            channels_max,
+        }
+    }
+
+    /// Whether a question is open, so that commands have to wait.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.open.is_some()
+    }
+
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.subscriptions.len()
+    }
+
+    /// Carries out one command. Replies go to the outbox; what has left the index by it is returned
+    /// (a new subscription to a channel that is followed already replaces the old one).
+    pub fn command(
+        &mut self,
+        command: Command,
+        now: Micros,
+        outbox: &mut Outbox,
+    ) -> (Vec<Left>, Next) {
+        match command {
+            Command::Ping { id, t } => {
+                outbox.push_reply(protocol::pong(&id, t.as_ref(), now));
+                (Vec::new(), Next::Nothing)
+            }
+            Command::Unsubscribe { id, channel } => {
+                (self.unsubscribe(&id, &channel, outbox), Next::Nothing)
+            }
+            Command::Subscribe { id, channel, from, on_slow } if channel.is_wildcard() => {
+                let question = Question::Match { pattern: channel.clone() };
+                self.open = Some(Open::SubscribeAll { id, pattern: channel, on_slow, from });
+                (Vec::new(), Next::Ask(question))
+            }
+            Command::Subscribe { id, channel, from, on_slow } => {
+                self.subscribe(id, channel, &from, on_slow, outbox)
+            }
+        }
+    }
+
+    fn subscribe(
+        &mut self,
+        id: Value,
+        channel: Pattern,
+        from: &From,
+        on_slow: OnSlow,
+        outbox: &mut Outbox,
+    ) -> (Vec<Left>, Next) {
+        let left = self.leave_where(|sub| sub.channel.name.as_str() == channel.as_str());
+        if self.subscriptions.len() >= self.channels_max {
+            let message = format!("a socket follows at most {} channels", self.channels_max);
+            let refusal = Refusal::new(&id, Code::Limit, message).about(channel.as_str());
+            outbox.push_reply(protocol::error(&refusal));
+            return (left, Next::Nothing);
+        }
+        let asked_from = if let From::Position(position) = from { Some(*position) } else { None };
+        let question = Question::CatchUp {
+            channel: channel.clone(),
+            from: asked_from,
+            why: "resume",
+            bytes_max: outbox.room(),
+        };
+        self.open = Some(Open::Subscribe { id, channel, on_slow, asked_from });
+        (left, Next::Ask(question))
+    }
+
+    fn unsubscribe(&mut self, id: &Value, pattern: &Pattern, outbox: &mut Outbox) -> Vec<Left> {
+        if pattern.is_wildcard() {
+            self.wildcards.retain(|wildcard| wildcard.pattern != *pattern);
+        } else if let Some((_, sub)) = self.by_name(pattern.as_str()) {
+            sub.by_name = false;
+        }
+        let wildcards = &self.wildcards;
+        let covered = |sub: &Subscription| {
+            sub.by_name || wildcards.iter().any(|w| w.pattern.matches(&sub.channel.name))
+        };
+        let gone: Vec<usize> = self
+            .subscriptions
+            .iter()
+            .filter(|(_, sub)| pattern.matches(&sub.channel.name) && !covered(sub))
+            .map(|(key, _)| key)
+            .collect();
+        outbox.push_reply(protocol::unsubscribed(id, pattern.as_str()));
+        gone.into_iter().filter_map(|key| self.subscriptions.remove(key).left()).collect()
+    }
+
+    fn leave_where(&mut self, mut filter: impl FnMut(&Subscription) -> bool) -> Vec<Left> {
+        let keys: Vec<usize> =
+            self.subscriptions.iter().filter(|(_, sub)| filter(sub)).map(|(key, _)| key).collect();
+        keys.into_iter().filter_map(|key| self.subscriptions.remove(key).left()).collect()
+    }
+
+    fn by_name(&mut self, name: &str) -> Option<(usize, &mut Subscription)> {
+        self.subscriptions.iter_mut().find(|(_, sub)| sub.channel.name.as_str() == name)
+    }
+
+    // --------------------------------------------------------------------- answers of the host
+
+    /// Takes the host's answer to the open question. Returns the subscription that has become
+    /// live by it, for the shard to put into the index, and what has left.
+    pub fn answer(&mut self, answer: Answer, outbox: &mut Outbox) -> (Option<Join>, Vec<Left>) {
+        match (self.open.take(), answer) {
+            (Some(Open::Subscribe { id, channel, on_slow, asked_from }), answer) => match answer {
+                Answer::CaughtUp(caught_up) => {
+                    let resumed = asked_from.is_some();
+                    (self.subscribed(&id, on_slow, resumed, caught_up, outbox), Vec::new())
+                }
+                Answer::NotTracked | Answer::Matched(_) => {
+                    let refusal = Refusal::new(&id, Code::NotTracked, "no such channel now");
+                    outbox.push_reply(protocol::error(&refusal.about(channel.as_str())));
+                    (None, Vec::new())
+                }
+            },
+            (
+                Some(Open::SubscribeAll { id, pattern, on_slow, from }),
+                Answer::Matched(channels),
+            ) => {
+                self.subscribed_all(&id, pattern, on_slow, &from, &channels, outbox);
+                (None, Vec::new())
+            }
+            (Some(Open::Forward { key, from, why }), Answer::CaughtUp(caught_up)) => {
+                (self.forwarded(key, from, why, caught_up, outbox), Vec::new())
+            }
+            (Some(Open::Forward { key, .. }), Answer::NotTracked) => {
+                (None, self.channel_gone(key, outbox).into_iter().collect())
+            }
+            _ => (None, Vec::new()),
+        }
+    }
+
+    fn subscribed(
+        &mut self,
+        id: &Value,
+        on_slow: OnSlow,
+        asked: bool,
+        caught_up: CaughtUp,
+        outbox: &mut Outbox,
+    ) -> Option<Join> {
+        let CaughtUp { channel, head, verdict, frames, to } = caught_up;
+        let resumed = match verdict {
+            Verdict::Fresh => None,
+            Verdict::Resumed => Some(Ok(())),
+            Verdict::Refused(gap) => Some(Err(gap.as_str())),
+        };
+        debug_assert_eq!(asked, resumed.is_some(), "a verdict answers a position");
+        outbox.push_reply(protocol::subscribed(id, on_slow, &channel, head, resumed));
+        let sub = Subscription {
+            channel,
+            on_slow,
+            delivered: None,
+            stand: Stand::Behind { from: None, why: "resume" },
+            by_name: true,
+        };
+        let key = self.subscriptions.insert(sub);
+        self.advance(key, frames, to, head, outbox)
+    }
+
+    fn subscribed_all(
+        &mut self,
+        id: &Value,
+        pattern: Pattern,
+        on_slow: OnSlow,
+        from: &From,
+        channels: &[Channel],
+        outbox: &mut Outbox,
+    ) {
+        let new: Vec<Channel> =
+            channels.iter().filter(|c| self.by_name(c.name.as_str()).is_none()).cloned().collect();
+        if self.subscriptions.len() + new.len() > self.channels_max {
+            let message = format!("a socket follows at most {} channels", self.channels_max);
+            let refusal = Refusal::new(id, Code::Limit, message).about(pattern.as_str());
+            outbox.push_reply(protocol::error(&refusal));
+            return;
+        }
+        outbox.push_reply(protocol::subscribed_all(id, on_slow, &pattern, channels.len()));
+        for channel in new {
+            let from = match from {
+                From::Positions(positions) => positions.get(&channel.name).copied(),
+                From::Image | From::Position(_) => None,
+            };
+            self.follow(channel, on_slow, from);
+        }
+        if !self.wildcards.iter().any(|wildcard| wildcard.pattern == pattern) {
+            self.wildcards.push(Wildcard { pattern, on_slow });
+        }
+    }
+
+    fn follow(&mut self, channel: Channel, on_slow: OnSlow, from: Option<Position>) {
+        let stand = Stand::Behind { from, why: "resume" };
+        let sub = Subscription { channel, on_slow, delivered: None, stand, by_name: false };
+        let key = self.subscriptions.insert(sub);
+        self.behind.push_back(key);
+    }
+
+    /// Queues what brings a subscription forward; it is live when that reaches the head.
+    fn advance(
+        &mut self,
+        key: usize,
+        frames: Vec<Bytes>,
+        to: Seq,
+        head: Seq,
+        outbox: &mut Outbox,
+    ) -> Option<Join> {
+        frames.into_iter().for_each(|frame| outbox.push_reply(frame));
+        let sub = &mut self.subscriptions[key];
+        sub.delivered = Some(to);
+        if to < head {
+            let epoch = Some(sub.channel.epoch);
+            let why = if let Stand::Behind { why, .. } = sub.stand { why } else { "resume" };
+            sub.stand = Stand::Behind { from: Some(Position { epoch, seq: to }), why };
+            self.behind.push_back(key);
+            return None;
+        }
+        Some(Join { key, channel: sub.channel.number })
+    }
+
+    fn forwarded(
+        &mut self,
+        key: usize,
+        from: Option<Position>,
+        why: &'static str,
+        caught_up: CaughtUp,
+        outbox: &mut Outbox,
+    ) -> Option<Join> {
+        let CaughtUp { channel, head, verdict, frames, to } = caught_up;
+        let sub = self.subscriptions.get_mut(key)?;
+        let lost = matches!(verdict, Verdict::Refused(_))
+            || sub.on_slow == OnSlow::Resync && why == "slow";
+        if lost {
+            let why = match verdict {
+                Verdict::Refused(crate::catch_up::Gap::Epoch) => "epoch",
+                _ if why == "slow" => "slow",
+                _ => "gap",
+            };
+            let from = from.map_or(0, |position| position.seq);
+            outbox.push_reply(protocol::resync(channel.name.as_str(), why, from, head));
+        }
+        sub.channel = channel;
+        self.advance(key, frames, to, head, outbox)
+    }
+
+    fn channel_gone(&mut self, key: usize, outbox: &mut Outbox) -> Option<Left> {
+        let sub = self.subscriptions.try_remove(key)?;
+        outbox.push_reply(protocol::channel_gone(sub.channel.name.as_str()));
+        sub.left()
+    }
+
+    /// Notes the place that a subscription has in the index now.
+    pub fn placed(&mut self, key: usize, place: usize) {
+        self.subscriptions[key].stand = Stand::Live { place };
+    }
+
+    /// The next subscription to be brought forward, if the outbox has room for it.
+    pub fn forward(&mut self, outbox: &Outbox) -> Option<Question> {
+        if self.open.is_some() || !outbox.has_room() {
+            return None;
+        }
+        loop {
+            let key = self.behind.pop_front()?;
+            let Some(sub) = self.subscriptions.get(key) else { continue };
+            let Stand::Behind { from, why } = sub.stand else { continue };
+            let Some(channel) = Pattern::parse(sub.channel.name.as_str()) else { continue };
+            let image = sub.on_slow == OnSlow::Resync && why == "slow";
+            self.open = Some(Open::Forward { key, from, why });
+            let from = from.filter(|_| !image);
+            return Some(Question::CatchUp { channel, from, why, bytes_max: outbox.room() });
+        }
+    }
+
+    // --------------------------------------------------------------------------- publications
+
+    /// Offers a publication to a live subscription.
+    pub fn deliver(
+        &mut self,
+        key: usize,
+        publication: &Publication,
+        outbox: &mut Outbox,
+    ) -> Delivered {
+        let sub = &mut self.subscriptions[key];
+        let delivered = sub.delivered.unwrap_or(0);
+        if publication.seq <= delivered {
+            return Delivered::Known;
+        }
+        if publication.prev > delivered {
+            return self.fall_behind(key, "resume");
+        }
+        if outbox.push(publication.frame().clone()).is_ok() {
+            sub.delivered = Some(publication.seq);
+            return Delivered::Queued;
+        }
+        if sub.on_slow == OnSlow::Close {
+            return Delivered::TooSlow;
+        }
+        self.fall_behind(key, "slow")
+    }
+
+    fn fall_behind(&mut self, key: usize, why: &'static str) -> Delivered {
+        let Some(left) = self.subscriptions[key].fall_behind(why) else { return Delivered::Known };
+        self.behind.push_back(key);
+        Delivered::Behind(left)
+    }
+
+    /// A new channel has come to be: follows it where a wildcard covers it, from the empty document
+    /// on, so that no event of it is missed. That image is small and goes in whatever the budget.
+    pub fn opened(&mut self, image: &Publication, outbox: &mut Outbox) -> Option<Join> {
+        let channel = &image.channel;
+        let wildcard = self.wildcards.iter().find(|w| w.pattern.matches(&channel.name))?;
+        let on_slow = wildcard.on_slow;
+        let known = self.by_name(channel.name.as_str()).is_some();
+        if known || self.subscriptions.len() >= self.channels_max {
+            return None;
+        }
+        outbox.push_reply(image.frame().clone());
+        let sub = Subscription {
+            channel: channel.clone(),
+            on_slow,
+            delivered: Some(image.seq),
+            stand: Stand::Behind { from: None, why: "resume" },
+            by_name: false,
+        };
+        let key = self.subscriptions.insert(sub);
+        Some(Join { key, channel: channel.number })
+    }
+
+    #[must_use]
+    pub fn has_wildcards(&self) -> bool {
+        !self.wildcards.is_empty()
+    }
+
+    /// A channel is gone, and with it the subscription.
+    pub fn closed(&mut self, channel: u32, outbox: &mut Outbox) {
+        let found = self.subscriptions.iter().find(|(_, sub)| sub.channel.number == channel);
+        if let Some((key, _)) = found {
+            self.channel_gone(key, outbox);
+        }
+    }
+
+    /// Publications were lost on the way to this shard: everything is to be brought forward.
+    pub fn all_behind(&mut self) -> Vec<Left> {
+        let mut all_left = Vec::new();
+        for (key, sub) in &mut self.subscriptions {
+            if let Some(left) = sub.fall_behind("resume") {
+                self.behind.push_back(key);
+                all_left.push(left);
+            }
+        }
+        all_left
+    }
+
+    /// Everything ends.
+    pub fn end(&mut self) -> Vec<Left> {
+        self.open = None;
+        self.wildcards.clear();
+        self.behind.clear();
+        self.subscriptions.drain().filter_map(|sub| sub.left()).collect()
+    }
+
+    /// The beat, or nothing where nothing is followed.
+    #[must_use]
+    pub fn beat(&self, now: Micros) -> Option<Bytes> {
+        let heads: Vec<(&ChannelId, Seq)> = self
+            .subscriptions
+            .iter()
+            .filter_map(|(_, sub)| Some((&sub.channel.name, sub.delivered?)))
+            .collect();
+        (!self.subscriptions.is_empty() || self.has_wildcards())
+            .then(|| protocol::beat(now, &heads))
+    }
+}
+
+/// A subscription to put into the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Join {
+    pub key: usize,
+    pub channel: u32,
+}
+
+impl Subscription {
+    fn left(&self) -> Option<Left> {
+        let Stand::Live { place } = self.stand else { return None };
+        Some(Left { channel: self.channel.number, place })
+    }
+
+    fn fall_behind(&mut self, why: &'static str) -> Option<Left> {
+        let left = self.left()?;
+        let seq = self.delivered.unwrap_or(0);
+        let from = Some(Position { epoch: Some(self.channel.epoch), seq });
+        self.stand = Stand::Behind { from, why };
+        Some(left)
+    }
+}
