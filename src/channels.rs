@@ -1,0 +1,118 @@
+//! Which channels exist, what each shows, and its name.
+//!
+//! Owns the sequences. Does not know who follows a channel, nor what an update means.
+
+use std::{collections::HashMap, sync::Arc};
+
+use fanout::{ChannelId, Epoch, Pattern, channel::Channel};
+use ingest::event::{Id, Sport};
+
+use crate::hub::{Header, sequence::Sequence};
+
+/// What a channel shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    Match(Id),
+    Consensus(Id),
+    /// By the book's place in its match.
+    Book(Id, usize),
+    Board(Sport),
+    Feeds,
+}
+
+/// One channel, and what was last published of its header.
+#[derive(Debug)]
+pub struct Entry {
+    pub subject: Subject,
+    pub sequence: Sequence,
+    pub header: Header,
+    /// The image as a frame, for as long as it is the newest.
+    pub image: Option<(fanout::Seq, bytes::Bytes)>,
+    /// The moments of the last change.
+    pub stamp: Option<crate::hub::sequence::Stamp>,
+}
+
+/// All channels.
+#[derive(Debug, Default)]
+pub struct Channels {
+    entries: HashMap<Subject, Entry>,
+    names: HashMap<ChannelId, Subject>,
+    numbers: u32,
+}
+
+impl Channels {
+    /// The name of a channel.
+    #[must_use]
+    pub fn name(subject: Subject, sport: Sport, slug: Option<&Arc<str>>) -> ChannelId {
+        let sport = sport.as_str();
+        ChannelId::new(match (subject, slug) {
+            (Subject::Match(id), _) => format!("{sport}/{id}"),
+            (Subject::Book(id, _), Some(slug)) => format!("{sport}/{id}/odds/{slug}"),
+            (Subject::Consensus(id) | Subject::Book(id, _), _) => format!("{sport}/{id}/odds"),
+            (Subject::Board(sport), _) => sport.as_str().to_owned(),
+            (Subject::Feeds, _) => "feeds".to_owned(),
+        })
+    }
+
+    /// Opens a channel. Its sequence begins at 0, the empty document.
+    pub fn open(
+        &mut self,
+        subject: Subject,
+        name: ChannelId,
+        epoch: Epoch,
+        header: Header,
+    ) -> &Entry {
+        self.numbers += 1;
+        let channel = Channel { number: self.numbers, name: name.clone(), epoch };
+        let sequence = Sequence::new(channel);
+        let entry = Entry { subject, sequence, header, image: None, stamp: None };
+        self.names.insert(name, subject);
+        self.entries.entry(subject).or_insert(entry)
+    }
+
+    /// Forgets a channel.
+    pub fn close(&mut self, subject: Subject) -> Option<Channel> {
+        let entry = self.entries.remove(&subject)?;
+        self.names.remove(&entry.sequence.channel.name);
+        Some(entry.sequence.channel)
+    }
+
+    #[must_use]
+    pub fn get(&self, subject: Subject) -> Option<&Entry> {
+        self.entries.get(&subject)
+    }
+
+    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut Entry> {
+        self.entries.get_mut(&subject)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.values_mut()
+    }
+
+    /// What the channel of this name shows.
+    #[must_use]
+    pub fn subject(&self, name: &str) -> Option<Subject> {
+        self.names.get(&ChannelId::new(name)).copied()
+    }
+
+    /// Every channel that a pattern covers, by name.
+    #[must_use]
+    pub fn matching(&self, pattern: &Pattern) -> Vec<Channel> {
+        let matching = self.entries.values().map(|entry| &entry.sequence.channel);
+        let mut found: Vec<Channel> =
+            matching.filter(|channel| pattern.matches(&channel.name)).cloned().collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}

@@ -1,0 +1,3 @@
+//! The wire dialects: how a change looks to clients of each socket. None knows a socket.
+
+pub mod stream;

@@ -1,0 +1,118 @@
+//! The hub's own stream protocol: frames that carry documents.
+
+use std::{io::Write as _, sync::Arc};
+
+use fanout::{ChannelId, Epoch, Seq, channel::Channel, encode::Encode};
+
+use crate::{
+    document::{Node, Object},
+    hub::sequence::{self, Stamp},
+};
+
+/// An `update` frame of one change, as live readers get it.
+#[derive(Debug)]
+pub struct Update {
+    pub channel: ChannelId,
+    pub prev: Seq,
+    pub update: Arc<sequence::Update>,
+}
+
+impl Encode for Update {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let sequence::Update { seq, stamp, patch, events } = &*self.update;
+        update(
+            out,
+            &Span { channel: &self.channel, prev: self.prev, seq: *seq },
+            *stamp,
+            patch,
+            events,
+            None,
+        );
+    }
+}
+
+/// Which changes of a channel an `update` frame stands for: those after `prev`, up to `seq`.
+#[derive(Debug)]
+pub struct Span<'a> {
+    pub channel: &'a ChannelId,
+    pub prev: Seq,
+    pub seq: Seq,
+}
+
+/// Appends an `update` frame. `why` is told where it stands for several changes.
+pub fn update(
+    out: &mut Vec<u8>,
+    span: &Span<'_>,
+    stamp: Stamp,
+    patch: &Object,
+    events: &[Node],
+    why: Option<&str>,
+) {
+    let Span { channel, prev, seq } = span;
+    write(out, format_args!(r#"{{"type":"update","ch":"{channel}","seq":{seq},"prev":{prev},"#));
+    if let Some(why) = why {
+        write(out, format_args!(r#""n":{},"why":"{why}","#, seq - prev));
+    }
+    at(out, Some(stamp));
+    if !patch.is_empty() {
+        out.extend_from_slice(br#","patch":"#);
+        patch.write(out);
+    }
+    if !events.is_empty() {
+        out.extend_from_slice(br#","events":["#);
+        for (position, event) in events.iter().enumerate() {
+            if position > 0 {
+                out.push(b',');
+            }
+            event.write(out);
+        }
+        out.push(b']');
+    }
+    out.push(b'}');
+}
+
+/// The image of a channel that has just come to be.
+#[derive(Debug)]
+pub struct BaseImage {
+    pub channel: Channel,
+    pub data: Object,
+}
+
+impl Encode for BaseImage {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let Channel { name, epoch, .. } = &self.channel;
+        image(out, name, *epoch, 0, None, &self.data);
+    }
+}
+
+/// Appends an `image` frame.
+pub fn image(
+    out: &mut Vec<u8>,
+    channel: &ChannelId,
+    epoch: Epoch,
+    seq: Seq,
+    stamp: Option<Stamp>,
+    data: &Object,
+) {
+    write(out, format_args!(r#"{{"type":"image","ch":"{channel}","epoch":"{epoch}","seq":{seq},"#));
+    at(out, stamp);
+    out.extend_from_slice(br#","data":"#);
+    data.write(out);
+    out.push(b'}');
+}
+
+fn at(out: &mut Vec<u8>, stamp: Option<Stamp>) {
+    let Some(Stamp { source, received, published }) = stamp else {
+        return write(out, format_args!(r#""at":{{"src":null,"in":null,"pub":null}}"#));
+    };
+    write(out, format_args!(r#""at":{{"src":"#));
+    match source {
+        Some(source) => write(out, format_args!("{source}")),
+        None => write(out, format_args!("null")),
+    }
+    write(out, format_args!(r#","in":{received},"pub":{published}}}"#));
+}
+
+fn write(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("writing to memory does not fail");
+}

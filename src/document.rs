@@ -1,0 +1,394 @@
+//! A document or a patch as a tree of shared values: what a channel holds, before it is bytes.
+//!
+//! A patch is a JSON merge patch (RFC 7396): `Null` deletes. Patches compose by [`Object::merge`],
+//! which says when two of them cannot be one; the tail uses that to bring a reader forward in as few
+//! updates as is right.
+
+use std::{
+    fmt::{self, Write as _},
+    io::Write as _,
+    sync::Arc,
+};
+
+use rust_decimal::Decimal;
+
+/// A value. Decimals are written as JSON strings, digits unchanged, except [`Node::Number`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// A measure that is no money: written as a JSON number.
+    Number(Decimal),
+    /// A price, stake or line: written as a JSON string.
+    Decimal(Decimal),
+    Text(Arc<str>),
+    Word(&'static str),
+    Object(Object),
+    List(Vec<Self>),
+}
+
+/// Fields in the order in which they were first set; each key once.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Object(Vec<(Key, Node)>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    Word(&'static str),
+    Text(Arc<str>),
+    Int(u64),
+    /// A rung of a ladder. Trailing zeros are cut, so that one price has one text.
+    Price(Decimal),
+}
+
+/// Two patches that cannot be one: the later one builds anew what the earlier one deleted, and a
+/// merge patch has no word for "replace".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Barrier;
+
+impl Object {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Node> {
+        self.0.iter().find(|(own, _)| own == key).map(|(_, node)| node)
+    }
+
+    /// Sets a field, in place of the one of that name.
+    pub fn set(&mut self, key: impl Into<Key>, value: impl Into<Node>) {
+        *self.slot(key.into()) = value.into();
+    }
+
+    /// Sets a field that is there; one that is absent stays absent.
+    pub fn set_some(&mut self, key: impl Into<Key>, value: Option<impl Into<Node>>) {
+        if let Some(value) = value {
+            self.set(key, value);
+        }
+    }
+
+    /// Sets a field, or deletes it where it is absent.
+    pub fn set_or_null(&mut self, key: impl Into<Key>, value: Option<impl Into<Node>>) {
+        self.set(key, value.map_or(Node::Null, Into::into));
+    }
+
+    /// The object at `key`, made if need be.
+    pub fn object(&mut self, key: impl Into<Key>) -> &mut Self {
+        let slot = self.slot(key.into());
+        if !matches!(slot, Node::Object(_)) {
+            *slot = Node::Object(Self::default());
+        }
+        let Node::Object(object) = slot else { unreachable!("it was made an object above") };
+        object
+    }
+
+    fn slot(&mut self, key: Key) -> &mut Node {
+        let index = self.0.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
+            self.0.push((key, Node::Null));
+            self.0.len() - 1
+        });
+        &mut self.0[index].1
+    }
+
+    /// Composes a later patch into this one, so that applying the result once is applying both.
+    ///
+    /// # Errors
+    ///
+    /// [`Barrier`] when no single merge patch does that; this one is unchanged then.
+    pub fn merge(&mut self, later: &Self) -> Result<(), Barrier> {
+        if !self.composes(later) {
+            return Err(Barrier);
+        }
+        self.overlay(later);
+        Ok(())
+    }
+
+    fn composes(&self, later: &Self) -> bool {
+        later.0.iter().all(|(key, node)| match (self.get(key), node) {
+            (Some(Node::Object(own)), Node::Object(its)) => own.composes(its),
+            (Some(_), Node::Object(_)) => false,
+            _ => true,
+        })
+    }
+
+    fn overlay(&mut self, later: &Self) {
+        for (key, node) in &later.0 {
+            match (self.slot(key.clone()), node) {
+                (Node::Object(own), Node::Object(its)) => own.overlay(its),
+                (slot, node) => *slot = node.clone(),
+            }
+        }
+    }
+
+    /// Bytes of memory that this tree holds, roughly: what the tail's budget counts.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let fields = self.0.iter().map(|(_, node)| node.weight());
+        self.0.capacity() * size_of::<(Key, Node)>() + fields.sum::<usize>()
+    }
+
+    /// Appends the object as JSON text.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        for (position, (key, node)) in self.0.iter().enumerate() {
+            if position > 0 {
+                out.push(b',');
+            }
+            key.write(out);
+            out.push(b':');
+            node.write(out);
+        }
+        out.push(b'}');
+    }
+}
+
+impl Node {
+    fn weight(&self) -> usize {
+        match self {
+            // Texts are shared with the state; only the handle is the tail's own.
+            Self::Null
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Number(_)
+            | Self::Decimal(_)
+            | Self::Text(_)
+            | Self::Word(_) => 0,
+            Self::Object(object) => object.weight(),
+            Self::List(nodes) => {
+                nodes.capacity() * size_of::<Self>() + nodes.iter().map(Self::weight).sum::<usize>()
+            }
+        }
+    }
+
+    /// Appends the value as JSON text.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
+            Self::Int(value) => display(out, value),
+            Self::Number(value) => display(out, value),
+            Self::Decimal(value) => {
+                out.push(b'"');
+                display(out, value);
+                out.push(b'"');
+            }
+            Self::Text(text) => string(out, text),
+            Self::Word(text) => string(out, text),
+            Self::Object(object) => object.write(out),
+            Self::List(nodes) => {
+                out.push(b'[');
+                for (position, node) in nodes.iter().enumerate() {
+                    if position > 0 {
+                        out.push(b',');
+                    }
+                    node.write(out);
+                }
+                out.push(b']');
+            }
+        }
+    }
+}
+
+impl Key {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Word(word) => string(out, word),
+            Self::Text(text) => string(out, text),
+            Self::Int(number) => quoted(out, number),
+            Self::Price(price) => quoted(out, price),
+        }
+    }
+}
+
+fn quoted(out: &mut Vec<u8>, value: &impl fmt::Display) {
+    out.push(b'"');
+    display(out, value);
+    out.push(b'"');
+}
+
+fn display(out: &mut Vec<u8>, value: &impl fmt::Display) {
+    write!(out, "{value}").expect("writing to memory does not fail");
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("writing to memory does not fail");
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        String::from_utf8_lossy(&out).chars().try_for_each(|c| f.write_char(c))
+    }
+}
+
+impl From<&'static str> for Key {
+    fn from(word: &'static str) -> Self {
+        Self::Word(word)
+    }
+}
+
+impl From<&Arc<str>> for Key {
+    fn from(text: &Arc<str>) -> Self {
+        Self::Text(Arc::clone(text))
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Node {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<u64> for Node {
+    fn from(value: u64) -> Self {
+        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<u32> for Node {
+    fn from(value: u32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<u16> for Node {
+    fn from(value: u16) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<u8> for Node {
+    fn from(value: u8) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<Decimal> for Node {
+    fn from(value: Decimal) -> Self {
+        Self::Decimal(value)
+    }
+}
+
+impl From<&'static str> for Node {
+    fn from(word: &'static str) -> Self {
+        Self::Word(word)
+    }
+}
+
+impl From<&Arc<str>> for Node {
+    fn from(text: &Arc<str>) -> Self {
+        Self::Text(Arc::clone(text))
+    }
+}
+
+impl From<String> for Node {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Object> for Node {
+    fn from(object: Object) -> Self {
+        Self::Object(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn json(object: &Object) -> Value {
+        serde_json::from_str(&object.to_string()).expect("what is written is JSON")
+    }
+
+    /// RFC 7396, section 2, word for word.
+    fn apply(target: &mut Value, patch: &Value) {
+        let Value::Object(patch) = patch else {
+            *target = patch.clone();
+            return;
+        };
+        if !target.is_object() {
+            *target = Value::Object(serde_json::Map::new());
+        }
+        let fields = target.as_object_mut().expect("made an object above");
+        for (name, value) in patch {
+            if value.is_null() {
+                fields.remove(name);
+            } else {
+                apply(fields.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+    }
+
+    fn tree() -> impl Strategy<Value = Object> {
+        let leaf = prop_oneof![
+            Just(Node::Null),
+            any::<bool>().prop_map(Node::Bool),
+            (0_i64..3).prop_map(Node::Int),
+        ];
+        let keys = || prop::sample::select(vec!["a", "b", "c"]);
+        let object = move |inner: BoxedStrategy<Node>| {
+            prop::collection::vec((keys(), inner), 0..4).prop_map(|fields| {
+                let mut object = Object::default();
+                fields.into_iter().for_each(|(key, node)| object.set(key, node));
+                object
+            })
+        };
+        let nested =
+            leaf.prop_recursive(3, 20, 4, move |inner| object(inner).prop_map(Node::Object));
+        prop::collection::vec((prop::sample::select(vec!["a", "b", "c"]), nested), 0..4).prop_map(
+            |fields| {
+                let mut object = Object::default();
+                fields.into_iter().for_each(|(key, node)| object.set(key, node));
+                object
+            },
+        )
+    }
+
+    proptest! {
+        /// Where two patches compose, applying the composition is applying both, to any document.
+        #[test]
+        fn composition_is_application(document in tree(), first in tree(), second in tree()) {
+            let mut twice = json(&document);
+            apply(&mut twice, &json(&first));
+            apply(&mut twice, &json(&second));
+            let mut composed = first;
+            if composed.merge(&second).is_ok() {
+                let mut once = json(&document);
+                apply(&mut once, &json(&composed));
+                prop_assert_eq!(once, twice);
+            }
+        }
+    }
+
+    #[test]
+    fn rebuilding_what_was_deleted_is_a_barrier() {
+        let mut first = Object::default();
+        first.set("a", Node::Null);
+        let mut second = Object::default();
+        second.object("a").set("b", 1_u32);
+        assert_eq!(first.merge(&second), Err(Barrier));
+        assert_eq!(first.to_string(), r#"{"a":null}"#);
+    }
+
+    #[test]
+    fn prices_keep_their_digits() {
+        let mut object = Object::default();
+        object.set("price", Decimal::new(210, 2));
+        object.object("back").set(Key::Price(Decimal::new(18, 1)), Decimal::new(500, 2));
+        object.set("x", Node::Number(Decimal::new(635, 1)));
+        assert_eq!(object.to_string(), r#"{"price":"2.10","back":{"1.8":"5.00"},"x":63.5}"#);
+    }
+}

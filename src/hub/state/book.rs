@@ -1,0 +1,414 @@
+//! One bookmaker's book of one match: markets, selections, prices, ladders.
+
+use std::{collections::HashMap, sync::Arc};
+
+use fanout::Micros;
+use ingest::event::{
+    Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
+    SelectionStatus,
+};
+use rust_decimal::Decimal;
+
+use super::{Life, Moment};
+
+#[derive(Debug)]
+pub struct Book {
+    pub slug: Arc<str>,
+    pub markets: Vec<Market>,
+    places: HashMap<Arc<str>, usize>,
+    /// The sequence of the match's own channel that these prices have seen.
+    pub match_seq: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct Market {
+    pub id: Arc<str>,
+    pub kind: Arc<str>,
+    pub name: Option<Arc<str>>,
+    pub line: Option<Decimal>,
+    pub period: Option<Arc<str>>,
+    pub status: MarketStatus,
+    pub in_play: bool,
+    pub volume: Option<Decimal>,
+    pub selections: Vec<Selection>,
+    /// Every change of status or of being in play, the last [`Market::TRANSITIONS_MAX`] of them.
+    pub transitions: Vec<Transition>,
+    /// Transitions that are no longer kept.
+    pub transitions_dropped: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transition {
+    pub at: Micros,
+    pub status: MarketStatus,
+    pub in_play: bool,
+}
+
+#[derive(Debug)]
+pub struct Selection {
+    pub id: Arc<str>,
+    pub name: Option<Arc<str>>,
+    pub status: SelectionStatus,
+    pub outcome: Option<Outcome>,
+    /// The best price to back: a bookmaker's own, or the top of the ladder.
+    pub price: Option<Decimal>,
+    /// The price before it.
+    pub prev: Option<Decimal>,
+    pub last: Option<Decimal>,
+    pub volume: Option<Decimal>,
+    /// When the price was last told.
+    pub priced_at: Micros,
+    pub back: Ladder,
+    pub lay: Ladder,
+    pub traded: Ladder,
+}
+
+/// Sizes by price, lowest price first.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Ladder(Vec<Level>);
+
+/// Which of a selection's ladders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rung {
+    Back,
+    Lay,
+    Traded,
+}
+
+/// A part of a book, by places in [`Book::markets`] and [`Market::selections`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BookPart {
+    /// All of the market.
+    Definition(usize),
+    Transitions(usize),
+    Volume(usize),
+    Price(usize, usize),
+    Last(usize, usize),
+    SelectionVolume(usize, usize),
+    Rung(usize, usize, Rung, Decimal),
+}
+
+impl BookPart {
+    /// The place of the market that it is a part of.
+    #[must_use]
+    pub fn market(self) -> usize {
+        let (Self::Definition(market)
+        | Self::Transitions(market)
+        | Self::Volume(market)
+        | Self::Price(market, _)
+        | Self::Last(market, _)
+        | Self::SelectionVolume(market, _)
+        | Self::Rung(market, ..)) = self;
+        market
+    }
+}
+
+/// A market went from one state to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookEvent {
+    pub market: usize,
+    /// The transition's number in the life of its market, from 1.
+    pub number: u32,
+    pub transition: Transition,
+    pub before: Option<(MarketStatus, bool)>,
+}
+
+impl Market {
+    /// A market that is suspended at every goal of a wild match stays well below.
+    pub const TRANSITIONS_MAX: usize = 64;
+
+    fn new(id: Arc<str>) -> Self {
+        Self {
+            id,
+            kind: Arc::from("unknown"),
+            name: None,
+            line: None,
+            period: None,
+            status: MarketStatus::Inactive,
+            in_play: false,
+            volume: None,
+            selections: Vec::new(),
+            transitions: Vec::new(),
+            transitions_dropped: 0,
+        }
+    }
+
+    fn transition(&mut self, transition: Transition) -> u32 {
+        if self.transitions.len() == Self::TRANSITIONS_MAX {
+            self.transitions.remove(0);
+            self.transitions_dropped += 1;
+        }
+        self.transitions.push(transition);
+        self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Finds a selection. Changes come in the order of the definition as a rule, and markets have
+    /// few selections, so a walk beats a table.
+    fn selection(&self, id: &str) -> Option<usize> {
+        self.selections.iter().position(|selection| &*selection.id == id)
+    }
+}
+
+impl Selection {
+    fn new(id: Arc<str>) -> Self {
+        Self {
+            id,
+            name: None,
+            status: SelectionStatus::Active,
+            outcome: None,
+            price: None,
+            prev: None,
+            last: None,
+            volume: None,
+            priced_at: 0,
+            back: Ladder::default(),
+            lay: Ladder::default(),
+            traded: Ladder::default(),
+        }
+    }
+
+    /// The best price at which one can lay.
+    #[must_use]
+    pub fn best_lay(&self) -> Option<Decimal> {
+        self.lay.0.first().map(|level| level.price)
+    }
+
+    #[must_use]
+    pub fn ladder(&self, rung: Rung) -> &Ladder {
+        match rung {
+            Rung::Back => &self.back,
+            Rung::Lay => &self.lay,
+            Rung::Traded => &self.traded,
+        }
+    }
+
+    /// Sets the price; returns whether it is another one.
+    fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
+        self.priced_at = at;
+        if self.price == price {
+            return false;
+        }
+        self.prev = self.price.or(self.prev);
+        self.price = price;
+        true
+    }
+}
+
+impl Ladder {
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn size(&self, price: Decimal) -> Option<Decimal> {
+        self.find(price).ok().map(|place| self.0[place].size)
+    }
+
+    fn find(&self, price: Decimal) -> Result<usize, usize> {
+        self.0.binary_search_by(|level| level.price.cmp(&price))
+    }
+
+    /// Sets or removes a rung; returns whether anything changed.
+    fn set(&mut self, level: Level) -> bool {
+        match self.find(level.price) {
+            Ok(place) if level.size.is_zero() => {
+                self.0.remove(place);
+                true
+            }
+            Ok(place) => std::mem::replace(&mut self.0[place], level) != level,
+            Err(_) if level.size.is_zero() => false,
+            Err(place) => {
+                self.0.insert(place, level);
+                true
+            }
+        }
+    }
+}
+
+impl Book {
+    pub(super) fn new(slug: Arc<str>) -> Self {
+        Self { slug, markets: Vec::new(), places: HashMap::new(), match_seq: None }
+    }
+
+    /// Whether no market of it can be bet on now, though some may be again.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        let mut open = self.markets.iter().filter(|m| m.status != MarketStatus::Closed).peekable();
+        open.peek().is_some() && open.all(|market| market.status != MarketStatus::Open)
+    }
+
+    #[must_use]
+    pub fn is_in_play(&self) -> bool {
+        self.markets.iter().any(|market| market.in_play && market.status != MarketStatus::Closed)
+    }
+
+    #[must_use]
+    pub fn life(&self) -> Life {
+        if !self.markets.is_empty()
+            && self.markets.iter().all(|market| market.status == MarketStatus::Closed)
+        {
+            Life::Ended
+        } else if self.is_suspended() {
+            Life::Suspended
+        } else if self.is_in_play() {
+            Life::Live
+        } else {
+            Life::Prematch
+        }
+    }
+
+    /// Applies one fact; returns the place of the market that it changed.
+    pub(super) fn apply(
+        &mut self,
+        fact: &OddsFact,
+        moment: Moment,
+        parts: &mut Vec<BookPart>,
+        events: &mut Vec<BookEvent>,
+    ) -> Option<usize> {
+        if let MarketChange::Define(definition) = &fact.change {
+            let place = self.place(&fact.market);
+            self.define(place, definition, moment, parts, events);
+            return Some(place);
+        }
+        // Normalisers let nothing through for a market that was never defined.
+        let place = *self.places.get(&fact.market)?;
+        match &fact.change {
+            MarketChange::Define(_) => {}
+            MarketChange::Clear => self.clear(place, parts),
+            MarketChange::Prices { selections, volume } => {
+                self.volume(place, *volume, parts);
+                for change in selections {
+                    self.change(place, change, moment.best(), parts);
+                }
+            }
+        }
+        Some(place)
+    }
+
+    fn place(&mut self, id: &Arc<str>) -> usize {
+        *self.places.entry(Arc::clone(id)).or_insert_with(|| {
+            self.markets.push(Market::new(Arc::clone(id)));
+            self.markets.len() - 1
+        })
+    }
+
+    fn define(
+        &mut self,
+        place: usize,
+        definition: &MarketDefinition,
+        moment: Moment,
+        parts: &mut Vec<BookPart>,
+        events: &mut Vec<BookEvent>,
+    ) {
+        let market = &mut self.markets[place];
+        let before = market.transitions.last().map(|t| (t.status, t.in_play));
+        market.kind = Arc::clone(&definition.kind);
+        market.name.clone_from(&definition.name);
+        market.line = definition.line;
+        market.period.clone_from(&definition.period);
+        market.status = definition.status;
+        market.in_play = definition.in_play;
+        for told in &definition.selections {
+            let selection = market.selection(&told.id).unwrap_or_else(|| {
+                market.selections.push(Selection::new(Arc::clone(&told.id)));
+                market.selections.len() - 1
+            });
+            let selection = &mut market.selections[selection];
+            selection.name.clone_from(&told.name);
+            selection.status = told.status;
+            selection.outcome = told.outcome;
+        }
+        for selection in &mut market.selections {
+            if !definition.selections.iter().any(|told| told.id == selection.id) {
+                selection.status = SelectionStatus::Removed;
+            }
+        }
+        parts.push(BookPart::Definition(place));
+        if before != Some((definition.status, definition.in_play)) {
+            let (status, in_play) = (definition.status, definition.in_play);
+            let transition = Transition { at: moment.best(), status, in_play };
+            let number = market.transition(transition);
+            parts.push(BookPart::Transitions(place));
+            events.push(BookEvent { market: place, number, transition, before });
+        }
+    }
+
+    fn clear(&mut self, market: usize, parts: &mut Vec<BookPart>) {
+        if self.markets[market].volume.take().is_some() {
+            parts.push(BookPart::Volume(market));
+        }
+        for number in 0..self.markets[market].selections.len() {
+            let selection = &mut self.markets[market].selections[number];
+            for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
+                let gone = std::mem::take(selection.ladder_mut(rung)).0;
+                parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
+            }
+            if selection.price.take().is_some() {
+                parts.push(BookPart::Price(market, number));
+            }
+            if selection.last.take().is_some() {
+                parts.push(BookPart::Last(market, number));
+            }
+            if selection.volume.take().is_some() {
+                parts.push(BookPart::SelectionVolume(market, number));
+            }
+        }
+    }
+
+    fn volume(&mut self, market: usize, volume: Option<Decimal>, parts: &mut Vec<BookPart>) {
+        let own = &mut self.markets[market].volume;
+        if volume.is_some() && *own != volume {
+            *own = volume;
+            parts.push(BookPart::Volume(market));
+        }
+    }
+
+    fn change(
+        &mut self,
+        market: usize,
+        change: &SelectionChange,
+        at: Micros,
+        parts: &mut Vec<BookPart>,
+    ) {
+        let Some(number) = self.markets[market].selection(&change.id) else { return };
+        let selection = &mut self.markets[market].selections[number];
+        let lay_before = selection.best_lay();
+        for (rung, levels) in
+            [(Rung::Back, &change.back), (Rung::Lay, &change.lay), (Rung::Traded, &change.traded)]
+        {
+            let ladder = selection.ladder_mut(rung);
+            for level in levels {
+                if ladder.set(*level) {
+                    parts.push(BookPart::Rung(market, number, rung, level.price));
+                }
+            }
+        }
+        let ladder_moved = !change.back.is_empty();
+        let top = selection.back.0.last().map(|level| level.price);
+        let price = if ladder_moved { top } else { change.price };
+        let price_moved =
+            (ladder_moved || change.price.is_some()) && selection.set_price(price, at);
+        if price_moved || lay_before != selection.best_lay() {
+            parts.push(BookPart::Price(market, number));
+        }
+        if change.last.is_some() && selection.last != change.last {
+            selection.last = change.last;
+            parts.push(BookPart::Last(market, number));
+        }
+        if change.volume.is_some() && selection.volume != change.volume {
+            selection.volume = change.volume;
+            parts.push(BookPart::SelectionVolume(market, number));
+        }
+    }
+}
+
+impl Selection {
+    fn ladder_mut(&mut self, rung: Rung) -> &mut Ladder {
+        match rung {
+            Rung::Back => &mut self.back,
+            Rung::Lay => &mut self.lay,
+            Rung::Traded => &mut self.traded,
+        }
+    }
+}

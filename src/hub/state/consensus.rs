@@ -1,0 +1,232 @@
+//! What all bookmakers together say of a match, for markets that mean the same with each of them.
+//!
+//! The best price is the highest one on offer; the median is the middle one, or the mean of the two
+//! in the middle, exact to four decimal places. Only open markets and active selections with a price
+//! count.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use fanout::Micros;
+use ingest::event::{MarketStatus, Outcome, SelectionStatus};
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use super::{Book, Market};
+
+/// Consensus markets by their key.
+#[derive(Debug, Default)]
+pub struct Consensus {
+    pub markets: BTreeMap<ConsensusKey, Members>,
+}
+
+/// A market that means the same with every bookmaker: its kind, its part of the match, its line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConsensusKey {
+    pub kind: Arc<str>,
+    pub period: Option<Arc<str>>,
+    pub line: Option<Decimal>,
+}
+
+/// Which markets of which books belong to it, and what was last said of it.
+#[derive(Debug, Default)]
+pub struct Members {
+    markets: Vec<(usize, usize)>,
+    pub current: Option<ConsensusMarket>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsensusMarket {
+    pub status: MarketStatus,
+    pub in_play: bool,
+    pub selections: BTreeMap<Outcome, ConsensusPrice>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsensusPrice {
+    pub status: SelectionStatus,
+    /// Absent while nobody offers one.
+    pub offer: Option<Offer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    pub price: Decimal,
+    pub median: Decimal,
+    /// Bookmakers with a price.
+    pub bookmakers: u32,
+    /// Who has the best price; the first by name where several have it.
+    pub best: Arc<str>,
+    /// When the oldest price in it was told.
+    pub oldest: Micros,
+}
+
+/// A market of the consensus that has changed, and its status before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub key: ConsensusKey,
+    pub before: Option<MarketStatus>,
+}
+
+impl ConsensusKey {
+    /// The key of a market, if its selections mean the same with every bookmaker.
+    fn of(market: &Market) -> Option<Self> {
+        market.selections.iter().any(|selection| selection.outcome.is_some()).then(|| Self {
+            kind: Arc::clone(&market.kind),
+            period: market.period.clone(),
+            line: market.line.map(|line| line.normalize()),
+        })
+    }
+
+    /// The market's id on the consensus channel: `over_under@2.5`, `match_winner:1h`.
+    #[must_use]
+    pub fn id(&self) -> Arc<str> {
+        let mut id = self.kind.to_string();
+        if let Some(period) = &self.period {
+            id.push(':');
+            id.push_str(period);
+        }
+        if let Some(line) = self.line {
+            id.push('@');
+            id.push_str(&line.to_string());
+        }
+        id.into()
+    }
+}
+
+impl Consensus {
+    /// Notes that this market of this book was told of.
+    pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
+        let Some(key) = ConsensusKey::of(market) else { return };
+        let members = &mut self.markets.entry(key).or_default().markets;
+        if !members.contains(&(book, place)) {
+            members.push((book, place));
+        }
+    }
+
+    /// Looks at each market anew that one of `touched` belongs to, and returns those that have
+    /// changed.
+    pub fn refresh(&mut self, books: &[Book], touched: &[(usize, usize)]) -> Vec<Changed> {
+        let mut changed = Vec::new();
+        for (key, members) in &mut self.markets {
+            if !touched.iter().any(|market| members.markets.contains(market)) {
+                continue;
+            }
+            let now = Some(members.look(books));
+            if members.current != now {
+                let before = std::mem::replace(&mut members.current, now);
+                let before = before.map(|market| market.status);
+                changed.push(Changed { key: key.clone(), before });
+            }
+        }
+        changed
+    }
+}
+
+impl Members {
+    fn look(&self, books: &[Book]) -> ConsensusMarket {
+        let markets = || self.markets.iter().map(|(book, market)| &books[*book].markets[*market]);
+        let mut selections = BTreeMap::new();
+        for outcome in markets().flat_map(|m| m.selections.iter().filter_map(|s| s.outcome)) {
+            selections.entry(outcome).or_insert_with(|| self.price(books, outcome));
+        }
+        ConsensusMarket {
+            status: joint_status(markets().map(|market| market.status)),
+            in_play: markets().any(|market| market.in_play),
+            selections,
+        }
+    }
+
+    fn price(&self, books: &[Book], outcome: Outcome) -> ConsensusPrice {
+        let mut status = SelectionStatus::Removed;
+        let mut offers: Vec<(Decimal, &Arc<str>, Micros)> = Vec::new();
+        for (book, place) in &self.markets {
+            let (book, market) = (&books[*book], &books[*book].markets[*place]);
+            for selection in market.selections.iter().filter(|s| s.outcome == Some(outcome)) {
+                status = joint_selection(status, selection.status);
+                let open = market.status == MarketStatus::Open
+                    && selection.status == SelectionStatus::Active;
+                if let Some(price) = selection.price.filter(|_| open) {
+                    offers.push((price, &book.slug, selection.priced_at));
+                }
+            }
+        }
+        ConsensusPrice { status, offer: offer(&mut offers) }
+    }
+}
+
+fn offer(offers: &mut [(Decimal, &Arc<str>, Micros)]) -> Option<Offer> {
+    offers.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(a.1)));
+    let (price, best, _) = *offers.last()?;
+    let mut slugs: Vec<&str> = offers.iter().map(|offer| &**offer.1).collect();
+    slugs.sort_unstable();
+    slugs.dedup();
+    Some(Offer {
+        price,
+        median: median(offers),
+        bookmakers: u32::try_from(slugs.len()).unwrap_or(u32::MAX),
+        best: Arc::clone(best),
+        oldest: offers.iter().map(|offer| offer.2).min()?,
+    })
+}
+
+/// Of prices in order; there is at least one.
+fn median(offers: &[(Decimal, &Arc<str>, Micros)]) -> Decimal {
+    let middle = offers.len() / 2;
+    if offers.len() % 2 == 1 {
+        return offers[middle].0;
+    }
+    let (low, high) = (offers[middle - 1].0, offers[middle].0);
+    if low == high {
+        return high;
+    }
+    let mean = (low + high) / Decimal::TWO;
+    mean.round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven).normalize()
+}
+
+/// Open where anybody trades, closed where all have closed.
+fn joint_status(statuses: impl Iterator<Item = MarketStatus>) -> MarketStatus {
+    let rank = |status| match status {
+        MarketStatus::Open => 3,
+        MarketStatus::Suspended => 2,
+        MarketStatus::Inactive => 1,
+        MarketStatus::Closed => 0,
+    };
+    statuses.max_by_key(|status| rank(*status)).unwrap_or(MarketStatus::Inactive)
+}
+
+/// A result that anybody has told stands; else it is active where it is so with anybody.
+fn joint_selection(one: SelectionStatus, other: SelectionStatus) -> SelectionStatus {
+    let rank = |status| match status {
+        SelectionStatus::Winner => 3,
+        SelectionStatus::Loser => 2,
+        SelectionStatus::Active => 1,
+        SelectionStatus::Removed => 0,
+    };
+    if rank(one) >= rank(other) { one } else { other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(prices: &[(i64, &str)], best: &str, price: &str, median: &str, bookmakers: u32) {
+        let slugs: Vec<Arc<str>> = prices.iter().map(|(_, slug)| Arc::from(*slug)).collect();
+        let mut offers: Vec<_> = prices
+            .iter()
+            .zip(&slugs)
+            .map(|((cents, _), slug)| (Decimal::new(*cents, 2), slug, 5))
+            .collect();
+        let offer = offer(&mut offers).expect("there are prices");
+        assert_eq!(&*offer.best, best);
+        assert_eq!(offer.price.to_string(), price);
+        assert_eq!(offer.median.to_string(), median);
+        assert_eq!(offer.bookmakers, bookmakers);
+    }
+
+    #[test]
+    fn best_and_median_are_exact() {
+        check(&[(210, "b")], "b", "2.10", "2.10", 1);
+        check(&[(210, "b"), (215, "a")], "a", "2.15", "2.125", 2);
+        check(&[(210, "c"), (215, "b"), (190, "a")], "b", "2.15", "2.10", 3);
+        check(&[(210, "b"), (210, "a")], "a", "2.10", "2.10", 2);
+    }
+}

@@ -1,0 +1,229 @@
+//! The data path on one page: what sources say goes into the hub, what changed goes to the fan-out.
+//!
+//! One thread is the writer. It takes all that is ready, applies it, publishes it once, and then
+//! answers who asked: so an answer stands behind every change it has seen and before all others.
+
+use std::{mem, thread, time::Duration};
+
+use fanout::{
+    Change, Fanout, Micros, Seq,
+    catch_up::{Ask, Host},
+};
+use ingest::{error::Refusal, event::Batch};
+use metrics::{counter, gauge, histogram};
+use tokio::sync::{mpsc, oneshot};
+use tracing::warn;
+
+use crate::{
+    catch_up::Image,
+    clock::now,
+    hub::{Hub, feeds::SourceNumber},
+    quarantine::Quarantine,
+};
+
+/// What a source hands in.
+#[derive(Debug)]
+pub enum Input {
+    Batch { source: SourceNumber, batch: Batch, received: Micros },
+    Refused { source: SourceNumber, refusal: Refusal },
+    /// The source has nothing more to say: a recording has ended, or it has failed.
+    Ended { source: SourceNumber },
+    /// The source begins again from its start; what it said before is void.
+    Restarted { source: SourceNumber },
+}
+
+/// A question to the writer.
+#[derive(Debug)]
+pub enum Request {
+    FanOut(Ask),
+    /// The image of a channel, as soon as it has reached `at_least`.
+    Image { channel: String, at_least: Seq, reply: oneshot::Sender<Option<Image>> },
+    Stop,
+}
+
+/// Inputs taken before they are published and questions are answered: enough to share the cost of
+/// a turn, few enough that nobody waits a millisecond for it.
+const INPUTS_A_TURN: usize = 64;
+
+/// Readers that may wait for a sequence at a time; one more is answered with what there is.
+const WAITING_MAX: usize = 1024;
+
+/// The ends that others hold.
+#[derive(Debug, Clone)]
+pub struct Doors {
+    pub inputs: mpsc::Sender<Input>,
+    pub requests: mpsc::Sender<Request>,
+}
+
+/// The ends that the writer holds.
+#[derive(Debug)]
+pub struct Ends {
+    inputs: mpsc::Receiver<Input>,
+    requests: mpsc::Receiver<Request>,
+}
+
+/// `inputs_max`: batches that may wait. `requests_max`: as many as there can be sockets, since each
+/// has one question open at most, and some for readers over HTTP.
+#[must_use]
+pub fn doors(inputs_max: usize, requests_max: usize) -> (Doors, Ends) {
+    let (inputs, inputs_end) = mpsc::channel(inputs_max);
+    let (requests, requests_end) = mpsc::channel(requests_max);
+    (Doors { inputs, requests }, Ends { inputs: inputs_end, requests: requests_end })
+}
+
+impl Host for Doors {
+    fn ask(&self, ask: Ask) {
+        if self.requests.try_send(Request::FanOut(ask)).is_err() {
+            // Only while stopping: the queue has room for a question of every socket.
+            counter!("matchwire_questions_dropped_total").increment(1);
+        }
+    }
+}
+
+/// Starts the writer's thread. It ends when it is told to.
+///
+/// # Errors
+///
+/// When the system refuses a thread.
+pub fn start(
+    hub: Hub,
+    fanout: Fanout,
+    ends: Ends,
+    quarantine: Quarantine,
+) -> std::io::Result<thread::JoinHandle<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let writer = Writer { hub, fanout, quarantine, waiting: Vec::new(), changes: Vec::new() };
+    thread::Builder::new()
+        .name("hub".to_owned())
+        .spawn(move || runtime.block_on(writer.run(ends)))
+}
+
+struct Writer {
+    hub: Hub,
+    fanout: Fanout,
+    quarantine: Quarantine,
+    waiting: Vec<Waiting>,
+    changes: Vec<Change>,
+}
+
+struct Waiting {
+    channel: String,
+    at_least: Seq,
+    reply: oneshot::Sender<Option<Image>>,
+}
+
+impl Writer {
+    async fn run(mut self, ends: Ends) {
+        let Ends { mut inputs, mut requests } = ends;
+        let mut tick = tokio::time::interval(Duration::from_millis(250));
+        loop {
+            tokio::select! {
+                biased;
+                Some(request) = requests.recv() => {
+                    if !self.request(request) {
+                        return;
+                    }
+                }
+                Some(input) = inputs.recv() => {
+                    self.input(input);
+                    self.more_inputs(&mut inputs);
+                }
+                _ = tick.tick() => {
+                    self.hub.tick(now(), &mut self.changes);
+                    gauge!("matchwire_matches").set(count(self.hub.matches()));
+                    gauge!("matchwire_channels").set(count(self.hub.channels.len()));
+                }
+            }
+            self.publish();
+        }
+    }
+
+    fn more_inputs(&mut self, inputs: &mut mpsc::Receiver<Input>) {
+        for _ in 1..INPUTS_A_TURN {
+            let Ok(input) = inputs.try_recv() else { return };
+            self.input(input);
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        match input {
+            Input::Batch { source, batch, received } => self.batch(source, &batch, received),
+            Input::Refused { source, refusal } => self.refused(source, &refusal),
+            Input::Ended { source } => {
+                self.hub.source_down(source, true, now(), &mut self.changes);
+            }
+            Input::Restarted { source } => {
+                self.hub.source_restarted(source, now(), &mut self.changes);
+            }
+        }
+    }
+
+    fn batch(&mut self, source: SourceNumber, batch: &Batch, received: Micros) {
+        let began = now();
+        let errors = self.hub.apply(source, batch, received, began, &mut self.changes);
+        for error in errors {
+            warn!(source = %self.hub.sources()[source.0].name, %error, "fact not applied");
+            self.hub.refused(source);
+        }
+        counter!("matchwire_batches_total").increment(1);
+    }
+
+    fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
+        self.hub.refused(source);
+        let name = &self.hub.sources()[source.0].name;
+        counter!("matchwire_refused_total", "source" => name.to_string(), "kind" => refusal.kind.as_str())
+            .increment(1);
+        self.quarantine.keep(name, refusal, now());
+    }
+
+    fn publish(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let changes = mem::take(&mut self.changes);
+        histogram!("matchwire_changes_a_turn").record(count(changes.len()));
+        counter!("matchwire_publications_total").increment(changes.len() as u64);
+        self.fanout.publish(&changes);
+        self.serve_waiting();
+        // The allocation is kept for the next turn.
+        self.changes = changes;
+        self.changes.clear();
+    }
+
+    /// Answers a question; returns false when it is the last.
+    fn request(&mut self, request: Request) -> bool {
+        match request {
+            Request::FanOut(Ask { asker, question }) => {
+                let answer = self.hub.answer(&question);
+                self.fanout.answer(asker, answer);
+            }
+            Request::Image { channel, at_least, reply } => {
+                self.waiting.push(Waiting { channel, at_least, reply });
+                self.serve_waiting();
+            }
+            Request::Stop => return false,
+        }
+        true
+    }
+
+    fn serve_waiting(&mut self) {
+        let too_many = self.waiting.len() > WAITING_MAX;
+        for waiting in mem::take(&mut self.waiting) {
+            if waiting.reply.is_closed() {
+                continue;
+            }
+            match self.hub.image_of(&waiting.channel) {
+                Some(image) if image.seq < waiting.at_least && !too_many => {
+                    self.waiting.push(waiting);
+                }
+                // Whoever asked may have gone.
+                image => drop(waiting.reply.send(image)),
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and counts stay below 2^52")]
+fn count(number: usize) -> f64 {
+    number as f64
+}

@@ -1,0 +1,81 @@
+//! The boards: one line for each match of the day.
+
+use ingest::event::Fixture;
+
+use super::{football, participant, side_names, tennis};
+use crate::{
+    document::{Key, Node, Object},
+    hub::{
+        Header,
+        state::{FootballPart, Match, Play, Touched},
+    },
+};
+
+/// Adds the whole line of a match.
+pub fn line(matches: &mut Object, m: &Match, header: Header) {
+    let out = matches.object(Key::Int(m.id.0));
+    fixture(out, &m.fixture, side_names(m));
+    out.set("life", header.life.as_str());
+    out.set_some("status", header.status);
+    match &m.play {
+        Play::Football(state) => {
+            out.set_some("clock", state.clock.map(football::clock));
+            out.set("score", football::score(&state.score, false));
+        }
+        Play::Tennis(state) => play(out, state, None),
+        Play::None => {}
+    }
+}
+
+/// Adds what a batch changed in the line of a match.
+pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Header, after: Header) {
+    let mut out = Object::default();
+    if touched.fixture {
+        fixture(&mut out, &m.fixture, side_names(m));
+    }
+    if before.life != after.life {
+        out.set("life", after.life.as_str());
+    }
+    if before.status != after.status {
+        out.set_or_null("status", after.status);
+    }
+    match &m.play {
+        Play::Football(state) => {
+            if touched.football.contains(&FootballPart::Clock) {
+                out.set_some("clock", state.clock.map(football::clock));
+            }
+            if touched.football.contains(&FootballPart::Score) {
+                out.set("score", football::score(&state.score, true));
+            }
+        }
+        Play::Tennis(state) if !touched.tennis.is_empty() => play(&mut out, state, Some(())),
+        Play::Tennis(_) | Play::None => {}
+    }
+    if !out.is_empty() {
+        patch.object("matches").set(Key::Int(m.id.0), out);
+    }
+}
+
+/// Takes the line of a match away.
+pub fn gone(patch: &mut Object, m: &Match) {
+    patch.object("matches").set(Key::Int(m.id.0), Node::Null);
+}
+
+fn fixture(out: &mut Object, fixture: &Fixture, names: [&'static str; 2]) {
+    if let Some(sides) = &fixture.sides {
+        for (name, side) in names.into_iter().zip(sides) {
+            out.set(name, participant(side));
+        }
+    }
+    out.set_some("start", fixture.start);
+}
+
+fn play(out: &mut Object, state: &crate::hub::state::Tennis, patch: Option<()>) {
+    tennis::sets(out.object("sets"), &state.score, patch);
+    out.set("game", tennis::game(state.score.game));
+    let server = state.score.server.map(crate::hub::state::number);
+    match patch {
+        Some(()) => out.set_or_null("server", server),
+        None => out.set_some("server", server),
+    }
+}

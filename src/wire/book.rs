@@ -1,0 +1,207 @@
+//! One bookmaker's book: `markets{id:{.., selections{id:{..}}}}`, and its events.
+
+use ingest::event::{MarketStatus, SelectionStatus};
+
+use crate::{
+    document::{Key, Node, Object},
+    hub::{
+        Header,
+        state::{
+            Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, TouchedBook, Transition,
+        },
+    },
+};
+
+#[must_use]
+pub fn image(book: &Book, header: Header, stale_after_ms: u32) -> Object {
+    let mut image = Object::default();
+    super::set_header(&mut image, header);
+    image.set("stale_after_ms", stale_after_ms);
+    let markets = image.object("markets");
+    for market in &book.markets {
+        let out = markets.object(&market.id);
+        definition(out, market, false);
+        transitions(out, market);
+        out.set_some("volume", market.volume);
+        for selection in &market.selections {
+            let out = out.object("selections").object(&selection.id);
+            prices(out, selection, false);
+            out.set_some("last", selection.last);
+            out.set_some("volume", selection.volume);
+            for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
+                ladder(out, rung, selection.ladder(rung));
+            }
+        }
+    }
+    image
+}
+
+#[must_use]
+pub fn patch(book: &Book, touched: &TouchedBook, before: Header, after: Header) -> Object {
+    let mut patch = super::header_patch(before, after);
+    if touched.parts.is_empty() {
+        return patch;
+    }
+    let markets = patch.object("markets");
+    for part in &touched.parts {
+        self::part(markets, book, *part);
+    }
+    patch
+}
+
+fn part(markets: &mut Object, book: &Book, part: BookPart) {
+    let market = &book.markets[part.market()];
+    let out = markets.object(&market.id);
+    match part {
+        BookPart::Definition(_) => definition(out, market, true),
+        BookPart::Transitions(_) => {
+            transitions(out, market);
+            if market.transitions_dropped > 0 {
+                let gone = Key::Int(market.transitions_dropped.into());
+                out.object("transitions").set(gone, Node::Null);
+            }
+        }
+        BookPart::Volume(_) => out.set_or_null("volume", market.volume),
+        BookPart::Price(_, selection) => {
+            let selection = &market.selections[selection];
+            prices(out.object("selections").object(&selection.id), selection, true);
+        }
+        BookPart::Last(_, selection) => {
+            let selection = &market.selections[selection];
+            out.object("selections").object(&selection.id).set_or_null("last", selection.last);
+        }
+        BookPart::SelectionVolume(_, selection) => {
+            let selection = &market.selections[selection];
+            out.object("selections").object(&selection.id).set_or_null("volume", selection.volume);
+        }
+        BookPart::Rung(_, selection, rung, price) => {
+            let selection = &market.selections[selection];
+            let size = selection.ladder(rung).size(price);
+            let out = out.object("selections").object(&selection.id).object(rung_name(rung));
+            out.set_or_null(Key::Price(price.normalize()), size);
+        }
+    }
+}
+
+fn definition(out: &mut Object, market: &Market, patch: bool) {
+    out.set("kind", &market.kind);
+    if patch {
+        out.set_or_null("name", market.name.as_ref());
+        out.set_or_null("line", market.line);
+        out.set_or_null("period", market.period.as_ref());
+    } else {
+        out.set_some("name", market.name.as_ref());
+        out.set_some("line", market.line);
+        out.set_some("period", market.period.as_ref());
+    }
+    out.set("status", market_status(market.status));
+    out.set("in_play", market.in_play);
+    for selection in &market.selections {
+        let out = out.object("selections").object(&selection.id);
+        if patch {
+            out.set_or_null("name", selection.name.as_ref());
+        } else {
+            out.set_some("name", selection.name.as_ref());
+        }
+        out.set("status", selection_status(selection.status));
+        out.set_some("outcome", selection.outcome.map(ingest::event::Outcome::as_str));
+    }
+}
+
+fn transitions(out: &mut Object, market: &Market) {
+    let first = u64::from(market.transitions_dropped) + 1;
+    for (number, transition) in (first..).zip(&market.transitions) {
+        let Transition { at, status, in_play } = *transition;
+        let mut node = Object::default();
+        node.set("at", at);
+        node.set("status", market_status(status));
+        node.set("in_play", in_play);
+        out.object("transitions").set(Key::Int(number), node);
+    }
+}
+
+fn prices(out: &mut Object, selection: &Selection, patch: bool) {
+    let values =
+        [("price", selection.price), ("prev", selection.prev), ("lay", selection.best_lay())];
+    for (name, value) in values {
+        if patch {
+            out.set_or_null(name, value);
+        } else {
+            out.set_some(name, value);
+        }
+    }
+}
+
+fn ladder(out: &mut Object, rung: Rung, ladder: &Ladder) {
+    for level in ladder.levels() {
+        out.object(rung_name(rung)).set(Key::Price(level.price.normalize()), level.size);
+    }
+}
+
+fn rung_name(rung: Rung) -> &'static str {
+    match rung {
+        Rung::Back => "back",
+        Rung::Lay => "lays",
+        Rung::Traded => "traded",
+    }
+}
+
+#[must_use]
+pub fn market_status(status: MarketStatus) -> &'static str {
+    match status {
+        MarketStatus::Inactive => "inactive",
+        MarketStatus::Open => "open",
+        MarketStatus::Suspended => "suspended",
+        MarketStatus::Closed => "closed",
+    }
+}
+
+#[must_use]
+pub fn selection_status(status: SelectionStatus) -> &'static str {
+    match status {
+        SelectionStatus::Active => "active",
+        SelectionStatus::Winner => "winner",
+        SelectionStatus::Loser => "loser",
+        SelectionStatus::Removed => "removed",
+    }
+}
+
+#[must_use]
+pub fn events(book: &Book, events: &[BookEvent]) -> Vec<Node> {
+    events.iter().map(|event| Node::Object(self::event(book, event))).collect()
+}
+
+/// One event for each change of a market's status or of its being in play.
+fn event(book: &Book, event: &BookEvent) -> Object {
+    let market = &book.markets[event.market];
+    let Transition { at, status, in_play } = event.transition;
+    let kind = transition_kind(event.before, status);
+    let mut out = Object::default();
+    out.set("kind", kind);
+    out.set("eid", format!("{}:{}", market.id, event.number));
+    out.set("market", &market.id);
+    out.set("status", market_status(status));
+    out.set("in_play", in_play);
+    out.set("at", at);
+    if kind == "settle" {
+        let winners = market.selections.iter().filter(|s| s.status == SelectionStatus::Winner);
+        out.set("winners", Node::List(winners.map(|s| Node::from(&s.id)).collect()));
+    }
+    out
+}
+
+fn transition_kind(before: Option<(MarketStatus, bool)>, status: MarketStatus) -> &'static str {
+    match (before.map(|(status, _)| status), status) {
+        (_, MarketStatus::Closed) => "settle",
+        (Some(MarketStatus::Open) | None, MarketStatus::Suspended | MarketStatus::Inactive) => {
+            "suspend"
+        }
+        (
+            Some(MarketStatus::Suspended | MarketStatus::Inactive | MarketStatus::Closed),
+            MarketStatus::Open,
+        ) => "resume",
+        (None, MarketStatus::Open) => "open",
+        // The status is the same or as good as the same: the market turned in play.
+        _ => "in_play",
+    }
+}

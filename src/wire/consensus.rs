@@ -1,0 +1,99 @@
+//! What all bookmakers together say: the `.../odds` channel.
+
+use ingest::event::{MarketStatus, Outcome};
+
+use super::book::{market_status, selection_status};
+use crate::{
+    document::{Node, Object},
+    hub::{
+        Header,
+        state::{Changed, Consensus, ConsensusKey, ConsensusMarket, Offer},
+    },
+};
+
+#[must_use]
+pub fn image(consensus: &Consensus, header: Header, stale_after_ms: u32) -> Object {
+    let mut image = Object::default();
+    super::set_header(&mut image, header);
+    image.set("stale_after_ms", stale_after_ms);
+    let markets = image.object("markets");
+    for (key, members) in &consensus.markets {
+        if let Some(current) = &members.current {
+            market(markets.object(&key.id()), key, current, false);
+        }
+    }
+    image
+}
+
+#[must_use]
+pub fn patch(consensus: &Consensus, changed: &[Changed], before: Header, after: Header) -> Object {
+    let mut patch = super::header_patch(before, after);
+    for Changed { key, .. } in changed {
+        if let Some(current) = consensus.markets.get(key).and_then(|m| m.current.as_ref()) {
+            market(patch.object("markets").object(&key.id()), key, current, true);
+        }
+    }
+    patch
+}
+
+fn market(out: &mut Object, key: &ConsensusKey, market: &ConsensusMarket, patch: bool) {
+    out.set("kind", &key.kind);
+    out.set_some("line", key.line);
+    out.set_some("period", key.period.as_ref());
+    out.set("status", market_status(market.status));
+    out.set("in_play", market.in_play);
+    for (outcome, price) in &market.selections {
+        let out = out.object("selections").object(outcome.as_str());
+        out.set("status", selection_status(price.status));
+        match &price.offer {
+            Some(offer) => self::offer(out, offer),
+            None if patch => no_offer(out),
+            None => {}
+        }
+    }
+}
+
+fn offer(out: &mut Object, offer: &Offer) {
+    out.set("price", offer.price);
+    out.set("median", offer.median);
+    out.set("bookmakers", offer.bookmakers);
+    out.set("best", &offer.best);
+    out.set("oldest", offer.oldest);
+}
+
+fn no_offer(out: &mut Object) {
+    for name in ["price", "median", "bookmakers", "best", "oldest"] {
+        out.set(name, Node::Null);
+    }
+}
+
+/// One event for each market whose status changed; `number` makes their names unique.
+#[must_use]
+pub fn events(consensus: &Consensus, changed: &[Changed], number: u64) -> Vec<Node> {
+    changed.iter().filter_map(|changed| event(consensus, changed, number)).collect()
+}
+
+fn event(consensus: &Consensus, changed: &Changed, number: u64) -> Option<Node> {
+    let market = consensus.markets.get(&changed.key)?.current.as_ref()?;
+    let kind = match (changed.before, market.status) {
+        (before, status) if before == Some(status) => return None,
+        (_, MarketStatus::Closed) => "settle",
+        (_, MarketStatus::Suspended | MarketStatus::Inactive) => "suspend",
+        (Some(_), MarketStatus::Open) => "resume",
+        (None, MarketStatus::Open) => "open",
+    };
+    let id = changed.key.id();
+    let mut out = Object::default();
+    out.set("kind", kind);
+    out.set("eid", format!("{id}:{number}"));
+    out.set("market", &id);
+    out.set("status", market_status(market.status));
+    if kind == "settle" {
+        let won = |outcome: &&Outcome| {
+            market.selections[*outcome].status == ingest::event::SelectionStatus::Winner
+        };
+        let winners = market.selections.keys().filter(won);
+        out.set("winners", Node::List(winners.map(|o| Node::Word(o.as_str())).collect()));
+    }
+    Some(out.into())
+}

@@ -1,0 +1,30 @@
+//! The health of each source: the `feeds` channel.
+
+use crate::{
+    document::Object,
+    hub::feeds::{Feed, Source},
+};
+
+/// The whole of a source.
+pub fn source(sources: &mut Object, source: &Source) {
+    let out = sources.object(&source.name);
+    out.set("state", source.state.as_str());
+    out.set("kind", source.kind);
+    out.set_or_null("last", source.last);
+    out.set("messages", source.messages);
+    out.set("price_changes", source.price_changes);
+    out.set("quarantined", source.quarantined);
+    out.set("ended", source.ended);
+}
+
+impl Feed {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Late => "late",
+            Self::Down => "down",
+            Self::Recovering => "recovering",
+        }
+    }
+}

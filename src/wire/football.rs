@@ -1,0 +1,245 @@
+//! A football match: `clock`, `score`, `incidents`, `stats`, `ball`, and its events.
+
+use ingest::event::{
+    Ball, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair, Side, VarDecision,
+};
+use rust_decimal::Decimal;
+
+use super::participant;
+use crate::{
+    document::{Node, Object},
+    hub::state::{Clock, Entry, Football, FootballEvent, FootballPart},
+};
+
+#[must_use]
+pub fn status(status: FootballStatus) -> &'static str {
+    match status {
+        FootballStatus::NotStarted => "not_started",
+        FootballStatus::FirstHalf => "first_half",
+        FootballStatus::HalfTime => "half_time",
+        FootballStatus::SecondHalf => "second_half",
+        FootballStatus::ExtraFirst => "extra_first",
+        FootballStatus::ExtraHalf => "extra_half",
+        FootballStatus::ExtraSecond => "extra_second",
+        FootballStatus::Penalties => "penalties",
+        FootballStatus::Finished => "finished",
+        FootballStatus::Postponed => "postponed",
+        FootballStatus::Abandoned => "abandoned",
+        FootballStatus::Cancelled => "cancelled",
+    }
+}
+
+pub(super) fn image(out: &mut Object, state: &Football) {
+    out.set_some("clock", state.clock.map(clock));
+    out.set("score", score(&state.score, false));
+    let incidents = out.object("incidents");
+    for (place, entry) in state.incidents.iter().enumerate() {
+        incidents.set(&entry.incident.eid, incident(place, entry));
+    }
+    for side in Side::BOTH {
+        let stats = out.object("stats").object(side_name(side));
+        for (stat, value) in &state.stats[side.index()] {
+            stats.set(stat.as_str(), *value);
+        }
+    }
+    out.set_some("ball", state.ball.map(ball));
+}
+
+pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) {
+    for part in parts {
+        match part {
+            // The status stands in the header.
+            FootballPart::Status => {}
+            FootballPart::Clock => out.set_some("clock", state.clock.map(clock)),
+            FootballPart::Score => out.set("score", score(&state.score, true)),
+            FootballPart::Incident(place) => {
+                let entry = &state.incidents[*place];
+                let mut node = incident(*place, entry);
+                absent_incident_fields(&mut node, entry);
+                out.object("incidents").set(&entry.incident.eid, node);
+            }
+            FootballPart::Stat(side, stat) => {
+                let value = state.stats[side.index()].get(stat).copied();
+                out.object("stats").object(side_name(*side)).set_some(stat.as_str(), value);
+            }
+            FootballPart::Ball => out.set_some("ball", state.ball.map(ball)),
+        }
+    }
+}
+
+#[must_use]
+pub fn clock(clock: Clock) -> Object {
+    let mut out = Object::default();
+    out.set("at", clock.at);
+    out.set("s", clock.second);
+    out.set("running", clock.running);
+    out
+}
+
+/// `home` and `away` are what the scoreboard shows; the parts are there once they are known.
+#[must_use]
+pub fn score(score: &FootballScore, patch: bool) -> Object {
+    let mut out = pair(score.goals);
+    let parts = [("ht", score.half_time), ("et", score.extra_time), ("pens", score.penalties)];
+    for (name, value) in parts {
+        if patch {
+            out.set_or_null(name, value.map(pair));
+        } else {
+            out.set_some(name, value.map(pair));
+        }
+    }
+    out
+}
+
+fn pair(goals: Pair<u16>) -> Object {
+    let mut out = Object::default();
+    out.set("home", goals[0]);
+    out.set("away", goals[1]);
+    out
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::First => "home",
+        Side::Second => "away",
+    }
+}
+
+fn incident(place: usize, entry: &Entry) -> Object {
+    let Incident { kind, .. } = &entry.incident;
+    let mut out = Object::default();
+    out.set("n", u32::try_from(place + 1).unwrap_or(u32::MAX));
+    out.set("kind", incident_kind(*kind));
+    particulars(&mut out, &entry.incident);
+    if let Some(why) = &entry.retracted {
+        out.set("retracted", true);
+        out.set("why", why);
+    }
+    out
+}
+
+/// What an incident and its event have in common.
+fn particulars(out: &mut Object, incident: &Incident) {
+    out.set("minute", incident.minute);
+    out.set_some("added", incident.added);
+    out.set_some("side", incident.side.map(side_name));
+    out.set_some("player", incident.player.as_ref().map(participant));
+    out.set_some("assist", incident.assist.as_ref().map(participant));
+    match incident.kind {
+        IncidentKind::Goal(kind) => out.set("type", goal_kind(kind)),
+        IncidentKind::Var(decision) => out.set("decision", var_decision(decision)),
+        IncidentKind::Period(phase) => out.set("status", status(phase)),
+        IncidentKind::Shootout { scored } => out.set("scored", scored),
+        IncidentKind::Yellow
+        | IncidentKind::SecondYellow
+        | IncidentKind::Red
+        | IncidentKind::Substitution
+        | IncidentKind::PenaltyMissed => {}
+    }
+    out.set_some("score", incident.score.map(pair));
+}
+
+/// In a patch, what an incident no longer has is deleted: a correction may take an assist away.
+fn absent_incident_fields(out: &mut Object, entry: &Entry) {
+    let Incident { added, side, player, assist, score, kind, .. } = &entry.incident;
+    let absent = [
+        ("added", added.is_none()),
+        ("side", side.is_none()),
+        ("player", player.is_none()),
+        ("assist", assist.is_none()),
+        ("score", score.is_none()),
+        ("type", !matches!(kind, IncidentKind::Goal(_))),
+        ("decision", !matches!(kind, IncidentKind::Var(_))),
+        ("status", !matches!(kind, IncidentKind::Period(_))),
+        ("scored", !matches!(kind, IncidentKind::Shootout { .. })),
+    ];
+    for (name, _) in absent.into_iter().filter(|(_, absent)| *absent) {
+        out.set(name, Node::Null);
+    }
+}
+
+fn incident_kind(kind: IncidentKind) -> &'static str {
+    match kind {
+        IncidentKind::Goal(_) => "goal",
+        IncidentKind::Yellow => "yellow",
+        IncidentKind::SecondYellow => "second_yellow",
+        IncidentKind::Red => "red",
+        IncidentKind::Substitution => "substitution",
+        IncidentKind::PenaltyMissed => "penalty_missed",
+        IncidentKind::Var(_) => "var",
+        IncidentKind::Period(_) => "period",
+        IncidentKind::Shootout { .. } => "shootout",
+    }
+}
+
+fn goal_kind(kind: GoalKind) -> &'static str {
+    match kind {
+        GoalKind::Regular => "regular",
+        GoalKind::Penalty => "penalty",
+        GoalKind::OwnGoal => "own_goal",
+    }
+}
+
+fn var_decision(decision: VarDecision) -> &'static str {
+    match decision {
+        VarDecision::Checking => "checking",
+        VarDecision::Confirmed => "confirmed",
+        VarDecision::Overturned => "overturned",
+    }
+}
+
+/// Tenths of a percent become percent with at most one digit behind the point.
+fn ball(ball: Ball) -> Object {
+    let percent = |tenths: u16| Node::Number(Decimal::new(tenths.into(), 1).normalize());
+    let mut out = Object::default();
+    out.set("x", percent(ball.x));
+    out.set("y", percent(ball.y));
+    out.set("side", side_name(ball.side));
+    out.set("situation", ball.situation.as_str());
+    out
+}
+
+pub(super) fn events(state: &Football, events: &[FootballEvent]) -> Vec<Node> {
+    events.iter().map(|event| Node::Object(self::event(state, *event))).collect()
+}
+
+fn event(state: &Football, event: FootballEvent) -> Object {
+    let (FootballEvent::Happened(place)
+    | FootballEvent::Retracted(place)
+    | FootballEvent::Corrected(place)) = event;
+    let Entry { incident, retracted, corrections } = &state.incidents[place];
+    let mut out = Object::default();
+    match event {
+        FootballEvent::Happened(_) => {
+            out.set("kind", event_kind(incident.kind));
+            out.set("eid", &incident.eid);
+            out.set_some("card", card(incident.kind));
+            particulars(&mut out, incident);
+        }
+        FootballEvent::Retracted(_) => {
+            out.set("kind", "retract");
+            out.set("eid", format!("retract-{}", incident.eid));
+            out.set("of", &incident.eid);
+            out.set_some("why", retracted.as_ref());
+            out.set("score", pair(state.score.goals));
+        }
+        FootballEvent::Corrected(_) => {
+            out.set("kind", "correct");
+            out.set("eid", format!("correct-{}-{corrections}", incident.eid));
+            out.set("of", &incident.eid);
+            particulars(&mut out, incident);
+        }
+    }
+    out
+}
+
+fn event_kind(kind: IncidentKind) -> &'static str {
+    match kind {
+        IncidentKind::Yellow | IncidentKind::SecondYellow | IncidentKind::Red => "card",
+        other => incident_kind(other),
+    }
+}
+
+fn card(kind: IncidentKind) -> Option<&'static str> {
+    (event_kind(kind) == "card").then(|| incident_kind(kind))
+}

@@ -1,0 +1,145 @@
+//! The public JSON shapes of the stream protocol: what each part of the state looks like to clients.
+//!
+//! Every part is rendered in one place, for images and patches alike; an image is all parts. In a
+//! patch an absent optional value is `null`, which deletes.
+
+pub mod board;
+pub mod book;
+pub mod consensus;
+pub mod feeds;
+pub mod football;
+pub mod tennis;
+
+use ingest::event::{Competition, Fixture, Participant};
+
+use crate::{
+    document::{Node, Object},
+    hub::{
+        Header,
+        state::{Match, Moment, Play, Touched},
+    },
+};
+
+/// The whole document of a match.
+#[must_use]
+pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
+    let mut image = Object::default();
+    image.set("id", m.id.0);
+    image.set("sport", m.sport.as_str());
+    set_header(&mut image, header);
+    image.set("stale_after_ms", stale_after_ms);
+    fixture(&mut image, m, false);
+    match &m.play {
+        Play::Football(state) => football::image(&mut image, state),
+        Play::Tennis(state) => tennis::score(&mut image, &state.score, None),
+        Play::None => {}
+    }
+    image
+}
+
+/// What a batch changed in it.
+#[must_use]
+pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) -> Object {
+    let mut patch = header_patch(before, after);
+    if touched.fixture {
+        fixture(&mut patch, m, true);
+    }
+    match &m.play {
+        Play::Football(state) => football::patch(&mut patch, state, &touched.football),
+        Play::Tennis(state) if !touched.tennis.is_empty() => {
+            tennis::score(&mut patch, &state.score, Some(()));
+        }
+        Play::Tennis(_) | Play::None => {}
+    }
+    patch
+}
+
+/// What happened in it.
+#[must_use]
+pub fn match_events(m: &Match, touched: &Touched, moment: Moment) -> Vec<Node> {
+    match &m.play {
+        Play::Football(state) => football::events(state, &touched.football_events),
+        Play::Tennis(_) => tennis::events(&touched.tennis_events, moment),
+        Play::None => Vec::new(),
+    }
+}
+
+fn fixture(out: &mut Object, m: &Match, patch: bool) {
+    let Fixture { provider, provider_key, competition, start, sides } = &m.fixture;
+    out.object("refs").set(*provider, provider_key);
+    let competition = competition.as_ref().map(|c| competition_node(c, patch));
+    let names = side_names(m);
+    if patch {
+        out.set_or_null("competition", competition);
+        out.set_or_null("start", *start);
+    } else {
+        out.set_some("competition", competition);
+        out.set_some("start", *start);
+    }
+    for (name, side) in names.into_iter().zip([0, 1]) {
+        let participant = sides.as_ref().map(|sides| participant(&sides[side]));
+        if patch {
+            out.set_or_null(name, participant);
+        } else {
+            out.set_some(name, participant);
+        }
+    }
+}
+
+/// How the two sides are called in the documents of this sport.
+#[must_use]
+pub fn side_names(m: &Match) -> [&'static str; 2] {
+    if matches!(m.play, Play::Tennis(_)) { ["p1", "p2"] } else { ["home", "away"] }
+}
+
+fn competition_node(competition: &Competition, patch: bool) -> Object {
+    let mut out = Object::default();
+    out.set("id", competition.id.0);
+    out.set("name", &competition.name);
+    if patch {
+        out.set_or_null("season", competition.season.as_ref());
+    } else {
+        out.set_some("season", competition.season.as_ref());
+    }
+    out
+}
+
+/// `{id, name}`.
+#[must_use]
+pub fn participant(participant: &Participant) -> Object {
+    let mut out = Object::default();
+    out.set("id", participant.id.0);
+    out.set("name", &participant.name);
+    out
+}
+
+/// The fields that every document has, and those that stand beside them on some.
+pub fn set_header(out: &mut Object, header: Header) {
+    out.set("life", header.life.as_str());
+    out.set("feed", header.feed.as_str());
+    out.set_some("status", header.status);
+    out.set_some("suspended", header.suspended);
+    out.set_some("match_seq", header.match_seq);
+}
+
+/// What changed in them.
+#[must_use]
+pub fn header_patch(before: Header, after: Header) -> Object {
+    let mut patch = Object::default();
+    if before.life != after.life {
+        patch.set("life", after.life.as_str());
+    }
+    if before.feed != after.feed {
+        patch.set("feed", after.feed.as_str());
+    }
+    if before.status != after.status {
+        patch.set_or_null("status", after.status);
+    }
+    if before.suspended != after.suspended {
+        patch.set_or_null("suspended", after.suspended);
+    }
+    if before.match_seq != after.match_seq {
+        patch.set_or_null("match_seq", after.match_seq);
+    }
+    patch
+}

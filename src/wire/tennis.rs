@@ -1,0 +1,167 @@
+//! A tennis match: `server`, `sets`, `game`, `points`, `winner`, and its events.
+
+use std::sync::Arc;
+
+use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore, TennisStatus};
+
+use crate::{
+    document::{Key, Node, Object},
+    hub::state::{Ended, Moment, TennisEvent, number},
+};
+
+#[must_use]
+pub fn status(status: TennisStatus) -> &'static str {
+    match status {
+        TennisStatus::NotStarted => "not_started",
+        TennisStatus::Live => "live",
+        TennisStatus::Interrupted => "interrupted",
+        TennisStatus::Finished => "finished",
+        TennisStatus::Retired => "retired",
+        TennisStatus::Walkover => "walkover",
+        TennisStatus::Cancelled => "cancelled",
+    }
+}
+
+/// The most sets a match can have; a patch names them all, so that one taken back goes.
+const SETS_MAX: u8 = 5;
+
+/// The score's fields. In a patch (`Some`) what is absent is deleted.
+pub(super) fn score(out: &mut Object, score: &TennisScore, patch: Option<()>) {
+    let server = score.server.map(number);
+    let winner = score.winner.map(number);
+    match patch {
+        Some(()) => {
+            out.set_or_null("server", server);
+            out.set_or_null("winner", winner);
+        }
+        None => {
+            out.set_some("server", server);
+            out.set_some("winner", winner);
+        }
+    }
+    sets(out.object("sets"), score, patch);
+    out.set("game", game(score.game));
+    out.set("points", score.points);
+}
+
+/// `{"1":{p1,p2,tb{p1,p2}}}`: by the set's number.
+pub(super) fn sets(out: &mut Object, score: &TennisScore, patch: Option<()>) {
+    for (position, set) in (1_u8..).zip(&score.sets) {
+        let node = set_node(set, patch);
+        out.set(Key::Int(position.into()), node);
+    }
+    if patch.is_some() {
+        let played = u8::try_from(score.sets.len()).unwrap_or(SETS_MAX);
+        // A point taken back can take back one set at most.
+        if played < SETS_MAX {
+            out.set(Key::Int(u64::from(played) + 1), Node::Null);
+        }
+    }
+}
+
+fn set_node(set: &SetScore, patch: Option<()>) -> Object {
+    let mut out = pair(set.games.map(Node::from));
+    let tie_break = set.tie_break.map(|points| pair(points.map(Node::from)));
+    match patch {
+        Some(()) => out.set_or_null("tb", tie_break),
+        None => out.set_some("tb", tie_break),
+    }
+    out
+}
+
+fn pair(values: Pair<Node>) -> Object {
+    let [first, second] = values;
+    let mut out = Object::default();
+    out.set("p1", first);
+    out.set("p2", second);
+    out
+}
+
+#[must_use]
+pub fn game(game: GameScore) -> Object {
+    match game {
+        GameScore::Points(points) => pair(points.map(|own| Node::Word(call(own)))),
+        GameScore::TieBreak(points) => pair(points.map(|own| Node::Text(own.to_string().into()))),
+    }
+}
+
+/// How the umpire calls the points won in a game.
+fn call(points: u8) -> &'static str {
+    match points {
+        0 => "0",
+        1 => "15",
+        2 => "30",
+        3 => "40",
+        _ => "A",
+    }
+}
+
+pub(super) fn events(events: &[TennisEvent], moment: Moment) -> Vec<Node> {
+    let mut out = Vec::new();
+    for event in events {
+        match event {
+            TennisEvent::Point { point, ended, set } => {
+                self::point(&mut out, point, *ended, *set, moment);
+            }
+            TennisEvent::Retracted { of, why, ended } => retracted(&mut out, of, why, *ended),
+        }
+    }
+    out
+}
+
+fn point(out: &mut Vec<Node>, point: &Point, ended: Ended, set: u8, moment: Moment) {
+    let Point { eid, winner, server, how, score } = point;
+    let mut event = named("point", eid);
+    event.set("winner", number(*winner));
+    event.set("server", number(*server));
+    event.set_some("how", how.map(point_kind));
+    event.set("set", set);
+    event.set("point", score.points);
+    event.set_some("at", moment.source);
+    out.push(event.into());
+    for ending in endings(eid, ended) {
+        let mut event = ending;
+        event.set("winner", number(*winner));
+        event.set("set", set);
+        if let Some(won) = score.sets.get(usize::from(set) - 1) {
+            event.set("games", pair(won.games.map(Node::from)));
+        }
+        out.push(event.into());
+    }
+}
+
+/// The game, set and match that a point ended, named after it: a point taken back and played again
+/// ends them anew, under another name.
+fn endings(eid: &Arc<str>, ended: Ended) -> impl Iterator<Item = Object> {
+    let kinds = [("game", ended.game), ("set", ended.set), ("match", ended.match_)];
+    kinds
+        .into_iter()
+        .filter(|(_, it)| *it)
+        .map(move |(kind, _)| named(kind, &format!("{eid}:{kind}").into()))
+}
+
+fn retracted(out: &mut Vec<Node>, of: &Arc<str>, why: &Arc<str>, ended: Ended) {
+    let kinds = [("match", ended.match_), ("set", ended.set), ("game", ended.game)];
+    let endings = kinds.into_iter().filter(|(_, it)| *it);
+    let all = endings.map(|(kind, _)| format!("{of}:{kind}").into()).chain([Arc::clone(of)]);
+    for of in all {
+        let mut event = named("retract", &format!("retract-{of}").into());
+        event.set("of", &of);
+        event.set("why", why);
+        out.push(event.into());
+    }
+}
+
+fn named(kind: &'static str, eid: &Arc<str>) -> Object {
+    let mut event = Object::default();
+    event.set("kind", kind);
+    event.set("eid", eid);
+    event
+}
+
+fn point_kind(how: PointKind) -> &'static str {
+    match how {
+        PointKind::Ace => "ace",
+        PointKind::DoubleFault => "double_fault",
+    }
+}
