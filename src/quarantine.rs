@@ -75,6 +75,7 @@ impl Quarantine {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         let length = text.len() as u64;
+        self.open()?;
         if self.bytes + length > self.bytes_max / 2 {
             self.rotate()?;
         }
