@@ -1,1 +1,3 @@
 //! The hub.
+
+pub mod config;
