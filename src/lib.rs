@@ -1,3 +1,5 @@
 //! The hub.
 
 pub mod config;
+
+pub mod accounts;
