@@ -1,0 +1,131 @@
+//! Callers that were recognised lately, by the hash of their key.
+//!
+//! It owns the rule that a change is never overtaken by an older answer: an answer read before a
+//! change may not be stored after it. Keys themselves never get here. Nor do keys that were not
+//! recognised: whoever guesses must not push out whoever has paid.
+
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use dashmap::DashMap;
+
+use super::{Caller, KeyId, Micros, key::KeyHash};
+
+/// How many changes there had been at some moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Generation(u64);
+
+pub(super) struct Cache {
+    callers: DashMap<KeyHash, Entry>,
+    generation: AtomicU64,
+    entries_max: usize,
+    age_max: Micros,
+}
+
+struct Entry {
+    caller: Caller,
+    read_at: Micros,
+}
+
+impl Cache {
+    pub(super) fn new(entries_max: usize, age_max: Micros) -> Self {
+        Self { callers: DashMap::new(), generation: AtomicU64::new(0), entries_max, age_max }
+    }
+
+    /// To be taken before the store is read for an answer.
+    pub(super) fn generation(&self) -> Generation {
+        Generation(self.generation.load(Ordering::SeqCst))
+    }
+
+    pub(super) fn get(&self, hash: &KeyHash, now: Micros) -> Option<Caller> {
+        let entry = self.callers.get(hash)?;
+        (now.saturating_sub(entry.read_at) < self.age_max).then_some(entry.caller)
+    }
+
+    /// Keeps an answer, unless something has changed since its generation.
+    pub(super) fn insert(&self, hash: KeyHash, caller: Caller, now: Micros) {
+        self.make_room();
+        self.callers.insert(hash, Entry { caller, read_at: now });
+        // Asked after inserting: a change between the two removes the entry itself, an earlier one
+        // is seen here.
+        if self.generation() != caller.generation {
+            self.callers.remove(&hash);
+        }
+    }
+
+    /// Forgets these keys. Answers that are being read at this moment will not be kept.
+    pub(super) fn forget(&self, keys: &HashSet<KeyId>) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.callers.retain(|_, entry| !keys.contains(&entry.caller.key));
+    }
+
+    /// Any entry may go: the next use of its key costs one look-up. Keeping them in order of use
+    /// would cost a write on every hit.
+    fn make_room(&self) {
+        while self.callers.len() >= self.entries_max {
+            let Some(victim) = self.callers.iter().next().map(|entry| *entry.key()) else { return };
+            self.callers.remove(&victim);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::{
+        AccountId, Addons,
+        key::{Key, Pepper},
+    };
+
+    fn hash() -> KeyHash {
+        Pepper::new("pepper".to_owned()).hash(Key::generate().unwrap().as_presented())
+    }
+
+    fn caller(cache: &Cache, key: i64) -> Caller {
+        Caller {
+            account: AccountId(1),
+            key: KeyId(key),
+            addons: Addons::default(),
+            generation: cache.generation(),
+        }
+    }
+
+    #[test]
+    fn never_holds_more_than_its_limit() {
+        let cache = Cache::new(3, 100);
+        for key in 0..10 {
+            cache.insert(hash(), caller(&cache, key), 0);
+            assert!(cache.callers.len() <= 3);
+        }
+        assert_eq!(cache.callers.len(), 3);
+    }
+
+    #[test]
+    fn an_answer_read_before_a_change_is_not_kept() {
+        let (cache, hash) = (Cache::new(3, 100), hash());
+        let read_early = caller(&cache, 1);
+        cache.forget(&HashSet::from([KeyId(1)]));
+        cache.insert(hash, read_early, 0);
+        assert_eq!(cache.get(&hash, 0), None);
+    }
+
+    #[test]
+    fn only_the_changed_keys_are_forgotten() {
+        let (cache, one, other) = (Cache::new(3, 100), hash(), hash());
+        cache.insert(one, caller(&cache, 1), 0);
+        cache.insert(other, caller(&cache, 2), 0);
+        cache.forget(&HashSet::from([KeyId(1)]));
+        assert_eq!(cache.get(&one, 0), None);
+        assert!(cache.get(&other, 0).is_some());
+    }
+
+    #[test]
+    fn an_old_answer_is_read_again() {
+        let (cache, hash) = (Cache::new(3, 100), hash());
+        cache.insert(hash, caller(&cache, 1), 1_000);
+        assert!(cache.get(&hash, 1_099).is_some());
+        assert_eq!(cache.get(&hash, 1_100), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Who is calling, as far as the rest of the hub needs to know.
+
+use super::{Addon, Addons, Micros, cache::Generation, store::StoredKey};
+
+/// An account. Ids are never used twice and mean nothing outside this database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AccountId(pub(super) i64);
+
+/// One key of an account; not the key itself, which this does not help to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyId(pub(super) i64);
+
+impl KeyId {
+    /// The id as a bare number, for parts that need to know nothing of keys.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0.unsigned_abs()
+    }
+}
+
+/// An account that has shown a valid key, as it was when it was last read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    pub account: AccountId,
+    pub key: KeyId,
+    pub addons: Addons,
+    /// What had been noticed when this was read; tells [`super::Accounts::renew`] that nothing has
+    /// happened since.
+    pub(super) generation: Generation,
+}
+
+impl Caller {
+    /// Whether the account has the add-on and it has time left.
+    #[must_use]
+    pub fn has(&self, addon: Addon, now: Micros) -> bool {
+        self.addons.has(addon, now)
+    }
+
+    /// When the add-on ends or ended; `None` if the account never had it.
+    #[must_use]
+    pub fn expiry(&self, addon: Addon) -> Option<Micros> {
+        self.addons.expiry(addon)
+    }
+
+    /// `None` for a revoked key.
+    pub(super) fn from_stored(stored: &StoredKey, generation: Generation) -> Option<Self> {
+        let StoredKey { account, key, addons, .. } = *stored;
+        stored.revoked.is_none().then_some(Self { account, key, addons, generation })
+    }
+}

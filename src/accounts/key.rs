@@ -1,0 +1,253 @@
+//! API keys: how they are made, read and hashed.
+//!
+//! A key is `mw_`, 8 hex digits that name it in public, and 40 secret ones; every character may
+//! stand in a header, in a URL and in the name of a WebSocket subprotocol. Only a keyed hash of it
+//! is stored. Nothing here prints a secret by accident: that takes a call of [`Key::expose`].
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+const LABEL: &str = "mw_";
+/// The label and 8 hex digits: 32 bits, enough to tell keys apart, no help in guessing one.
+const PREFIX_LEN: usize = LABEL.len() + 8;
+/// 20 random bytes: the 160 bits at which guessing is hopeless, and at which a fast hash is as
+/// good as a slow one.
+const SECRET_BYTES: usize = 20;
+const KEY_LEN: usize = PREFIX_LEN + 2 * SECRET_BYTES;
+
+/// The operating system gave no random bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("the operating system gave no random bytes")]
+pub struct NoEntropy(#[from] getrandom::Error);
+
+/// An API key in full. It exists where it is made and is then forgotten.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(Zeroizing<String>);
+
+impl Key {
+    /// Makes a new key from the operating system's random bytes.
+    pub(super) fn generate() -> Result<Self, NoEntropy> {
+        let mut random = Zeroizing::new([0; (KEY_LEN - LABEL.len()) / 2]);
+        getrandom::fill(&mut *random)?;
+        // With room for all of it from the start, no copy is left behind by growing.
+        let mut key = Zeroizing::new(String::with_capacity(KEY_LEN));
+        key.push_str(LABEL);
+        push_hex(&mut key, &*random);
+        Ok(Self(key))
+    }
+
+    /// A key that was kept in full; `None` if it is malformed.
+    pub(super) fn parse(text: String) -> Option<Self> {
+        let text = Zeroizing::new(text);
+        Presented::parse(&text)?;
+        Some(Self(text))
+    }
+
+    /// The key itself. Whoever calls this answers for where it goes.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The public part, by which a key is listed and revoked: `mw_1f09c3d2`.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        &self.0[..PREFIX_LEN]
+    }
+
+    pub(super) fn as_presented(&self) -> Presented<'_> {
+        Presented(&self.0)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({}..)", self.prefix())
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..", self.prefix())
+    }
+}
+
+/// What a caller sent, of the right form; whether it is anybody's key is another question.
+#[derive(Clone, Copy)]
+pub(super) struct Presented<'a>(&'a str);
+
+impl<'a> Presented<'a> {
+    /// `None` for what cannot be a key, which then costs neither a hash nor a look-up.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let well_formed = text.len() == KEY_LEN && is_label_and_hex(text);
+        well_formed.then_some(Self(text))
+    }
+
+    pub(super) fn prefix(self) -> &'a str {
+        &self.0[..PREFIX_LEN]
+    }
+}
+
+impl fmt::Debug for Presented<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Presented({}..)", self.prefix())
+    }
+}
+
+/// Whether this can be the public part of a key.
+pub(super) fn is_prefix(text: &str) -> bool {
+    text.len() == PREFIX_LEN && is_label_and_hex(text)
+}
+
+fn is_label_and_hex(text: &str) -> bool {
+    text.strip_prefix(LABEL)
+        .is_some_and(|digits| digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+/// The keyed hash of a key: what is stored, and what the cache is asked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct KeyHash([u8; 32]);
+
+impl KeyHash {
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Compares without telling by its duration how much was right.
+    pub(super) fn matches(&self, stored: &[u8]) -> bool {
+        self.0.ct_eq(stored).into()
+    }
+}
+
+/// The secret of the keyed hash. Whoever reads a stolen database alone can check no guess if the
+/// pepper came from a setting; by default it is random and lives in the database.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Pepper(Zeroizing<String>);
+
+impl Pepper {
+    pub(super) fn new(secret: String) -> Self {
+        Self(Zeroizing::new(secret))
+    }
+
+    pub(super) fn generate() -> Result<Self, NoEntropy> {
+        let mut random = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *random)?;
+        let mut pepper = Zeroizing::new(String::with_capacity(64));
+        push_hex(&mut pepper, &*random);
+        Ok(Self(pepper))
+    }
+
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn hash(&self, key: Presented<'_>) -> KeyHash {
+        self.mac(key.0.as_bytes())
+    }
+
+    /// A mark by which the same pepper is known again; it tells nothing of the pepper. It cannot
+    /// be the hash of a key, because it is that of no well-formed one.
+    pub(super) fn mark(&self) -> String {
+        let mut mark = String::new();
+        push_hex(&mut mark, &self.mac(b"matchwire pepper").0[..8]);
+        mark
+    }
+
+    fn mac(&self, message: &[u8]) -> KeyHash {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes())
+            .expect("HMAC takes a key of any length");
+        mac.update(message);
+        KeyHash(mac.finalize().into_bytes().into())
+    }
+}
+
+impl fmt::Debug for Pepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pepper(..)")
+    }
+}
+
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 15)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back() {
+        let key = Key::generate().unwrap();
+        let presented = Presented::parse(key.expose()).unwrap();
+        assert_eq!(presented.prefix(), key.prefix());
+        assert!(is_prefix(key.prefix()));
+        assert_eq!(key.expose().len(), 51);
+    }
+
+    #[test]
+    fn keys_differ_in_both_parts() {
+        let (one, other) = (Key::generate().unwrap(), Key::generate().unwrap());
+        assert_ne!(one.prefix(), other.prefix());
+        assert_ne!(one.expose()[PREFIX_LEN..], other.expose()[PREFIX_LEN..]);
+    }
+
+    #[test]
+    fn printing_a_key_never_shows_its_secret() {
+        let key = Key::generate().unwrap();
+        let secret = &key.expose()[PREFIX_LEN..PREFIX_LEN + 6];
+        for shown in [format!("{key:?}"), format!("{key}"), format!("{:?}", key.as_presented())] {
+            assert!(shown.contains(key.prefix()), "{shown}");
+            assert!(!shown.contains(secret), "{shown}");
+        }
+    }
+
+    #[test]
+    fn malformed_keys_are_refused() {
+        let good = format!("mw_{}", "0a".repeat(24));
+        assert!(Presented::parse(&good).is_some());
+        for bad in [
+            "",
+            "mw_",
+            &good[..50],
+            &format!("{good}0"),
+            &good.to_uppercase(),
+            &good.replace("mw_", "xx_"),
+            &good.replace('a', "g"),
+            &good.replace('a', " "),
+            &format!("mw_{}", "é".repeat(24)),
+            "' OR 1=1 --",
+        ] {
+            assert!(Presented::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_hash_depends_on_key_and_pepper() {
+        let (pepper, other) = (Pepper::new("a".to_owned()), Pepper::new("b".to_owned()));
+        let key = Key::generate().unwrap();
+        let hash = pepper.hash(key.as_presented());
+        assert!(hash.matches(pepper.hash(key.as_presented()).as_bytes()));
+        assert!(!hash.matches(other.hash(key.as_presented()).as_bytes()));
+        assert!(!hash.matches(pepper.hash(Key::generate().unwrap().as_presented()).as_bytes()));
+        assert!(!hash.matches(&[]));
+        assert_ne!(pepper.mark(), other.mark());
+    }
+
+    #[test]
+    fn the_keyed_hash_is_hmac_sha_256() {
+        // RFC 4231, test case 2.
+        let KeyHash(hash) = Pepper::new("Jefe".to_owned()).mac(b"what do ya want for nothing?");
+        let mut hex = String::new();
+        push_hex(&mut hex, &hash);
+        assert_eq!(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    }
+}

@@ -1,0 +1,205 @@
+//! The command line. It is fixed, because scripts of others drive it; it decides nothing.
+//!
+//! Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage, which clap answers itself.
+
+use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{
+    accounts::{Accounts, Addon},
+    config::Flags,
+};
+
+/// A WebSocket-first realtime streaming hub for sports data.
+///
+/// Without a command it serves.
+#[derive(Debug, Clone, PartialEq, Parser)]
+#[command(name = "matchwire", version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+impl Cli {
+    /// What is to be done: to serve, if nothing else is said.
+    #[must_use]
+    pub fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::Serve(self.serve))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum Command {
+    /// Run the hub on its feeds, or on the demo's day.
+    Serve(ServeArgs),
+    /// Run the hub with recordings as its only sources.
+    Replay(ReplayArgs),
+    /// Make, list and revoke keys.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Print the demo's day, or how it will have ended.
+    Simulate(SimulateArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
+impl ServeArgs {
+    /// The settings among the arguments.
+    #[must_use]
+    pub fn flags(&self) -> Flags {
+        self.hub.flags()
+    }
+}
+
+/// What every command that runs the hub can be told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct HubArgs {
+    /// The config file.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address and port; port 0 takes a free one [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// The database [default: matchwire.db].
+    #[arg(long, value_name = "FILE")]
+    pub db: Option<PathBuf>,
+}
+
+impl HubArgs {
+    fn flags(&self) -> Flags {
+        Flags { listen: self.listen, db: self.db.clone(), demo: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct ReplayArgs {
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// How many times as fast as it was recorded, or `max` for without pause.
+    #[arg(long, value_name = "N|max", default_value = "1")]
+    pub speed: Speed,
+    /// Begin again at the end.
+    #[arg(long = "loop")]
+    pub repeat: bool,
+    /// Begin with the first subscription.
+    #[arg(long)]
+    pub hold: bool,
+    /// The recordings; their format is recognised.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+impl ReplayArgs {
+    /// The settings among the arguments. The recordings are the only sources, so there is no demo.
+    #[must_use]
+    pub fn flags(&self) -> Flags {
+        Flags { demo: Some(false), ..self.hub.flags() }
+    }
+}
+
+/// How fast a recording is played.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speed {
+    /// So many times as fast as it was recorded; positive and finite.
+    Times(f64),
+    /// Without any pause.
+    Max,
+}
+
+/// The speed is neither a positive decimal number nor `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a positive decimal number or `max`")]
+pub struct WrongSpeed;
+
+impl FromStr for Speed {
+    type Err = WrongSpeed;
+
+    fn from_str(text: &str) -> Result<Self, WrongSpeed> {
+        if text == "max" {
+            return Ok(Self::Max);
+        }
+        // Rust reads `inf`, `1e3` and `+1` as numbers too; those are not decimal.
+        let decimal = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let times = text.parse::<f64>().map_err(|_| WrongSpeed)?;
+        let usable = decimal && times.is_finite() && times > 0.0;
+        usable.then_some(Self::Times(times)).ok_or(WrongSpeed)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key and print it, alone; it is shown only now.
+    Create(KeyCreateArgs),
+    /// List all keys by their public part.
+    List(KeyListArgs),
+    /// End a key at once, on open sockets too.
+    Revoke(KeyRevokeArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct KeyCreateArgs {
+    /// The database, created when missing.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// The account's address; without one the key gets a new account.
+    #[arg(long, value_name = "ADDRESS", value_parser = email)]
+    pub email: Option<String>,
+    /// An add-on to give to the account; may be repeated.
+    #[arg(long = "addon", value_name = "websocket|sports|odds")]
+    pub addons: Vec<Addon>,
+    /// Days of each add-on, added to what is left.
+    #[arg(
+        long,
+        default_value = "30",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(Accounts::DAYS_MAX))
+    )]
+    pub days: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct KeyListArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct KeyRevokeArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// The key, or its public part as `key list` shows it.
+    #[arg(value_name = "KEY_OR_PREFIX")]
+    pub key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SimulateArgs {
+    /// Which day.
+    #[arg(long)]
+    pub seed: u64,
+    /// Print the correct outcome instead of the day.
+    #[arg(long)]
+    pub truth: bool,
+}
+
+/// An address is stored as it is given; this finds what can be none. Whether it is somebody's, only
+/// a mail can tell.
+fn email(text: &str) -> Result<String, &'static str> {
+    const LENGTH_MAX: usize = 254;
+    let printable = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let (name, host) = text.split_once('@').ok_or("expected name@host")?;
+    let whole = !name.is_empty() && !host.is_empty() && !host.contains('@');
+    let usable = printable && whole && text.len() <= LENGTH_MAX;
+    usable.then(|| text.to_owned()).ok_or("expected name@host")
+}
+
+#[cfg(test)]
+mod tests;

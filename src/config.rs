@@ -1,0 +1,237 @@
+//! Every setting: where it comes from, and whether it fits the others.
+//!
+//! Defaults, then one TOML file, then the environment (`MATCHWIRE_HUB_TAIL_BYTES` is `tail_bytes` of
+//! `[hub]`), then flags; the later wins. A name that is no setting's is refused, since it is most often
+//! a mistyped one. This is the only file that reads environment and files for settings; what comes out
+//! is checked and is not checked again.
+
+mod sections;
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+pub use self::sections::{
+    AccountsConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, LogConfig, LogFormat, Pepper,
+    ServerConfig,
+};
+
+const VARIABLE_PREFIX: &str = "MATCHWIRE_";
+
+/// All settings, one struct for each part.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub server: ServerConfig,
+    pub accounts: AccountsConfig,
+    pub hub: HubConfig,
+    pub fanout: FanoutConfig,
+    pub demo: DemoConfig,
+    pub feeds: FeedsConfig,
+    pub log: LogConfig,
+}
+
+/// Settings given on the command line; they win over all others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Flags {
+    pub listen: Option<SocketAddr>,
+    pub db: Option<PathBuf>,
+    /// False for a command that brings its own sources.
+    pub demo: Option<bool>,
+}
+
+/// Why the settings cannot be used. Always the operator's to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read the config file {path}")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("wrong config file {path}")]
+    WrongFile { path: PathBuf, source: toml::de::Error },
+    #[error("the environment variable {name} is no setting")]
+    UnknownVariable { name: String },
+    #[error("the environment variable {name} must be {expected}")]
+    WrongVariable { name: String, expected: &'static str },
+    #[error("wrong value in the environment")]
+    WrongEnvironment(#[source] toml::de::Error),
+    #[error("{name} must not be 0")]
+    Zero { name: &'static str },
+    #[error("{name} is {value}, more than {bound_name}, which is {bound}")]
+    AboveBound { name: &'static str, value: u64, bound_name: &'static str, bound: u64 },
+    #[error(
+        "the demo listens on loopback only, not on {listen}: \
+         set demo.enabled = false, or listen on 127.0.0.1"
+    )]
+    DemoForAll { listen: SocketAddr },
+}
+
+impl Config {
+    /// Reads the settings of this process.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or if a name or a value is wrong.
+    pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
+        Self::from_sources(file, std::env::vars_os(), flags)
+    }
+
+    fn from_sources(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        flags: &Flags,
+    ) -> Result<Self, ConfigError> {
+        let mut settings = file.map_or_else(|| Ok(Table::new()), read_file)?;
+        overlay(&mut settings, environment)?;
+        let config = Self::deserialize(settings).map_err(ConfigError::WrongEnvironment)?;
+        let config = config.with_flags(flags);
+        config.check()?;
+        Ok(config)
+    }
+
+    fn with_flags(mut self, flags: &Flags) -> Self {
+        if let Some(listen) = flags.listen {
+            self.server.listen = listen;
+        }
+        if let Some(db) = &flags.db {
+            self.server.db.clone_from(db);
+        }
+        if let Some(demo) = flags.demo {
+            self.demo.enabled = demo;
+        }
+        self
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check_zeros()?;
+        self.check_relations()?;
+        if self.demo.enabled && !self.server.listen.ip().is_loopback() {
+            return Err(ConfigError::DemoForAll { listen: self.server.listen });
+        }
+        Ok(())
+    }
+
+    /// What must be there at all. Absent from the list: `drain_ms`, `shards` and `idle_ms`, where 0
+    /// has a meaning, and `ended_keep_ms`, where an ended match may go at once.
+    fn check_zeros(&self) -> Result<(), ConfigError> {
+        let Self { server, accounts, hub, fanout, feeds, .. } = self;
+        let knobs = [
+            ("server.command_bytes_max", server.command_bytes_max as u64),
+            ("server.handshake_timeout_ms", server.handshake_timeout_ms),
+            ("accounts.cache_entries_max", accounts.cache_entries_max as u64),
+            ("accounts.cache_ms", accounts.cache_ms),
+            ("accounts.watch_ms", accounts.watch_ms),
+            ("hub.tail_bytes", hub.tail_bytes as u64),
+            ("hub.tail_ms", hub.tail_ms),
+            ("hub.matches_max", hub.matches_max as u64),
+            ("hub.inbox_batches", hub.inbox_batches as u64),
+            ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
+            ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
+            ("fanout.channels_max", fanout.channels_max as u64),
+            ("fanout.beat_ms", fanout.beat_ms),
+            ("fanout.stall_ms", fanout.stall_ms),
+            ("fanout.mailbox", fanout.mailbox as u64),
+            ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
+            ("fanout.sockets_max", fanout.sockets_max as u64),
+            ("feeds.quarantine_bytes_max", feeds.quarantine_bytes_max as u64),
+            ("feeds.message_bytes_max", feeds.message_bytes_max as u64),
+            ("feeds.stale_after_ms", feeds.stale_after_ms),
+        ];
+        match knobs.into_iter().find(|&(_, value)| value == 0) {
+            Some((name, _)) => Err(ConfigError::Zero { name }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_relations(&self) -> Result<(), ConfigError> {
+        let Self { fanout, .. } = self;
+        // A turn cannot write more than may wait.
+        at_most(
+            ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
+            ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
+        )?;
+        at_most(
+            ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
+            ("fanout.sockets_max", fanout.sockets_max as u64),
+        )?;
+        // Who answers each beat must not be found idle.
+        if fanout.idle_ms == 0 {
+            return Ok(());
+        }
+        at_most(("fanout.beat_ms", fanout.beat_ms), ("fanout.idle_ms", fanout.idle_ms))
+    }
+}
+
+type Knob = (&'static str, u64);
+
+fn at_most((name, value): Knob, (bound_name, bound): Knob) -> Result<(), ConfigError> {
+    if value <= bound {
+        return Ok(());
+    }
+    Err(ConfigError::AboveBound { name, value, bound_name, bound })
+}
+
+/// Read twice: as settings, for errors that point at a line, and as a table, to lay the environment
+/// over it.
+fn read_file(path: &Path) -> Result<Table, ConfigError> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+    toml::from_str::<Config>(&text)
+        .and_then(|_| toml::from_str(&text))
+        .map_err(|source| ConfigError::WrongFile { path: path.to_owned(), source })
+}
+
+fn overlay(
+    settings: &mut Table,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<(), ConfigError> {
+    let defaults = default_table();
+    for (name, value) in environment {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(VARIABLE_PREFIX)) else {
+            continue;
+        };
+        let (section, knob, default) = knob(&defaults, name)
+            .ok_or_else(|| ConfigError::UnknownVariable { name: name.to_owned() })?;
+        let value = value_like(default, &value)
+            .map_err(|expected| ConfigError::WrongVariable { name: name.to_owned(), expected })?;
+        let section = settings.entry(section).or_insert_with(|| Value::Table(Table::new()));
+        if let Some(section) = section.as_table_mut() {
+            section.insert(knob, value);
+        }
+    }
+    Ok(())
+}
+
+/// The section, the knob and the default value that a variable's name means.
+fn knob<'a>(defaults: &'a Table, variable: &str) -> Option<(String, String, &'a Value)> {
+    let path = variable.strip_prefix(VARIABLE_PREFIX)?;
+    // Only upper case is a setting: with both allowed, two variables could mean the same one.
+    if path.contains(|c: char| c.is_ascii_lowercase()) {
+        return None;
+    }
+    let (section, knob) = path.split_once('_')?;
+    let (section, knob) = (section.to_ascii_lowercase(), knob.to_ascii_lowercase());
+    let default = defaults.get(&section)?.get(&knob)?;
+    Some((section, knob, default))
+}
+
+/// The text as a value of the same type as the default; else what it should have been.
+fn value_like(default: &Value, text: &OsString) -> Result<Value, &'static str> {
+    let text = text.to_str().ok_or("text in UTF-8")?;
+    match default {
+        Value::Integer(_) => text.parse().map(Value::Integer).map_err(|_| "a whole number"),
+        Value::Boolean(_) => text.parse().map(Value::Boolean).map_err(|_| "true or false"),
+        _ => Ok(Value::String(text.to_owned())),
+    }
+}
+
+fn default_table() -> Table {
+    Table::try_from(Config::default()).expect("every setting has a form in TOML")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Every knob, by the part that it belongs to: unit, default, and what it costs.
+//!
+//! `matchwire.toml.example` shows them all; a test keeps it from drifting away from here.
+
+use std::{
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// `[server]`: the door of the hub.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Address and port; port 0 takes a free one, which is logged. Default 127.0.0.1:8080.
+    pub listen: SocketAddr,
+    /// Where clients reach the hub, for links in its answers, without a slash at the end. Default
+    /// empty: the address that it listens on.
+    pub public_url: String,
+    /// The SQLite file, created when missing. Default `matchwire.db`, in the working directory.
+    pub db: PathBuf,
+    /// Milliseconds that sockets have at the stop to read their `bye` and what they are owed. Default
+    /// 5000. It delays a restart by as much at most; 0 cuts everybody off.
+    pub drain_ms: u64,
+    /// Bytes of one command of a client. Default 16384. As much memory a socket, while it sends one.
+    pub command_bytes_max: usize,
+    /// Milliseconds from the connection to the end of the request's head. Default 10000. Connections
+    /// that say nothing are held for so long.
+    pub handshake_timeout_ms: u64,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            public_url: String::new(),
+            db: PathBuf::from("matchwire.db"),
+            drain_ms: 5_000,
+            command_bytes_max: 16 * 1024,
+            handshake_timeout_ms: 10_000,
+        }
+    }
+}
+
+/// `[accounts]`: keys, and how fresh the knowledge of them is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccountsConfig {
+    /// Keys that are recognised without asking the database. Default 100000. About 200 bytes each.
+    pub cache_entries_max: usize,
+    /// Milliseconds for which a recognised key is not read again. Default 60000. Changes are noticed
+    /// at once anyway; this bounds the harm if one should be missed. Costs a look-up a key each time.
+    pub cache_ms: u64,
+    /// Milliseconds between two looks for changes by other programs, such as `matchwire key revoke`.
+    /// Default 100. A look takes microseconds.
+    pub watch_ms: u64,
+    /// The secret of the keyed hash under which keys are stored. Default empty: a random one, kept in
+    /// the database. It cannot be changed while there are keys. Best given in the environment, where
+    /// `matchwire key` finds it too.
+    pub pepper: Pepper,
+}
+
+impl AccountsConfig {
+    /// `cache_ms` in microseconds, as `now` is given.
+    #[must_use]
+    pub fn cache_age_max(&self) -> i64 {
+        i64::try_from(self.cache_ms).map_or(i64::MAX, |ms| ms.saturating_mul(1_000))
+    }
+}
+
+impl Default for AccountsConfig {
+    fn default() -> Self {
+        Self {
+            cache_entries_max: 100_000,
+            cache_ms: 60_000,
+            watch_ms: 100,
+            pepper: Pepper::default(),
+        }
+    }
+}
+
+/// A secret among the settings: read, never shown. It is written out as if it were not set.
+#[derive(Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Pepper(String);
+
+impl Pepper {
+    /// The secret; `None` where it was left empty.
+    #[must_use]
+    pub fn expose(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(&self.0)
+    }
+}
+
+impl From<&str> for Pepper {
+    fn from(secret: &str) -> Self {
+        Self(secret.to_owned())
+    }
+}
+
+impl fmt::Debug for Pepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "Pepper(none)" } else { "Pepper(..)" })
+    }
+}
+
+impl Serialize for Pepper {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("")
+    }
+}
+
+/// `[hub]`: what is remembered of matches and channels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HubConfig {
+    /// Bytes of updates that a channel keeps to resume from. Default 4 MiB. As much memory a channel
+    /// at most; who asks for older ones gets an image.
+    pub tail_bytes: usize,
+    /// Milliseconds for which an update is kept to resume from. Default 300000, five minutes. The
+    /// stricter of the two holds.
+    pub tail_ms: u64,
+    /// Matches known at a time. Default 20000. A match takes some 10 KiB, its books more; one too
+    /// many is refused and counted.
+    pub matches_max: usize,
+    /// Milliseconds for which an ended match stays. Default 7200000, two hours.
+    pub ended_keep_ms: u64,
+    /// Batches from the feeds that wait for the hub. Default 4096. When it is full, feeds wait.
+    pub inbox_batches: usize,
+}
+
+impl Default for HubConfig {
+    fn default() -> Self {
+        Self {
+            tail_bytes: 4 * 1024 * 1024,
+            tail_ms: 300_000,
+            matches_max: 20_000,
+            ended_keep_ms: 7_200_000,
+            inbox_batches: 4_096,
+        }
+    }
+}
+
+/// `[fanout]`: sockets and what waits for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FanoutConfig {
+    /// Threads among which the sockets are divided. Default 0: one for each core.
+    pub shards: usize,
+    /// Bytes that may wait for one socket. Default 262144. As much memory a socket at most, though
+    /// frames are shared; a slower reader gets merged updates or is closed.
+    pub outbox_bytes: usize,
+    /// Bytes written to one socket in its turn. Default 262144. More costs the others of the shard
+    /// their time.
+    pub write_bytes_max: usize,
+    /// Subscriptions of one socket. Default 1000. About 100 bytes each.
+    pub channels_max: usize,
+    /// Milliseconds between two beats to a socket. Default 5000. A beat is some 60 bytes.
+    pub beat_ms: u64,
+    /// Milliseconds after which a socket from which nothing was heard, not even the answer to a
+    /// ping, is closed. Default 90000; half of it brings the ping. 0: never.
+    pub idle_ms: u64,
+    /// Milliseconds for which a socket may take nothing of what waits for it. Default 30000. It
+    /// holds its outbox for so long.
+    pub stall_ms: u64,
+    /// Publications that may wait for a shard. Default 65536, 8 bytes each and what they hold. When
+    /// it is full, the shard's sockets are brought forward from the tails instead.
+    pub mailbox: usize,
+    /// Sockets of one account. Default 100; one more is closed with 4429.
+    pub sockets_max_per_account: usize,
+    /// Sockets in all. Default 200000; one more is refused. Each is a file descriptor too.
+    pub sockets_max: usize,
+}
+
+impl Default for FanoutConfig {
+    fn default() -> Self {
+        Self {
+            shards: 0,
+            outbox_bytes: 256 * 1024,
+            write_bytes_max: 256 * 1024,
+            channels_max: 1_000,
+            beat_ms: 5_000,
+            idle_ms: 90_000,
+            stall_ms: 30_000,
+            mailbox: 65_536,
+            sockets_max_per_account: 100,
+            sockets_max: 200_000,
+        }
+    }
+}
+
+/// `[demo]`: a seeded day that never ends, and a key for everything, on loopback only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DemoConfig {
+    /// Whether the hub plays the demo. Default true.
+    pub enabled: bool,
+    /// Which day is played; the same seed gives the same day. Default 1.
+    pub seed: u64,
+}
+
+impl Default for DemoConfig {
+    fn default() -> Self {
+        Self { enabled: true, seed: 1 }
+    }
+}
+
+/// `[feeds]`: what is taken from a feed, and when it is called stale.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeedsConfig {
+    /// Bytes of refused messages that are kept to be looked at. Default 8 MiB; the oldest go first.
+    pub quarantine_bytes_max: usize,
+    /// Bytes of one message. Default 16 MiB. As much memory a feed; a longer one is refused.
+    pub message_bytes_max: usize,
+    /// Milliseconds without a message after which a feed's data is called stale. Default 15000.
+    pub stale_after_ms: u64,
+}
+
+impl Default for FeedsConfig {
+    fn default() -> Self {
+        Self {
+            quarantine_bytes_max: 8 * 1024 * 1024,
+            message_bytes_max: 16 * 1024 * 1024,
+            stale_after_ms: 15_000,
+        }
+    }
+}
+
+/// `[log]`: what is logged, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// `text` for people or `json` for programs, one line an event. Default `text`.
+    pub format: LogFormat,
+    /// Levels, as in `info` or `warn,matchwire=debug`. Default `info`. `debug` costs throughput.
+    pub filter: String,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, filter: "info".to_owned() }
+    }
+}
+
+/// How a log line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Text,
+    Json,
+}

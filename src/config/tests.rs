@@ -1,0 +1,147 @@
+use std::error::Error;
+
+use super::*;
+
+/// Every layer as text; the result as settings or as the whole chain of the error.
+fn load(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("matchwire.toml");
+    fs::write(&path, file).unwrap();
+    let environment = environment.iter().map(|&(name, value)| (name.into(), value.into()));
+    Config::from_sources(Some(&path), environment, flags).map_err(|error| chain(&error))
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+#[track_caller]
+fn check_refused(file: &str, environment: &[(&str, &str)], parts: &[&str]) {
+    let error = load(file, environment, &Flags::default()).unwrap_err();
+    for part in parts {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn without_any_source_there_are_defaults() {
+    let config = Config::from_sources(None, [], &Flags::default()).unwrap();
+    assert_eq!(config, Config::default());
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
+}
+
+#[test]
+fn the_later_source_wins() {
+    let file = "[server]\nlisten = \"127.0.0.1:1\"\ndb = \"file.db\"\ndrain_ms = 1\n";
+    let environment =
+        [("MATCHWIRE_SERVER_LISTEN", "127.0.0.1:2"), ("MATCHWIRE_SERVER_DB", "env.db")];
+    let flags = Flags { listen: Some(([127, 0, 0, 1], 3).into()), ..Flags::default() };
+    let server = load(file, &environment, &flags).unwrap().server;
+    assert_eq!(server.listen.port(), 3);
+    assert_eq!(server.db, Path::new("env.db"));
+    assert_eq!(server.drain_ms, 1);
+    assert_eq!(server.command_bytes_max, 16_384);
+}
+
+#[test]
+fn every_knob_can_be_set_by_the_environment() {
+    let environment = default_table()
+        .into_iter()
+        .flat_map(|(section, knobs)| variables(&section, knobs.as_table().unwrap()))
+        .collect::<Vec<_>>();
+    assert!(environment.iter().any(|(name, _)| name == "MATCHWIRE_HUB_TAIL_BYTES"));
+    let config = Config::from_sources(None, environment, &Flags::default()).unwrap();
+    assert_eq!(config, Config::default());
+}
+
+fn variables(section: &str, knobs: &Table) -> Vec<(OsString, OsString)> {
+    let name = |knob: &str| format!("MATCHWIRE_{section}_{knob}").to_ascii_uppercase().into();
+    knobs.iter().map(|(knob, value)| (name(knob), text(value).into())).collect()
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        other => other.as_str().unwrap().to_owned(),
+    }
+}
+
+#[test]
+fn other_variables_are_left_alone() {
+    let config = load("", &[("PATH", "/bin"), ("matchwire_hub_x", "1")], &Flags::default());
+    assert_eq!(config, Ok(Config::default()));
+}
+
+#[test]
+fn unknown_names_are_refused_by_name() {
+    check_refused("[hub]\ntail_byte = 1\n", &[], &["matchwire.toml", "line 2", "`tail_byte`"]);
+    check_refused("[hubb]\n", &[], &["`hubb`"]);
+    for name in
+        ["MATCHWIRE_HUB_TAIL_BYTE", "MATCHWIRE_HUBB_X", "MATCHWIRE_", "MATCHWIRE_HUB_tail_ms"]
+    {
+        check_refused("", &[(name, "1")], &[name, "is no setting"]);
+    }
+}
+
+#[test]
+fn wrong_values_are_refused_with_their_place() {
+    check_refused("[hub]\ntail_ms = \"x\"\n", &[], &["line 2", "tail_ms"]);
+    check_refused("[hub]\ntail_ms = -1\n", &[], &["line 2"]);
+    check_refused("", &[("MATCHWIRE_HUB_TAIL_MS", "1s")], &["HUB_TAIL_MS must be a whole number"]);
+    check_refused("", &[("MATCHWIRE_DEMO_ENABLED", "1")], &["DEMO_ENABLED must be true or false"]);
+    check_refused("", &[("MATCHWIRE_SERVER_LISTEN", "here")], &["environment", "listen"]);
+    check_refused("", &[("MATCHWIRE_LOG_FORMAT", "xml")], &["environment", "`xml`", "`json`"]);
+}
+
+#[test]
+fn a_missing_file_is_an_error() {
+    let error =
+        Config::from_sources(Some(Path::new("nowhere.toml")), [], &Flags::default()).unwrap_err();
+    assert_eq!(error.to_string(), "cannot read the config file nowhere.toml");
+}
+
+#[test]
+fn limits_must_fit_each_other() {
+    check_refused(
+        "[fanout]\nwrite_bytes_max = 20\noutbox_bytes = 10\n",
+        &[],
+        &["fanout.write_bytes_max is 20, more than fanout.outbox_bytes, which is 10"],
+    );
+    check_refused("[fanout]\nsockets_max = 99\n", &[], &["fanout.sockets_max_per_account is 100"]);
+    check_refused("[fanout]\nidle_ms = 4999\n", &[], &["fanout.beat_ms is 5000"]);
+    check_refused("[hub]\ntail_bytes = 0\n", &[], &["hub.tail_bytes must not be 0"]);
+    assert!(load("[fanout]\nidle_ms = 5000\n", &[], &Flags::default()).is_ok());
+}
+
+#[test]
+fn the_demo_listens_on_loopback_only() {
+    let open = "[server]\nlisten = \"0.0.0.0:8080\"\n";
+    check_refused(open, &[], &["not on 0.0.0.0:8080", "demo.enabled = false"]);
+    assert!(load(open, &[("MATCHWIRE_DEMO_ENABLED", "false")], &Flags::default()).is_ok());
+    let flags = Flags { demo: Some(false), ..Flags::default() };
+    assert!(load(open, &[], &flags).is_ok());
+    assert!(load("[server]\nlisten = \"[::1]:0\"\n", &[], &Flags::default()).is_ok());
+}
+
+#[test]
+fn the_pepper_is_read_and_never_shown() {
+    let file = "[accounts]\npepper = \"12345-secret\"\n";
+    let config = load(file, &[("MATCHWIRE_LOG_FILTER", "warn")], &Flags::default()).unwrap();
+    assert_eq!(config.accounts.pepper.expose(), Some("12345-secret"));
+    assert!(!format!("{config:?}").contains("secret"));
+    assert!(!format!("{:?}", Table::try_from(&config)).contains("secret"));
+}
+
+#[test]
+fn the_example_shows_every_knob_with_its_default() {
+    let text = include_str!("../../matchwire.toml.example");
+    assert_eq!(toml::from_str::<Table>(text).unwrap(), default_table());
+    assert_eq!(load(text, &[], &Flags::default()), Ok(Config::default()));
+}

@@ -1,0 +1,208 @@
+//! `matchwire key`: keys from the operator's terminal, beside a running hub or without one.
+//!
+//! It writes to what it is given. A key is printed once, when it is made, alone on its line, so that
+//! a script can take it.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
+
+use jiff::Timestamp;
+
+use crate::{
+    accounts::{Accounts, AccountsError, KeySummary, Micros, Revoked},
+    cli::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs},
+    config::AccountsConfig,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeyCommandError {
+    #[error(transparent)]
+    Accounts(#[from] AccountsError),
+    #[error("no key `{prefix}`")]
+    UnknownKey { prefix: String },
+    #[error("cannot write the answer")]
+    Output(#[from] io::Error),
+}
+
+/// Does what the command says, and writes its answer.
+///
+/// # Errors
+///
+/// If the database cannot be used, if there is no such key, or if nobody reads the answer.
+pub async fn run(
+    command: KeyCommand,
+    config: &AccountsConfig,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), KeyCommandError> {
+    match command {
+        KeyCommand::Create(args) => create(args, config, now, out).await,
+        KeyCommand::List(args) => list(args, config, out).await,
+        KeyCommand::Revoke(args) => revoke(args, config, now, out).await,
+    }
+}
+
+async fn create(
+    args: KeyCreateArgs,
+    config: &AccountsConfig,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), KeyCommandError> {
+    let accounts = Accounts::open_with(&args.db, config).await?;
+    // An add-on that is named twice is meant once.
+    let addons = BTreeSet::from_iter(args.addons);
+    let addons = addons.into_iter().map(|addon| (addon, args.days)).collect::<Vec<_>>();
+    let key = accounts.create_key(args.email.as_deref(), &addons, now).await?;
+    accounts.close().await;
+    Ok(writeln!(out, "{}", key.expose())?)
+}
+
+async fn list(
+    args: KeyListArgs,
+    config: &AccountsConfig,
+    out: &mut impl Write,
+) -> Result<(), KeyCommandError> {
+    let accounts = Accounts::open_existing(&args.db, config).await?;
+    let keys = accounts.keys().await?;
+    accounts.close().await;
+    for key in keys {
+        writeln!(out, "{}", line(&key))?;
+    }
+    Ok(())
+}
+
+async fn revoke(
+    args: KeyRevokeArgs,
+    config: &AccountsConfig,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), KeyCommandError> {
+    let accounts = Accounts::open_existing(&args.db, config).await?;
+    let revoked = accounts.revoke(&args.key, now).await?;
+    accounts.close().await;
+    match revoked {
+        Revoked::Now(_) => writeln!(out, "revoked")?,
+        // What was asked for is so, which is no failure.
+        Revoked::Already { at } => writeln!(out, "had been revoked at {}", time(at))?,
+        Revoked::Unknown => return Err(KeyCommandError::UnknownKey { prefix: shown(&args.key) }),
+    }
+    Ok(())
+}
+
+/// Tab-separated: prefix, address, when it was made, what became of it, add-ons.
+fn line(key: &KeySummary) -> String {
+    let email = key.email.as_deref().unwrap_or("-");
+    let state =
+        key.revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
+    format!("{}\t{email}\t{}\t{state}\t{}", key.prefix, time(key.created), addons(key))
+}
+
+fn addons(key: &KeySummary) -> String {
+    let until = |(addon, expiry)| format!("{addon} until {}", time(expiry));
+    let addons = key.addons.iter().map(until).collect::<Vec<_>>();
+    if addons.is_empty() { "-".to_owned() } else { addons.join(", ") }
+}
+
+/// RFC 3339, to the second.
+fn time(at: Micros) -> String {
+    match Timestamp::from_microsecond(at) {
+        Ok(at) => format!("{at:.0}"),
+        // Beyond the year 9999.
+        Err(_) => at.to_string(),
+    }
+}
+
+/// As much of a mistyped key as its prefix would have; the rest may be a secret.
+fn shown(key: &str) -> String {
+    const PREFIX_CHARS: usize = 11;
+    let prefix = key.chars().take(PREFIX_CHARS).collect::<String>();
+    if prefix.len() < key.len() { prefix + ".." } else { prefix }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::accounts::Addon;
+
+    const NOW: Micros = 1_788_280_000_000_000;
+
+    async fn answer(command: KeyCommand) -> Result<String, KeyCommandError> {
+        let mut out = Vec::new();
+        run(command, &AccountsConfig::default(), NOW, &mut out).await?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    fn create_in(db: &Path, addons: &[Addon]) -> KeyCommand {
+        let email = Some("me@example.org".to_owned());
+        KeyCommand::Create(KeyCreateArgs { db: db.into(), email, addons: addons.into(), days: 1 })
+    }
+
+    fn revoke_in(db: &Path, key: &str) -> KeyCommand {
+        KeyCommand::Revoke(KeyRevokeArgs { db: db.into(), key: key.to_owned() })
+    }
+
+    #[tokio::test]
+    async fn a_key_is_printed_alone_and_works() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("a.db");
+        let printed = answer(create_in(&db, &[Addon::Odds, Addon::Odds])).await.unwrap();
+        let key = printed.strip_suffix('\n').unwrap();
+        let accounts = Accounts::open(&db).await.unwrap();
+        let caller = accounts.authenticate(key, NOW).await.unwrap().unwrap();
+        assert_eq!(caller.expiry(Addon::Odds), Some(NOW + 86_400_000_000));
+    }
+
+    #[tokio::test]
+    async fn keys_are_listed_without_their_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("a.db");
+        let key = answer(create_in(&db, &[Addon::Websocket])).await.unwrap();
+        let prefix = &key[..11];
+        let listed = answer(KeyCommand::List(KeyListArgs { db })).await.unwrap();
+        assert_eq!(
+            listed,
+            format!(
+                "{prefix}\tme@example.org\t2026-09-01T16:26:40Z\tactive\t\
+                 websocket until 2026-09-02T16:26:40Z\n"
+            )
+        );
+    }
+
+    #[tokio::test]
+    async fn revoking_says_what_became_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("a.db");
+        let key = answer(create_in(&db, &[])).await.unwrap();
+        assert_eq!(answer(revoke_in(&db, &key[..11])).await.unwrap(), "revoked\n");
+        let again = answer(revoke_in(&db, key.trim())).await.unwrap();
+        assert_eq!(again, "had been revoked at 2026-09-01T16:26:40Z\n");
+        let list = answer(KeyCommand::List(KeyListArgs { db: db.clone() })).await.unwrap();
+        assert!(list.contains("\trevoked 2026-09-01T16:26:40Z\t-"), "{list}");
+    }
+
+    #[tokio::test]
+    async fn an_unknown_key_is_not_repeated_in_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("a.db");
+        answer(create_in(&db, &[])).await.unwrap();
+        let unknown = format!("mw_{}", "0".repeat(48));
+        let error = answer(revoke_in(&db, &unknown)).await.unwrap_err();
+        assert_eq!(error.to_string(), "no key `mw_00000000..`");
+        assert_eq!(answer(revoke_in(&db, "x")).await.unwrap_err().to_string(), "no key `x`");
+    }
+
+    #[tokio::test]
+    async fn a_mistyped_path_makes_no_database() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("a.db");
+        for command in [KeyCommand::List(KeyListArgs { db: db.clone() }), revoke_in(&db, "x")] {
+            let error = answer(command).await.unwrap_err();
+            assert!(matches!(error, KeyCommandError::Accounts(AccountsError::NoDatabase { .. })));
+        }
+        assert!(!db.exists());
+    }
+}
