@@ -1,0 +1,308 @@
+// The demo page in a real browser against the real hub: `npm ci && node page.js`.
+//
+//   MATCHWIRE_BIN  the program to start; it must print `listening on http://127.0.0.1:PORT`
+//   CHROMIUM_BIN   the browser, /usr/bin/chromium by default
+//   RESULTS_DIR    where screenshots go, test-results/ at the top of the project by default
+//
+// The last line is `N passed, N failed, N skipped`; the exit code is 1 if anything failed. Without
+// a program or a browser everything is skipped, and the line before says what was missing.
+
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const BROWSER = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
+const HUB = process.env.MATCHWIRE_BIN;
+const RESULTS = process.env.RESULTS_DIR ?? new URL("../../test-results/", import.meta.url).pathname;
+// Generous: these wait for something to happen, and a busy machine is no failure.
+const START_MS = 30_000;
+const WAIT_MS = 30_000;
+const BROWSER_FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+const CARDS = ["football", "tennis", "odds"];
+
+const tests = [];
+const test = (name, run) => tests.push({ name, run });
+const assert = (holds, message) => {
+  if (!holds) throw new Error(message);
+};
+
+// ------------------------------------------------------------------------------------ the tests
+
+test("the page opens under a strict content policy", async ({ page, base }) => {
+  const response = await page.goto(base);
+  assert(response.status() === 200, `status ${response.status()}`);
+  const policy = response.headers()["content-security-policy"] ?? "";
+  assert(/default-src 'self'/.test(policy), `policy is "${policy}"`);
+  assert(!/unsafe/.test(policy), `policy is "${policy}"`);
+});
+
+test("football, tennis and odds each show a document that is live", async ({ page }) => {
+  for (const id of CARDS) await page.waitForSelector(`#${id}[data-health="live"]`, { timeout: WAIT_MS });
+  assert((await text(page, "#football .team.home")).length > 0, "no home team");
+  assert((await text(page, "#tennis tbody tr:first-child th")).length > 0, "no first player");
+  assert(/^\d+\.\d+$/.test(await text(page, "#odds .price")), "no price");
+  assert((await page.locator("#board-football .matches li").count()) > 0, "the board is empty");
+});
+
+test("each of the three documents moves on by itself", async ({ page }) => {
+  for (const id of CARDS) {
+    const before = await seq(page, id);
+    await page.waitForFunction(
+      ([card, from]) => Number(document.getElementById(card).dataset.seq) > from, [id, before], { timeout: WAIT_MS });
+  }
+});
+
+test("ages tick, and the match clock runs between two words of the hub", async ({ page }) => {
+  for (const id of CARDS) assert(/ old$/.test(await text(page, `#${id} .age`)), `${id} shows no age`);
+  // At half time no clock runs; another match on the board then has one.
+  const running = page.locator("#board-football [data-state=live] button", { hasText: "′" }).first();
+  if ((await text(page, "#football .clock")) === "" && (await running.count()) > 0) await running.click();
+  await page.waitForFunction(() => /^\d+:\d\d$/.test(document.querySelector("#football .clock").textContent), null, { timeout: WAIT_MS });
+  const before = await text(page, "#football .time");
+  await page.waitForFunction(
+    (was) => document.querySelector("#football .time").textContent !== was, before, { timeout: WAIT_MS });
+});
+
+test("a bookmaker's own book can be chosen", async ({ page }) => {
+  await page.waitForFunction(() => document.querySelectorAll("#book option").length > 1, null, { timeout: WAIT_MS });
+  const slug = await page.locator("#book option").nth(1).getAttribute("value");
+  await page.selectOption("#book", slug);
+  await page.waitForFunction(
+    (name) => document.querySelector("#odds .position").textContent.includes(`/odds/${name} `), slug, { timeout: WAIT_MS });
+  await page.waitForFunction(() => /\d/.test(document.querySelector("#odds .price")?.textContent), null, { timeout: WAIT_MS });
+  await page.selectOption("#book", "");
+});
+
+test("odds of the tennis match can be chosen", async ({ page }) => {
+  await page.click("#odds button[data-sport=tennis]");
+  await page.waitForFunction(() => document.querySelector("#odds .position").textContent.startsWith("tennis/"), null, { timeout: WAIT_MS });
+  await page.click("#odds button[data-sport=football]");
+  await page.waitForFunction(() => document.querySelector("#odds .position").textContent.startsWith("football/"), null, { timeout: WAIT_MS });
+});
+
+test("another match is chosen with the keyboard, and a reload finds it again", async ({ page, base }) => {
+  const other = page.locator("#board-football .matches button:not([aria-current])").first();
+  await other.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("#board-football [aria-current]").length === 1);
+  const chosen = await page.evaluate(() => document.querySelector("#football .position").textContent.split(" ")[0]);
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.waitForSelector("#football[data-seq]", { timeout: WAIT_MS });
+  assert((await text(page, "#football .position")).startsWith(chosen), "another match after the reload");
+  await page.goto("about:blank");
+  await page.goto(base);
+  for (const id of CARDS) await page.waitForSelector(`#${id}[data-health="live"]`, { timeout: WAIT_MS });
+});
+
+test("a lost connection is plain to see, and nothing pretends to be live", async ({ page, network }) => {
+  await page.evaluate(() => {
+    window.bannerSeen = false;
+    new MutationObserver(() => {
+      if (!document.getElementById("banner").hidden) window.bannerSeen = true;
+    }).observe(document.getElementById("banner"), { attributes: true });
+  });
+  await network.offline(true);
+  await page.evaluate(() => window.sockets.forEach((socket) => socket.close()));
+  for (const id of CARDS) {
+    await page.waitForSelector(`#${id}[data-health="lost"][data-current="no"]`, { timeout: WAIT_MS });
+    assert(await page.isVisible(`#${id} > .notice`), `${id} does not say why`);
+  }
+  assert((await page.getAttribute("#link", "data-phase")) !== "open", "the head still says connected");
+  assert(await page.evaluate(() => window.bannerSeen), "no banner");
+  const clock = await text(page, "#football .time");
+  await page.waitForTimeout(2500);
+  assert((await text(page, "#football .time")) === clock, "the match clock runs on without news");
+});
+test("while the connection is lost: pictures", ({ shoot }) => shoot("lost"));
+
+test("it comes back by itself, resumes, and moves on", async ({ page, network }) => {
+  const before = await Promise.all(CARDS.map((id) => seq(page, id)));
+  await page.evaluate(() => (window.commands.length = 0));
+  await network.offline(false);
+  for (const [i, id] of CARDS.entries()) {
+    await page.waitForSelector(`#${id}[data-health="live"]`, { timeout: WAIT_MS });
+    await page.waitForFunction(
+      ([card, from]) => Number(document.getElementById(card).dataset.seq) > from, [id, before[i]], { timeout: WAIT_MS });
+  }
+  assert(await page.isHidden("#banner"), "the banner stays");
+  const asked = await page.evaluate(() => window.commands.filter((command) => command.op === "subscribe"));
+  const football = asked.find((command) => /^football\/\d+$/.test(command.ch));
+  assert(football?.from?.epoch && football.from.seq > 0, "it did not ask to resume from its position");
+});
+
+test("live, light and dark, wide and narrow: pictures", ({ shoot }) => shoot("live"));
+
+test("nothing is wider than a telephone", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 780 });
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert(over <= 0, `${over} pixels too wide`);
+});
+
+test("without a key the page asks for one, and a wrong one is refused in words", async ({ browser, base }) => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.addInitScript(withoutKey);
+  await page.goto(base);
+  await page.waitForSelector("#ask:not([hidden])", { timeout: WAIT_MS });
+  await page.fill("#ask-key", "not-a-key");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /refused/.test(document.getElementById("ask-why").textContent), null, { timeout: WAIT_MS });
+  assert((await page.evaluate(() => sessionStorage.length)) === 0, "the refused key is kept");
+  await context.close();
+});
+
+test("no error in the console, and no violation of the policy", async ({ complaints }) => {
+  assert(complaints.length === 0, complaints.join("\n"));
+});
+
+// -------------------------------------------------------------------------------------- running
+
+function text(page, selector) {
+  return page.locator(selector).first().innerText();
+}
+
+async function seq(page, card) {
+  return Number(await page.getAttribute(`#${card}`, "data-seq"));
+}
+
+/** Runs before the page's own scripts: keeps hold of its sockets and of what they were told. */
+function watchSockets() {
+  window.sockets = [];
+  window.commands = [];
+  const Original = window.WebSocket;
+  window.WebSocket = class extends Original {
+    constructor(...args) {
+      super(...args);
+      window.sockets.push(this);
+    }
+    send(data) {
+      window.commands.push(JSON.parse(data));
+      super.send(data);
+    }
+  };
+}
+
+/**
+ * Makes the page what it is outside the demo: no key in its head. Taken out as it is parsed, not by
+ * rewriting the answer, because a browser will not let a page of unknown origin call loopback.
+ */
+function withoutKey() {
+  new MutationObserver(() => document.querySelector('meta[name="matchwire-key"]')?.remove())
+    .observe(document, { childList: true, subtree: true });
+}
+
+async function startHub(directory) {
+  const hub = spawn(HUB, ["serve", "--listen", "127.0.0.1:0", "--db", join(directory, "hub.db")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const base = await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the hub did not say where it listens")), START_MS);
+    hub.once("exit", (code) => reject(new Error(`the hub stopped with code ${code}`)));
+    hub.once("error", reject);
+    createInterface(hub.stdout).on("line", (line) => {
+      const found = /listening on (http:\/\/\S+)/.exec(line);
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(new URL("/", found[1]).href);
+    });
+  });
+  return { base, stop: () => hub.kill("SIGTERM") };
+}
+
+async function openBrowser(directory) {
+  const { chromium } = await import("playwright-core");
+  const context = await chromium.launchPersistentContext(join(directory, "profile"), {
+    executablePath: BROWSER,
+    args: BROWSER_FLAGS,
+    viewport: { width: 1440, height: 1000 },
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  await page.addInitScript(watchSockets);
+
+  const complaints = [];
+  let offline = false;
+  // A refused connection is what the test asked for while the network is off; nothing else is.
+  const expected = (line) => offline && /WebSocket|ERR_INTERNET_DISCONNECTED/.test(line);
+  page.on("console", (message) => {
+    if (message.type() === "error" && !expected(message.text())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.stack));
+  const cdp = await context.newCDPSession(page);
+  const network = {
+    offline: async (off) => {
+      if (off) offline = true;
+      await cdp.send("Network.emulateNetworkConditions", { offline: off, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+      if (!off) setTimeout(() => (offline = false), 1000);
+    },
+  };
+  await cdp.send("Network.enable");
+
+  const shoot = async (name) => {
+    await mkdir(RESULTS, { recursive: true });
+    for (const [size, width, height] of [["wide", 1440, 1000], ["narrow", 390, 844]]) {
+      await page.setViewportSize({ width, height });
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: join(RESULTS, `${name}-${size}-${colorScheme}.png`), fullPage: size === "narrow" });
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 1000 });
+  };
+  return { context, browser: context.browser() ?? (await separate(chromium)), page, complaints, network, shoot };
+}
+
+/** A persistent context has no browser object to make a second, clean context from. */
+function separate(chromium) {
+  return chromium.launch({ executablePath: BROWSER, args: BROWSER_FLAGS });
+}
+
+function skipAll(why) {
+  console.log(`browser test skipped: ${why}`);
+  console.log(`0 passed, 0 failed, ${tests.length} skipped`);
+}
+
+async function main() {
+  if (!HUB) return skipAll("MATCHWIRE_BIN does not name the program");
+  if (!existsSync(BROWSER)) return skipAll(`no browser at ${BROWSER}; on Debian: apt-get install chromium`);
+  if (!existsSync(new URL("node_modules/playwright-core", import.meta.url))) return skipAll("playwright-core is not installed; run npm ci here");
+
+  const directory = await mkdtemp(join(tmpdir(), "matchwire-browser-"));
+  let [passed, failed, skipped] = [0, 0, 0];
+  let hub;
+  let opened;
+  try {
+    hub = await startHub(directory);
+    opened = await openBrowser(directory);
+    for (const { name, run } of tests) {
+      try {
+        await run({ ...opened, base: hub.base });
+        passed += 1;
+        console.log(`ok      ${name}`);
+      } catch (error) {
+        failed += 1;
+        console.log(`FAILED  ${name}\n        ${String(error.message).replaceAll("\n", "\n        ")}`);
+      }
+    }
+  } catch (error) {
+    failed += 1;
+    skipped = tests.length - passed - failed;
+    console.log(`FAILED  starting: ${error.message}`);
+  } finally {
+    await opened?.context.close();
+    await opened?.browser.close();
+    hub?.stop();
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+await main();

@@ -1,0 +1,144 @@
+// What the tests of stream.js stand on: a clock moved by hand and a socket that plays a script.
+// No network, no real time: a test that waits an hour takes as long as one that does not.
+
+import { Stream } from "../../web/stream.js";
+
+export class Clock {
+  constructor(now = 1_000_000) {
+    this.time = now;
+    this.timers = new Map();
+    this.nextTimer = 1;
+  }
+
+  now = () => this.time;
+
+  setTimeout = (run, ms) => {
+    const timer = this.nextTimer++;
+    this.timers.set(timer, { run, at: this.time + ms });
+    return timer;
+  };
+
+  clearTimeout = (timer) => this.timers.delete(timer);
+
+  /** Moves on by `ms`, running what falls due in order and at its own time. */
+  pass(ms) {
+    const end = this.time + ms;
+    for (;;) {
+      const due = [...this.timers].filter(([, t]) => t.at <= end).sort((a, b) => a[1].at - b[1].at)[0];
+      if (due === undefined) break;
+      this.timers.delete(due[0]);
+      this.time = Math.max(this.time, due[1].at);
+      due[1].run();
+    }
+    this.time = end;
+  }
+}
+
+/** One client against a scripted hub. `random` is 1, so that each wait is its ceiling. */
+export class Script {
+  constructor(options = {}) {
+    const script = this;
+    this.clock = new Clock();
+    this.sockets = [];
+    this.states = [];
+    this.seen = [];
+    class ScriptedSocket {
+      constructor(url, protocols) {
+        this.url = url;
+        this.protocols = protocols;
+        this.sent = [];
+        script.sockets.push(this);
+      }
+      send(text) {
+        this.sent.push(JSON.parse(text));
+      }
+      close(code) {
+        this.closedWith = code;
+      }
+    }
+    this.stream = new Stream("ws://hub/stream/v1", {
+      key: "K",
+      WebSocket: ScriptedSocket,
+      clock: this.clock,
+      random: () => 1,
+      onState: (state) => this.states.push(state.phase),
+      ...options,
+    });
+  }
+
+  get socket() {
+    return this.sockets.at(-1);
+  }
+
+  /** The hub says `frame` (an object, or text as it stands). */
+  say(...frames) {
+    for (const frame of frames) {
+      this.socket.onmessage({ data: typeof frame === "string" ? frame : JSON.stringify(frame) });
+    }
+    return this;
+  }
+
+  hello(more = {}) {
+    const limits = { channels: 1000, command_bytes: 16384 };
+    return this.say({ type: "hello", conn: "c1", now: this.clock.now() * 1000, beat_ms: 5000, limits, ...more });
+  }
+
+  hangUp(code = 1006, reason = "") {
+    this.socket.onclose({ code, reason });
+    return this;
+  }
+
+  /** Lets time pass with a beat every five seconds, as a hub in good health sends them. */
+  beats(ms, heads = {}) {
+    for (let passed = 0; passed < ms; passed += 5000) {
+      this.clock.pass(Math.min(5000, ms - passed));
+      this.say({ type: "beat", now: this.clock.now() * 1000, heads });
+    }
+    return this;
+  }
+
+  follow(ch, params) {
+    return this.stream.subscribe(ch, (channel, change) => this.seen.push([channel.name, change]), params);
+  }
+
+  /** Commands sent on the present socket, without pings. */
+  commands(op) {
+    return this.socket.sent.filter((c) => (op ? c.op === op : c.op !== "ping"));
+  }
+
+  lastId() {
+    return this.commands("subscribe").at(-1).id;
+  }
+
+  /** Answers the last subscribe. */
+  subscribed(more) {
+    const { id, ch } = this.commands("subscribe").at(-1);
+    return this.say({ type: "subscribed", id, ch, every_ms: 0, on_slow: "merge", ...more });
+  }
+
+  image(ch, seq, data = {}, epoch = "e1") {
+    return this.say({ type: "image", ch, epoch, seq, at: {}, data: { life: "live", feed: "live", stale_after_ms: 10_000, ...data } });
+  }
+
+  update(ch, prev, seq, patch, events, more = {}) {
+    return this.say({ type: "update", ch, prev, seq, at: {}, patch, events, ...more });
+  }
+
+  events() {
+    return this.seen.flatMap(([, change]) => change.events.map((event) => event.eid));
+  }
+
+  healths() {
+    return this.seen.filter(([, change]) => change.kind === "health").length;
+  }
+}
+
+/** A client that follows football/1 and stands at sequence 10 of epoch e1. */
+export function following(data, params) {
+  const script = new Script();
+  script.follow("football/1", params);
+  script.hello().subscribed({ epoch: "e1", seq: 10, resumed: false });
+  script.image("football/1", 10, data);
+  script.channel = script.stream.channel("football/1");
+  return script;
+}

@@ -1,0 +1,569 @@
+// The stream client as a state machine: frames and time in, documents, events and commands out.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { mergePatch } from "../../web/stream.js";
+import { following, Script } from "./script.js";
+
+describe("merge patch", () => {
+  // The table of RFC 7396, appendix A: original, patch, result.
+  const cases = [
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b" }, { a: null }, {}],
+    [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [["a", "b"], ["c", "d"], ["c", "d"]],
+    [{ a: "b" }, ["c"], ["c"]],
+    [{ a: "foo" }, null, null],
+    [{ a: "foo" }, "bar", "bar"],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: "b", c: null }, { a: "b" }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ];
+  for (const [target, patch, result] of cases) {
+    test(`${JSON.stringify(target)} with ${JSON.stringify(patch)}`, () => {
+      assert.deepEqual(mergePatch(target, patch), result);
+    });
+  }
+
+  test("leaves the original alone and shares what it does not touch", () => {
+    const before = { score: { home: 0 }, stats: { home: {} } };
+    const after = mergePatch(before, { score: { home: 1 } });
+    assert.equal(before.score.home, 0);
+    assert.notEqual(after.score, before.score);
+    assert.equal(after.stats, before.stats);
+  });
+
+  test("a key named __proto__ is only a key", () => {
+    const after = mergePatch({}, JSON.parse('{"__proto__":{"admin":true}}'));
+    assert.equal(after.admin, undefined);
+    assert.equal({}.admin, undefined);
+    assert.deepEqual(Object.keys(after), ["__proto__"]);
+  });
+});
+
+describe("connecting", () => {
+  test("the key travels as a subprotocol, never in the address", () => {
+    const script = new Script();
+    assert.deepEqual(script.socket.protocols, ["matchwire.v1", "token", "K"]);
+    assert.equal(script.socket.url, "ws://hub/stream/v1");
+  });
+
+  test("nothing is asked before hello, everything after it", () => {
+    const script = new Script();
+    script.follow("football/1");
+    script.follow("tennis");
+    assert.equal(script.socket.sent.length, 0);
+    script.hello();
+    assert.deepEqual(script.commands().map((c) => [c.op, c.ch]), [["subscribe", "football/1"], ["subscribe", "tennis"]]);
+  });
+
+  test("protocols may be made anew for each connection", async () => {
+    let bought = 0;
+    const script = new Script({ protocols: async () => ["matchwire.v1", "ticket", `T${++bought}`] });
+    await new Promise((resolve) => setImmediate(resolve));
+    script.hangUp();
+    script.clock.pass(500);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(script.sockets.map((s) => s.protocols[2]), ["T1", "T2"]);
+  });
+
+  test("one name followed twice is one subscription on the wire, ended with the last", () => {
+    const script = new Script();
+    const first = script.follow("football/1");
+    script.hello().subscribed({ epoch: "e1", seq: 10, resumed: false }).image("football/1", 10);
+    const second = script.follow("football/1");
+    assert.equal(script.seen.length, 2, "the second has its image at once");
+    first();
+    assert.equal(script.commands("unsubscribe").length, 0);
+    second();
+    second();
+    assert.equal(script.commands("unsubscribe").length, 1);
+    script.update("football/1", 10, 11, { x: 1 });
+    assert.equal(script.stream.channel("football/1"), undefined);
+  });
+
+  test("frames of a kind unknown today are passed over", () => {
+    const script = following();
+    script.say({ type: "aurora" }).update("football/1", 10, 11, { x: 1 });
+    assert.equal(script.channel.data.x, 1);
+  });
+
+  test("a frame that is not JSON ends the connection", () => {
+    const script = following().say("<html>");
+    assert.equal(script.stream.state.phase, "waiting");
+  });
+
+  test("a listener that throws costs neither the position nor the other listeners", (t) => {
+    const thrown = [];
+    t.mock.method(console, "error", (error) => thrown.push(error.message));
+    const script = following();
+    script.stream.subscribe("football/1", (_, change) => {
+      if (change.kind === "update") throw new Error("broken view");
+    });
+    script.follow("football/1");
+    script.update("football/1", 10, 11, { x: 1 });
+    assert.equal(script.channel.seq, 11);
+    assert.equal(script.seen.at(-1)[1].kind, "update");
+    assert.deepEqual(thrown, ["broken view"]);
+  });
+});
+
+describe("sequence", () => {
+  test("updates apply in turn", () => {
+    const script = following({ score: { home: 0, away: 0 } });
+    script.update("football/1", 10, 11, { score: { home: 1 } }).update("football/1", 11, 12, { score: { away: 1 } });
+    assert.deepEqual(script.channel.data.score, { home: 1, away: 1 });
+    assert.equal(script.channel.seq, 12);
+  });
+
+  test("an update at or below our own position is skipped, with its events", () => {
+    const script = following({ x: 0 });
+    script.update("football/1", 8, 9, { x: 9 }, [{ eid: "a" }]).update("football/1", 9, 10, { x: 9 }, [{ eid: "b" }]);
+    assert.equal(script.channel.data.x, 0);
+    assert.deepEqual(script.events(), []);
+  });
+
+  test("an update that reaches back before our position applies, its values being absolute", () => {
+    const script = following({ x: 0 });
+    script.update("football/1", 7, 12, { x: 5 }, undefined, { n: 5, why: "rate" });
+    assert.equal(script.channel.data.x, 5);
+    assert.equal(script.channel.seq, 12);
+    assert.deepEqual(script.seen.at(-1)[1].merged, { n: 5, why: "rate" });
+  });
+
+  test("a gap asks again from our own position, once, and applies nothing until answered", () => {
+    const script = following({ x: 0 });
+    script.update("football/1", 11, 12, { x: 12 }).update("football/1", 12, 13, { x: 13 });
+    assert.equal(script.channel.data.x, 0);
+    assert.equal(script.channel.health, "catching_up");
+    assert.equal(script.commands("subscribe").length, 2);
+    assert.deepEqual(script.commands("subscribe")[1].from, { epoch: "e1", seq: 10 });
+
+    script.subscribed({ epoch: "e1", seq: 10, resumed: true });
+    script.update("football/1", 10, 13, { x: 13 }, [{ eid: "g" }], { n: 3, why: "resume" });
+    assert.equal(script.channel.data.x, 13);
+    assert.equal(script.channel.health, "live");
+    assert.deepEqual(script.events(), ["g"]);
+  });
+
+  test("a gap that resuming does not close asks for the image", () => {
+    const script = following();
+    script.update("football/1", 11, 12, {}).subscribed({ epoch: "e1", seq: 10, resumed: true });
+    script.update("football/1", 11, 12, {});
+    assert.equal(script.commands("subscribe").at(-1).from, undefined);
+  });
+
+  test("updates before any image are passed over", () => {
+    const script = new Script();
+    script.follow("football/1");
+    script.hello().update("football/1", 3, 4, { x: 1 });
+    assert.equal(script.stream.channel("football/1").data, undefined);
+    assert.equal(script.commands("subscribe").length, 1);
+  });
+});
+
+describe("images and resync", () => {
+  test("an image in mid-stream replaces the document", () => {
+    const script = following({ old: true });
+    script.image("football/1", 14, { x: 1 });
+    assert.equal(script.channel.data.old, undefined);
+    assert.deepEqual(script.seen.at(-1)[1].missed, { from: 10, to: 14, why: "image" });
+  });
+
+  test("the first image misses nothing", () => {
+    const script = following();
+    assert.equal(script.seen[0][1].missed, undefined);
+  });
+
+  test("resync says why, holds updates back until the image, and the listener learns what it missed", () => {
+    const script = following({ x: 0 });
+    script.say({ type: "resync", ch: "football/1", why: "slow", from: 10, to: 50 });
+    assert.equal(script.channel.health, "catching_up");
+    script.update("football/1", 10, 11, { x: 11 }, [{ eid: "early" }]);
+    assert.equal(script.channel.data.x, 0);
+    script.image("football/1", 50, { x: 50 });
+    assert.deepEqual(script.seen.at(-1)[1].missed, { from: 10, to: 50, why: "slow" });
+    script.update("football/1", 50, 51, { x: 51 });
+    assert.equal(script.channel.data.x, 51);
+    assert.equal(script.channel.health, "live");
+  });
+
+  test("a new epoch starts counting anew, even from a lower sequence", () => {
+    const script = following({ x: 0 });
+    script.say({ type: "resync", ch: "football/1", why: "epoch", from: 10, to: 2 }).image("football/1", 2, { x: 2 }, "e2");
+    script.update("football/1", 2, 3, { x: 3 }, [{ eid: "n" }]);
+    assert.equal(script.channel.data.x, 3);
+    assert.deepEqual(script.events(), ["n"]);
+    assert.equal(script.seen.at(-2)[1].missed.why, "epoch");
+    script.hangUp().clock.pass(500);
+    script.hello();
+    assert.deepEqual(script.commands("subscribe")[0].from, { epoch: "e2", seq: 3 });
+  });
+
+  test("an older image of the same epoch does not bring known events twice", () => {
+    const script = following();
+    script.update("football/1", 10, 11, { x: 11 }, [{ eid: "g1" }]);
+    script.image("football/1", 10).update("football/1", 10, 11, { x: 11 }, [{ eid: "g1" }]);
+    script.update("football/1", 11, 12, { x: 12 }, [{ eid: "g2" }]);
+    assert.equal(script.channel.data.x, 12);
+    assert.deepEqual(script.events(), ["g1", "g2"]);
+  });
+});
+
+describe("resume", () => {
+  test("every connection resumes from the position reached", () => {
+    const script = following();
+    script.update("football/1", 10, 11, {}, [{ eid: "a" }]).hangUp();
+    assert.equal(script.channel.health, "lost");
+    script.clock.pass(500);
+    script.hello();
+    assert.deepEqual(script.commands("subscribe")[0].from, { epoch: "e1", seq: 11 });
+    assert.equal(script.channel.health, "catching_up");
+    script.subscribed({ epoch: "e1", seq: 11, resumed: true });
+    script.update("football/1", 11, 12, {}, [{ eid: "b" }]).update("football/1", 12, 13, {}, [{ eid: "c" }]);
+    assert.equal(script.channel.health, "live");
+    assert.deepEqual(script.events(), ["a", "b", "c"]);
+  });
+
+  test("outside the window the image comes and says so", () => {
+    const script = following();
+    script.hangUp().clock.pass(500);
+    script.hello().subscribed({ epoch: "e1", seq: 99, resumed: false, why: "window" });
+    script.update("football/1", 98, 99, {}, [{ eid: "late" }]).image("football/1", 99);
+    assert.deepEqual(script.seen.at(-1)[1].missed, { from: 10, to: 99, why: "window" });
+    assert.deepEqual(script.events(), []);
+  });
+
+  test("cut off after every frame, events still come exactly once and the document ends right", () => {
+    const script = following({ x: 0 });
+    const hub = [];
+    for (let seq = 11; seq <= 40; seq += 1) hub.push({ prev: seq - 1, seq, patch: { x: seq }, events: [{ eid: `e${seq}` }] });
+    for (let round = 0; round < hub.length; round += 1) {
+      // One update arrives, some are in flight when the line breaks, some were seen before it.
+      const at = script.channel.seq;
+      for (const u of hub.slice(Math.max(0, at - 12), at - 10 + 1)) script.update("football/1", u.prev, u.seq, u.patch, u.events);
+      script.hangUp();
+      script.clock.pass(script.stream.state.retryAt - script.clock.now());
+      script.hello().subscribed({ epoch: "e1", seq: script.channel.seq, resumed: true });
+    }
+    assert.equal(script.channel.data.x, 40);
+    assert.deepEqual(script.events(), hub.map((u) => u.events[0].eid));
+  });
+
+  test("what arrives on a socket already given up is not heard", () => {
+    const script = following({ x: 0 });
+    const old = script.socket;
+    script.say("not JSON");
+    old.onmessage({ data: JSON.stringify({ type: "update", ch: "football/1", prev: 10, seq: 11, patch: { x: 1 } }) });
+    old.onclose({ code: 4401 });
+    assert.equal(script.channel.data.x, 0);
+    assert.equal(script.stream.state.phase, "waiting");
+  });
+});
+
+describe("wildcards", () => {
+  function followingAll() {
+    const script = new Script();
+    script.follow("football/*");
+    script.hello().subscribed({ ch: "football/*", channels: 2 });
+    return script.image("football/1", 5, { n: 1 }).image("football/2", 7, { n: 2 }, "e7");
+  }
+
+  test("each channel comes under its own name with its own sequence", () => {
+    const script = followingAll();
+    script.update("football/2", 7, 8, { n: 3 });
+    assert.deepEqual(script.seen.map(([name]) => name), ["football/1", "football/2", "football/2"]);
+    assert.equal(script.stream.channel("football/2").data.n, 3);
+    assert.equal(script.stream.channel("football/1").data.n, 1);
+  });
+
+  test("a star stands for one segment", () => {
+    const script = followingAll();
+    script.image("football/1/odds", 1).image("tennis/1", 1);
+    assert.equal(script.stream.channel("football/1/odds"), undefined);
+    assert.equal(script.stream.channel("tennis/1"), undefined);
+  });
+
+  test("resumes all channels by name, and a beat confirms those that were quiet", () => {
+    const script = followingAll();
+    script.hangUp().clock.pass(500);
+    script.hello();
+    assert.deepEqual(script.commands("subscribe")[0].from, {
+      "football/1": { epoch: "e1", seq: 5 },
+      "football/2": { epoch: "e7", seq: 7 },
+    });
+    script.subscribed({ channels: 2 });
+    assert.equal(script.stream.channel("football/1").health, "catching_up");
+    script.say({ type: "beat", now: 0, heads: { "football/1": 5, "football/2": 7 } });
+    assert.equal(script.stream.channel("football/1").health, "live");
+  });
+
+  test("a command never outgrows the hub's limit: positions are left out instead", () => {
+    const script = new Script();
+    script.follow("football/*");
+    script.hello({ limits: { command_bytes: 400 } });
+    for (let id = 100; id < 150; id += 1) script.image(`football/${id}`, 1);
+    script.hangUp().clock.pass(500);
+    script.hello({ limits: { command_bytes: 400 } });
+    const [command] = script.commands("subscribe");
+    assert.ok(JSON.stringify(command).length <= 400);
+    assert.ok(Object.keys(command.from).length > 3);
+  });
+
+  test("a match that a beat names and that never comes is asked for", () => {
+    const script = followingAll();
+    script.beats(15_000, { "football/1": 5, "football/2": 7, "football/3": 1 });
+    assert.equal(script.commands("subscribe").length, 2);
+    assert.equal(script.commands("subscribe")[1].ch, "football/*");
+  });
+});
+
+describe("beats", () => {
+  test("a head we have keeps a quiet channel fresh", () => {
+    const script = following();
+    script.beats(60_000, { "football/1": 10 });
+    assert.equal(script.channel.health, "live");
+    assert.equal(script.commands("subscribe").length, 1);
+  });
+
+  test("one beat ahead of its values is not a loss", () => {
+    const script = following();
+    script.beats(5000, { "football/1": 11 }).update("football/1", 10, 11, { x: 1 }).beats(5000, { "football/1": 11 });
+    assert.equal(script.commands("subscribe").length, 1);
+  });
+
+  test("still behind at the next beat, the client asks from where it stands", () => {
+    const script = following();
+    script.beats(10_000, { "football/1": 12 });
+    assert.deepEqual(script.commands("subscribe")[1].from, { epoch: "e1", seq: 10 });
+  });
+
+  test("a rate of our own is allowed for", () => {
+    const script = following({}, { every_ms: 5000 });
+    assert.equal(script.commands("subscribe")[0].every_ms, 5000);
+    script.beats(10_000, { "football/1": 12 });
+    assert.equal(script.commands("subscribe").length, 1);
+    script.beats(5000, { "football/1": 12 });
+    assert.equal(script.commands("subscribe").length, 2);
+  });
+
+  test("an image that was announced and does not come is asked for", () => {
+    const script = following();
+    script.say({ type: "resync", ch: "football/1", why: "slow", from: 10, to: 20 });
+    script.beats(10_000, { "football/1": 20 });
+    assert.equal(script.commands("subscribe").length, 2);
+  });
+});
+
+describe("freshness", () => {
+  test("stale_after_ms counts from the last frame or beat", () => {
+    const script = following();
+    script.clock.pass(6000);
+    script.say({ type: "beat", now: 0, heads: { "football/1": 10 } });
+    script.clock.pass(9000);
+    // Other channels' frames keep the socket alive, and prove nothing about this one.
+    script.say({ type: "beat", now: 0, heads: {} });
+    assert.equal(script.channel.health, "live");
+    script.clock.pass(999);
+    assert.equal(script.channel.health, "live");
+    script.clock.pass(1);
+    assert.equal(script.channel.health, "stale");
+    assert.equal(script.stream.state.phase, "open");
+    script.update("football/1", 10, 11, {});
+    assert.equal(script.channel.health, "live");
+  });
+
+  test("a beat that shows us behind does not make us fresh", () => {
+    const script = following();
+    script.clock.pass(5000);
+    script.say({ type: "beat", now: 0, heads: { "football/1": 11 } });
+    script.clock.pass(5000);
+    assert.equal(script.channel.health, "stale");
+  });
+
+  test("a document may set its own limit by update", () => {
+    const script = following();
+    script.update("football/1", 10, 11, { stale_after_ms: 2000 });
+    script.clock.pass(2000);
+    assert.equal(script.channel.health, "stale");
+  });
+
+  test("the state of the feed shows through", () => {
+    const script = following();
+    for (const [i, feed] of ["late", "down", "recovering", "live"].entries()) {
+      script.update("football/1", 10 + i, 11 + i, { feed });
+      assert.equal(script.channel.health, feed);
+    }
+  });
+
+  test("an ended match does not grow stale, and is lost with the connection all the same", () => {
+    const script = following({ life: "ended" });
+    script.beats(10_000).beats(10_000);
+    assert.equal(script.channel.health, "ended");
+    script.hangUp();
+    assert.equal(script.channel.health, "lost");
+  });
+
+  test("each change of health is told once", () => {
+    const script = following();
+    script.beats(20_000);
+    assert.equal(script.healths(), 1);
+  });
+});
+
+describe("liveness of the socket", () => {
+  test("a silent connection is asked, then given up", () => {
+    const script = following();
+    script.beats(5000);
+    script.say({ type: "pong", id: script.socket.sent.find((c) => c.op === "ping").id, now: 0 });
+    const pings = () => script.socket.sent.filter((c) => c.op === "ping").length;
+    const before = pings();
+    script.clock.pass(10_000);
+    assert.equal(pings(), before + 1);
+    assert.equal(script.stream.state.phase, "open");
+    script.clock.pass(5000);
+    assert.equal(script.stream.state.phase, "waiting");
+    assert.equal(script.socket.closedWith, 1000);
+  });
+
+  test("a socket that opens and never says hello is given up", () => {
+    const script = new Script();
+    script.clock.pass(15_000);
+    assert.equal(script.stream.state.phase, "waiting");
+    script.clock.pass(500);
+    assert.equal(script.sockets.length, 2);
+  });
+
+  test("the hub's clock comes from hello, then from the quickest pong", () => {
+    const script = new Script();
+    script.hello({ now: script.clock.now() * 1000 + 7_000_000 });
+    assert.equal(script.stream.clockOffset(), 7_000_000);
+    const { id } = script.socket.sent.find((c) => c.op === "ping");
+    script.clock.pass(100);
+    script.say({ type: "pong", id, now: (script.clock.now() - 50) * 1000 + 6_900_000 });
+    assert.equal(script.stream.clockOffset(), 6_900_000);
+    assert.equal(script.stream.roundTripMs(), 100);
+    assert.equal(script.stream.serverNow(), script.clock.now() * 1000 + 6_900_000);
+  });
+});
+
+describe("reconnecting", () => {
+  /** The waits of `n` losses in a row, each after `upMs` of an open connection. */
+  function waits(script, n, upMs) {
+    const found = [];
+    for (let i = 0; i < n; i += 1) {
+      if (upMs !== undefined) {
+        script.hello();
+        script.beats(upMs);
+      }
+      script.hangUp();
+      found.push(script.stream.state.retryAt - script.clock.now());
+      script.clock.pass(found.at(-1));
+    }
+    return found;
+  }
+
+  test("waits double up to half a minute", () => {
+    assert.deepEqual(waits(new Script(), 8), [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  });
+
+  test("jitter takes up to half of it", () => {
+    assert.deepEqual(waits(new Script({ random: () => 0 }), 3), [250, 500, 1000]);
+  });
+
+  test("a hub that opens and dies does not reset the waits", () => {
+    assert.deepEqual(waits(new Script(), 4, 10_000), [500, 1000, 2000, 4000]);
+  });
+
+  test("a minute of health does", () => {
+    assert.deepEqual(waits(new Script(), 3, 60_000), [500, 500, 500]);
+  });
+
+  test("bye names the time, and nobody is sooner", () => {
+    const script = following();
+    script.say({ type: "bye", why: "drain", reconnect_after_ms: 7300 }).hangUp(4503);
+    assert.equal(script.stream.state.why, "drain");
+    script.stream.wake();
+    script.clock.pass(7299);
+    assert.equal(script.sockets.length, 1);
+    script.clock.pass(1);
+    assert.equal(script.sockets.length, 2);
+  });
+
+  test("a wait of our own can be cut short", () => {
+    const script = following().hangUp();
+    script.stream.wake();
+    assert.equal(script.sockets.length, 2);
+    script.clock.pass(10_000);
+    assert.equal(script.sockets.length, 2, "the old timer does not dial as well");
+  });
+
+  for (const code of [4401, 4402, 4404, 4410, 4413]) {
+    test(`close ${code} is final`, () => {
+      const script = following();
+      script.say({ type: "error", code: "auth_failed", message: "in the hub's words", retry: false }).hangUp(code);
+      const { phase, code: got, message } = script.stream.state;
+      assert.deepEqual([phase, got, message], ["closed", code, "in the hub's words"]);
+      script.clock.pass(3_600_000);
+      script.stream.wake();
+      assert.equal(script.sockets.length, 1);
+      assert.equal(script.channel.health, "lost");
+      assert.equal(script.clock.timers.size, 0);
+    });
+  }
+
+  for (const code of [1000, 1001, 1006, 1011, 4408, 4429, 4503, 4508]) {
+    test(`close ${code} is tried again`, () => {
+      const script = following().hangUp(code);
+      script.clock.pass(500);
+      assert.equal(script.sockets.length, 2);
+    });
+  }
+
+  test("closed by its owner it stays closed", () => {
+    const script = following();
+    script.stream.close();
+    script.clock.pass(3_600_000);
+    assert.equal(script.sockets.length, 1);
+    assert.equal(script.socket.closedWith, 1000);
+    assert.equal(script.clock.timers.size, 0);
+  });
+});
+
+describe("refusals", () => {
+  test("a channel that the hub does not know is refused by name, the others go on", () => {
+    const script = following();
+    script.follow("football/9");
+    script.say({ type: "error", id: script.lastId(), code: "not_tracked", message: "no such match", retry: false });
+    assert.equal(script.stream.channel("football/9").health, "refused");
+    assert.equal(script.stream.channel("football/9").error.code, "not_tracked");
+    assert.equal(script.channel.health, "live");
+    assert.equal(script.stream.state.phase, "open");
+    script.clock.pass(4000);
+    assert.equal(script.commands("subscribe").length, 2);
+  });
+
+  test("a refusal that may pass is tried again", () => {
+    const script = following();
+    script.follow("football/9");
+    script.say({ type: "error", id: script.lastId(), code: "limit", message: "busy", retry: true });
+    script.beats(5000);
+    assert.equal(script.commands("subscribe").length, 3);
+    script.subscribed({ epoch: "e1", seq: 1, resumed: false }).image("football/9", 1);
+    assert.equal(script.stream.channel("football/9").health, "live");
+  });
+
+  test("lag is kept while it lasts", () => {
+    const script = following();
+    script.say({ type: "lag", queued_bytes: 4096, oldest_ms: 900, merged: 3 });
+    assert.equal(script.stream.lag.oldest_ms, 900);
+    script.say({ type: "lag", queued_bytes: 0, oldest_ms: 0, merged: 0 });
+    assert.equal(script.stream.lag, undefined);
+  });
+});

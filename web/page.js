@@ -1,0 +1,580 @@
+// The demo page: opens the stream, decides which matches are followed, and hands documents to the
+// views. What stands on the page is drawn at most once a frame; what is spoken is chosen here.
+
+import { Board, isLive, pairing, suggestion } from "./boards.js";
+import { FootballView } from "./football.js";
+import { OddsView } from "./odds.js";
+import { FINAL_CODES, Stream } from "./stream.js";
+import { TennisView } from "./tennis.js";
+import { KeyedList, Trust, el, plain, setAttribute, setText, span, timeOfDay } from "./view.js";
+
+// Ages show tenths of a second while they are short; four times a second is as fast as they read.
+const TICK_MS = 250;
+// After the end of a match: long enough to take in the result, short enough for a screen on a wall.
+const MOVE_ON_AFTER_MS = 30_000;
+// Books are watched beside the best prices, and four values a second of each is plenty for eyes.
+const BOOKS_EVERY_MS = 250;
+const KEY_SLOT = "matchwire-key";
+
+const byId = (id) => document.getElementById(id);
+
+class Page {
+  #stream;
+  #sports = {};
+  #boards = {};
+  #odds;
+  #sources;
+  #banner = new Banner();
+  #announcer = new Announcer(byId("announce"));
+  #dirty = new Set();
+  #drawing = false;
+  #ask;
+
+  constructor() {
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    this.#sports.football = new Followed("football", FootballView, this);
+    this.#sports.tennis = new Followed("tennis", TennisView, this);
+    this.#odds = new OddsPanel(this, wanted.get("odds"));
+    for (const [sport, followed] of Object.entries(this.#sports)) followed.wanted = wanted.get(sport) ?? undefined;
+
+    this.#ask = new KeyForm((key) => {
+      sessionStorage.setItem(KEY_SLOT, key);
+      this.#open(key);
+    });
+    addEventListener("online", () => this.#stream?.wake());
+    setInterval(() => this.#tick(), TICK_MS);
+    this.#showConnect();
+
+    const key = pageKey() ?? sessionStorage.getItem(KEY_SLOT);
+    if (key) this.#open(key);
+    else this.#ask.show();
+  }
+
+  get stream() {
+    return this.#stream;
+  }
+
+  /** The match followed in `sport`: its channel, or undefined. */
+  match(sport) {
+    return this.#sports[sport].channel;
+  }
+
+  #open(key) {
+    this.#ask.hide();
+    this.#stream = new Stream(streamUrl(), { key, onState: (state) => this.#onState(state) });
+    for (const sport of ["football", "tennis"]) {
+      this.#boards[sport] ??= new BoardPanel(sport, this);
+      this.#boards[sport].follow(this.#stream);
+      this.#sports[sport].restart();
+    }
+    this.#sources ??= new SourcesPanel(this);
+    this.#sources.follow(this.#stream);
+  }
+
+  #onState(state) {
+    this.#banner.show(state, () => this.#stream.wake());
+    if (state.phase === "waiting" && state.attempt === 1) this.#announcer.say("Connection to the hub lost.");
+    if (state.phase !== "closed" || !FINAL_CODES.has(state.code)) return;
+    // Another key may help against these two; the key of the page itself is renewed by reloading.
+    const keyRefused = state.code === 4401 || state.code === 4402 || state.code === 4410;
+    if (keyRefused && !pageKey()) {
+      sessionStorage.removeItem(KEY_SLOT);
+      this.#ask.show(`The hub refused this key: ${state.message}.`);
+    }
+  }
+
+  /** A board has changed: what nobody has chosen is chosen now. */
+  boardChanged(sport) {
+    const followed = this.#sports[sport];
+    const matches = this.matches(sport);
+    const id = followed.wanted ?? (followed.id === undefined ? suggestion(sport, matches) : undefined);
+    followed.wanted = undefined;
+    if (id !== undefined) this.choose(sport, id);
+    this.draw(this.#boards[sport]);
+  }
+
+  matches(sport) {
+    return this.#stream.channel(sport)?.data?.matches;
+  }
+
+  choose(sport, id) {
+    this.#sports[sport].follow(id);
+    this.draw(this.#boards[sport]);
+    this.#odds.matchChanged(sport);
+    this.remember();
+  }
+
+  chosen(sport) {
+    return this.#sports[sport].id;
+  }
+
+  matchChanged(sport) {
+    this.#odds.matchChanged(sport);
+  }
+
+  announce(text) {
+    if (text) this.#announcer.say(text);
+  }
+
+  /** The choice stands in the address, so that a reload or a link finds the same matches. */
+  remember() {
+    const words = new URLSearchParams();
+    for (const sport of ["football", "tennis"]) {
+      const id = this.chosen(sport);
+      if (id !== undefined) words.set(sport, id);
+    }
+    words.set("odds", this.#odds.sport);
+    history.replaceState(null, "", `#${words}`);
+  }
+
+  /** Asks for a part to be drawn with the next frame, once, however often it changes until then. */
+  draw(part) {
+    this.#dirty.add(part);
+    if (this.#drawing) return;
+    this.#drawing = true;
+    requestAnimationFrame(() => {
+      this.#drawing = false;
+      const parts = [...this.#dirty];
+      this.#dirty.clear();
+      for (const dirty of parts) {
+        dirty.draw();
+        dirty.tick();
+      }
+    });
+  }
+
+  #tick() {
+    if (this.#stream === undefined) return;
+    for (const part of [...Object.values(this.#sports), ...Object.values(this.#boards), this.#odds, this.#sources]) part.tick();
+    this.#banner.tick(this.#stream);
+  }
+
+  #showConnect() {
+    const demo = pageKey();
+    setText(byId("connect-browser"), [
+      `const socket = new WebSocket("${streamUrl()}", ["matchwire.v1", "token", "${demo ?? "YOUR_KEY"}"]);`,
+      "socket.onmessage = (message) => console.log(JSON.parse(message.data));",
+      'socket.onopen = () => socket.send(JSON.stringify({ op: "subscribe", id: 1, ch: "football" }));',
+    ].join("\n"));
+    setText(byId("connect-terminal"), `websocat -H 'Authorization: Token ${demo ?? "YOUR_KEY"}' ${streamUrl()}`);
+  }
+}
+
+function pageKey() {
+  return document.querySelector('meta[name="matchwire-key"]')?.content || undefined;
+}
+
+function streamUrl() {
+  const url = new URL("/stream/v1", location.href);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.hash = "";
+  return url.href;
+}
+
+/** One followed match of a sport: the subscription, its view, and what happens when it ends. */
+class Followed {
+  #sport;
+  #page;
+  #view;
+  #trust;
+  #stop = () => {};
+  #moveOn;
+  #offer;
+
+  constructor(sport, View, page) {
+    this.#sport = sport;
+    this.#page = page;
+    const card = byId(sport);
+    this.#trust = new Trust(card);
+    this.#offer = new Offer(() => this.#go(), () => this.#stay());
+    card.querySelector(".notice").after(this.#offer.node);
+    const place = el("div", { class: "place" });
+    this.#offer.node.after(place);
+    this.#view = new View(card, place);
+    this.id = undefined;
+    /** The id that the address asks for, until the board has come. */
+    this.wanted = undefined;
+  }
+
+  get channel() {
+    return this.id === undefined ? undefined : this.#page.stream?.channel(`${this.#sport}/${this.id}`);
+  }
+
+  follow(id) {
+    if (id === this.id) return;
+    this.#stop();
+    this.id = id;
+    this.#moveOn = undefined;
+    this.#stop = this.#page.stream.subscribe(`${this.#sport}/${id}`, (channel, change) => this.#changed(channel, change));
+    this.#page.draw(this);
+  }
+
+  /** After a new stream was opened with another key: the same match on it. */
+  restart() {
+    const { id } = this;
+    this.#stop = () => {};
+    this.id = undefined;
+    if (id !== undefined) this.follow(id);
+  }
+
+  #changed(channel, change) {
+    if (change.kind !== "health") this.#page.matchChanged(this.#sport);
+    for (const event of change.events) this.#view.note?.(event);
+    if (channel.data) this.#view.show(channel.data);
+    for (const event of change.events) this.#page.announce(this.#view.say(event));
+
+    const gone = channel.health === "refused";
+    const over = channel.data?.life === "ended" || gone;
+    if (over && this.#moveOn === undefined) this.#moveOn = { at: Date.now() + (gone ? 0 : MOVE_ON_AFTER_MS) };
+    if (!over) this.#moveOn = undefined;
+    this.#page.draw(this);
+  }
+
+  draw() {
+    const { channel } = this;
+    if (channel?.data) this.#view.show(channel.data);
+  }
+
+  tick() {
+    const { channel } = this;
+    const { stream } = this.#page;
+    if (stream === undefined) return;
+    this.#trust.show(channel, stream);
+    if (channel?.data) this.#view.tick(channel, stream);
+    this.#considerMovingOn();
+  }
+
+  /**
+   * When the match is over, another one in play is offered and taken after a while, unless the
+   * viewer stays. With none in play the result stays up until one begins.
+   */
+  #considerMovingOn() {
+    const next = this.#next();
+    if (this.#moveOn === undefined || this.#moveOn.stay || next === undefined) return this.#offer.hide();
+    const left = this.#moveOn.at - Date.now();
+    if (left <= 0) return this.#go();
+    this.#offer.show(pairing(this.#sport, next.match), left);
+  }
+
+  #next() {
+    const matches = this.#page.matches(this.#sport);
+    const id = suggestion(this.#sport, matches, this.id);
+    return id !== undefined && isLive(this.#sport, matches[id]) ? { id, match: matches[id] } : undefined;
+  }
+
+  #go() {
+    const next = this.#next();
+    if (next !== undefined) this.#page.choose(this.#sport, next.id);
+  }
+
+  #stay() {
+    this.#moveOn = { stay: true };
+    this.#offer.hide();
+  }
+}
+
+/** The line that says where the page will go next. */
+class Offer {
+  #text = el("span");
+
+  constructor(go, stay) {
+    const button = (text, act) => {
+      const node = el("button", { type: "button" }, text);
+      node.addEventListener("click", act);
+      return node;
+    };
+    this.node = el("p", { class: "offer", hidden: true }, this.#text, button("Go now", go), button("Stay here", stay));
+  }
+
+  show(name, leftMs) {
+    setText(this.#text, `This match is over. Moving to ${name} in ${Math.ceil(leftMs / 1000)} s.`);
+    this.node.hidden = false;
+  }
+
+  hide() {
+    this.node.hidden = true;
+  }
+}
+
+/** The odds of the football or the tennis match followed, best prices or one book. */
+class OddsPanel {
+  #page;
+  #view;
+  #trust;
+  #base;
+  #stops = [];
+  #book = "";
+  #books = new Set();
+  #choices;
+  #sportButtons;
+  #stream;
+
+  constructor(page, sport) {
+    this.#page = page;
+    this.sport = sport === "tennis" ? "tennis" : "football";
+    const card = byId("odds");
+    this.#trust = new Trust(card);
+    this.#sportButtons = ["football", "tennis"].map((name) => {
+      const button = el("button", { type: "button", "data-sport": name }, plain(name));
+      button.addEventListener("click", () => this.#chooseSport(name));
+      return button;
+    });
+    this.#choices = el("select", { id: "book", "aria-label": "Whose prices" }, el("option", { value: "" }, "Best of all"));
+    this.#choices.addEventListener("change", () => {
+      this.#book = this.#choices.value;
+      this.#page.draw(this);
+    });
+    const controls = el("div", { class: "controls" },
+      el("div", { class: "switch", role: "group", "aria-label": "Odds of which match" }, ...this.#sportButtons), this.#choices);
+    const place = el("div", { class: "place" });
+    card.querySelector(".notice").after(controls, place);
+    this.#view = new OddsView(card, place);
+  }
+
+  #chooseSport(sport) {
+    this.sport = sport;
+    this.matchChanged(sport);
+    this.#page.remember();
+    this.#page.draw(this);
+  }
+
+  get channel() {
+    if (this.#base === undefined) return undefined;
+    return this.#page.stream.channel(this.#book ? `${this.#base}/${this.#book}` : this.#base);
+  }
+
+  /** The followed match of a sport was chosen, or has news such as its names. */
+  matchChanged(sport) {
+    if (sport !== this.sport) return;
+    const id = this.#page.chosen(sport);
+    const base = id === undefined ? undefined : `${sport}/${id}/odds`;
+    const { stream } = this.#page;
+    if (base === this.#base && stream === this.#stream) return this.#page.draw(this);
+    for (const stop of this.#stops) stop();
+    this.#base = base;
+    this.#stream = stream;
+    this.#books.clear();
+    this.#listBooks();
+    this.#stops = base === undefined ? [] : [
+      stream.subscribe(base, () => this.#page.draw(this)),
+      // One pattern for all books of the match: it also tells which bookmakers there are.
+      stream.subscribe(`${base}/*`, (channel) => this.#bookChanged(channel), { every_ms: BOOKS_EVERY_MS }),
+    ];
+    this.#page.draw(this);
+  }
+
+  #bookChanged(channel) {
+    const slug = channel.name.slice(this.#base.length + 1);
+    if (!this.#books.has(slug)) {
+      this.#books.add(slug);
+      this.#listBooks();
+    }
+    if (slug === this.#book) this.#page.draw(this);
+  }
+
+  #listBooks() {
+    // The book chosen stays chosen while the books of the next match arrive.
+    const slugs = [...new Set([...this.#books, this.#book].filter(Boolean))].sort();
+    const options = slugs.map((slug) => el("option", { value: slug }, slug));
+    this.#choices.replaceChildren(el("option", { value: "" }, "Best of all"), ...options);
+    this.#choices.value = this.#book;
+  }
+
+  draw() {
+    for (const button of this.#sportButtons) {
+      setAttribute(button, "aria-pressed", button.dataset.sport === this.sport ? "true" : "false");
+    }
+    this.#view.show(this.channel, this.#page.match(this.sport)?.data);
+  }
+
+  tick() {
+    const { stream } = this.#page;
+    if (stream === undefined) return;
+    this.#trust.show(this.channel, stream);
+    if (this.channel) this.#view.tick(this.channel, stream);
+  }
+}
+
+class BoardPanel {
+  #sport;
+  #page;
+  #board;
+  #trust;
+
+  constructor(sport, page) {
+    this.#sport = sport;
+    this.#page = page;
+    const card = byId(`board-${sport}`);
+    this.#trust = new Trust(card);
+    const place = el("div", { class: "place" });
+    card.querySelector(".notice").after(place);
+    this.#board = new Board(sport, card, place, (id) => page.choose(sport, id));
+  }
+
+  follow(stream) {
+    stream.subscribe(this.#sport, () => this.#page.boardChanged(this.#sport));
+  }
+
+  get channel() {
+    return this.#page.stream.channel(this.#sport);
+  }
+
+  draw() {
+    this.#board.show(this.channel?.data, this.#page.chosen(this.#sport));
+  }
+
+  tick() {
+    this.#trust.show(this.channel, this.#page.stream);
+    if (this.channel?.data) this.#board.tick(this.channel, this.#page.stream);
+  }
+}
+
+/** The health of each source, as the hub tells it. */
+class SourcesPanel {
+  #page;
+  #trust;
+  #list;
+
+  constructor(page) {
+    this.#page = page;
+    const card = byId("sources");
+    this.#trust = new Trust(card);
+    const list = el("ul", { class: "sources body" });
+    this.#list = new KeyedList(list, (name) => new SourceRow(name));
+    card.querySelector(".notice").after(list);
+  }
+
+  follow(stream) {
+    stream.subscribe("feeds", () => this.#page.draw(this));
+  }
+
+  draw() {
+    const sources = this.#page.stream.channel("feeds")?.data?.sources ?? {};
+    this.#list.show(Object.entries(sources).sort(([a], [b]) => a.localeCompare(b)));
+  }
+
+  tick() {
+    this.#trust.show(this.#page.stream.channel("feeds"), this.#page.stream);
+  }
+}
+
+class SourceRow {
+  #state = el("span", { class: "chip" });
+  #detail = el("span", { class: "faint" });
+
+  constructor(name) {
+    this.node = el("li", {}, el("span", { class: "name" }, name), this.#state, this.#detail);
+  }
+
+  show(source) {
+    setAttribute(this.node, "data-state", source.ended ? "ended" : source.state);
+    setText(this.#state, source.ended ? "Played to its end" : plain(source.state));
+    const parts = [plain(source.kind).toLowerCase(), `${Number(source.messages ?? 0).toLocaleString()} messages`];
+    if (source.quarantined) parts.push(`${source.quarantined} in quarantine`);
+    if (source.last) parts.push(`last ${timeOfDay(source.last, true)}`);
+    setText(this.#detail, parts.filter(Boolean).join(" · "));
+  }
+}
+
+/** How the connection stands: a word in the head, and a banner when it does not. */
+class Banner {
+  #node = byId("banner");
+  #text = byId("banner-text");
+  #button = byId("banner-button");
+  #link = byId("link");
+  #state = { phase: "connecting" };
+  #lostAt;
+  #act = () => {};
+
+  constructor() {
+    this.#button.addEventListener("click", () => this.#act());
+  }
+
+  show(state, wake) {
+    this.#state = state;
+    setAttribute(this.#link, "data-phase", state.phase);
+    if (state.phase === "open") this.#lostAt = undefined;
+    if (state.phase === "waiting") this.#lostAt ??= Date.now();
+    const reload = state.phase === "closed" && pageKey();
+    this.#act = reload ? () => location.reload() : wake;
+    setText(this.#button, reload ? "Reload" : "Try now");
+    this.#button.hidden = !(reload || (state.phase === "waiting" && !state.told));
+    this.#write();
+  }
+
+  tick(stream) {
+    const rtt = stream.roundTripMs();
+    const lag = stream.lag ? ` · ${span(stream.lag.oldest_ms)} behind` : "";
+    const detail = this.#state.phase === "open" && rtt !== undefined ? `${rtt} ms${lag}` : "";
+    setText(byId("link-detail"), detail);
+    this.#write();
+  }
+
+  #write() {
+    const { phase, retryAt, why, message, code } = this.#state;
+    const words = { connecting: "Connecting", open: "Connected", waiting: "Reconnecting", closed: "Not connected" };
+    // The first connection needs no banner; a lost one keeps it until the next is open.
+    const lost = phase === "waiting" || (phase === "connecting" && this.#lostAt !== undefined);
+    setText(byId("link-text"), lost ? "Reconnecting" : words[phase]);
+    setAttribute(this.#node, "data-phase", phase);
+    this.#node.hidden = !lost && phase !== "closed";
+    if (phase === "closed") {
+      setText(this.#text, `The hub closed the connection for good: ${message ?? why ?? code}.`);
+    } else if (lost) {
+      const cause = { drain: "The hub is restarting.", slow: "This connection was too slow.", idle: "The connection was idle." }[why];
+      const when = phase === "waiting" ? ` Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.` : " Trying now.";
+      setText(this.#text, `${cause ?? "Connection lost."} Nothing on this page is current.${when}`);
+    }
+  }
+}
+
+class KeyForm {
+  #form = byId("ask");
+
+  constructor(connect) {
+    this.#form.addEventListener("submit", (submit) => {
+      submit.preventDefault();
+      const input = byId("ask-key");
+      const key = input.value.trim();
+      input.value = "";
+      if (key) connect(key);
+    });
+  }
+
+  show(why) {
+    if (why) setText(byId("ask-why"), why);
+    this.#form.hidden = false;
+    byId("desk").hidden = true;
+    byId("ask-key").focus();
+  }
+
+  hide() {
+    this.#form.hidden = true;
+    byId("desk").hidden = false;
+  }
+}
+
+/**
+ * Speaks to screen readers: goals, cards, ends and a lost connection; never clocks, points or
+ * prices, which would talk without end.
+ */
+class Announcer {
+  #node;
+  #waiting = [];
+
+  constructor(node) {
+    this.#node = node;
+  }
+
+  say(text) {
+    this.#waiting.push(text);
+    if (this.#waiting.length > 1) return;
+    // Together, so that a goal and what it caused are one announcement.
+    setTimeout(() => {
+      setText(this.#node, this.#waiting.join(" "));
+      this.#waiting = [];
+    }, 400);
+  }
+}
+
+new Page();
