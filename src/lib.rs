@@ -21,5 +21,10 @@ pub mod catch_up;
 pub mod dialect;
 
 pub mod accounts;
+pub mod app;
 pub mod clock;
+pub mod demo;
+pub mod http;
 pub mod quarantine;
+pub mod sources;
+pub mod telemetry;

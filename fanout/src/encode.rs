@@ -23,6 +23,17 @@ pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     frame(FIN_TEXT, write)
 }
 
+/// The payload of a frame of ours, sharing its bytes.
+#[must_use]
+pub fn payload(frame: &Bytes) -> Bytes {
+    let header = match frame.get(1) {
+        Some(126) => 4,
+        Some(127) => 10,
+        _ => 2,
+    };
+    frame.slice(header.min(frame.len())..)
+}
+
 /// A close frame. The reason is cut to what a control frame may hold.
 #[must_use]
 pub fn close_frame(code: u16, reason: &str) -> Bytes {
@@ -88,6 +99,7 @@ mod tests {
         assert_eq!(&frame[..header.len()], header, "header of {length} bytes");
         assert_eq!(frame.len(), header.len() + length);
         assert!(frame[header.len()..].iter().all(|b| *b == b'x'));
+        assert_eq!(payload(&frame).len(), length);
     }
 
     #[test]

@@ -1,0 +1,96 @@
+//! Who is connected: sockets counted by account and in all, and the callers behind open sockets.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use dashmap::DashMap;
+
+use crate::accounts::{AccountId, Caller, KeyId};
+
+/// The registry of open sockets. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    accounts: DashMap<AccountId, usize>,
+    callers: DashMap<KeyId, (Caller, usize)>,
+    all: AtomicUsize,
+    account_max: usize,
+    all_max: usize,
+}
+
+/// A place in the registry, given back when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    shared: Arc<Shared>,
+    caller: Caller,
+}
+
+impl Registry {
+    /// `account_max`: sockets of one account; `all_max`: sockets in all.
+    #[must_use]
+    pub fn new(account_max: usize, all_max: usize) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                accounts: DashMap::new(),
+                callers: DashMap::new(),
+                all: AtomicUsize::new(0),
+                account_max,
+                all_max,
+            }),
+        }
+    }
+
+    /// Takes a place for a socket of the caller; `None` when all are taken.
+    #[must_use]
+    pub fn enter(&self, caller: Caller) -> Option<Place> {
+        let shared = &self.shared;
+        {
+            let mut count = shared.accounts.entry(caller.account).or_insert(0);
+            if *count >= shared.account_max || shared.all.load(Ordering::Relaxed) >= shared.all_max
+            {
+                return None;
+            }
+            *count += 1;
+        }
+        shared.all.fetch_add(1, Ordering::Relaxed);
+        let mut of_key = shared.callers.entry(caller.key).or_insert((caller, 0));
+        of_key.1 += 1;
+        drop(of_key);
+        Some(Place { shared: Arc::clone(shared), caller })
+    }
+
+    /// The caller behind open sockets of this key, if there are any.
+    #[must_use]
+    pub fn caller(&self, key: KeyId) -> Option<Caller> {
+        self.shared.callers.get(&key).map(|entry| entry.0)
+    }
+
+    /// Everyone who has a socket open.
+    #[must_use]
+    pub fn callers(&self) -> HashMap<KeyId, Caller> {
+        self.shared.callers.iter().map(|entry| (*entry.key(), entry.0)).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.all.fetch_sub(1, Ordering::Relaxed);
+        self.shared.accounts.remove_if_mut(&self.caller.account, |_, count| {
+            *count -= 1;
+            *count == 0
+        });
+        self.shared.callers.remove_if_mut(&self.caller.key, |_, (_, count)| {
+            *count -= 1;
+            *count == 0
+        });
+    }
+}

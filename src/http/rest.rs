@@ -1,0 +1,145 @@
+//! JSON answers: images of channels, tickets, and what an operator's tools ask.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use axum::{
+    Json,
+    extract::{Path, Query, Request, State},
+    response::{IntoResponse, Response},
+};
+use fanout::{Seq, channel::Pattern, encode::payload};
+use hyper::{
+    HeaderMap, StatusCode, Uri,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
+};
+use serde::{Deserialize, Serialize};
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{
+    Shared,
+    credential::{self, Credential},
+    error::HttpError,
+};
+use crate::{
+    accounts::{Addon, Caller},
+    catch_up::Image,
+    clock::now,
+    pipeline::Request as Question,
+};
+
+/// How long `?at_least=` waits for a sequence that has not come yet.
+const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Serialize)]
+struct Status {
+    status: &'static str,
+}
+
+/// The process runs.
+pub(super) async fn healthz() -> impl IntoResponse {
+    Json(Status { status: "ok" })
+}
+
+/// The sockets are open, and the hub is not stopping.
+pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
+    if shared.ready.load(Ordering::Relaxed) {
+        Ok(Json(Status { status: "ready" }).into_response())
+    } else {
+        Err(HttpError::Unavailable)
+    }
+}
+
+/// Prometheus text. It counts; it names no account and no key.
+pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
+    let text = HeaderValue::from_static("text/plain; version=0.0.4");
+    ([(CONTENT_TYPE, text)], shared.parts.metrics.render())
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AtLeast {
+    at_least: Option<Seq>,
+}
+
+/// `GET /stream/v1/channels/{ch}`: the image that the socket sends, over HTTP.
+pub(super) async fn channel(
+    State(shared): State<Arc<Shared>>,
+    Path(channel): Path<String>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let caller = caller(&shared, request.headers(), request.uri()).await?;
+    if !caller.has(Addon::Websocket, now()) {
+        return Err(HttpError::AddonRequired { public_url: shared.parts.public_url.clone() });
+    }
+    let Query(AtLeast { at_least }) = Query::try_from_uri(request.uri())
+        .map_err(|_| HttpError::BadRequest("at_least is a sequence number"))?;
+    let channel = channel.trim_end_matches('/');
+    if Pattern::parse(channel).is_none_or(|pattern| pattern.is_wildcard()) {
+        return Err(HttpError::BadRequest("the path ends in the name of one channel"));
+    }
+    let image = image(&shared, channel, at_least.unwrap_or(0)).await?;
+    Ok(answer(request.headers(), &image))
+}
+
+async fn image(shared: &Shared, channel: &str, at_least: Seq) -> Result<Image, HttpError> {
+    let ask = async |at_least| {
+        let (reply, answer) = oneshot::channel();
+        let question = Question::Image { channel: channel.to_owned(), at_least, reply };
+        let sent = shared.parts.doors.requests.send(question).await;
+        sent.map_err(|_| HttpError::Unavailable)?;
+        answer.await.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
+    };
+    match timeout(AT_LEAST_WAIT, ask(at_least)).await {
+        Ok(answer) => answer,
+        // It did not come in time: what there is.
+        Err(_) => ask(0).await,
+    }
+}
+
+fn answer(headers: &HeaderMap, image: &Image) -> Response {
+    let tag = format!("\"{}-{}\"", image.epoch, image.seq);
+    let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let fresh = known.is_some_and(|tags| tags.split(',').any(|it| it.trim() == tag));
+    let mut response = if fresh {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let json = HeaderValue::from_static("application/json");
+        ([(CONTENT_TYPE, json)], payload(&image.frame)).into_response()
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}
+
+/// Who calls, by header or query.
+async fn caller(shared: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<Caller, HttpError> {
+    let unauthorised =
+        || HttpError::Unauthorised { public_url: shared.parts.public_url.clone() };
+    let Some(Credential::Key(key)) = credential::of_rest(headers, uri) else {
+        return Err(unauthorised());
+    };
+    shared.parts.accounts.authenticate(&key, now()).await?.ok_or_else(unauthorised)
+}
+
+#[derive(Debug, Serialize)]
+struct Ticket {
+    ticket: String,
+    expires_in_ms: u32,
+}
+
+/// `POST /api/v2/stream/ticket/`: a credential for one socket.
+pub(super) async fn ticket(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let caller = caller(&shared, request.headers(), request.uri()).await?;
+    let ticket = shared.tickets.sell(caller, now()).ok_or(HttpError::Unavailable)?;
+    let mut response = Json(Ticket { ticket, expires_in_ms: 30_000 }).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
