@@ -36,6 +36,7 @@ const KINDS = {
   substitution: ["Substitution", "sub"],
   penalty_missed: ["Penalty missed", "miss"],
   var: ["Video check", "var"],
+  shootout: ["Penalty kick", "goal"],
   period: ["", "period"],
 };
 
@@ -144,7 +145,7 @@ export class FootballView {
     const standing = score ? `${nameOf(this.#doc.home)} ${score.home}, ${nameOf(this.#doc.away)} ${score.away}.` : "";
     if (event.kind === "goal") return `Goal, ${nameOf(event.player) || nameOf(this.#doc?.[event.side])}. ${standing}`;
     if (event.kind === "retract") return `Taken back: ${event.why}. ${standing}`;
-    if (event.kind === "red" || event.kind === "second_yellow") return `Red card, ${nameOf(event.player) || nameOf(this.#doc?.[event.side])}.`;
+    if (event.kind === "card" && event.card !== "yellow") return `Red card, ${nameOf(event.player) || nameOf(this.#doc?.[event.side])}.`;
     if (event.kind === "period") return `${footballStatus(this.#doc?.status)}. ${standing}`;
     return undefined;
   }
@@ -216,22 +217,22 @@ class IncidentRow {
     const [word, mark] = KINDS[incident.kind] ?? [plain(incident.kind), "other"];
     const minute = incident.minute === undefined ? "" : `${incident.minute}${incident.added ? `+${incident.added}` : ""}′`;
     setText(this.#minute, minute);
-    setAttribute(this.#mark, "data-mark", mark);
+    setAttribute(this.#mark, "data-mark", incident.scored === false ? "miss" : mark);
     setText(this.#what, what(incident, word));
     setText(this.#who, who(incident, names));
     setText(this.#score, incident.score ? `${incident.score.home}–${incident.score.away}` : "");
-    const { retracted } = incident;
-    setText(this.#why, retracted ? `Taken back: ${retraction(retracted)}` : "");
-    setAttribute(this.node, "data-retracted", retracted ? "yes" : undefined);
+    setText(this.#why, incident.retracted ? `Taken back: ${incident.why ?? "no reason given"}` : "");
+    setAttribute(this.node, "data-retracted", incident.retracted ? "yes" : undefined);
     setAttribute(this.node, "data-side", incident.side);
   }
 }
 
 function what(incident, word) {
-  if (incident.kind === "period") return footballStatus(incident.type ?? incident.period ?? "period");
+  if (incident.kind === "period") return footballStatus(incident.status);
   if (incident.kind === "goal" && incident.type === "own_goal") return "Own goal";
   if (incident.kind === "goal" && incident.type === "penalty") return "Goal, penalty";
-  if (incident.kind === "var" && incident.type) return `${word}: ${plain(incident.type).toLowerCase()}`;
+  if (incident.kind === "var") return `${word}: ${plain(incident.decision).toLowerCase()}`;
+  if (incident.kind === "shootout") return `${word}, ${incident.scored ? "scored" : "missed"}`;
   return word;
 }
 
@@ -242,10 +243,6 @@ function who(incident, names) {
   if (incident.kind === "substitution" && assist) return `${assist} for ${player} (${team})`;
   if (incident.kind === "goal" && assist) return `${player}, from ${assist} (${team})`;
   return player ? `${player} (${team})` : team;
-}
-
-function retraction(retracted) {
-  return typeof retracted === "string" ? retracted : (retracted.why ?? "no reason given");
 }
 
 /** The pitch from above; home plays to the right throughout, so that the eye need not turn. */

@@ -141,9 +141,10 @@ class Market {
   }
 }
 
-function byOutcome([a], [b]) {
-  const order = (id) => OUTCOME_ORDER.indexOf(id);
-  return order(a) - order(b);
+/** The first side first; a bookmaker's own ids say nothing, but may name the outcome beside them. */
+function byOutcome([a, x], [b, y]) {
+  const order = (id, selection) => OUTCOME_ORDER.indexOf(selection.outcome ?? id);
+  return order(a, x) - order(b, y);
 }
 
 class Selection {
@@ -192,7 +193,8 @@ class Selection {
 
   #label(selection, { home, away, p1, p2 }) {
     const [outcome, handicap] = this.#id.split("@");
-    const name = selection.name ?? { home, away, p1, p2 }[outcome] ?? OUTCOMES[outcome] ?? plain(outcome);
+    const meaning = selection.outcome ?? outcome;
+    const name = selection.name ?? ({ home, away, p1, p2 }[meaning] || OUTCOMES[meaning] || plain(outcome));
     return handicap ? `${name} ${handicap}` : name;
   }
 

@@ -14,6 +14,8 @@ const TICK_MS = 250;
 const MOVE_ON_AFTER_MS = 30_000;
 // Books are watched beside the best prices, and four values a second of each is plenty for eyes.
 const BOOKS_EVERY_MS = 250;
+// A match may have no odds yet; how often to ask again while it is the one followed.
+const ASK_AGAIN_MS = 10_000;
 const KEY_SLOT = "matchwire-key";
 
 const byId = (id) => document.getElementById(id);
@@ -308,6 +310,7 @@ class OddsPanel {
   #choices;
   #sportButtons;
   #stream;
+  #asked = 0;
 
   constructor(page, sport) {
     this.#page = page;
@@ -349,10 +352,15 @@ class OddsPanel {
     const id = this.#page.chosen(sport);
     const base = id === undefined ? undefined : `${sport}/${id}/odds`;
     const { stream } = this.#page;
-    if (base === this.#base && stream === this.#stream) return this.#page.draw(this);
+    if (base !== this.#base || stream !== this.#stream) this.#follow(base, stream);
+    this.#page.draw(this);
+  }
+
+  #follow(base, stream) {
     for (const stop of this.#stops) stop();
     this.#base = base;
     this.#stream = stream;
+    this.#asked = Date.now();
     this.#books.clear();
     this.#listBooks();
     this.#stops = base === undefined ? [] : [
@@ -360,7 +368,6 @@ class OddsPanel {
       // One pattern for all books of the match: it also tells which bookmakers there are.
       stream.subscribe(`${base}/*`, (channel) => this.#bookChanged(channel), { every_ms: BOOKS_EVERY_MS }),
     ];
-    this.#page.draw(this);
   }
 
   #bookChanged(channel) {
@@ -390,6 +397,8 @@ class OddsPanel {
   tick() {
     const { stream } = this.#page;
     if (stream === undefined) return;
+    const refused = this.#base !== undefined && stream.channel(this.#base)?.health === "refused";
+    if (refused && Date.now() - this.#asked >= ASK_AGAIN_MS) this.#follow(this.#base, stream);
     this.#trust.show(this.channel, stream);
     if (this.channel) this.#view.tick(this.channel, stream);
   }

@@ -547,15 +547,21 @@ export class Stream {
     const patience = 3 * this.#beatMs;
     if (subscription.pending && this.#clock.now() - subscription.asked < patience) return;
     channel.doubts += 1;
+    // A pattern asked for again covers nothing new: it must end before it can begin elsewhere.
+    if (subscription.pattern) this.#send({ op: "unsubscribe", id: this.#nextId++, ch: subscription.ch });
     this.#ask(subscription);
     this.#judge(channel);
   }
 
   #unsubscribed(frame) {
     if (frame.id !== undefined && frame.id !== null) return;
-    // Not asked for: the hub has stopped following it. The document stays, and says so.
-    const subscription = this.#subscriptions.get(frame.ch);
-    if (subscription) this.#refuse(subscription, { code: "not_tracked", ...frame });
+    // Not asked for: the hub has stopped following it. The last document stays with whoever asked
+    // for it by name, and says so; of a pattern it was only one among others.
+    const channel = this.#channels.get(frame.ch);
+    if (channel === undefined) return;
+    channel.error = { code: "not_tracked", message: "the hub no longer follows it", ...frame, retry: false };
+    this.#judge(channel);
+    if (!this.#subscriptions.has(frame.ch)) this.#channels.delete(frame.ch);
   }
 
   #error(frame) {

@@ -76,8 +76,7 @@ export class TennisView {
     if (event.kind === "retract") {
       this.#runs = this.#runs.filter((point) => point.eid !== event.of);
     } else if (event.kind === "point") {
-      const winner = side(event.winner ?? event.side);
-      if (winner) this.#runs = [...this.#runs, { eid: event.eid, winner }].slice(-RUN);
+      this.#runs = [...this.#runs, { eid: event.eid, winner: event.winner }].slice(-RUN);
     }
     this.#showRun();
   }
@@ -85,7 +84,8 @@ export class TennisView {
   say(event) {
     if (event.kind === "set") return `Set. ${nameOf(this.#doc?.p1)} against ${nameOf(this.#doc?.p2)}: ${setsText(this.#doc?.sets)}.`;
     if (event.kind === "match") return `Match over: ${setsText(this.#doc?.sets)}.`;
-    if (event.kind === "retract") return `Point taken back: ${event.why}.`;
+    // A point taken back takes back the game or set that it won: named `point:game`, told as one.
+    if (event.kind === "retract" && !event.of.includes(":")) return `Point taken back: ${event.why}.`;
     return undefined;
   }
 
@@ -112,12 +112,6 @@ export class TennisView {
     this.#run.replaceChildren(...marks);
     this.#run.hidden = this.#runs.length === 0;
   }
-}
-
-function side(value) {
-  if (value === 1 || value === "p1") return 1;
-  if (value === 2 || value === "p2") return 2;
-  return 0;
 }
 
 function inTieBreak(set) {

@@ -319,8 +319,22 @@ describe("wildcards", () => {
   test("a match that a beat names and that never comes is asked for", () => {
     const script = followingAll();
     script.beats(15_000, { "football/1": 5, "football/2": 7, "football/3": 1 });
-    assert.equal(script.commands("subscribe").length, 2);
-    assert.equal(script.commands("subscribe")[1].ch, "football/*");
+    assert.deepEqual(script.commands().map((c) => [c.op, c.ch]), [
+      ["subscribe", "football/*"],
+      ["unsubscribe", "football/*"],
+      ["subscribe", "football/*"],
+    ]);
+    assert.equal(script.commands().at(-1).from["football/2"].seq, 7);
+  });
+
+  test("a match that the hub lets go is told once and forgotten, and may come anew", () => {
+    const script = followingAll();
+    script.say({ type: "unsubscribed", ch: "football/1", why: "gone" });
+    assert.equal(script.seen.at(-1)[1].kind, "health");
+    assert.equal(script.stream.channel("football/1"), undefined);
+    assert.equal(script.stream.channel("football/2").health, "live");
+    script.image("football/1", 0, { n: 9 }, "e9");
+    assert.equal(script.stream.channel("football/1").data.n, 9);
   });
 });
 
@@ -557,6 +571,14 @@ describe("refusals", () => {
     assert.equal(script.commands("subscribe").length, 3);
     script.subscribed({ epoch: "e1", seq: 1, resumed: false }).image("football/9", 1);
     assert.equal(script.stream.channel("football/9").health, "live");
+  });
+
+  test("a match followed by name that the hub lets go keeps its last document, and says so", () => {
+    const script = following({ x: 1 });
+    script.say({ type: "unsubscribed", ch: "football/1", why: "gone" });
+    assert.equal(script.channel.health, "refused");
+    assert.equal(script.channel.error.code, "not_tracked");
+    assert.equal(script.channel.data.x, 1);
   });
 
   test("lag is kept while it lasts", () => {
