@@ -1,0 +1,156 @@
+//! The demo: simulated days without end, on loopback only.
+//!
+//! A day is a function of its seed and its start. So a restart that plays the same day again up to
+//! now has made the very same changes in the same order, and may go on under the same epoch: clients
+//! resume across it, and get what happened meanwhile.
+
+use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
+
+use fanout::{Epoch, Micros};
+use ingest::{event::Timed, recording::Step, simulator::Simulator};
+use serde::{Deserialize, Serialize};
+
+use crate::accounts::{Accounts, AccountsError};
+
+/// How long before the start of the demo its first day began: matches are in full swing.
+const HEAD_START_US: Micros = 70 * 60 * 1_000_000;
+
+const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+
+/// The name under which a run is kept in the store.
+const META: &str = "demo_run";
+
+/// One run of the demo, which may outlive a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub seed: u64,
+    /// When its first day began, in UTC microseconds.
+    pub start: Micros,
+    pub epoch: u32,
+    /// What must be the same for the same day to come out: the program and the settings.
+    program: String,
+}
+
+impl Run {
+    /// Takes up the run that the store remembers, where this program would play the very same; else
+    /// begins a new one and remembers it.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn take_up(
+        accounts: &Accounts,
+        seed: u64,
+        settings: &str,
+        new_epoch: Epoch,
+        now: Micros,
+    ) -> Result<Self, AccountsError> {
+        let program = format!("{} {settings}", program());
+        let kept = accounts.meta(META).await?;
+        let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
+        if let Some(run) = kept
+            && run.seed == seed
+            && run.program == program
+            && (run.start..run.start + DAY_US).contains(&now)
+        {
+            return Ok(run);
+        }
+        let run = Self { seed, start: now - HEAD_START_US, epoch: new_epoch.0, program };
+        let text = serde_json::to_string(&run).expect("a struct of numbers and text is JSON");
+        accounts.set_meta(META, &text).await?;
+        Ok(run)
+    }
+
+    /// Its days, one after the other.
+    #[must_use]
+    pub fn days(&self) -> Days {
+        let mut days = Days { seed: self.seed, next_start: self.start, running: VecDeque::new() };
+        days.begin_next();
+        days
+    }
+}
+
+/// Tells one build of the program from another.
+fn program() -> String {
+    let file = env::current_exe().and_then(fs::metadata);
+    let age = file.as_ref().ok().and_then(|file| file.modified().ok());
+    let age = age.and_then(|age| age.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let size = file.map_or(0, |file| file.len());
+    format!("{} {size} {}", env!("CARGO_PKG_VERSION"), age.as_micros())
+}
+
+/// Simulated days without end. Matches of one day that run into the next are played to their end.
+#[derive(Debug)]
+pub struct Days {
+    seed: u64,
+    next_start: Micros,
+    running: VecDeque<Peekable<Simulator>>,
+}
+
+impl Days {
+    fn begin_next(&mut self) {
+        self.running.push_back(Simulator::new(self.seed, self.next_start).peekable());
+        self.seed = self.seed.wrapping_add(1);
+        self.next_start += DAY_US;
+    }
+
+    /// Which day has the next batch, and when.
+    fn first(&mut self) -> Option<(usize, Micros)> {
+        let next = self.running.iter_mut().enumerate().filter_map(|(day, batches)| {
+            batches.peek().map(|timed| (day, timed.clock_us))
+        });
+        next.min_by_key(|(day, clock_us)| (*clock_us, *day))
+    }
+}
+
+impl Iterator for Days {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        // The next day announces its matches before it begins, and an empty programme is no end.
+        while self.first().is_none_or(|(_, clock_us)| clock_us >= self.next_start - DAY_US / 4) {
+            self.begin_next();
+        }
+        let (day, _) = self.first()?;
+        let timed: Timed = self.running[day].next()?;
+        self.running.retain_mut(|batches| batches.peek().is_some());
+        Some(Step::Batch(timed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn run(accounts: &Accounts, seed: u64, settings: &str, epoch: u32, now: Micros) -> Run {
+        Run::take_up(accounts, seed, settings, Epoch(epoch), now).await.expect("the store works")
+    }
+
+    #[tokio::test]
+    async fn run_is_taken_up_only_where_the_same_day_comes_out() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
+        let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
+        assert_eq!(run(&accounts, 1, "a", 11, 10 * DAY_US + 5).await, first);
+        assert_eq!(run(&accounts, 1, "b", 12, 10 * DAY_US + 5).await.epoch, 12);
+        assert_eq!(run(&accounts, 2, "b", 13, 10 * DAY_US + 5).await.epoch, 13);
+        assert_eq!(run(&accounts, 2, "b", 14, 12 * DAY_US).await.epoch, 14);
+    }
+
+    #[test]
+    fn days_follow_each_other_in_time_order_without_end() {
+        let run = Run { seed: 3, start: 0, epoch: 1, program: String::new() };
+        let mut last = Micros::MIN;
+        let mut fixtures = 0;
+        for step in run.days() {
+            let Step::Batch(timed) = step else { panic!("the simulator refuses nothing") };
+            assert!(timed.clock_us >= last, "time fell back to {}", timed.clock_us);
+            last = timed.clock_us;
+            fixtures += usize::from(last > DAY_US);
+            if fixtures > 1000 {
+                return;
+            }
+        }
+        panic!("the days ended at {last}");
+    }
+}

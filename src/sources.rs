@@ -1,0 +1,136 @@
+//! Plays sources into the pipeline, each on a thread of its own: at the pace at which it happened,
+//! so many times as fast, or without a pause.
+
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use fanout::{Fanout, Micros};
+use ingest::{event::Timed, recording::Step};
+use tokio::{runtime::Handle, sync::mpsc};
+
+use crate::{cli::Speed, clock::now, hub::feeds::SourceNumber, pipeline::Input};
+
+/// What plays a source needs beside the source.
+#[derive(Debug)]
+pub struct Player {
+    pub source: SourceNumber,
+    pub inputs: mpsc::Sender<Input>,
+    pub fanout: Fanout,
+    pub runtime: Handle,
+    pub pace: Pace,
+    /// Nothing is ever sent; it closes when playing is to stop.
+    pub stop: Receiver<()>,
+}
+
+/// When each step is due.
+#[derive(Debug, Clone, Copy)]
+pub enum Pace {
+    /// At the moment that it bears; what lies in the past is due at once.
+    OnTime,
+    /// By the source's own clock, from the moment at which playing starts.
+    FromStart(Speed),
+}
+
+/// Playing was told to stop, or the pipeline has gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+impl Player {
+    /// Plays all steps on a thread of its own. `again` gives the steps anew at each end, for as long
+    /// as it has any.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    pub fn start<I>(
+        self,
+        first: I,
+        mut again: impl FnMut() -> Option<I> + Send + 'static,
+    ) -> std::io::Result<thread::JoinHandle<()>>
+    where
+        I: Iterator<Item = Step> + Send + 'static,
+    {
+        thread::Builder::new().name("source".to_owned()).spawn(move || {
+            let mut steps = Some(first);
+            while let Some(round) = steps {
+                if self.play(round).is_err() {
+                    return;
+                }
+                steps = again();
+                let source = self.source;
+                let end =
+                    if steps.is_some() { Input::Restarted { source } } else { Input::Ended { source } };
+                if self.hand_in(end).is_err() {
+                    return;
+                }
+            }
+        })
+    }
+
+    fn play(&self, steps: impl Iterator<Item = Step>) -> Result<(), Stopped> {
+        let mut origin = None;
+        for step in steps {
+            match step {
+                Step::Batch(Timed { clock_us, batch }) => {
+                    self.wait_until_due(clock_us, &mut origin)?;
+                    let source = self.source;
+                    self.hand_in(Input::Batch { source, batch, received: now() })?;
+                }
+                Step::Refused(refusal) => {
+                    self.hand_in(Input::Refused { source: self.source, refusal })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `origin`: the source's clock and ours at the first step.
+    fn wait_until_due(
+        &self,
+        clock_us: Micros,
+        origin: &mut Option<(Micros, Micros)>,
+    ) -> Result<(), Stopped> {
+        let due = match self.pace {
+            Pace::OnTime => clock_us,
+            Pace::FromStart(Speed::Max) => return self.wait_for_room(),
+            Pace::FromStart(Speed::Times(times)) => {
+                let (first, began) = *origin.get_or_insert((clock_us, now()));
+                began + scaled(clock_us - first, times)
+            }
+        };
+        let wait = due - now();
+        if wait <= 0 {
+            // Behind its time, it goes as fast as a recording without pauses.
+            return self.wait_for_room();
+        }
+        match self.stop.recv_timeout(Duration::from_micros(wait.unsigned_abs())) {
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => Err(Stopped),
+        }
+    }
+
+    /// A source that can wait does, so that nobody who follows it is overrun.
+    fn wait_for_room(&self) -> Result<(), Stopped> {
+        self.runtime.block_on(self.fanout.room());
+        match self.stop.try_recv() {
+            Err(std::sync::mpsc::TryRecvError::Empty) => Ok(()),
+            Ok(()) | Err(std::sync::mpsc::TryRecvError::Disconnected) => Err(Stopped),
+        }
+    }
+
+    fn hand_in(&self, input: Input) -> Result<(), Stopped> {
+        self.inputs.blocking_send(input).map_err(|_| Stopped)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "a pause of a recording, to the microsecond for spans of up to a century"
+)]
+fn scaled(span: Micros, times: f64) -> Micros {
+    (span as f64 / times) as Micros
+}

@@ -1,0 +1,65 @@
+//! Logs and metrics: how they leave the program, and what each metric counts.
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::config::{LogConfig, LogFormat};
+
+/// Logging or metrics could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    #[error("log.filter {filter:?} is no filter")]
+    Filter { filter: String, source: tracing_subscriber::filter::ParseError },
+    #[error("logging was started before")]
+    Logging(#[from] tracing_subscriber::util::TryInitError),
+    #[error("metrics could not be started")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
+}
+
+/// Starts logging to the standard error, one line an event.
+///
+/// # Errors
+///
+/// If the filter cannot be read.
+pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::try_new(&config.filter)
+        .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })?;
+    let registry = tracing_subscriber::registry().with(filter);
+    match config.format {
+        LogFormat::Text => registry.with(fmt::layer().with_writer(std::io::stderr)).try_init()?,
+        LogFormat::Json => {
+            registry.with(fmt::layer().json().with_writer(std::io::stderr)).try_init()?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts to count; the handle renders what was counted.
+///
+/// # Errors
+///
+/// If something else counts already.
+pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
+    let handle = PrometheusBuilder::new().install_recorder()?;
+    describe();
+    Ok(handle)
+}
+
+fn describe() {
+    describe_gauge!("matchwire_sockets", "Open sockets");
+    describe_gauge!("matchwire_matches", "Matches known");
+    describe_gauge!("matchwire_channels", "Channels that can be followed");
+    describe_counter!("matchwire_batches_total", "Messages of feeds applied");
+    describe_counter!("matchwire_refused_total", "Messages of feeds refused, by source and kind");
+    describe_counter!("matchwire_publications_total", "Changes of channels published");
+    describe_counter!("matchwire_deliveries_total", "Publications queued for a socket");
+    describe_counter!("matchwire_behind_total", "Subscriptions that fell behind and were caught up");
+    describe_counter!("matchwire_mailbox_overflows_total", "Turns in which a shard was overrun");
+    describe_counter!("matchwire_beats_skipped_total", "Beats left out for want of room");
+    describe_counter!("matchwire_questions_dropped_total", "Questions to a hub that was stopping");
+    describe_counter!("matchwire_commands_refused_total", "Commands answered with an error");
+    describe_counter!("matchwire_sockets_refused_total", "Sockets closed at the door, by reason");
+    describe_counter!("matchwire_closes_total", "Sockets closed by the hub, by reason");
+    describe_histogram!("matchwire_changes_a_turn", Unit::Count, "Changes published at once");
+}
