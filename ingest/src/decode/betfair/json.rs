@@ -7,12 +7,17 @@
 
 use std::{borrow::Cow, mem};
 
+use rust_decimal::Decimal;
+
 use super::number;
 use crate::error::{DecodeError, RefusalKind};
 
 /// Arrays and objects within each other. The stream's own messages use 6; the limit keeps a
 /// hostile line from exhausting the stack while it is skipped.
 const DEPTH_MAX: u32 = 64;
+
+/// Boxed, so that the result of a small step fits two registers: errors are rare and steps are not.
+pub(super) type Fault = Box<DecodeError>;
 
 #[derive(Debug)]
 pub(super) struct Json<'a> {
@@ -24,7 +29,7 @@ pub(super) struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
         let text = str::from_utf8(bytes).map_err(|error| {
             syntax(format!("the text is not UTF-8 from byte {} on", error.valid_up_to()))
         })?;
@@ -32,6 +37,7 @@ impl<'a> Json<'a> {
     }
 
     /// The first byte of what comes next, or `None` at the end of the text.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
@@ -42,7 +48,8 @@ impl<'a> Json<'a> {
 
     /// Enters an object (`{`) or an array (`[`); then [`Self::key`] or [`Self::element`] follow
     /// until they say that it is over.
-    pub(super) fn open(&mut self, bracket: u8) -> Result<(), DecodeError> {
+    #[inline]
+    pub(super) fn open(&mut self, bracket: u8) -> Result<(), Fault> {
         self.expect(bracket)?;
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -52,38 +59,54 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// The next key of the object; `None` when the object is over.
-    pub(super) fn key(&mut self) -> Result<Option<Cow<'a, str>>, DecodeError> {
+    /// The next key of the object; `None` when the object is over. A key with escapes is given as
+    /// it stands, and is then one that nobody knows: no feed escapes its own keys.
+    pub(super) fn key(&mut self) -> Result<Option<&'a str>, Fault> {
         if !self.another(b'}')? {
             return Ok(None);
         }
-        let key = self.string()?;
+        self.expect(b'"')?;
+        let start = self.at;
+        if self.plain_end() == Some(b'\\') {
+            self.escaped(start)?;
+        } else {
+            self.expect(b'"')?;
+        }
+        let key = &self.text[start..self.at - 1];
         self.expect(b':')?;
         Ok(Some(key))
     }
 
     /// Whether another element of the array follows; false when the array is over.
-    pub(super) fn element(&mut self) -> Result<bool, DecodeError> {
+    #[inline]
+    pub(super) fn element(&mut self) -> Result<bool, Fault> {
         self.another(b']')
     }
 
-    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, DecodeError> {
+    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         self.expect(b'"')?;
         let start = self.at;
-        let rest = &self.text.as_bytes()[start..];
-        let plain = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < b' ');
-        match plain.map(|length| (length, rest[length])) {
-            Some((length, b'"')) => {
-                self.at += length + 1;
-                Ok(Cow::Borrowed(&self.text[start..start + length]))
-            }
-            Some((_, b'\\')) => self.escaped(start).map(Cow::Owned),
-            _ => Err(self.unexpected("a string without its end")),
+        if self.plain_end() == Some(b'\\') {
+            return self.escaped(start).map(Cow::Owned);
         }
+        let end = self.at;
+        self.expect(b'"')?;
+        Ok(Cow::Borrowed(&self.text[start..end]))
+    }
+
+    /// A number as a decimal; without one, the text of the number that no decimal holds.
+    pub(super) fn decimal(&mut self) -> Result<Result<Decimal, &'a str>, Fault> {
+        self.peek();
+        if let Some((value, length)) = number::short(&self.text.as_bytes()[self.at..]) {
+            self.at += length;
+            return Ok(Ok(value));
+        }
+        let text = self.number()?;
+        Ok(number::long(text).ok_or(text))
     }
 
     /// The text of a number, as it stands.
-    pub(super) fn number(&mut self) -> Result<&'a str, DecodeError> {
+    pub(super) fn number(&mut self) -> Result<&'a str, Fault> {
         self.peek();
         match number::length(&self.text.as_bytes()[self.at..]) {
             Some(length) => {
@@ -96,7 +119,7 @@ impl<'a> Json<'a> {
     }
 
     /// `true`, `false` or `null`, whichever comes.
-    pub(super) fn word(&mut self) -> Result<&'static str, DecodeError> {
+    pub(super) fn word(&mut self) -> Result<&'static str, Fault> {
         self.peek();
         let rest = &self.text.as_bytes()[self.at..];
         let word = ["true", "false", "null"].into_iter().find(|w| rest.starts_with(w.as_bytes()));
@@ -106,7 +129,7 @@ impl<'a> Json<'a> {
     }
 
     /// Passes over one value of any kind.
-    pub(super) fn skip(&mut self) -> Result<(), DecodeError> {
+    pub(super) fn skip(&mut self) -> Result<(), Fault> {
         match self.peek() {
             Some(b'{') => {
                 self.open(b'{')?;
@@ -129,14 +152,15 @@ impl<'a> Json<'a> {
     }
 
     /// Makes sure that nothing but white space is left.
-    pub(super) fn end(&mut self) -> Result<(), DecodeError> {
+    pub(super) fn end(&mut self) -> Result<(), Fault> {
         match self.peek() {
             None => Ok(()),
             Some(_) => Err(self.unexpected("something after the message")),
         }
     }
 
-    fn another(&mut self, close: u8) -> Result<bool, DecodeError> {
+    #[inline]
+    fn another(&mut self, close: u8) -> Result<bool, Fault> {
         let first = mem::replace(&mut self.opened, false);
         match self.peek() {
             Some(byte) if byte == close => {
@@ -153,16 +177,30 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), DecodeError> {
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
         if self.peek() != Some(byte) {
-            return Err(self.unexpected(&format!("no {:?}", char::from(byte))));
+            return Err(self.missing(byte));
         }
         self.at += 1;
         Ok(())
     }
 
+    /// Moves to what ends the plain part of a string: its quote, an escape, or what must not be.
+    #[inline]
+    fn plain_end(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if byte == b'"' || byte == b'\\' || byte < b' ' {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
     /// A string with escapes. They are rare (a name with an accent), so serde reads them.
-    fn escaped(&mut self, start: usize) -> Result<String, DecodeError> {
+    fn escaped(&mut self, start: usize) -> Result<String, Fault> {
         let bytes = self.text.as_bytes();
         let mut end = start;
         while let Some(&byte) = bytes.get(end).filter(|&&byte| byte != b'"') {
@@ -175,7 +213,13 @@ impl<'a> Json<'a> {
         Ok(unescaped)
     }
 
-    fn unexpected(&self, what: &str) -> DecodeError {
+    #[cold]
+    fn missing(&self, byte: u8) -> Fault {
+        self.unexpected(&format!("no {:?}", char::from(byte)))
+    }
+
+    #[cold]
+    fn unexpected(&self, what: &str) -> Fault {
         match self.text.len() - self.at {
             0 => syntax(format!("the text ends at byte {}: {what}", self.at)),
             _ => syntax(format!("{what} at byte {}", self.at)),
@@ -183,8 +227,8 @@ impl<'a> Json<'a> {
     }
 }
 
-fn syntax(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Syntax, reason)
+fn syntax(reason: String) -> Fault {
+    Box::new(DecodeError::new(RefusalKind::Syntax, reason))
 }
 
 #[cfg(test)]

@@ -65,7 +65,8 @@ pub struct MarketChange<'a> {
     pub con: bool,
     /// Matched on the whole market so far.
     pub tv: Option<Decimal>,
-    pub definition: Option<MarketDefinition<'a>>,
+    /// Boxed, because few changes have one and every change is moved.
+    pub definition: Option<Box<MarketDefinition<'a>>>,
     pub rc: Vec<RunnerChange>,
 }
 

@@ -17,7 +17,7 @@ use std::{borrow::Cow, str::FromStr};
 
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
-use self::json::Json;
+use self::json::{Fault, Json};
 pub use self::message::{
     ChangeType, LevelPriceSize, MarketChange, MarketDefinition, MarketMessage, PriceSize,
     RunnerChange, RunnerDefinition, RunnerKey, Segment,
@@ -41,6 +41,10 @@ const QUOTED_MAX: usize = 40;
 ///
 /// When the line is not JSON, or its `op` or `ct` is not one of the format.
 pub fn decode(line: &[u8]) -> Result<Option<MarketMessage<'_>>, DecodeError> {
+    read(line).map_err(|fault| *fault)
+}
+
+fn read(line: &[u8]) -> Read<Option<MarketMessage<'_>>> {
     let mut decoder = Decoder { json: Json::new(line)?, price_changes: 0, refused: Vec::new() };
     if decoder.json.peek().is_none() {
         return Ok(None);
@@ -56,7 +60,7 @@ struct Decoder<'a> {
     refused: Vec<DecodeError>,
 }
 
-type Read<T> = Result<T, DecodeError>;
+type Read<T> = Result<T, Fault>;
 
 impl<'a> Decoder<'a> {
     fn message(&mut self) -> Read<Option<MarketMessage<'a>>> {
@@ -64,7 +68,7 @@ impl<'a> Decoder<'a> {
         let mut message = MarketMessage::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
-            match &*key {
+            match key {
                 "op" => op = self.text("op")?,
                 "id" => message.id = self.integer("id")?,
                 "initialClk" => message.initial_clk = self.text("initialClk")?,
@@ -90,7 +94,7 @@ impl<'a> Decoder<'a> {
             Some("SUB_IMAGE") => Ok(ChangeType::SubImage),
             Some("RESUB_DELTA") => Ok(ChangeType::ResubDelta),
             Some("HEARTBEAT") => Ok(ChangeType::Heartbeat),
-            Some(other) => Err(value(format!("ct {} is not known", quoted(other)))),
+            Some(other) => Err(Box::new(value(format!("ct {} is not known", quoted(other))))),
         }
     }
 
@@ -108,7 +112,7 @@ impl<'a> Decoder<'a> {
         let mut change = MarketChange::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
-            match &*key {
+            match key {
                 "id" => id = self.text("market id")?,
                 "img" => change.img = self.flag("img")?,
                 "con" => change.con = self.flag("con")?,
@@ -122,14 +126,14 @@ impl<'a> Decoder<'a> {
         Ok(self.or_refuse(change, "a market change has no id"))
     }
 
-    fn definition(&mut self) -> Read<Option<MarketDefinition<'a>>> {
+    fn definition(&mut self) -> Read<Option<Box<MarketDefinition<'a>>>> {
         if !self.is(b'{', "marketDefinition")? {
             return Ok(None);
         }
-        let mut definition = MarketDefinition::default();
+        let mut definition = Box::<MarketDefinition<'a>>::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
-            match &*key {
+            match key {
                 "eventId" => definition.event_id = self.text("eventId")?,
                 "eventTypeId" => definition.event_type_id = self.text("eventTypeId")?,
                 "marketType" => definition.market_type = self.text("marketType")?,
@@ -152,7 +156,7 @@ impl<'a> Decoder<'a> {
         let (mut name, mut status, mut sort_priority) = (None, None, None);
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
-            match &*key {
+            match key {
                 "id" => id = self.integer("runner id")?,
                 "hc" => hc = self.decimal("hc")?,
                 "name" => name = self.text("runner name")?,
@@ -171,7 +175,7 @@ impl<'a> Decoder<'a> {
         let mut change = RunnerChange::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
-            match &*key {
+            match key {
                 "id" => id = self.integer("runner id")?,
                 "hc" => hc = self.decimal("hc")?,
                 "ltp" => change.ltp = self.last_price()?,
@@ -278,12 +282,13 @@ impl<'a> Decoder<'a> {
             self.is(b'0', what)?;
             return Ok(None);
         }
-        let text = self.json.number()?;
-        let number = number::exact(text);
-        if number.is_none() {
-            self.refuse(value(format!("{what} {} does not fit a decimal", quoted(text))));
+        match self.json.decimal()? {
+            Ok(number) => Ok(Some(number)),
+            Err(text) => {
+                self.refuse(value(format!("{what} {} does not fit a decimal", quoted(text))));
+                Ok(None)
+            }
         }
-        Ok(number)
     }
 
     fn integer<T: FromStr>(&mut self, what: &str) -> Read<Option<T>> {
@@ -329,8 +334,8 @@ fn speaks_of_markets(op: Option<&str>) -> Read<bool> {
     match op {
         Some("mcm") => Ok(true),
         Some("ocm" | "connection" | "status") => Ok(false),
-        Some(other) => Err(value(format!("op {} is not known", quoted(other)))),
-        None => Err(value("op is missing".to_owned())),
+        Some(other) => Err(Box::new(value(format!("op {} is not known", quoted(other))))),
+        None => Err(Box::new(value("op is missing".to_owned()))),
     }
 }
 

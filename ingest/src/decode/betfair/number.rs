@@ -28,39 +28,47 @@ fn at_least_one(count: usize) -> Option<usize> {
     (count > 0).then_some(count)
 }
 
-/// The value of a number that [`length`] has measured, without trailing zeros (`5.0` is `5`).
-///
-/// `None` where a [`Decimal`] (96 bits, 28 places) cannot hold it exactly: it is never rounded.
-pub(super) fn exact(text: &str) -> Option<Decimal> {
-    short(text.as_bytes()).or_else(|| long(text))
-}
-
-/// Up to 18 digits without sign and exponent, which nearly all are: fits an `i64` on the way.
-fn short(text: &[u8]) -> Option<Decimal> {
-    if text.len() > 19 {
-        return None;
-    }
-    let mut units = 0_i64;
+/// The number at the start of `bytes` and how long it is, when it is of the kind that nearly all
+/// are: up to 18 digits, without sign and exponent. Read in one pass; [`long`] reads the others.
+pub(super) fn short(bytes: &[u8]) -> Option<(Decimal, usize)> {
+    let (mut units, whole) = run(0, bytes);
+    let mut end = whole;
     let mut scale = 0;
-    let mut point = 0;
-    for &byte in text {
-        match byte {
-            b'0'..=b'9' => {
-                units = units * 10 + i64::from(byte - b'0');
-                scale += point;
-            }
-            b'.' => point = 1,
-            _ => return None,
-        }
+    if bytes.get(end) == Some(&b'.') {
+        let fraction;
+        (units, fraction) = run(units, &bytes[end + 1..]);
+        (end, scale) = (end + 1 + at_least_one(fraction)?, fraction);
+    }
+    let leading_zero = whole > 1 && bytes[0] == b'0';
+    let exponent = matches!(bytes.get(end), Some(b'e' | b'E'));
+    if whole == 0 || leading_zero || exponent || whole + scale > 18 {
+        return None;
     }
     while scale > 0 && units % 10 == 0 {
         units /= 10;
         scale -= 1;
     }
-    Some(Decimal::new(units, scale))
+    Some((Decimal::new(units.cast_signed(), scale as u32), end))
 }
 
-fn long(text: &str) -> Option<Decimal> {
+/// Appends the digits that `bytes` begins with to `units`. More than 18 wrap around, which
+/// [`short`] finds by their count.
+#[inline]
+fn run(mut units: u64, bytes: &[u8]) -> (u64, usize) {
+    let mut count = 0;
+    while let Some(digit) = bytes.get(count).map(|byte| byte.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        units = units.wrapping_mul(10).wrapping_add(u64::from(digit));
+        count += 1;
+    }
+    (units, count)
+}
+
+/// The value of a number that [`length`] has measured, without trailing zeros (`5.0` is `5`).
+///
+/// `None` where a [`Decimal`] (96 bits, 28 places) cannot hold it exactly: it is never rounded.
+pub(super) fn long(text: &str) -> Option<Decimal> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -98,6 +106,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// As the decoder reads it: the short way when it can be gone, and then the long way agrees.
+    fn exact(text: &str) -> Option<Decimal> {
+        let short = short(text.as_bytes());
+        if let Some((value, length)) = short {
+            assert_eq!((Some(value), length), (long(text), text.len()), "{text}");
+            assert_eq!(value.scale(), value.normalize().scale(), "{text}");
+        }
+        short.map(|(value, _)| value).or_else(|| long(text))
+    }
 
     fn check(text: &str, expected: Option<&str>) {
         assert_eq!(length(text.as_bytes()), Some(text.len()), "{text} is a number");
@@ -140,6 +158,7 @@ mod tests {
     fn what_is_no_number_has_no_length() {
         for text in ["", "-", ".5", "01", "1.", "1.e3", "1e", "1e+", "x", "-x", "+1"] {
             assert_eq!(length(text.as_bytes()), None, "{text}");
+            assert_eq!(short(text.as_bytes()), None, "{text}");
         }
     }
 
@@ -163,8 +182,9 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_measured_within_its_end(bytes in any::<Vec<u8>>()) {
+        fn both_ways_end_at_one_place(bytes in "[0-9.eE+-]{0,24}.{0,2}".prop_map(String::into_bytes)) {
             prop_assert!(length(&bytes).is_none_or(|length| length <= bytes.len()));
+            prop_assert!(short(&bytes).is_none_or(|(_, end)| Some(end) == length(&bytes)));
         }
     }
 }
