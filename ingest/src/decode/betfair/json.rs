@@ -95,6 +95,7 @@ impl<'a> Json<'a> {
     }
 
     /// A number as a decimal; without one, the text of the number that no decimal holds.
+    #[inline]
     pub(super) fn decimal(&mut self) -> Result<Result<Decimal, &'a str>, Fault> {
         self.peek();
         if let Some((value, length)) = number::short(&self.text.as_bytes()[self.at..]) {

@@ -212,6 +212,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
+    #[inline]
     fn price_size(&mut self) -> Read<Option<PriceSize>> {
         let row = self.row::<2>("[price, size]")?;
         Ok(row.map(|[price, size]| PriceSize { price, size }))
@@ -227,6 +228,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// An array of exactly `N` numbers, none of them negative.
+    #[inline]
     fn row<const N: usize>(&mut self, what: &'static str) -> Read<Option<[Decimal; N]>> {
         let mut row = [Decimal::ZERO; N];
         let mut length = 0;
@@ -277,6 +279,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    #[inline]
     fn decimal(&mut self, what: &str) -> Read<Option<Decimal>> {
         if !matches!(self.json.peek(), Some(b'-' | b'0'..=b'9')) {
             self.is(b'0', what)?;
@@ -284,11 +287,14 @@ impl<'a> Decoder<'a> {
         }
         match self.json.decimal()? {
             Ok(number) => Ok(Some(number)),
-            Err(text) => {
-                self.refuse(value(format!("{what} {} does not fit a decimal", quoted(text))));
-                Ok(None)
-            }
+            Err(text) => Ok(self.unfit(what, text)),
         }
+    }
+
+    #[cold]
+    fn unfit(&mut self, what: &str, text: &str) -> Option<Decimal> {
+        self.refuse(value(format!("{what} {} does not fit a decimal", quoted(text))));
+        None
     }
 
     fn integer<T: FromStr>(&mut self, what: &str) -> Read<Option<T>> {

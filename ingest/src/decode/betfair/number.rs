@@ -30,6 +30,7 @@ fn at_least_one(count: usize) -> Option<usize> {
 
 /// The number at the start of `bytes` and how long it is, when it is of the kind that nearly all
 /// are: up to 18 digits, without sign and exponent. Read in one pass; [`long`] reads the others.
+#[inline]
 pub(super) fn short(bytes: &[u8]) -> Option<(Decimal, usize)> {
     let (mut units, whole) = run(0, bytes);
     let mut end = whole;
