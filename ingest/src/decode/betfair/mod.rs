@@ -12,6 +12,8 @@
 mod json;
 mod message;
 mod number;
+#[cfg(test)]
+mod tests;
 
 use std::{borrow::Cow, str::FromStr};
 

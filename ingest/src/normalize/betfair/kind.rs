@@ -167,3 +167,92 @@ fn own_name(name: Option<&str>) -> Cow<'_, str> {
     let words: Vec<_> = name.unwrap_or_default().split_whitespace().map(word).collect();
     if words.is_empty() { "unknown".into() } else { words.join("_").into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a market is about, from its type and name: `kind line period`.
+    fn check(market_type: Option<&str>, name: Option<&str>, expected: &str) {
+        let definition = MarketDefinition {
+            market_type: market_type.map(Cow::Borrowed),
+            name: name.map(Cow::Borrowed),
+            ..MarketDefinition::default()
+        };
+        let kind = Kind::of(&definition);
+        let line = kind.line.map_or("-".to_owned(), |line| line.to_string());
+        let found = format!("{} {line} {}", kind.name, kind.period.as_deref().unwrap_or("-"));
+        assert_eq!(found, expected, "{market_type:?} {name:?}");
+    }
+
+    #[test]
+    fn types_get_our_names() {
+        for (market_type, expected) in [
+            ("MATCH_ODDS", "match_winner - -"),
+            ("HALF_TIME", "match_winner - 1h"),
+            ("OVER_UNDER_05", "over_under 0.5 -"),
+            ("OVER_UNDER_25", "over_under 2.5 -"),
+            ("OVER_UNDER_105_CORNR", "over_under_corners 10.5 -"),
+            ("OVER_UNDER_45_CARDS", "over_under_cards 4.5 -"),
+            ("OVER_UNDER_X", "over_under_x - -"),
+            ("OVER_UNDER_99999999", "over_under_99999999 - -"),
+            ("FIRST_HALF_GOALS_15", "over_under 1.5 1h"),
+            ("BOTH_TEAMS_TO_SCORE", "both_teams_to_score - -"),
+            ("ASIAN_HANDICAP", "asian_handicap - -"),
+            ("CORRECT_SCORE", "correct_score - -"),
+            ("HALF_TIME_SCORE", "correct_score - 1h"),
+            ("HALF_TIME_FULL_TIME", "half_time_full_time - -"),
+            ("SET_WINNER", "set_winner - -"),
+            ("TEAM_A_1", "team_a_1 - -"),
+        ] {
+            check(Some(market_type), None, expected);
+        }
+    }
+
+    #[test]
+    fn names_say_what_the_type_does_not() {
+        check(Some("SET_WINNER"), Some("Set 2 Winner"), "set_winner - set2");
+        check(Some("SET_WINNER"), Some("Last Set Winner"), "set_winner - -");
+        check(None, Some("Man City First Goalscorer"), "man_city_first_goalscorer - -");
+        check(None, Some(" "), "unknown - -");
+        check(None, None, "unknown - -");
+    }
+
+    /// Runners written `id name priority`, with `-` for no name.
+    fn check_outcomes(market_type: &str, betting_type: &str, runners: &[&str], expected: &str) {
+        let definition = MarketDefinition {
+            market_type: Some(market_type.into()),
+            betting_type: Some(betting_type.into()),
+            runners: runners.iter().map(|text| runner(text)).collect(),
+            ..MarketDefinition::default()
+        };
+        let outcomes = Kind::of(&definition).outcomes(&definition, Sport::Football);
+        let names: Vec<_> = outcomes.iter().map(|o| o.map_or("-", |o| o.as_str())).collect();
+        assert_eq!(names.join(" "), expected, "{market_type} {runners:?}");
+    }
+
+    fn runner(text: &str) -> RunnerDefinition<'_> {
+        let parts: Vec<_> = text.split(' ').collect();
+        let name = Some(parts[1]).filter(|&name| name != "-");
+        RunnerDefinition {
+            key: RunnerKey { id: parts[0].parse().expect("an id"), hc: Decimal::ZERO },
+            name: name.map(Cow::Borrowed),
+            status: None,
+            sort_priority: parts[2].parse().ok(),
+        }
+    }
+
+    #[test]
+    fn outcomes_are_those_that_all_bookmakers_share() {
+        let check = check_outcomes;
+        check("MATCH_ODDS", "ODDS", &["8 - 2", "7 - 1", "58805 - 3"], "away home draw");
+        check("HALF_TIME", "ODDS", &["8 - 1", "7 - 2", "58805 - 3"], "home away draw");
+        check("MATCH_ODDS", "ODDS", &["8 - 2", "7 - 1"], "- -");
+        check("MATCH_ODDS", "ODDS", &["8 - x", "7 - 1", "58805 - 3"], "- - -");
+        check("MATCH_ODDS", "LINE", &["8 - 2", "7 - 1", "58805 - 3"], "- - -");
+        check("OVER_UNDER_25", "ODDS", &["47972 - 1", "47973 - 2"], "under over");
+        check("OVER_UNDER_25", "ODDS", &["1 Over 1", "2 Under 2"], "over under");
+        check("BOTH_TEAMS_TO_SCORE", "ODDS", &["30246 Yes 1", "110503 - 2", "9 - 3"], "yes no -");
+        check("CORRECT_SCORE", "ODDS", &["1 - 1"], "-");
+    }
+}

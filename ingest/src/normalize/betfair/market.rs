@@ -27,7 +27,7 @@ use crate::{
 
 /// Runners of one market. The largest recorded market has 338 (a scorecast). One costs 150 bytes,
 /// and 36 more for each level where its ladders come by level.
-const RUNNERS_MAX: usize = 2000;
+pub(super) const RUNNERS_MAX: usize = 2000;
 
 #[derive(Debug)]
 pub(super) struct Market {
@@ -76,6 +76,11 @@ impl Market {
             status: MarketStatus::Inactive,
             runners: Vec::new(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn runners_known(&self) -> usize {
+        self.runners.len()
     }
 
     pub(super) fn closing(&self) -> Closing {

@@ -17,6 +17,8 @@ mod fixture;
 mod kind;
 mod ladder;
 mod market;
+#[cfg(test)]
+mod tests;
 mod time;
 
 use std::{collections::HashMap, sync::Arc};
@@ -102,6 +104,10 @@ impl Normalizer {
 
     fn time(&mut self, pt_ms: Option<i64>, out: &mut Normalized) {
         out.pt = pt_ms.and_then(|ms| ms.checked_mul(1000));
+        if let (Some(ms), None) = (pt_ms, out.pt) {
+            let reason = format!("pt {ms} is out of range");
+            out.notices.push(DecodeError::new(RefusalKind::Value, reason));
+        }
         out.batch.at = out.pt;
         if let (Some(last), Some(at)) = (self.last_at, out.pt)
             && at < last
