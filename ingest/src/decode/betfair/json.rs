@@ -1,9 +1,9 @@
 //! A cursor over one JSON text, for a decoder that knows what it expects.
 //!
 //! The decoder asks for the next key, element, string or number, in the order of the text; nothing
-//! is built that it did not ask for. It is strict: what it accepts is JSON (RFC 8259), also where it
-//! skips. serde's derived structures were measured first: with exact decimals (`RawValue`) they
-//! read 180 to 270 MB/s of ladders, and this cursor reads them about three times as fast.
+//! is built that it did not ask for. It is strict: what it accepts is JSON (RFC 8259), also where
+//! it skips. serde's derived structures were measured first: with exact decimals (`RawValue`) they
+//! read recorded ladders at 180 to 270 MB/s, where this cursor reads them at 350 to 500.
 
 use std::{borrow::Cow, mem};
 
@@ -39,6 +39,15 @@ impl<'a> Json<'a> {
     /// The first byte of what comes next, or `None` at the end of the text.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
+        // Feeds write no white space, and whatever is above it is none: one comparison.
+        match self.text.as_bytes().get(self.at) {
+            Some(&byte) if byte > b' ' => Some(byte),
+            _ => self.peek_after_space(),
+        }
+    }
+
+    #[cold]
+    fn peek_after_space(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
             self.at += 1;
@@ -60,19 +69,15 @@ impl<'a> Json<'a> {
     }
 
     /// The next key of the object; `None` when the object is over. A key with escapes is given as
-    /// it stands, and is then one that nobody knows: no feed escapes its own keys.
+    /// an empty one, which nobody knows: no feed escapes its own keys.
     pub(super) fn key(&mut self) -> Result<Option<&'a str>, Fault> {
         if !self.another(b'}')? {
             return Ok(None);
         }
-        self.expect(b'"')?;
-        let start = self.at;
-        if self.plain_end() == Some(b'\\') {
-            self.escaped(start)?;
-        } else {
-            self.expect(b'"')?;
-        }
-        let key = &self.text[start..self.at - 1];
+        let key = match self.string()? {
+            Cow::Borrowed(key) => key,
+            Cow::Owned(_) => "",
+        };
         self.expect(b':')?;
         Ok(Some(key))
     }
@@ -83,15 +88,18 @@ impl<'a> Json<'a> {
         self.another(b']')
     }
 
+    #[inline]
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         self.expect(b'"')?;
         let start = self.at;
-        if self.plain_end() == Some(b'\\') {
-            return self.escaped(start).map(Cow::Owned);
+        match self.plain_end() {
+            Some(b'"') => {
+                self.at += 1;
+                Ok(Cow::Borrowed(&self.text[start..self.at - 1]))
+            }
+            Some(b'\\') => self.escaped(start).map(Cow::Owned),
+            _ => Err(self.unexpected("a string without its end")),
         }
-        let end = self.at;
-        self.expect(b'"')?;
-        Ok(Cow::Borrowed(&self.text[start..end]))
     }
 
     /// A number as a decimal; without one, the text of the number that no decimal holds.
@@ -263,6 +271,9 @@ mod tests {
             "\"a",
             "[1]]",
             "\"\\x\"",
+            "\"a\n\"",
+            "\"a\t",
+            "{\"a\n\":1}",
         ] {
             assert!(!accepts(bad.as_bytes()), "{bad}");
         }

@@ -2,12 +2,13 @@
 //!
 //! The format is that of Betfair's stream specification (`ESASwaggerSchema.json` in
 //! betfair/stream-api-sample-code). Unknown fields are skipped, absent ones and nulls mean
-//! "unchanged". Numbers go from their text to a [`Decimal`] without rounding. A value that cannot be
-//! used is noted and left out, and the rest of the message is used; only what is not JSON, or has no
-//! known `op`, is refused whole.
+//! "unchanged". Numbers go from their text to a [`Decimal`] without rounding. A value that cannot
+//! be used is noted and left out, and the rest of the message is used; only what is not JSON, or
+//! has no known `op`, is refused whole.
 //!
 //! Ignored: orders (`ocm`), answers to commands (`connection`, `status`), starting prices (`spb`,
-//! `spl`, `spn`, `spf`, `bsp`), and whatever else of a definition [`MarketDefinition`] does not name.
+//! `spl`, `spn`, `spf`, `bsp`), and what else there is of a definition that [`MarketDefinition`]
+//! does not name.
 
 mod json;
 mod message;
@@ -124,8 +125,9 @@ impl<'a> Decoder<'a> {
                 _ => self.json.skip()?,
             }
         }
-        let change = id.map(|id| MarketChange { id, ..change });
-        Ok(self.or_refuse(change, "a market change has no id"))
+        let Some(id) = self.or_refuse(id, "a market change has no id") else { return Ok(None) };
+        change.id = id;
+        Ok(Some(change))
     }
 
     fn definition(&mut self) -> Read<Option<Box<MarketDefinition<'a>>>> {
@@ -192,9 +194,9 @@ impl<'a> Decoder<'a> {
                 _ => self.json.skip()?,
             }
         }
-        let key = id.map(|id| RunnerKey { id, hc: hc.unwrap_or_default() });
-        let change = key.map(|key| RunnerChange { key, ..change });
-        Ok(self.or_refuse(change, "a runner change has no id"))
+        let Some(id) = self.or_refuse(id, "a runner change has no id") else { return Ok(None) };
+        change.key = RunnerKey { id, hc: hc.unwrap_or_default() };
+        Ok(Some(change))
     }
 
     fn last_price(&mut self) -> Read<Option<Decimal>> {

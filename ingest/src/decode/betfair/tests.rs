@@ -146,7 +146,8 @@ proptest! {
     #[test]
     fn numbers_keep_their_text(units in 0..u64::MAX, scale in 0_u32..19) {
         let price = Decimal::from_i128_with_scale(units.into(), scale).normalize();
-        let line = format!(r#"{{"op":"mcm","mc":[{{"id":"1.2","rc":[{{"id":7,"ltp":{price}}}]}}]}}"#);
+        let runner = format!(r#"{{"id":7,"ltp":{price}}}"#);
+        let line = format!(r#"{{"op":"mcm","mc":[{{"id":"1.2","rc":[{runner}]}}]}}"#);
         let read = message(&line).mc[0].rc[0].ltp.map(|ltp| ltp.to_string());
         prop_assert_eq!(read, Some(price.to_string()));
     }

@@ -26,15 +26,15 @@ pub(super) struct Match {
 }
 
 impl Match {
-    pub(super) fn new(event_id: &str) -> Self {
+    pub(super) fn new(event_id: Arc<str>) -> Self {
+        let id = Id::derive(PROVIDER, "match", &event_id);
         let fixture = Fixture {
             provider: PROVIDER,
-            provider_key: event_id.into(),
+            provider_key: event_id,
             competition: None,
             start: None,
             sides: None,
         };
-        let id = Id::derive(PROVIDER, "match", event_id);
         Self { id, sport: Sport::Other, markets: 0, fixture, told: false }
     }
 

@@ -12,7 +12,7 @@ use crate::{
     event::{Outcome, Sport},
 };
 
-/// Ids that Betfair gives to "The Draw", "Yes" and "No" in every market; live streams send no names.
+/// Ids that Betfair gives to "The Draw", "Yes" and "No" in all markets. Live streams have no names.
 const DRAW: u64 = 58_805;
 const YES: u64 = 30_246;
 const NO: u64 = 110_503;
@@ -180,7 +180,7 @@ mod tests {
             ..MarketDefinition::default()
         };
         let kind = Kind::of(&definition);
-        let line = kind.line.map_or("-".to_owned(), |line| line.to_string());
+        let line = kind.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
         let found = format!("{} {line} {}", kind.name, kind.period.as_deref().unwrap_or("-"));
         assert_eq!(found, expected, "{market_type:?} {name:?}");
     }

@@ -2,8 +2,8 @@
 //!
 //! A stream brings a whole ladder by price, or its best levels, raw or as displayed (with virtual
 //! bets), or several of these at once. Only one form is told, the best that the runner's side has
-//! brought so far: by price over displayed over raw. When a better one comes, the rungs of the worse are taken away
-//! first.
+//! brought so far: by price over displayed over raw. When a better one comes, the rungs of the
+//! worse are taken away first.
 
 use crate::{
     decode::betfair::{LevelPriceSize, PriceSize},
@@ -83,8 +83,8 @@ impl LevelTable {
         difference(&before, &[])
     }
 
-    /// The rungs by price. Should two levels have one price, which the format does not foresee, the better
-    /// level counts.
+    /// The rungs by price. Should two levels have one price, which the format does not foresee, the
+    /// better level counts.
     fn rungs(&self) -> Vec<Level> {
         let mut rungs: Vec<Level> = Vec::with_capacity(self.0.len());
         for level in self.0.iter().flatten() {
@@ -106,7 +106,7 @@ fn difference(before: &[Level], after: &[Level]) -> Vec<Level> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use proptest::prelude::*;
+    use proptest::{collection::vec, prelude::*};
 
     use super::*;
 
@@ -157,7 +157,7 @@ mod tests {
     proptest! {
         #[test]
         fn prices_told_are_the_prices_of_the_table(
-            changes in prop::collection::vec(prop::collection::vec((0..6_usize, 1..8_i64, 0..4_i64), 0..6), 0..30),
+            changes in vec(vec((0..6_usize, 1..8_i64, 0..4_i64), 0..6), 0..30),
         ) {
             let mut table = LevelTable::default();
             let mut told = BTreeMap::new();
@@ -169,13 +169,13 @@ mod tests {
                 });
                 for rung in table.apply(&rows.collect::<Vec<_>>()) {
                     if rung.size.is_zero() {
-                        prop_assert!(told.remove(&rung.price).is_some(), "only what is there is removed");
+                        prop_assert!(told.remove(&rung.price).is_some(), "it was there");
                     } else {
                         told.insert(rung.price, rung.size);
                     }
                 }
-                let seen: BTreeMap<_, _> = table.rungs().iter().map(|l| (l.price, l.size)).collect();
-                prop_assert_eq!(&told, &seen);
+                let seen = table.rungs().into_iter().map(|rung| (rung.price, rung.size));
+                prop_assert_eq!(&told, &seen.collect());
             }
         }
     }

@@ -1,11 +1,16 @@
 //! What must be remembered of one market to tell its changes.
 //!
 //! Before a market closes, Betfair wipes it: each runner that has traded gets `tv` 0, all of `trd`
-//! removed, and an `ltp` that means nothing (2.0 on both players of a tennis match). In five recorded
-//! markets this is a message of its own after the last suspension, in one it comes in the message
-//! of a repeated SUSPENDED definition, and on a live stream together with CLOSED. What tells it
-//! apart everywhere is the runner itself: a `tv` of 0 on one that has traded. From then on, until
-//! it has traded again, its `ltp` is counted but not told, and the last price with meaning stands.
+//! removed, and an `ltp` that means nothing (2.0 on both players of a tennis match). In four
+//! recorded markets this is a message of its own after the last suspension, in one it comes in the
+//! message of a repeated SUSPENDED definition, and on a live stream together with CLOSED. What
+//! tells it apart everywhere is the runner itself: a `tv` of 0 on one that has traded. From then
+//! on, until it has traded again, its `ltp` is counted but not told, and the last price with
+//! meaning stands. Ladders, `trd` and `tv` are told as they come.
+//!
+//! On a live stream a runner's `tv` is the sum of its `trd`. In PRO files it is not: nearly always
+//! it is what was matched at the price of the `ltp` beside it, so it falls often. It is told as it
+//! stands, as the volume.
 
 use std::sync::Arc;
 
@@ -67,10 +72,10 @@ enum Trading {
 }
 
 impl Market {
-    pub(super) fn new(id: &str, event_id: &str, of_event: &Match) -> Self {
+    pub(super) fn new(id: &str, event_id: Arc<str>, of_event: &Match) -> Self {
         Self {
             id: id.into(),
-            event_id: event_id.into(),
+            event_id,
             match_id: of_event.id,
             sport: of_event.sport,
             status: MarketStatus::Inactive,

@@ -5,11 +5,12 @@
 //! one batch, whatever it holds: a message may change a market twice, in order.
 //!
 //! - **Images.** `img`, and every market of a `SUB_IMAGE`, begins with [`MarketChange::Clear`].
-//!   Markets that a `SUB_IMAGE` leaves out are kept: recorders write several connections into one
-//!   file, so it replaces what one subscription covers, and which that was is not said. The segments of a
-//!   long image are a batch each; a market is never cut, so each is whole for the markets it names.
+//!   Markets that a `SUB_IMAGE` leaves out are kept: it replaces what one subscription covers, but
+//!   recorders write several connections into one file, and which of them it was is not said.
+//!   The segments of a long image are a batch each. We take it that the cuts are between markets,
+//!   so that each segment is whole for the markets it names.
 //! - **Last prices.** Before it closes a market, Betfair sets what was traded to 0 and sends an
-//!   `ltp` that means nothing; see [`market`] for the rule.
+//!   `ltp` that means nothing, which is not told; `market.rs` has the rule.
 //! - **Time** (`pt`) is taken as it comes. One that falls is noted and the message is used.
 //!   Heartbeats are not looked at.
 
@@ -33,9 +34,8 @@ use crate::{
     event::{Batch, Event, Fact, MarketChange, Micros, OddsFact},
 };
 
-/// Markets open at a time. A subscription is limited to 200 markets, or 1,000 by arrangement; ten of
-/// these are as much as one source brings. A market costs about 100 bytes, and 300 for each runner
-/// where ladders come by level.
+/// Markets open at a time. A subscription is limited to 200 markets, or 1,000 by arrangement; ten
+/// of these are as much as one source brings. A market costs about 200 bytes and 150 a runner.
 const MARKETS_MAX: usize = 10_000;
 
 /// What is known of the markets of one stream, so that its messages can be told as facts.
@@ -146,29 +146,39 @@ impl Normalizer {
         Ok(market.closing())
     }
 
-    /// Makes the market and its match known, and tells of the match when that is news.
+    /// Makes the market and its match known, and tells of the match when that is news. A market
+    /// stays with the match of its first definition.
     fn introduce(
         &mut self,
         id: &str,
         definition: &decode::MarketDefinition<'_>,
         out: &mut Normalized,
     ) -> Result<(), DecodeError> {
-        let known = self.markets.contains_key(id);
-        if !known && self.markets.len() >= MARKETS_MAX {
-            let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));
-            return Err(DecodeError::new(RefusalKind::Unknown, reason));
-        }
-        let Some(event_id) = definition.event_id.as_deref() else {
-            return if known { Ok(()) } else { Err(no_event(id)) };
-        };
-        let of_event = self.matches.entry(event_id.into()).or_insert_with(|| Match::new(event_id));
+        let known = self.markets.get(id).map(|market| market.event_id.clone());
+        let is_new = known.is_none();
+        let event_id = known.map_or_else(|| self.admit(id, definition), Ok)?;
+        let new_match = || Match::new(event_id.clone());
+        let of_event = self.matches.entry(event_id.clone()).or_insert_with(new_match);
         out.batch.events.extend(of_event.define(definition, &mut out.notices));
-        if !known {
+        if is_new {
             of_event.markets += 1;
             let market = Market::new(id, event_id, of_event);
             self.markets.insert(market.id.clone(), market);
         }
         Ok(())
+    }
+
+    /// The event of a market that is new, if there is room for it.
+    fn admit(
+        &self,
+        id: &str,
+        definition: &decode::MarketDefinition<'_>,
+    ) -> Result<Arc<str>, DecodeError> {
+        if self.markets.len() >= MARKETS_MAX {
+            let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));
+            return Err(DecodeError::new(RefusalKind::Unknown, reason));
+        }
+        definition.event_id.as_deref().map(Arc::from).ok_or_else(|| no_event(id))
     }
 
     /// Forgets a market that is closed. When it comes again, a definition introduces it anew.

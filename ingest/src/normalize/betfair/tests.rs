@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use proptest::prelude::*;
+use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::*;
 use crate::event::{Level, MarketDefinition, SelectionChange};
@@ -104,11 +104,13 @@ fn definition_comes_after_its_match() {
     let football =
         r#""eventTypeId":"1","eventName":"Ayr v Bute ","openDate":"2020-05-02T09:00:00.000Z"#;
     let runners = r#"{"id":5,"sortPriority":2,"status":"ACTIVE"},
-        {"id":58805,"sortPriority":3,"status":"ACTIVE"},{"id":4,"sortPriority":1,"status":"ACTIVE"}"#;
+        {"id":58805,"sortPriority":3,"status":"ACTIVE"},
+        {"id":4,"sortPriority":1,"status":"ACTIVE"}"#;
     Feed::default().check(
         &format!(
             r#""pt":1,"mc":[{{"id":"1.2","marketDefinition":{{"eventId":"30",{football}",
-            "marketType":"MATCH_ODDS","bettingType":"ODDS","status":"OPEN","runners":[{runners}]}}}}]"#
+            "marketType":"MATCH_ODDS","bettingType":"ODDS","status":"OPEN",
+            "runners":[{runners}]}}}}]"#
         ),
         "football 30 1588410000000000 Ayr v Bute
          1.2 match_winner Open 5:away 58805:draw 4:home",
@@ -319,7 +321,7 @@ fn seeds() -> Vec<String> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(lines in prop::collection::vec(any::<Vec<u8>>(), 0..4)) {
+    fn any_bytes_are_survived(lines in vec(any::<Vec<u8>>(), 0..4)) {
         let mut normalizer = Normalizer::default();
         for line in lines {
             let _normalized = normalizer.line(&line);
@@ -328,7 +330,7 @@ proptest! {
 
     #[test]
     fn broken_lines_are_survived(
-        damage in prop::collection::vec((0..2_usize, any::<prop::sample::Index>(), any::<u8>(), 0..4_usize), 1..6),
+        damage in vec((0..2_usize, any::<Index>(), any::<u8>(), 0..4_usize), 1..6),
     ) {
         let mut normalizer = Normalizer::default();
         let mut lines: Vec<_> = seeds().into_iter().map(String::into_bytes).collect();
