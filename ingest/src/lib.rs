@@ -10,4 +10,6 @@
 pub mod event;
 pub mod tennis;
 
+pub mod decode;
 pub mod error;
+pub mod normalize;

@@ -1,0 +1,139 @@
+//! The messages of the Betfair Exchange Stream, in Betfair's own words.
+//!
+//! Strings are borrowed from the line. What a message does not say is `None` or empty, which means
+//! "unchanged", never "zero".
+
+use std::borrow::Cow;
+
+use rust_decimal::Decimal;
+
+use crate::error::DecodeError;
+
+/// One market change message (`op: mcm`).
+#[derive(Debug, Default)]
+pub struct MarketMessage<'a> {
+    /// Echo of the subscription's request id; live streams only.
+    pub id: Option<u64>,
+    /// Opaque resume tokens, to be given back with a new subscription.
+    pub initial_clk: Option<Cow<'a, str>>,
+    pub clk: Option<Cow<'a, str>>,
+    /// When Betfair published it, in milliseconds since the Unix epoch, UTC.
+    pub pt: Option<i64>,
+    pub ct: ChangeType,
+    pub heartbeat_ms: Option<u64>,
+    pub conflate_ms: Option<u64>,
+    pub segment: Option<Segment>,
+    /// 503 while Betfair's own source lags behind.
+    pub status: Option<u64>,
+    pub mc: Vec<MarketChange<'a>>,
+    /// Elements of the six ladders of offers and last traded prices, those refused included.
+    pub price_changes: u32,
+    /// What could not be used; the rest of the message can. Never more than
+    /// [`super::REFUSED_MAX`].
+    pub refused: Vec<DecodeError>,
+}
+
+/// What a message is to what the receiver holds (`ct`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChangeType {
+    /// Absent, or `UPDATE`.
+    #[default]
+    Update,
+    /// The first image of a subscription.
+    SubImage,
+    /// What was missed, after a resume.
+    ResubDelta,
+    /// Nothing happened.
+    Heartbeat,
+}
+
+/// The place of a message in one that was cut in pieces (`segmentType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segment {
+    Start,
+    Middle,
+    End,
+}
+
+/// What changed on one market.
+#[derive(Debug, Default)]
+pub struct MarketChange<'a> {
+    pub id: Cow<'a, str>,
+    /// The whole market follows: forget what was known of it.
+    pub img: bool,
+    /// Several changes were merged into this one.
+    pub con: bool,
+    /// Matched on the whole market so far.
+    pub tv: Option<Decimal>,
+    /// Boxed, because few changes have one and every change is moved.
+    pub definition: Option<Box<MarketDefinition<'a>>>,
+    pub rc: Vec<RunnerChange>,
+}
+
+/// All that is said of a market except its prices; always complete.
+#[derive(Debug, Default)]
+pub struct MarketDefinition<'a> {
+    pub event_id: Option<Cow<'a, str>>,
+    pub event_type_id: Option<Cow<'a, str>>,
+    pub market_type: Option<Cow<'a, str>>,
+    pub betting_type: Option<Cow<'a, str>>,
+    pub status: Option<Cow<'a, str>>,
+    pub in_play: bool,
+    /// ISO 8601, UTC.
+    pub open_date: Option<Cow<'a, str>>,
+    pub market_time: Option<Cow<'a, str>>,
+    /// Names exist in historic files only.
+    pub name: Option<Cow<'a, str>>,
+    pub event_name: Option<Cow<'a, str>>,
+    pub runners: Vec<RunnerDefinition<'a>>,
+}
+
+#[derive(Debug)]
+pub struct RunnerDefinition<'a> {
+    pub key: RunnerKey,
+    pub name: Option<Cow<'a, str>>,
+    pub status: Option<Cow<'a, str>>,
+    pub sort_priority: Option<u64>,
+}
+
+/// A runner exists once for each handicap (`hc`); without one that is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunnerKey {
+    pub id: u64,
+    pub hc: Decimal,
+}
+
+/// What changed on one runner.
+#[derive(Debug, Default)]
+pub struct RunnerChange {
+    pub key: RunnerKey,
+    /// Last traded price.
+    pub ltp: Option<Decimal>,
+    /// Matched on this runner.
+    pub tv: Option<Decimal>,
+    /// Whole ladders by price: available to back, available to lay, traded.
+    pub atb: Vec<PriceSize>,
+    pub atl: Vec<PriceSize>,
+    pub trd: Vec<PriceSize>,
+    /// The best few offers by level, and the same with virtual bets as the website displays them.
+    pub batb: Vec<LevelPriceSize>,
+    pub batl: Vec<LevelPriceSize>,
+    pub bdatb: Vec<LevelPriceSize>,
+    pub bdatl: Vec<LevelPriceSize>,
+}
+
+/// The whole size at a price; 0 removes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceSize {
+    pub price: Decimal,
+    pub size: Decimal,
+}
+
+/// What stands at a level, 0 being the best; size 0 removes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelPriceSize {
+    /// Below [`super::LEVELS_MAX`].
+    pub level: usize,
+    pub price: Decimal,
+    pub size: Decimal,
+}

@@ -1,0 +1,362 @@
+//! Betfair Exchange Stream API: one line to one [`MarketMessage`].
+//!
+//! The format is that of Betfair's stream specification (`ESASwaggerSchema.json` in
+//! betfair/stream-api-sample-code). Unknown fields are skipped, absent ones and nulls mean
+//! "unchanged". Numbers go from their text to a [`Decimal`] without rounding. A value that cannot
+//! be used is noted and left out, and the rest of the message is used; only what is not JSON, or
+//! has no known `op`, is refused whole.
+//!
+//! Ignored: orders (`ocm`), answers to commands (`connection`, `status`), starting prices (`spb`,
+//! `spl`, `spn`, `spf`, `bsp`), and what else there is of a definition that [`MarketDefinition`]
+//! does not name.
+
+mod json;
+mod message;
+mod number;
+#[cfg(test)]
+mod tests;
+
+use std::{borrow::Cow, str::FromStr};
+
+use rust_decimal::{Decimal, prelude::ToPrimitive};
+
+use self::json::{Fault, Json};
+pub use self::message::{
+    ChangeType, LevelPriceSize, MarketChange, MarketDefinition, MarketMessage, PriceSize,
+    RunnerChange, RunnerDefinition, RunnerKey, Segment,
+};
+use crate::error::{DecodeError, RefusalKind};
+
+/// Levels of a ladder by level. Betfair sends at most 10; a recorder's own may be deeper. A table
+/// costs 36 bytes a level in use.
+pub const LEVELS_MAX: usize = 100;
+
+/// Refused values told of one message: enough to see what is wrong with it. Without a limit a line
+/// of a thousand bad prices would become a thousand lines of log.
+pub const REFUSED_MAX: usize = 16;
+
+/// Bytes of an offending value that are quoted in a reason.
+const QUOTED_MAX: usize = 40;
+
+/// Reads one line; `None` for a blank one and for messages that do not speak of markets.
+///
+/// # Errors
+///
+/// When the line is not JSON, or its `op` or `ct` is not one of the format.
+pub fn decode(line: &[u8]) -> Result<Option<MarketMessage<'_>>, DecodeError> {
+    read(line).map_err(|fault| *fault)
+}
+
+fn read(line: &[u8]) -> Read<Option<MarketMessage<'_>>> {
+    let mut decoder = Decoder { json: Json::new(line)?, price_changes: 0, refused: Vec::new() };
+    if decoder.json.peek().is_none() {
+        return Ok(None);
+    }
+    let message = decoder.message()?;
+    decoder.json.end()?;
+    Ok(message)
+}
+
+struct Decoder<'a> {
+    json: Json<'a>,
+    price_changes: u32,
+    refused: Vec<DecodeError>,
+}
+
+type Read<T> = Result<T, Fault>;
+
+impl<'a> Decoder<'a> {
+    fn message(&mut self) -> Read<Option<MarketMessage<'a>>> {
+        let mut op = None;
+        let mut message = MarketMessage::default();
+        self.json.open(b'{')?;
+        while let Some(key) = self.json.key()? {
+            match key {
+                "op" => op = self.text("op")?,
+                "id" => message.id = self.integer("id")?,
+                "initialClk" => message.initial_clk = self.text("initialClk")?,
+                "clk" => message.clk = self.text("clk")?,
+                "pt" => message.pt = self.integer("pt")?,
+                "ct" => message.ct = self.change_type()?,
+                "heartbeatMs" => message.heartbeat_ms = self.integer("heartbeatMs")?,
+                "conflateMs" => message.conflate_ms = self.integer("conflateMs")?,
+                "segmentType" => message.segment = self.segment()?,
+                "status" => message.status = self.integer("status")?,
+                "mc" => message.mc = self.list("mc", Self::market_change)?,
+                _ => self.json.skip()?,
+            }
+        }
+        message.price_changes = self.price_changes;
+        message.refused = std::mem::take(&mut self.refused);
+        Ok(speaks_of_markets(op.as_deref())?.then_some(message))
+    }
+
+    fn change_type(&mut self) -> Read<ChangeType> {
+        match self.text("ct")?.as_deref() {
+            None | Some("UPDATE") => Ok(ChangeType::Update),
+            Some("SUB_IMAGE") => Ok(ChangeType::SubImage),
+            Some("RESUB_DELTA") => Ok(ChangeType::ResubDelta),
+            Some("HEARTBEAT") => Ok(ChangeType::Heartbeat),
+            Some(other) => Err(Box::new(value(format!("ct {} is not known", quoted(other))))),
+        }
+    }
+
+    fn segment(&mut self) -> Read<Option<Segment>> {
+        Ok(match self.text("segmentType")?.as_deref() {
+            Some("SEG_START") => Some(Segment::Start),
+            Some("SEG") => Some(Segment::Middle),
+            Some("SEG_END") => Some(Segment::End),
+            Some(_) | None => None,
+        })
+    }
+
+    fn market_change(&mut self) -> Read<Option<MarketChange<'a>>> {
+        let mut id = None;
+        let mut change = MarketChange::default();
+        self.json.open(b'{')?;
+        while let Some(key) = self.json.key()? {
+            match key {
+                "id" => id = self.text("market id")?,
+                "img" => change.img = self.flag("img")?,
+                "con" => change.con = self.flag("con")?,
+                "tv" => change.tv = self.decimal("market tv")?,
+                "marketDefinition" => change.definition = self.definition()?,
+                "rc" => change.rc = self.list("rc", Self::runner_change)?,
+                _ => self.json.skip()?,
+            }
+        }
+        let Some(id) = self.or_refuse(id, "a market change has no id") else { return Ok(None) };
+        change.id = id;
+        Ok(Some(change))
+    }
+
+    fn definition(&mut self) -> Read<Option<Box<MarketDefinition<'a>>>> {
+        if !self.is(b'{', "marketDefinition")? {
+            return Ok(None);
+        }
+        let mut definition = Box::<MarketDefinition<'a>>::default();
+        self.json.open(b'{')?;
+        while let Some(key) = self.json.key()? {
+            match key {
+                "eventId" => definition.event_id = self.text("eventId")?,
+                "eventTypeId" => definition.event_type_id = self.text("eventTypeId")?,
+                "marketType" => definition.market_type = self.text("marketType")?,
+                "bettingType" => definition.betting_type = self.text("bettingType")?,
+                "status" => definition.status = self.text("market status")?,
+                "inPlay" => definition.in_play = self.flag("inPlay")?,
+                "openDate" => definition.open_date = self.text("openDate")?,
+                "marketTime" => definition.market_time = self.text("marketTime")?,
+                "name" => definition.name = self.text("market name")?,
+                "eventName" => definition.event_name = self.text("eventName")?,
+                "runners" => definition.runners = self.list("runners", Self::runner_definition)?,
+                _ => self.json.skip()?,
+            }
+        }
+        Ok(Some(definition))
+    }
+
+    fn runner_definition(&mut self) -> Read<Option<RunnerDefinition<'a>>> {
+        let (mut id, mut hc) = (None, None);
+        let (mut name, mut status, mut sort_priority) = (None, None, None);
+        self.json.open(b'{')?;
+        while let Some(key) = self.json.key()? {
+            match key {
+                "id" => id = self.integer("runner id")?,
+                "hc" => hc = self.decimal("hc")?,
+                "name" => name = self.text("runner name")?,
+                "status" => status = self.text("runner status")?,
+                "sortPriority" => sort_priority = self.integer("sortPriority")?,
+                _ => self.json.skip()?,
+            }
+        }
+        let key = id.map(|id| RunnerKey { id, hc: hc.unwrap_or_default() });
+        let runner = key.map(|key| RunnerDefinition { key, name, status, sort_priority });
+        Ok(self.or_refuse(runner, "a defined runner has no id"))
+    }
+
+    fn runner_change(&mut self) -> Read<Option<RunnerChange>> {
+        let (mut id, mut hc) = (None, None);
+        let mut change = RunnerChange::default();
+        self.json.open(b'{')?;
+        while let Some(key) = self.json.key()? {
+            match key {
+                "id" => id = self.integer("runner id")?,
+                "hc" => hc = self.decimal("hc")?,
+                "ltp" => change.ltp = self.last_price()?,
+                "tv" => change.tv = self.decimal("tv")?,
+                "atb" => change.atb = self.offers("atb", Self::price_size)?,
+                "atl" => change.atl = self.offers("atl", Self::price_size)?,
+                "trd" => change.trd = self.list("trd", Self::price_size)?,
+                "batb" => change.batb = self.offers("batb", Self::level_price_size)?,
+                "batl" => change.batl = self.offers("batl", Self::level_price_size)?,
+                "bdatb" => change.bdatb = self.offers("bdatb", Self::level_price_size)?,
+                "bdatl" => change.bdatl = self.offers("bdatl", Self::level_price_size)?,
+                _ => self.json.skip()?,
+            }
+        }
+        let Some(id) = self.or_refuse(id, "a runner change has no id") else { return Ok(None) };
+        change.key = RunnerKey { id, hc: hc.unwrap_or_default() };
+        Ok(Some(change))
+    }
+
+    fn last_price(&mut self) -> Read<Option<Decimal>> {
+        self.price_changes += u32::from(self.json.peek() != Some(b'n'));
+        self.decimal("ltp")
+    }
+
+    /// A list of offers, each element of which is a price change.
+    fn offers<T>(
+        &mut self,
+        what: &str,
+        mut element: impl FnMut(&mut Self) -> Read<Option<T>>,
+    ) -> Read<Vec<T>> {
+        self.list(what, |decoder| {
+            decoder.price_changes += 1;
+            element(decoder)
+        })
+    }
+
+    #[inline]
+    fn price_size(&mut self) -> Read<Option<PriceSize>> {
+        let row = self.row::<2>("[price, size]")?;
+        Ok(row.map(|[price, size]| PriceSize { price, size }))
+    }
+
+    fn level_price_size(&mut self) -> Read<Option<LevelPriceSize>> {
+        let Some([level, price, size]) = self.row::<3>("[level, price, size]")? else {
+            return Ok(None);
+        };
+        let index = level.to_usize().filter(|&index| index < LEVELS_MAX && level.is_integer());
+        let rung = index.map(|level| LevelPriceSize { level, price, size });
+        Ok(self.or_refuse(rung, "a level is not a small whole number"))
+    }
+
+    /// An array of exactly `N` numbers, none of them negative.
+    #[inline]
+    fn row<const N: usize>(&mut self, what: &'static str) -> Read<Option<[Decimal; N]>> {
+        let mut row = [Decimal::ZERO; N];
+        let mut length = 0;
+        let refused_before = self.refused.len();
+        let mut usable = true;
+        self.json.open(b'[')?;
+        while self.json.element()? {
+            match self.decimal(what)? {
+                Some(number) if length < N && !number.is_sign_negative() => row[length] = number,
+                _ => usable = false,
+            }
+            length += 1;
+        }
+        if usable && length == N {
+            return Ok(Some(row));
+        }
+        if self.refused.len() == refused_before {
+            self.refuse(value(format!("{what} with {length} numbers, or negative ones")));
+        }
+        Ok(None)
+    }
+
+    /// An array of anything; elements that cannot be used are left out.
+    fn list<T>(
+        &mut self,
+        what: &str,
+        mut element: impl FnMut(&mut Self) -> Read<Option<T>>,
+    ) -> Read<Vec<T>> {
+        let mut list = Vec::new();
+        if !self.is(b'[', what)? {
+            return Ok(list);
+        }
+        self.json.open(b'[')?;
+        while self.json.element()? {
+            list.extend(element(self)?);
+        }
+        Ok(list)
+    }
+
+    fn text(&mut self, what: &str) -> Read<Option<Cow<'a, str>>> {
+        if self.is(b'"', what)? { self.json.string().map(Some) } else { Ok(None) }
+    }
+
+    fn flag(&mut self, what: &str) -> Read<bool> {
+        match self.json.peek() {
+            Some(b't' | b'f' | b'n') => Ok(self.json.word()? == "true"),
+            _ => self.is(b't', what),
+        }
+    }
+
+    #[inline]
+    fn decimal(&mut self, what: &str) -> Read<Option<Decimal>> {
+        if !matches!(self.json.peek(), Some(b'-' | b'0'..=b'9')) {
+            self.is(b'0', what)?;
+            return Ok(None);
+        }
+        match self.json.decimal()? {
+            Ok(number) => Ok(Some(number)),
+            Err(text) => Ok(self.unfit(what, text)),
+        }
+    }
+
+    #[cold]
+    fn unfit(&mut self, what: &str, text: &str) -> Option<Decimal> {
+        self.refuse(value(format!("{what} {} does not fit a decimal", quoted(text))));
+        None
+    }
+
+    fn integer<T: FromStr>(&mut self, what: &str) -> Read<Option<T>> {
+        if !matches!(self.json.peek(), Some(b'-' | b'0'..=b'9')) {
+            self.is(b'0', what)?;
+            return Ok(None);
+        }
+        let text = self.json.number()?;
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.refuse(value(format!("{what} {} is out of its range", quoted(text))));
+        }
+        Ok(number)
+    }
+
+    /// Whether a value that begins with `first` comes next. Another is passed over, and refused
+    /// unless it is null.
+    fn is(&mut self, first: u8, what: &str) -> Read<bool> {
+        match self.json.peek() {
+            Some(byte) if byte == first => return Ok(true),
+            Some(b'n') => {}
+            _ => self.refuse(value(format!("{what} is of another type"))),
+        }
+        self.json.skip()?;
+        Ok(false)
+    }
+
+    fn or_refuse<T>(&mut self, found: Option<T>, reason: &str) -> Option<T> {
+        if found.is_none() {
+            self.refuse(value(reason.to_owned()));
+        }
+        found
+    }
+
+    fn refuse(&mut self, error: DecodeError) {
+        if self.refused.len() < REFUSED_MAX {
+            self.refused.push(error);
+        }
+    }
+}
+
+fn speaks_of_markets(op: Option<&str>) -> Read<bool> {
+    match op {
+        Some("mcm") => Ok(true),
+        Some("ocm" | "connection" | "status") => Ok(false),
+        Some(other) => Err(Box::new(value(format!("op {} is not known", quoted(other))))),
+        None => Err(Box::new(value("op is missing".to_owned()))),
+    }
+}
+
+fn value(reason: String) -> DecodeError {
+    DecodeError::new(RefusalKind::Value, reason)
+}
+
+/// The start of a text that came from outside, short enough for a log.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(QUOTED_MAX) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+    }
+}

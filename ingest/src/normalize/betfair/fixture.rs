@@ -1,0 +1,105 @@
+//! A Betfair event as our match: its sport, its start, and who plays.
+//!
+//! Definitions tell it, each market's anew. Live ones hold no names, so the sides stay unknown.
+
+use std::sync::Arc;
+
+use super::time;
+use crate::{
+    decode::betfair::MarketDefinition,
+    error::{DecodeError, RefusalKind},
+    event::{Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
+};
+
+/// Our slug of Betfair, as a provider of matches and as a bookmaker.
+pub(super) const PROVIDER: &str = "betfair";
+
+/// What is known of one event while markets of it are open.
+#[derive(Debug)]
+pub(super) struct Match {
+    pub(super) id: Id,
+    pub(super) sport: Sport,
+    /// Markets of it that are known now.
+    pub(super) markets: usize,
+    fixture: Fixture,
+    told: bool,
+}
+
+impl Match {
+    pub(super) fn new(event_id: Arc<str>) -> Self {
+        let id = Id::derive(PROVIDER, "match", &event_id);
+        let fixture = Fixture {
+            provider: PROVIDER,
+            provider_key: event_id,
+            competition: None,
+            start: None,
+            sides: None,
+        };
+        Self { id, sport: Sport::Other, markets: 0, fixture, told: false }
+    }
+
+    /// Takes what a definition says of the event; gives the fixture when it is new or has changed.
+    /// What the definition does not say stays as another one said it.
+    pub(super) fn define(
+        &mut self,
+        definition: &MarketDefinition<'_>,
+        notices: &mut Vec<DecodeError>,
+    ) -> Option<Event> {
+        if let Some(event_type) = &definition.event_type_id {
+            self.sport = sport(event_type);
+        }
+        let mut fixture = self.fixture.clone();
+        let opens = moment("openDate", definition.open_date.as_deref(), notices);
+        let market = moment("marketTime", definition.market_time.as_deref(), notices);
+        // The event opens once, but each market has a time of its own: that is the second choice.
+        fixture.start = opens.or(fixture.start).or(market);
+        let name = definition.event_name.as_deref();
+        fixture.sides = name.and_then(|name| sides(name, self.sport)).or(fixture.sides);
+        let news = !self.told || fixture != self.fixture;
+        (self.fixture, self.told) = (fixture, true);
+        news.then(|| Event {
+            sport: self.sport,
+            match_id: self.id,
+            fact: Fact::Fixture(self.fixture.clone()),
+        })
+    }
+}
+
+/// Betfair's event types, as `listEventTypes` of its Betting API names them.
+fn sport(event_type_id: &str) -> Sport {
+    match event_type_id {
+        "1" => Sport::Football,
+        "2" => Sport::Tennis,
+        "4" => Sport::Cricket,
+        "7" => Sport::HorseRacing,
+        "3503" => Sport::Darts,
+        "7522" => Sport::Basketball,
+        "7524" => Sport::Hockey,
+        // Among them esports (27454571), which does not say which game is played.
+        _ => Sport::Other,
+    }
+}
+
+/// `A v B` of a football or a tennis match. Elsewhere the name of an event is no pair (a race
+/// meeting), or has the home side second (`A @ B` in American sports).
+fn sides(event_name: &str, sport: Sport) -> Option<Pair<Participant>> {
+    if !matches!(sport, Sport::Football | Sport::Tennis) {
+        return None;
+    }
+    let (first, second) = event_name.split_once(" v ")?;
+    let names = [first.trim(), second.trim()];
+    names.iter().all(|name| !name.is_empty()).then(|| names.map(participant))
+}
+
+fn participant(name: &str) -> Participant {
+    Participant { id: Id::derive(PROVIDER, "participant", name), name: Arc::from(name) }
+}
+
+fn moment(what: &str, text: Option<&str>, notices: &mut Vec<DecodeError>) -> Option<Micros> {
+    let at = time::micros(text?);
+    if at.is_none() {
+        let reason = format!("{what} is no time in UTC");
+        notices.push(DecodeError::new(RefusalKind::Value, reason));
+    }
+    at
+}

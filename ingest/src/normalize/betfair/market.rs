@@ -1,0 +1,252 @@
+//! What must be remembered of one market to tell its changes.
+//!
+//! Before a market closes, Betfair wipes it: each runner that has traded gets `tv` 0, all of `trd`
+//! removed, and an `ltp` that means nothing (2.0 on both players of a tennis match). In four
+//! recorded markets this is a message of its own after the last suspension, in one it comes in the
+//! message of a repeated SUSPENDED definition, and on a live stream together with CLOSED. What
+//! tells it apart everywhere is the runner itself: a `tv` of 0 on one that has traded. From then
+//! on, until it has traded again, its `ltp` is counted but not told, and the last price with
+//! meaning stands. Ladders, `trd` and `tv` are told as they come.
+//!
+//! On a live stream a runner's `tv` is the sum of its `trd`. In PRO files it is not: nearly always
+//! it is what was matched at the price of the `ltp` beside it, so it falls often. It is told as it
+//! stands, as the volume.
+
+use std::sync::Arc;
+
+use rust_decimal::Decimal;
+
+use super::{
+    fixture::Match,
+    kind::Kind,
+    ladder::{self, Ladder},
+};
+use crate::{
+    decode::betfair::{MarketDefinition, RunnerChange, RunnerDefinition, RunnerKey, quoted},
+    error::{DecodeError, RefusalKind},
+    event::{
+        self, Id, MarketChange, MarketStatus, Outcome, SelectionChange, SelectionDefinition,
+        SelectionStatus, Sport,
+    },
+};
+
+/// Runners of one market. The largest recorded market has 338 (a scorecast). One costs 150 bytes,
+/// and 36 more for each level where its ladders come by level.
+pub(super) const RUNNERS_MAX: usize = 2000;
+
+#[derive(Debug)]
+pub(super) struct Market {
+    pub(super) id: Arc<str>,
+    pub(super) event_id: Arc<str>,
+    pub(super) match_id: Id,
+    pub(super) sport: Sport,
+    status: MarketStatus,
+    /// Few enough in nearly all markets that looking from the start is the fastest.
+    runners: Vec<Runner>,
+}
+
+/// Whether a market can be forgotten once the message is done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    Stays,
+    Closed(Arc<str>),
+}
+
+#[derive(Debug)]
+struct Runner {
+    key: RunnerKey,
+    id: Arc<str>,
+    trading: Trading,
+    back: Ladder,
+    lay: Ladder,
+}
+
+/// What the runner's `tv` has said so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trading {
+    /// Nothing, or 0: the lesser feeds never send it.
+    Unheard,
+    Traded,
+    /// It was set back to 0, so last prices mean nothing.
+    Wiped,
+}
+
+impl Market {
+    pub(super) fn new(id: &str, event_id: Arc<str>, of_event: &Match) -> Self {
+        Self {
+            id: id.into(),
+            event_id,
+            match_id: of_event.id,
+            sport: of_event.sport,
+            status: MarketStatus::Inactive,
+            runners: Vec::new(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn runners_known(&self) -> usize {
+        self.runners.len()
+    }
+
+    pub(super) fn closing(&self) -> Closing {
+        match self.status {
+            MarketStatus::Closed => Closing::Closed(self.id.clone()),
+            MarketStatus::Inactive | MarketStatus::Open | MarketStatus::Suspended => Closing::Stays,
+        }
+    }
+
+    /// Forgets the ladders, because an image follows. That a runner was wiped holds: the image of a
+    /// wiped market repeats the `ltp` without meaning.
+    pub(super) fn clear(&mut self) {
+        for runner in &mut self.runners {
+            (runner.back, runner.lay) = Default::default();
+        }
+    }
+
+    pub(super) fn define(
+        &mut self,
+        definition: &MarketDefinition<'_>,
+        notices: &mut Vec<DecodeError>,
+    ) -> event::MarketDefinition {
+        self.status = market_status(definition.status.as_deref(), notices);
+        let kind = Kind::of(definition);
+        let outcomes = kind.outcomes(definition, self.sport);
+        let mut selections = Vec::with_capacity(definition.runners.len());
+        for (runner, outcome) in definition.runners.iter().zip(outcomes) {
+            match self.runner(runner.key) {
+                Ok(known) => selections.push(selection(known, runner, outcome, notices)),
+                Err(refused) => notices.push(refused),
+            }
+        }
+        event::MarketDefinition {
+            name: definition.name.as_deref().map(Arc::from),
+            kind: kind.name,
+            line: kind.line,
+            period: kind.period,
+            status: self.status,
+            in_play: definition.in_play,
+            selections,
+        }
+    }
+
+    /// The changes of the runners as ours, or `None` when they come to nothing.
+    pub(super) fn prices(
+        &mut self,
+        changes: Vec<RunnerChange>,
+        volume: Option<Decimal>,
+        notices: &mut Vec<DecodeError>,
+    ) -> Option<MarketChange> {
+        let mut selections = Vec::with_capacity(changes.len());
+        for change in changes {
+            match self.runner(change.key) {
+                Ok(runner) => selections.extend(runner.apply(change)),
+                Err(refused) => notices.push(refused),
+            }
+        }
+        let says_something = !selections.is_empty() || volume.is_some();
+        says_something.then_some(MarketChange::Prices { selections, volume })
+    }
+
+    /// The runner, made known if it is not. Definitions name all runners, but a price of another
+    /// is worth more than the order.
+    fn runner(&mut self, key: RunnerKey) -> Result<&mut Runner, DecodeError> {
+        let known = self.runners.iter().position(|runner| runner.key == key);
+        if known.is_none() && self.runners.len() >= RUNNERS_MAX {
+            let reason = format!("market {} has more than {RUNNERS_MAX} runners", self.id);
+            return Err(DecodeError::new(RefusalKind::Value, reason));
+        }
+        let index = known.unwrap_or_else(|| {
+            self.runners.push(Runner::new(key));
+            self.runners.len() - 1
+        });
+        Ok(&mut self.runners[index])
+    }
+}
+
+impl Runner {
+    fn new(key: RunnerKey) -> Self {
+        let id = match key.hc.is_zero() {
+            true => key.id.to_string(),
+            false => format!("{}@{}", key.id, key.hc),
+        };
+        let (back, lay) = Default::default();
+        Self { key, id: id.into(), trading: Trading::Unheard, back, lay }
+    }
+
+    fn apply(&mut self, change: RunnerChange) -> Option<SelectionChange> {
+        if let Some(tv) = change.tv {
+            self.trading = self.trading.after(tv);
+        }
+        let ours = SelectionChange {
+            id: self.id.clone(),
+            price: None,
+            last: change.ltp.filter(|_| self.trading != Trading::Wiped),
+            volume: change.tv,
+            back: self.back.apply(change.atb, &change.bdatb, &change.batb),
+            lay: self.lay.apply(change.atl, &change.bdatl, &change.batl),
+            traded: ladder::rungs(change.trd),
+        };
+        let ladders = [&ours.back, &ours.lay, &ours.traded];
+        let says_something = ours.last.is_some() || ours.volume.is_some();
+        (says_something || ladders.iter().any(|ladder| !ladder.is_empty())).then_some(ours)
+    }
+}
+
+impl Trading {
+    fn after(self, tv: Decimal) -> Self {
+        match self {
+            Self::Traded | Self::Wiped if tv.is_zero() => Self::Wiped,
+            Self::Unheard if tv.is_zero() => Self::Unheard,
+            Self::Unheard | Self::Traded | Self::Wiped => Self::Traded,
+        }
+    }
+}
+
+fn selection(
+    known: &Runner,
+    runner: &RunnerDefinition<'_>,
+    outcome: Option<Outcome>,
+    notices: &mut Vec<DecodeError>,
+) -> SelectionDefinition {
+    SelectionDefinition {
+        id: known.id.clone(),
+        name: runner.name.as_deref().map(|name| name.trim().into()),
+        status: selection_status(runner.status.as_deref(), notices),
+        outcome,
+    }
+}
+
+/// A status that we do not know must not look as if one could bet: it is told as suspended.
+fn market_status(status: Option<&str>, notices: &mut Vec<DecodeError>) -> MarketStatus {
+    match status {
+        Some("INACTIVE") => MarketStatus::Inactive,
+        Some("OPEN") => MarketStatus::Open,
+        Some("SUSPENDED") => MarketStatus::Suspended,
+        Some("CLOSED") => MarketStatus::Closed,
+        other => {
+            notices.push(strange_status("market", other));
+            MarketStatus::Suspended
+        }
+    }
+}
+
+/// PLACED pays in part in each-way markets, which is a win that we have no other word for.
+/// HIDDEN is a horse without an official entry; it comes back as ACTIVE. One that we do not know
+/// must not look as if one could bet on it.
+fn selection_status(status: Option<&str>, notices: &mut Vec<DecodeError>) -> SelectionStatus {
+    match status {
+        Some("ACTIVE") => SelectionStatus::Active,
+        Some("WINNER" | "PLACED") => SelectionStatus::Winner,
+        Some("LOSER") => SelectionStatus::Loser,
+        Some("REMOVED" | "REMOVED_VACANT" | "HIDDEN") => SelectionStatus::Removed,
+        other => {
+            notices.push(strange_status("runner", other));
+            SelectionStatus::Removed
+        }
+    }
+}
+
+fn strange_status(of: &str, status: Option<&str>) -> DecodeError {
+    let reason = format!("{of} status {} is not known", quoted(status.unwrap_or("none")));
+    DecodeError::new(RefusalKind::Value, reason)
+}

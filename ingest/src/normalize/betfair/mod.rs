@@ -1,0 +1,209 @@
+//! Betfair Exchange Stream messages to facts about odds.
+//!
+//! The stream speaks of markets; each belongs to an event, which is our match. A market is known
+//! from its first definition to its closing, and what is said of others is refused. One message is
+//! one batch, whatever it holds: a message may change a market twice, in order.
+//!
+//! - **Images.** `img`, and every market of a `SUB_IMAGE`, begins with [`MarketChange::Clear`].
+//!   Markets that a `SUB_IMAGE` leaves out are kept: it replaces what one subscription covers, but
+//!   recorders write several connections into one file, and which of them it was is not said.
+//!   The segments of a long image are a batch each. We take it that the cuts are between markets,
+//!   so that each segment is whole for the markets it names.
+//! - **Last prices.** Before it closes a market, Betfair sets what was traded to 0 and sends an
+//!   `ltp` that means nothing, which is not told; `market.rs` has the rule.
+//! - **Time** (`pt`) is taken as it comes. One that falls is noted and the message is used.
+//!   Heartbeats are not looked at.
+
+mod fixture;
+mod kind;
+mod ladder;
+mod market;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use std::{collections::HashMap, sync::Arc};
+
+use self::{
+    fixture::Match,
+    market::{Closing, Market},
+};
+use crate::{
+    decode::betfair::{self as decode, ChangeType, MarketMessage, REFUSED_MAX, quoted},
+    error::{DecodeError, RefusalKind},
+    event::{Batch, Event, Fact, MarketChange, Micros, OddsFact},
+};
+
+/// Markets open at a time. A subscription is limited to 200 markets, or 1,000 by arrangement; ten
+/// of these are as much as one source brings. A market costs about 200 bytes and 150 a runner.
+const MARKETS_MAX: usize = 10_000;
+
+/// What is known of the markets of one stream, so that its messages can be told as facts.
+#[derive(Debug)]
+pub struct Normalizer {
+    book: Arc<str>,
+    markets: HashMap<Arc<str>, Market>,
+    matches: HashMap<Arc<str>, Match>,
+    last_at: Option<Micros>,
+}
+
+/// A usable message.
+#[derive(Debug, Default)]
+pub struct Normalized {
+    /// When Betfair published it.
+    pub pt: Option<Micros>,
+    pub batch: Batch,
+    /// What in it was refused, though the rest is used: an unknown market, a time that falls, a
+    /// price that does not fit. Never more than [`REFUSED_MAX`].
+    pub notices: Vec<DecodeError>,
+}
+
+impl Default for Normalizer {
+    fn default() -> Self {
+        Self {
+            book: fixture::PROVIDER.into(),
+            markets: HashMap::new(),
+            matches: HashMap::new(),
+            last_at: None,
+        }
+    }
+}
+
+impl Normalizer {
+    /// Takes one line of the stream. `None` for a heartbeat and for what has no content.
+    ///
+    /// # Errors
+    ///
+    /// When nothing of the line can be used: it is not JSON, or not a message of the stream.
+    pub fn line(&mut self, line: &[u8]) -> Result<Option<Normalized>, DecodeError> {
+        let message = decode::decode(line)?;
+        let message = message.filter(|message| message.ct != ChangeType::Heartbeat);
+        let normalized = message.map(|message| self.message(message));
+        Ok(normalized.filter(Normalized::has_content))
+    }
+
+    fn message(&mut self, message: MarketMessage<'_>) -> Normalized {
+        let mut out = Normalized { notices: message.refused, ..Normalized::default() };
+        out.batch.price_changes = message.price_changes;
+        out.batch.events.reserve(message.mc.len());
+        self.time(message.pt, &mut out);
+        let mut closed = Vec::new();
+        for mut change in message.mc {
+            change.img |= message.ct == ChangeType::SubImage;
+            match self.market(change, &mut out) {
+                Ok(Closing::Stays) => {}
+                Ok(Closing::Closed(id)) => closed.push(id),
+                Err(refused) => out.notices.push(refused),
+            }
+        }
+        // Only now: prices may follow the definition that closes the market.
+        closed.iter().for_each(|id| self.forget(id));
+        out.notices.truncate(REFUSED_MAX);
+        out
+    }
+
+    fn time(&mut self, pt_ms: Option<i64>, out: &mut Normalized) {
+        out.pt = pt_ms.and_then(|ms| ms.checked_mul(1000));
+        if let (Some(ms), None) = (pt_ms, out.pt) {
+            let reason = format!("pt {ms} is out of range");
+            out.notices.push(DecodeError::new(RefusalKind::Value, reason));
+        }
+        out.batch.at = out.pt;
+        if let (Some(last), Some(at)) = (self.last_at, out.pt)
+            && at < last
+        {
+            let reason = format!("pt falls by {} us to {at}", last.abs_diff(at));
+            out.notices.push(DecodeError::new(RefusalKind::TimeBackwards, reason));
+        }
+        self.last_at = out.pt.or(self.last_at);
+    }
+
+    fn market(
+        &mut self,
+        change: decode::MarketChange<'_>,
+        out: &mut Normalized,
+    ) -> Result<Closing, DecodeError> {
+        if let Some(definition) = &change.definition {
+            self.introduce(&change.id, definition, out)?;
+        }
+        let market = self.markets.get_mut(&*change.id).ok_or_else(|| unknown(&change.id))?;
+        let (sport, match_id) = (market.sport, market.match_id);
+        let mut push = |id: &Arc<str>, change: MarketChange| {
+            let fact = OddsFact { book: self.book.clone(), market: id.clone(), change };
+            out.batch.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
+        };
+        if change.img {
+            market.clear();
+            push(&market.id, MarketChange::Clear);
+        }
+        if let Some(definition) = &change.definition {
+            let defined = market.define(definition, &mut out.notices);
+            push(&market.id, MarketChange::Define(defined));
+        }
+        if let Some(prices) = market.prices(change.rc, change.tv, &mut out.notices) {
+            push(&market.id, prices);
+        }
+        Ok(market.closing())
+    }
+
+    /// Makes the market and its match known, and tells of the match when that is news. A market
+    /// stays with the match of its first definition.
+    fn introduce(
+        &mut self,
+        id: &str,
+        definition: &decode::MarketDefinition<'_>,
+        out: &mut Normalized,
+    ) -> Result<(), DecodeError> {
+        let known = self.markets.get(id).map(|market| market.event_id.clone());
+        let is_new = known.is_none();
+        let event_id = known.map_or_else(|| self.admit(id, definition), Ok)?;
+        let new_match = || Match::new(event_id.clone());
+        let of_event = self.matches.entry(event_id.clone()).or_insert_with(new_match);
+        out.batch.events.extend(of_event.define(definition, &mut out.notices));
+        if is_new {
+            of_event.markets += 1;
+            let market = Market::new(id, event_id, of_event);
+            self.markets.insert(market.id.clone(), market);
+        }
+        Ok(())
+    }
+
+    /// The event of a market that is new, if there is room for it.
+    fn admit(
+        &self,
+        id: &str,
+        definition: &decode::MarketDefinition<'_>,
+    ) -> Result<Arc<str>, DecodeError> {
+        if self.markets.len() >= MARKETS_MAX {
+            let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));
+            return Err(DecodeError::new(RefusalKind::Unknown, reason));
+        }
+        definition.event_id.as_deref().map(Arc::from).ok_or_else(|| no_event(id))
+    }
+
+    /// Forgets a market that is closed. When it comes again, a definition introduces it anew.
+    fn forget(&mut self, id: &Arc<str>) {
+        let Some(market) = self.markets.remove(id) else { return };
+        if let Some(of_event) = self.matches.get_mut(&market.event_id) {
+            of_event.markets -= 1;
+            if of_event.markets == 0 {
+                self.matches.remove(&market.event_id);
+            }
+        }
+    }
+}
+
+impl Normalized {
+    fn has_content(&self) -> bool {
+        !self.batch.events.is_empty() || self.batch.price_changes > 0 || !self.notices.is_empty()
+    }
+}
+
+fn unknown(id: &str) -> DecodeError {
+    DecodeError::new(RefusalKind::Unknown, format!("market {} was never defined", quoted(id)))
+}
+
+fn no_event(id: &str) -> DecodeError {
+    let reason = format!("market {} is defined without an eventId", quoted(id));
+    DecodeError::new(RefusalKind::Value, reason)
+}

@@ -1,0 +1,347 @@
+//! Lines in, facts out, written down in short.
+
+use std::fmt::Write;
+
+use proptest::{collection::vec, prelude::*, sample::Index};
+
+use super::*;
+use crate::event::{Level, MarketDefinition, SelectionChange};
+
+/// Plays lines to one normaliser and compares what it says.
+#[derive(Default)]
+struct Feed(Normalizer);
+
+impl Feed {
+    /// `expected` has a fact a line, then the notices.
+    fn check(&mut self, message: &str, expected: &str) {
+        let line = format!(r#"{{"op":"mcm",{message}}}"#);
+        let normalized = self.0.line(line.as_bytes()).expect("the line is usable");
+        let found = normalized.map(|normalized| text(&normalized)).unwrap_or_default();
+        let expected: Vec<_> = expected.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+        assert_eq!(found, expected, "{line}");
+    }
+
+    /// Defines a market in which runner 7 is up against 8.
+    fn open(&mut self, market: &str) {
+        let line = format!(r#"{{"op":"mcm","mc":[{}]}}"#, definition(market, "OPEN", ""));
+        self.0.line(line.as_bytes()).expect("the line is usable");
+    }
+}
+
+/// A market change with a definition of a tennis match; `more` are further fields of the change.
+fn definition(market: &str, status: &str, more: &str) -> String {
+    format!(
+        r#"{{"id":"{market}","marketDefinition":{{"eventId":"30","eventTypeId":"2",
+        "marketType":"MATCH_ODDS","bettingType":"ODDS","status":"{status}","inPlay":true,
+        "runners":[{{"id":7,"status":"ACTIVE","sortPriority":1}},
+        {{"id":8,"status":"ACTIVE","sortPriority":2}}]}}{more}}}"#
+    )
+}
+
+/// Price changes of one market, with `runners` in Betfair's own words.
+fn prices(market: &str, runners: &str) -> String {
+    format!(r#""mc":[{{"id":"{market}","rc":[{runners}]}}]"#)
+}
+
+fn text(normalized: &Normalized) -> Vec<String> {
+    let facts = normalized.batch.events.iter().map(fact);
+    let notices = normalized.notices.iter().map(|n| format!("! {} {}", n.kind.as_str(), n.reason));
+    facts.chain(notices).collect()
+}
+
+fn fact(event: &Event) -> String {
+    let odds = match &event.fact {
+        Fact::Odds(odds) => odds,
+        Fact::Fixture(fixture) => {
+            let sides = fixture.sides.as_ref().map(|sides| sides.each_ref().map(|s| &*s.name));
+            let sides = sides.map(|sides| format!(" {}", sides.join(" v "))).unwrap_or_default();
+            let start = fixture.start.map(|start| format!(" {start}")).unwrap_or_default();
+            return format!("{} {}{start}{sides}", event.sport.as_str(), fixture.provider_key);
+        }
+        other => panic!("Betfair tells of odds alone, not {other:?}"),
+    };
+    let change = match &odds.change {
+        MarketChange::Clear => " clear".to_owned(),
+        MarketChange::Define(definition) => defined(definition),
+        MarketChange::Prices { selections, volume } => {
+            let volume = volume.map(|volume| format!(" volume {volume}")).unwrap_or_default();
+            volume + &selections.iter().map(change).collect::<String>()
+        }
+    };
+    format!("{}{change}", odds.market)
+}
+
+fn defined(definition: &MarketDefinition) -> String {
+    let mut text = format!(" {} {:?}", definition.kind, definition.status);
+    let line = definition.line.map(|line| line.to_string());
+    for part in [line.as_deref(), definition.period.as_deref()].into_iter().flatten() {
+        write!(text, " {part}").expect("strings take all");
+    }
+    for selection in &definition.selections {
+        let outcome = selection.outcome.map_or("-", |outcome| outcome.as_str());
+        write!(text, " {}:{outcome}", selection.id).expect("strings take all");
+    }
+    text
+}
+
+fn change(change: &SelectionChange) -> String {
+    let mut text = format!(" | {}", change.id);
+    for (name, number) in [("last", change.last), ("volume", change.volume)] {
+        let number = number.map(|number| format!(" {name} {number}"));
+        text += &number.unwrap_or_default();
+    }
+    for (name, ladder) in [("back", &change.back), ("lay", &change.lay), ("traded", &change.traded)]
+    {
+        let rungs = ladder.iter().map(|Level { price, size }| format!(" {price}x{size}"));
+        let rungs: String = rungs.collect();
+        text += &if rungs.is_empty() { rungs } else { format!(" {name}{rungs}") };
+    }
+    text
+}
+
+#[test]
+fn definition_comes_after_its_match() {
+    let football =
+        r#""eventTypeId":"1","eventName":"Ayr v Bute ","openDate":"2020-05-02T09:00:00.000Z"#;
+    let runners = r#"{"id":5,"sortPriority":2,"status":"ACTIVE"},
+        {"id":58805,"sortPriority":3,"status":"ACTIVE"},
+        {"id":4,"sortPriority":1,"status":"ACTIVE"}"#;
+    Feed::default().check(
+        &format!(
+            r#""pt":1,"mc":[{{"id":"1.2","marketDefinition":{{"eventId":"30",{football}",
+            "marketType":"MATCH_ODDS","bettingType":"ODDS","status":"OPEN",
+            "runners":[{runners}]}}}}]"#
+        ),
+        "football 30 1588410000000000 Ayr v Bute
+         1.2 match_winner Open 5:away 58805:draw 4:home",
+    );
+}
+
+#[test]
+fn match_is_told_again_only_when_it_changes() {
+    let mut feed = Feed::default();
+    let define = |market: &str, more: &str| {
+        format!(
+            r#""mc":[{{"id":"{market}","marketDefinition":{{"eventId":"30","eventTypeId":"7",
+            "status":"OPEN",{more}"name":"To Be Placed"}}}}]"#
+        )
+    };
+    feed.check(&define("1.2", ""), "horseracing 30\n1.2 to_be_placed Open");
+    feed.check(&define("1.3", ""), "1.3 to_be_placed Open");
+    let time = r#""marketTime":"1970-01-01T00:00:02.000Z","#;
+    feed.check(&define("1.3", time), "horseracing 30 2000000\n1.3 to_be_placed Open");
+    let time = r#""marketTime":"1970-01-01T00:00:03.000Z","#;
+    feed.check(&define("1.3", time), "1.3 to_be_placed Open");
+    let time = r#""openDate":"1970-01-01T00:00:01.000Z","#;
+    feed.check(&define("1.2", time), "horseracing 30 1000000\n1.2 to_be_placed Open");
+    feed.check(
+        &define("1.2", r#""openDate":"tomorrow","#),
+        "1.2 to_be_placed Open\n! value openDate is no time in UTC",
+    );
+}
+
+#[test]
+fn ladders_by_price_are_told_in_their_order() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    feed.check(
+        &prices(
+            "1.2",
+            r#"{"id":7,"atb":[[2.5,10.0],[2.50,0]],"ltp":2.50},{"id":7,"atl":[[1e1,1]]}"#,
+        ),
+        "1.2 | 7 last 2.5 back 2.5x10 2.5x0 | 7 lay 10x1",
+    );
+    feed.check(
+        &prices("1.2", r#"{"id":8,"hc":-1.50,"trd":[[2,3]],"tv":3}"#),
+        "1.2 | 8@-1.5 volume 3 traded 2x3",
+    );
+}
+
+#[test]
+fn one_message_may_change_a_market_twice() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let again = definition("1.2", "SUSPENDED", r#","rc":[]"#);
+    feed.check(
+        &format!(r#""mc":[{again},{{"id":"1.2","rc":[{{"id":7,"ltp":2}}],"tv":9}}]"#),
+        "1.2 match_winner Suspended 7:p1 8:p2
+         1.2 volume 9 | 7 last 2",
+    );
+}
+
+#[test]
+fn images_clear_what_was_told() {
+    let mut feed = Feed::default();
+    feed.check(
+        &format!(r#""ct":"SUB_IMAGE","mc":[{}]"#, definition("1.2", "OPEN", "")),
+        "tennis 30\n1.2 clear\n1.2 match_winner Open 7:p1 8:p2",
+    );
+    feed.check(&prices("1.2", r#"{"id":7,"batb":[[0,2,1],[1,1.9,5]]}"#), "1.2 | 7 back 2x1 1.9x5");
+    feed.check(
+        r#""mc":[{"id":"1.2","img":true,"rc":[{"id":7,"batb":[[0,2,1]]}]}]"#,
+        "1.2 clear\n1.2 | 7 back 2x1",
+    );
+    feed.check(&prices("1.2", r#"{"id":7,"batb":[[1,2,1],[0,3,1]]}"#), "1.2 | 7 back 3x1");
+}
+
+#[test]
+fn last_price_of_a_wiped_runner_is_not_told() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    feed.check(&prices("1.2", r#"{"id":8,"ltp":4,"tv":0}"#), "1.2 | 8 last 4 volume 0");
+    feed.check(&prices("1.2", r#"{"id":7,"ltp":1.01,"tv":50}"#), "1.2 | 7 last 1.01 volume 50");
+    let wipe = r#"{"id":7,"trd":[[1.01,0]],"ltp":2,"tv":0.0}"#;
+    feed.check(&prices("1.2", wipe), "1.2 | 7 volume 0 traded 1.01x0");
+    feed.check(&prices("1.2", r#"{"id":7,"ltp":2}"#), "");
+    feed.check(
+        r#""mc":[{"id":"1.2","img":true,"rc":[{"id":7,"ltp":2,"tv":0}]}]"#,
+        "1.2 clear\n1.2 | 7 volume 0",
+    );
+    feed.check(&prices("1.2", r#"{"id":7,"ltp":3,"tv":1}"#), "1.2 | 7 last 3 volume 1");
+}
+
+#[test]
+fn wipe_in_the_message_that_closes_the_market_is_seen() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    feed.check(&prices("1.2", r#"{"id":7,"ltp":1.01,"tv":50}"#), "1.2 | 7 last 1.01 volume 50");
+    let closed = definition("1.2", "CLOSED", "");
+    feed.check(
+        &format!(r#""mc":[{closed},{{"id":"1.2","rc":[{{"id":7,"ltp":9.6,"tv":0}}]}}]"#),
+        "1.2 match_winner Closed 7:p1 8:p2\n1.2 | 7 volume 0",
+    );
+}
+
+#[test]
+fn closed_markets_are_forgotten_until_they_are_defined_again() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    feed.check(
+        &format!(r#""mc":[{}]"#, definition("1.2", "CLOSED", "")),
+        "1.2 match_winner Closed 7:p1 8:p2",
+    );
+    assert!(feed.0.markets.is_empty() && feed.0.matches.is_empty());
+    feed.check(&prices("1.2", r#"{"id":7,"ltp":2}"#), "! unknown market 1.2 was never defined");
+    feed.check(
+        &format!(r#""mc":[{}]"#, definition("1.2", "OPEN", "")),
+        "tennis 30\n1.2 match_winner Open 7:p1 8:p2",
+    );
+}
+
+#[test]
+fn unknown_market_leaves_the_rest_of_the_message() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    feed.check(
+        r#""mc":[{"id":"1.9","rc":[{"id":7,"ltp":2}]},{"id":"1.2","rc":[{"id":7,"ltp":3}]}]"#,
+        "1.2 | 7 last 3\n! unknown market 1.9 was never defined",
+    );
+    feed.check(
+        r#""mc":[{"id":"1.8","marketDefinition":{"status":"OPEN"}}]"#,
+        "! value market 1.8 is defined without an eventId",
+    );
+}
+
+#[test]
+fn falling_time_is_noted_and_the_message_used() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let at = |pt: i64| format!(r#""pt":{pt},{}"#, prices("1.2", r#"{"id":7,"ltp":2}"#));
+    feed.check(&at(5), "1.2 | 7 last 2");
+    feed.check(&at(5), "1.2 | 7 last 2");
+    feed.check(&at(3), "1.2 | 7 last 2\n! time_backwards pt falls by 2000 us to 3000");
+    feed.check(&at(4), "1.2 | 7 last 2");
+    feed.check(&at(i64::MAX), "1.2 | 7 last 2\n! value pt 9223372036854775807 is out of range");
+}
+
+#[test]
+fn nothing_is_said_of_messages_without_content() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    feed.check(r#""ct":"HEARTBEAT","pt":1"#, "");
+    feed.check(r#""pt":1,"mc":[]"#, "");
+    feed.check(&prices("1.2", r#"{"id":7,"spn":2.1}"#), "");
+}
+
+#[test]
+fn bad_price_is_noted_and_still_counted() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let line = format!(r#"{{"op":"mcm",{}}}"#, prices("1.2", r#"{"id":7,"atb":[[1e40,1],[2,1]]}"#));
+    let normalized = feed.0.line(line.as_bytes()).expect("it is usable").expect("it has content");
+    assert_eq!(normalized.batch.price_changes, 2);
+    assert_eq!(
+        text(&normalized),
+        ["1.2 | 7 back 2x1", "! value [price, size] 1e40 does not fit a decimal"]
+    );
+}
+
+#[test]
+fn statuses_that_are_not_known_do_not_look_open() {
+    let line = definition("1.2", "PAUSED", "").replacen("ACTIVE", "RESTING", 1);
+    Feed::default().check(
+        &format!(r#""mc":[{line}]"#),
+        "tennis 30
+         1.2 match_winner Suspended 7:p1 8:p2
+         ! value market status PAUSED is not known
+         ! value runner status RESTING is not known",
+    );
+}
+
+#[test]
+fn markets_kept_open_are_limited() {
+    let mut feed = Feed::default();
+    (0..MARKETS_MAX).for_each(|market| feed.open(&market.to_string()));
+    feed.check(
+        &format!(r#""mc":[{}]"#, definition("x", "OPEN", "")),
+        "! unknown market x is one more than 10000",
+    );
+    feed.check(&prices("7", r#"{"id":7,"ltp":2}"#), "7 | 7 last 2");
+}
+
+#[test]
+fn runners_of_a_market_are_limited() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let runners: Vec<_> = (0..3000).map(|id| format!(r#"{{"id":{id},"tv":1}}"#)).collect();
+    let line = format!(r#"{{"op":"mcm",{}}}"#, prices("1.2", &runners.join(",")));
+    let normalized = feed.0.line(line.as_bytes()).expect("it is usable").expect("it has content");
+    assert_eq!(normalized.notices.len(), REFUSED_MAX);
+    assert_eq!(feed.0.markets["1.2"].runners_known(), market::RUNNERS_MAX);
+}
+
+/// Lines that hold all that the format has, for the mutations below.
+fn seeds() -> Vec<String> {
+    let all = r#"{"id":7,"hc":-0.5,"atb":[[1.5,2]],"atl":[[1.6,0]],"trd":[[1.5,9]],"ltp":1.5,"tv":9,
+        "batb":[[0,1.5,2]],"batl":[[1,1.6,0]],"bdatb":[[2,1.5,2]],"bdatl":[[0,1.6,2]]}"#;
+    let defined = definition("1.2", "OPEN", &format!(r#","img":true,"tv":3,"rc":[{all}]"#));
+    let message = format!(r#"{{"op":"mcm","pt":1,"clk":"a","ct":"SUB_IMAGE","mc":[{defined}]}}"#);
+    vec![message, format!(r#"{{"op":"mcm","pt":2,{}}}"#, prices("1.2", all))]
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_survived(lines in vec(any::<Vec<u8>>(), 0..4)) {
+        let mut normalizer = Normalizer::default();
+        for line in lines {
+            let _normalized = normalizer.line(&line);
+        }
+    }
+
+    #[test]
+    fn broken_lines_are_survived(
+        damage in vec((0..2_usize, any::<Index>(), any::<u8>(), 0..4_usize), 1..6),
+    ) {
+        let mut normalizer = Normalizer::default();
+        let mut lines: Vec<_> = seeds().into_iter().map(String::into_bytes).collect();
+        for (line, place, byte, cut) in damage {
+            let line = &mut lines[line];
+            let at = place.index(line.len());
+            let end = line.len().min(at + cut);
+            line.splice(at..end, (cut != 1).then_some(byte));
+        }
+        for line in &lines {
+            let _normalized = normalizer.line(line);
+        }
+    }
+}
