@@ -56,6 +56,9 @@ pub enum Shown {
     Advantage,
 }
 
+/// Points in a game or a tie-break of one side; no tie-break has come near this.
+const POINTS_MAX: u16 = 999;
+
 /// One row of the match file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MatchRow {
@@ -127,10 +130,11 @@ impl Shown {
     fn parse(text: &str) -> Result<Self, DecodeError> {
         match text.trim() {
             "AD" => Ok(Self::Advantage),
-            number => number
-                .parse()
-                .map(Self::Number)
-                .map_err(|_| value(format!("score {number:?} is no score of a game"))),
+            number => {
+                let shown = number.parse().ok().filter(|shown| *shown <= POINTS_MAX);
+                let reason = || value(format!("{number:?} is no score of a game"));
+                shown.map(Self::Number).ok_or_else(reason)
+            }
         }
     }
 }
@@ -249,7 +253,7 @@ mod tests {
     fn wrong_types_are_refused_with_the_value() {
         refused("m,0:00:00,1,2,x,0,1,1,1,15,0,0,0", "\"x\" where a number up to 200 is meant");
         refused("m,0:00:00,1,2,3,0,1,3,1,15,0,0,0", "\"3\" where a number up to 2 is meant");
-        refused("m,0:00:00,1,2,3,0,1,1,1,15,love,0,0", "score \"love\" is no score of a game");
+        refused("m,0:00:00,1,2,3,0,1,1,1,15,love,0,0", "\"love\" is no score of a game");
         refused("m,0:61:00,1,2,3,0,1,1,1,15,0,0,0", "\"0:61:00\" is no time H:MM:SS");
         refused("m,0:00:00,1", "3 fields where the header has 13");
     }

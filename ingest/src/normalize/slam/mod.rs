@@ -4,18 +4,19 @@
 //! points of a tie-break when its last row shows 0-0, who serves next, and that the match is over.
 //! Where rules and columns disagree the columns stand, and a notice says so.
 
+mod fixture;
 mod format;
 mod score;
 
-use std::{mem, sync::Arc};
+use std::{collections::HashSet, mem, sync::Arc};
 
 use super::{Played, batch};
 use crate::{
     decode::slam::{MatchRow, PointRow},
     error::{DecodeError, RefusalKind},
     event::{
-        Competition, Fact, Fixture, GameScore, Id, Micros, Pair, Participant, Point, PointKind,
-        SetScore, Side, Sport, TennisFact, TennisScore, TennisStatus,
+        Fact, GameScore, Id, Micros, Pair, Point, PointKind, SetScore, Side, Sport, TennisFact,
+        TennisScore, TennisStatus,
     },
     tennis::Format,
 };
@@ -34,8 +35,8 @@ pub struct Normalizer {
     /// The recording's clock when the match starts.
     base_us: Micros,
     clock_us: Micros,
-    /// The highest `PointNumber` so far.
-    number: u32,
+    /// `PointNumber` of every point played, each of which counts once.
+    seen: HashSet<String>,
     score: TennisScore,
     /// Sets won as the columns have it.
     sets_won: Pair<u8>,
@@ -57,7 +58,7 @@ impl Normalizer {
             start,
             base_us,
             clock_us: base_us,
-            number: 0,
+            seen: HashSet::new(),
             score: TennisScore::default(),
             sets_won: [0; 2],
             opened: false,
@@ -87,13 +88,14 @@ impl Normalizer {
         let server = side(row.server)
             .or(self.score.server)
             .ok_or_else(|| value(format!("nobody serves point {}", row.number)))?;
-        self.count(row)?;
         self.admit(row, out)?;
+        self.seen.insert(row.number.clone());
         if !self.opened {
             self.open(server, out);
         }
         let score = self.after(row, server, winner, out);
-        self.emit_point(row, server, winner, score, out);
+        let eid = format!("p{}", row.number).into();
+        self.play(Point { eid, winner, server, how: how(row), score }, out);
         Ok(())
     }
 
@@ -141,38 +143,21 @@ impl Normalizer {
         self.clock_us = self.clock_us.max(clock_us);
     }
 
-    /// Refuses a point that was already played; a number that is none is not held against it.
-    fn count(&mut self, row: &PointRow) -> Result<(), DecodeError> {
-        let Ok(number) = row.number.parse() else { return Ok(()) };
-        if number <= self.number {
-            return Err(value(format!("point {number} after point {}", self.number)));
-        }
-        self.number = number;
-        Ok(())
-    }
-
     fn open(&mut self, server: Side, out: &mut Played) {
         self.opened = true;
         self.score = TennisScore::start(server);
-        let fixture = Fact::Fixture(self.fixture());
+        let fixture = fixture::of(&self.match_key, self.record.as_ref(), self.start);
         let facts = [TennisFact::Status(TennisStatus::Live), TennisFact::Score(self.score.clone())];
-        let facts = [fixture].into_iter().chain(facts.map(Fact::Tennis));
+        let facts = [Fact::Fixture(fixture)].into_iter().chain(facts.map(Fact::Tennis));
         out.push(self.clock_us, batch(Sport::Tennis, self.match_id, facts));
     }
 
-    fn fixture(&self) -> Fixture {
-        Fixture {
-            provider: PROVIDER,
-            provider_key: self.match_key.clone(),
-            competition: competition(&self.match_key),
-            start: Some(self.start),
-            sides: self.record.as_ref().map(|record| [0, 1].map(|at| participant(record, at))),
-        }
-    }
-
-    /// Refuses a row that stands before or behind the match. A third set after two that were
+    /// Refuses a point that was played before, or behind the match. A third set after two that were
     /// expected to decide it shows that the match is best of five.
     fn admit(&mut self, row: &PointRow, out: &mut Played) -> Result<(), DecodeError> {
+        if self.seen.contains(&row.number) {
+            return Err(value(format!("point {} comes twice", row.number)));
+        }
         let sets = self.score.sets.len();
         if usize::from(row.set) < sets {
             return Err(value(format!("point {} in set {} after set {sets}", row.number, row.set)));
@@ -232,27 +217,14 @@ impl Normalizer {
         }
     }
 
-    fn emit_point(
-        &mut self,
-        row: &PointRow,
-        server: Side,
-        winner: Side,
-        score: TennisScore,
-        out: &mut Played,
-    ) {
-        let how = match (row.ace, row.double_fault) {
-            (true, _) => Some(PointKind::Ace),
-            (_, true) => Some(PointKind::DoubleFault),
-            _ => None,
-        };
+    fn play(&mut self, point: Point, out: &mut Played) {
         let reopened = mem::take(&mut self.reopened);
-        let status = match score.winner {
+        let status = match point.score.winner {
             Some(_) => Some(TennisStatus::Finished),
             None => reopened.then_some(TennisStatus::Live),
         };
-        self.score = score.clone();
-        let eid = format!("p{}", row.number).into();
-        let mut facts = vec![TennisFact::Point(Point { eid, winner, server, how, score })];
+        self.score = point.score.clone();
+        let mut facts = vec![TennisFact::Point(point)];
         facts.extend(status.map(TennisFact::Status));
         self.emit(facts, out);
     }
@@ -272,6 +244,14 @@ fn side(player: u8) -> Option<Side> {
     }
 }
 
+fn how(row: &PointRow) -> Option<PointKind> {
+    match (row.ace, row.double_fault) {
+        (true, _) => Some(PointKind::Ace),
+        (_, true) => Some(PointKind::DoubleFault),
+        _ => None,
+    }
+}
+
 /// Who won the set that a row ends, by its column, or by the rules where there is none.
 fn set_winner(row: &PointRow, score: &TennisScore) -> Option<Side> {
     match row.set_winner {
@@ -286,33 +266,6 @@ fn status(text: &str) -> TennisStatus {
         "walkover" => TennisStatus::Walkover,
         _ => TennisStatus::Finished,
     }
-}
-
-/// A pair is one participant. The name is the key of its id: the provider's own ids of players
-/// are empty in most files, and one player must not have two ids of ours.
-fn participant(record: &MatchRow, at: usize) -> Participant {
-    let name = match record.partners[at].as_str() {
-        "" => record.players[at].clone(),
-        partner => format!("{} / {partner}", record.players[at]),
-    };
-    Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() }
-}
-
-fn competition(match_key: &str) -> Option<Competition> {
-    let mut parts = match_key.split('-');
-    let (year, slam) = (parts.next()?, parts.next()?);
-    let name = match slam {
-        "ausopen" => "Australian Open",
-        "frenchopen" => "French Open",
-        "wimbledon" => "Wimbledon",
-        "usopen" => "US Open",
-        other => other,
-    };
-    Some(Competition {
-        id: Id::derive(PROVIDER, "competition", slam),
-        name: name.into(),
-        season: Some(year.into()),
-    })
 }
 
 fn value(reason: String) -> DecodeError {

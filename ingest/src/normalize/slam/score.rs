@@ -19,8 +19,8 @@ pub(super) fn agrees(score: &TennisScore, row: &PointRow) -> bool {
         && shown(score.game) == row.shown
 }
 
-/// The score that a row shows. `before` is the one before its point, `after` what our rules made
-/// of that; who serves next is theirs to say.
+/// The score that a row shows. `before` is the one before its point, with its server, and `after`
+/// what our rules made of that.
 pub(super) fn by_columns(
     before: &TennisScore,
     after: &TennisScore,
@@ -29,7 +29,7 @@ pub(super) fn by_columns(
     format: Format,
 ) -> TennisScore {
     let at = usize::from(row.set) - 1;
-    let mut score = TennisScore { server: after.server, points: after.points, ..before.clone() };
+    let mut score = TennisScore { points: after.points, ..before.clone() };
     score.sets.resize(at + 1, SetScore::default());
     let set = &mut score.sets[at];
     let tie_break = tie_break_before(before, at);
@@ -54,7 +54,20 @@ pub(super) fn by_columns(
         score.sets[at].tie_break = Some([0, 0]);
         score.game = GameScore::TieBreak([0, 0]);
     }
+    score.server = before.server.and_then(|server| next_server(server, score.game, after));
     score
+}
+
+/// Who serves after a point of `server` that led to this. After a tie-break it is for the rules to
+/// say, if they saw it end.
+fn next_server(server: Side, game: GameScore, after: &TennisScore) -> Option<Side> {
+    match game {
+        GameScore::TieBreak([0, 0]) => Some(server.other()),
+        GameScore::TieBreak([first, second]) if (first + second) % 2 == 1 => Some(server.other()),
+        GameScore::Points([0, 0]) if after.game == game => after.server,
+        GameScore::Points([0, 0]) => Some(server.other()),
+        GameScore::TieBreak(_) | GameScore::Points(_) => Some(server),
+    }
 }
 
 /// The points of the tie-break in progress, if the set is in one.
