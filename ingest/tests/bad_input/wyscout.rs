@@ -69,6 +69,16 @@ fn whole_match_is_told() {
 }
 
 #[test]
+fn who_goes_off_has_finished_with_the_ball() {
+    let scratch = Scratch::new();
+    scratch.file("matches.json", record("2", "1").replace("\"46\"", "\"54\""));
+    let path = scratch.file("5.events.json", document(&match_events()));
+    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    let kinds: Vec<_> = outcome.incidents().iter().map(|it| it.kind).collect();
+    assert_eq!(kinds[3..5], [IncidentKind::Yellow, IncidentKind::Substitution]);
+}
+
+#[test]
 fn fixture_is_that_of_the_record() {
     let outcome = with_record(&record("2", "1"));
     let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };

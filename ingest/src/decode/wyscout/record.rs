@@ -35,8 +35,8 @@ pub struct TeamRecord {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Substitution {
-    /// The minute in progress: in the recordings the first touch of the one who comes on falls
-    /// into this minute or later (77:35 for 78, 45:18 for 46), as do the minutes of cards.
+    /// The minute in progress: in the recordings the one who comes on is first seen within it or
+    /// later (77:35 for 78, 45:18 for 46), and the minutes of cards are counted like that too.
     pub minute: u16,
     pub player_in: u64,
     pub player_out: u64,

@@ -62,18 +62,16 @@ impl Normalizer {
         record: Option<&MatchRecord>,
         start: Micros,
     ) -> Result<Self, DecodeError> {
-        let events = || document.events.iter().flatten();
         let match_key = document.match_key().ok_or_else(|| {
             DecodeError::new(RefusalKind::Unknown, "no event that says its match")
         })?;
-        let last = events().map(|event| event.period).filter(|it| *it != Period::Shootout).max();
         let roster = Roster::new(document, record)?;
         Ok(Self {
             match_key,
             match_id: Id::derive(PROVIDER, "match", &match_key.to_string()),
             fixture: record::fixture(match_key, record, &roster, start),
             recorded: record.map(RecordedResult::of),
-            substitutions: record::substitutions(record, last.unwrap_or(Period::SecondHalf)),
+            substitutions: record::substitutions(document, record),
             roster,
             timeline: Timeline::default(),
             score: FootballScore::default(),

@@ -6,17 +6,22 @@ use jiff::{civil::DateTime, tz::TimeZone};
 
 use super::{PROVIDER, roster::Roster, timeline};
 use crate::{
-    decode::wyscout::{Period, record::MatchRecord, record::TeamRecord},
+    decode::wyscout::{
+        self, Document, Period,
+        record::{MatchRecord, TeamRecord},
+    },
     error::{DecodeError, RefusalKind},
     event::{Competition, Fixture, FootballScore, Id, Incident, IncidentKind, Micros, Pair, Side},
 };
 
+const MINUTE_US: Micros = 60_000_000;
+
 /// A substitution and its place among the events.
 ///
-/// The record has the minute in progress alone. It is shown as it stands and played at the start of
-/// that minute: in the recordings the one who comes on has touched the ball within it, and the one
-/// who goes off never has. Minute 46 is thus before the first touch of the second half, which is
-/// where a change at half time belongs.
+/// The record has the minute in progress alone. It is shown as it stands, and played at the start of
+/// that minute, or right behind what the one who goes off still does within it. The one who comes
+/// on has not been seen before that in any recording. Minute 46 is thus before the first touch of
+/// the second half, which is where a change at half time belongs.
 #[derive(Debug)]
 pub(super) struct Substitution {
     pub(super) period: Period,
@@ -50,29 +55,43 @@ pub(super) fn fixture(
     }
 }
 
-/// In the order in which they are played. `last` is the last period in play.
-pub(super) fn substitutions(record: Option<&MatchRecord>, last: Period) -> VecDeque<Substitution> {
+/// In the order in which they are played.
+pub(super) fn substitutions(
+    document: &Document,
+    record: Option<&MatchRecord>,
+) -> VecDeque<Substitution> {
+    let sides = record.map(|it| [(Side::First, &it.home), (Side::Second, &it.away)]);
     let of_side = |(side, team): (Side, &TeamRecord)| {
-        let all = team.substitutions.iter().map(|it| {
-            let (period, since_start_us) = timeline::moment_of_minute(it.minute, last);
-            Substitution {
-                period,
-                since_start_us,
-                side,
-                minute: it.minute,
-                player_in: it.player_in,
-                player_out: it.player_out,
-            }
-        });
+        let all = team.substitutions.iter().map(|it| Substitution::of(it, side, document));
         all.collect::<Vec<_>>()
     };
-    let sides = record.map(|it| [(Side::First, &it.home), (Side::Second, &it.away)]);
     let mut all: Vec<_> = sides.into_iter().flatten().flat_map(of_side).collect();
     all.sort_by_key(|it| (it.period, it.since_start_us));
     all.into()
 }
 
 impl Substitution {
+    fn of(record: &wyscout::record::Substitution, side: Side, document: &Document) -> Self {
+        let played = document.events.iter().flatten().map(|event| event.period);
+        let last = played.filter(|it| *it != Period::Shootout).max().unwrap_or(Period::SecondHalf);
+        let (period, start_us) = timeline::moment_of_minute(record.minute, last);
+        let still = document.events.iter().flatten().filter(|event| {
+            let since_us = event.since_start_us - start_us;
+            event.player == Some(record.player_out)
+                && event.period == period
+                && (0..MINUTE_US - 1).contains(&since_us)
+        });
+        let since_start_us = still.map(|event| event.since_start_us + 1).max().unwrap_or(start_us);
+        Self {
+            period,
+            since_start_us,
+            side,
+            minute: record.minute,
+            player_in: record.player_in,
+            player_out: record.player_out,
+        }
+    }
+
     pub(super) fn incident(&self, roster: &Roster) -> Incident {
         let (minute, added) = timeline::minute(self.period, self.since_start_us);
         Incident {
