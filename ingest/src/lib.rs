@@ -7,9 +7,12 @@
 //! This crate knows sports and providers. It does not know channels, clients, sequences or JSON
 //! documents of ours, and it has no clock of its own: the player is told the time.
 
+pub mod recording;
+
+pub mod decode;
+pub mod normalize;
+
 pub mod event;
 pub mod tennis;
 
-pub mod decode;
 pub mod error;
-pub mod normalize;

@@ -1,3 +1,22 @@
-//! Bytes to a feed's own messages: pure, one module for each format, none knows another.
+//! Bytes to each feed's own messages.
+//!
+//! One module for each format, named after it. All are pure, take bytes and know neither our
+//! events nor each other; whatever the bytes are, they answer with a message or a
+//! [`DecodeError`] and never panic.
 
 pub mod betfair;
+pub mod slam;
+pub mod wyscout;
+
+use crate::error::{DecodeError, RefusalKind};
+
+/// Says of a JSON error whether the text, a value or the end of the input is to blame.
+fn json_error(error: &serde_json::Error) -> DecodeError {
+    use serde_json::error::Category;
+    let kind = match error.classify() {
+        Category::Data => RefusalKind::Value,
+        Category::Eof => RefusalKind::Truncated,
+        Category::Syntax | Category::Io => RefusalKind::Syntax,
+    };
+    DecodeError::new(kind, error.to_string())
+}

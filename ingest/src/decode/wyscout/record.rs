@@ -1,0 +1,191 @@
+//! The match record, which knows what the events do not: who is at home, the score, who came on.
+//!
+//! Format: `matches.json` of the public dataset, a list of records. Counts are numbers or text, now
+//! and then the text "null"; so are whole parts of a formation.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{super::json_error, lenient};
+use crate::error::DecodeError;
+
+/// What is said of one match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchRecord {
+    pub match_id: u64,
+    pub competition: Option<u64>,
+    /// `YYYY-MM-DD HH:MM:SS` in UTC, as it stands.
+    pub kick_off: Option<String>,
+    pub home: TeamRecord,
+    pub away: TeamRecord,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TeamRecord {
+    pub team: u64,
+    /// After extra time where there was one, without the shoot-out.
+    pub score: Option<u16>,
+    pub half_time: Option<u16>,
+    /// Kicks scored in the shoot-out; 0 where there was none.
+    pub shootout: Option<u16>,
+    pub substitutions: Vec<Substitution>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Substitution {
+    /// The minute in progress: in the recordings the one who comes on is first seen within it or
+    /// later (77:35 for 78, 45:18 for 46), and the minutes of cards are counted like that too.
+    pub minute: u16,
+    pub player_in: u64,
+    pub player_out: u64,
+}
+
+/// Finds the record of a match in a file of records.
+///
+/// # Errors
+///
+/// If the file is broken before the record, or the record itself lacks what makes it one.
+pub fn find(bytes: &[u8], match_id: u64) -> Result<Option<MatchRecord>, DecodeError> {
+    let records: Vec<&RawValue> =
+        serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
+    let wanted = records.into_iter().find(|text| identity(text.get()) == Some(match_id));
+    wanted.map(|text| record(text.get())).transpose()
+}
+
+fn identity(text: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Identity {
+        #[serde(deserialize_with = "lenient::whole")]
+        wy_id: u64,
+    }
+    serde_json::from_str::<Identity>(text).ok().map(|identity| identity.wy_id)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawRecord<'a> {
+    #[serde(deserialize_with = "lenient::whole")]
+    wy_id: u64,
+    #[serde(default, deserialize_with = "lenient::perhaps")]
+    competition_id: Option<u64>,
+    #[serde(borrow, default)]
+    dateutc: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    teams_data: HashMap<Cow<'a, str>, RawTeam<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawTeam<'a> {
+    #[serde(deserialize_with = "lenient::whole")]
+    team_id: u64,
+    #[serde(borrow)]
+    side: Cow<'a, str>,
+    #[serde(default, deserialize_with = "lenient::small")]
+    score: Option<u16>,
+    #[serde(rename = "scoreHT", default, deserialize_with = "lenient::small")]
+    score_ht: Option<u16>,
+    #[serde(rename = "scoreP", default, deserialize_with = "lenient::small")]
+    score_p: Option<u16>,
+    /// Text of its own, because it may be "null" or lack what a formation has.
+    #[serde(borrow, default)]
+    formation: Option<&'a RawValue>,
+}
+
+fn record(text: &str) -> Result<MatchRecord, DecodeError> {
+    let mut raw: RawRecord<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+    let mut team = |side: &str| {
+        let key = raw.teams_data.iter().find(|(_, team)| team.side == side)?.0.clone();
+        raw.teams_data.remove(&key).map(TeamRecord::from)
+    };
+    let (Some(home), Some(away)) = (team("home"), team("away")) else {
+        return Err(super::event::value(format!("record {} lacks a side", raw.wy_id)));
+    };
+    Ok(MatchRecord {
+        match_id: raw.wy_id,
+        competition: raw.competition_id,
+        kick_off: raw.dateutc.map(Cow::into_owned),
+        home,
+        away,
+    })
+}
+
+impl From<RawTeam<'_>> for TeamRecord {
+    fn from(raw: RawTeam<'_>) -> Self {
+        let substitutions = raw.formation.and_then(|text| substitutions(text.get()));
+        Self {
+            team: raw.team_id,
+            score: raw.score,
+            half_time: raw.score_ht,
+            shootout: raw.score_p,
+            substitutions: substitutions.unwrap_or_default(),
+        }
+    }
+}
+
+fn substitutions(formation: &str) -> Option<Vec<Substitution>> {
+    #[derive(Deserialize)]
+    struct Formation<'a> {
+        #[serde(borrow)]
+        substitutions: Vec<&'a RawValue>,
+    }
+    let formation: Formation<'_> = serde_json::from_str(formation).ok()?;
+    Some(formation.substitutions.iter().filter_map(|text| substitution(text.get())).collect())
+}
+
+fn substitution(text: &str) -> Option<Substitution> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Raw {
+        #[serde(deserialize_with = "lenient::small")]
+        minute: Option<u16>,
+        #[serde(deserialize_with = "lenient::whole")]
+        player_in: u64,
+        #[serde(deserialize_with = "lenient::whole")]
+        player_out: u64,
+    }
+    let raw: Raw = serde_json::from_str(text).ok()?;
+    Some(Substitution { minute: raw.minute?, player_in: raw.player_in, player_out: raw.player_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn team(side: &str, formation: &str) -> String {
+        format!(
+            r#"{{"teamId":"7","side":"{side}","score":"2","scoreHT":"null","formation":{formation}}}"#
+        )
+    }
+
+    fn found(home: &str) -> Result<Option<MatchRecord>, DecodeError> {
+        let away = team("away", "null");
+        let json = format!(r#"[{{"wyId":1}},{{"wyId":5,"teamsData":{{"7":{home},"8":{away}}}}}]"#);
+        find(json.as_bytes(), 5)
+    }
+
+    #[test]
+    fn counts_as_text_and_null_as_text_are_understood() {
+        let record = found(&team("home", r#"{"substitutions":"null"}"#)).unwrap().unwrap();
+        assert_eq!((record.home.score, record.home.half_time), (Some(2), None));
+        assert_eq!(record.home.substitutions, []);
+    }
+
+    #[test]
+    fn a_broken_substitution_costs_only_itself() {
+        let formation =
+            r#"{"substitutions":[{"minute":"55","playerIn":1,"playerOut":2},{"minute":"soon"},7]}"#;
+        let record = found(&team("home", formation)).unwrap().unwrap();
+        let expected = Substitution { minute: 55, player_in: 1, player_out: 2 };
+        assert_eq!(record.home.substitutions, [expected]);
+    }
+
+    #[test]
+    fn record_without_a_home_side_is_refused() {
+        assert_eq!(found(&team("guest", "{}")).unwrap_err().reason, "record 5 lacks a side");
+        assert_eq!(find(b"[]", 5), Ok(None));
+    }
+}

@@ -1,0 +1,47 @@
+//! Who plays whom and where, from the key of a match and the match file.
+
+use std::sync::Arc;
+
+use super::PROVIDER;
+use crate::{
+    decode::slam::MatchRow,
+    event::{Competition, Fixture, Id, Micros, Participant},
+};
+
+/// Without the match file nobody has a name.
+pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>, start: Micros) -> Fixture {
+    Fixture {
+        provider: PROVIDER,
+        provider_key: match_key.clone(),
+        competition: competition(match_key),
+        start: Some(start),
+        sides: record.map(|record| [0, 1].map(|at| participant(record, at))),
+    }
+}
+
+/// A pair is one participant. The name is the key of its id: the provider's own ids of players
+/// are empty in most files, and one player must not have two ids of ours.
+fn participant(record: &MatchRow, at: usize) -> Participant {
+    let name = match record.partners[at].as_str() {
+        "" => record.players[at].clone(),
+        partner => format!("{} / {partner}", record.players[at]),
+    };
+    Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() }
+}
+
+fn competition(match_key: &str) -> Option<Competition> {
+    let mut parts = match_key.split('-');
+    let (year, slam) = (parts.next()?, parts.next()?);
+    let name = match slam {
+        "ausopen" => "Australian Open",
+        "frenchopen" => "French Open",
+        "wimbledon" => "Wimbledon",
+        "usopen" => "US Open",
+        other => other,
+    };
+    Some(Competition {
+        id: Id::derive(PROVIDER, "competition", slam),
+        name: name.into(),
+        season: Some(year.into()),
+    })
+}

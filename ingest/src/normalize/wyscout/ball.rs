@@ -1,0 +1,64 @@
+//! Where the ball is, from the events of the side that has it.
+//!
+//! Other events are left out: a foul, a defending duel and a save are told from the side that has
+//! not got the ball, and a save stands in a corner of the pitch in the data. So are the kicks of a
+//! shoot-out, half of which the data places at the wrong end.
+
+use super::tally;
+use crate::{
+    decode::wyscout::{Event, Kind, Period, Position, SetPiece, Tag},
+    event::{Ball, Side, Situation, Stat},
+};
+
+/// The ball at an event of a side, if the event tells it.
+pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
+    if event.period == Period::Shootout {
+        return None;
+    }
+    let Position { x, y } = event.origin?;
+    if event.has(Tag::OwnGoal) {
+        // Seen from the other side, for which it is a goal.
+        let (x, y) = (1000 - x, 1000 - y);
+        return Some(Ball { x, y, side: side.other(), situation: Situation::Goal });
+    }
+    Some(Ball { x, y, side, situation: situation(event, x)? })
+}
+
+fn situation(event: &Event, x: u16) -> Option<Situation> {
+    match event.kind {
+        Kind::Shot => Some(shot(event)),
+        Kind::FreeKick(set_piece) => Some(restart(event, set_piece)),
+        Kind::Offside => Some(Situation::Offside),
+        Kind::Pass | Kind::AttackingDuel | Kind::OnTheBall => Some(open_play(x)),
+        Kind::Foul { .. } | Kind::SaveAttempt | Kind::Other => None,
+    }
+}
+
+fn shot(event: &Event) -> Situation {
+    match tally::outcome(event) {
+        _ if event.has(Tag::Goal) => Situation::Goal,
+        Stat::ShotsOnTarget => Situation::ShotOnTarget,
+        _ => Situation::ShotOffTarget,
+    }
+}
+
+fn restart(event: &Event, set_piece: SetPiece) -> Situation {
+    match set_piece {
+        _ if event.has(Tag::Goal) => Situation::Goal,
+        SetPiece::FreeKick | SetPiece::FreeKickShot => Situation::FreeKick,
+        SetPiece::Corner => Situation::Corner,
+        SetPiece::GoalKick => Situation::GoalKick,
+        SetPiece::Penalty => Situation::Penalty,
+        SetPiece::ThrowIn => Situation::ThrowIn,
+    }
+}
+
+/// By thirds of the pitch, and the depth of the penalty area: 16.5 of 105 metres.
+fn open_play(x: u16) -> Situation {
+    match x {
+        ..=333 => Situation::Safe,
+        334..=666 => Situation::Possession,
+        667..=842 => Situation::Attack,
+        _ => Situation::Dangerous,
+    }
+}

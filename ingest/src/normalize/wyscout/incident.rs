@@ -1,0 +1,143 @@
+//! What happened: goals, cards, missed penalties and the kicks of a shoot-out.
+
+use super::Normalizer;
+use crate::{
+    decode::wyscout::{Event, Kind, Period, SetPiece, Tag},
+    event::{FootballStatus, GoalKind, Incident, IncidentKind, Micros, Pair, Participant, Side},
+};
+
+/// An assist waits for its goal no longer than this. The provider tags the pass itself; in the
+/// recordings the goal follows within four seconds.
+const ASSIST_US_MAX: Micros = 15_000_000;
+
+/// A pass, or a kick, that a goal is to follow.
+#[derive(Debug)]
+pub(super) struct Assist {
+    side: Side,
+    player: Option<u64>,
+    clock_us: Micros,
+}
+
+impl Normalizer {
+    /// The incident that an event is, if it is one; the score has moved with it.
+    pub(super) fn incident(&mut self, event: &Event, side: Side) -> Option<Incident> {
+        if event.period == Period::Shootout {
+            return self.shootout_kick(event, side);
+        }
+        if event.has(Tag::Assist) {
+            let clock_us = self.timeline.clock_us();
+            self.assist = Some(Assist { side, player: event.player, clock_us });
+        }
+        if let Some(kind) = goal(event) {
+            return Some(self.goal(event, side, kind));
+        }
+        let kind = match event.kind {
+            Kind::FreeKick(SetPiece::Penalty) => IncidentKind::PenaltyMissed,
+            _ => card(event)?,
+        };
+        Some(self.told(event, kind, side))
+    }
+
+    fn goal(&mut self, event: &Event, side: Side, kind: GoalKind) -> Incident {
+        let scorer = if kind == GoalKind::OwnGoal { side.other() } else { side };
+        add(&mut self.score.goals, scorer);
+        if let Some(extra_time) = &mut self.score.extra_time {
+            add(extra_time, scorer);
+        }
+        Incident {
+            assist: self.assist_of(scorer),
+            score: Some(self.score.goals),
+            ..self.told(event, IncidentKind::Goal(kind), scorer)
+        }
+    }
+
+    fn assist_of(&mut self, scorer: Side) -> Option<Participant> {
+        let assist = self.assist.take()?;
+        let late = self.timeline.clock_us() - assist.clock_us > ASSIST_US_MAX;
+        let player = assist.player.filter(|_| assist.side == scorer && !late)?;
+        Some(self.roster.player(player))
+    }
+
+    fn shootout_kick(&mut self, event: &Event, side: Side) -> Option<Incident> {
+        if event.kind != Kind::FreeKick(SetPiece::Penalty) {
+            return card(event).map(|kind| self.told(event, kind, side));
+        }
+        let scored = event.has(Tag::Goal);
+        let kicks = self.score.penalties.get_or_insert_default();
+        if scored {
+            add(kicks, side);
+        }
+        let score = Some(*kicks);
+        Some(Incident { score, ..self.told(event, IncidentKind::Shootout { scored }, side) })
+    }
+
+    fn told(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+        let (minute, added) = self.timeline.minute();
+        Incident {
+            eid: event.id.to_string().into(),
+            kind,
+            minute,
+            added,
+            side: Some(side),
+            player: event.player.map(|player| self.roster.player(player)),
+            assist: None,
+            score: None,
+        }
+    }
+}
+
+/// The tag of a goal also sits on the save attempt that follows it, which is not one.
+fn goal(event: &Event) -> Option<GoalKind> {
+    if event.has(Tag::OwnGoal) {
+        return Some(GoalKind::OwnGoal);
+    }
+    match event.kind {
+        _ if !event.has(Tag::Goal) => None,
+        Kind::FreeKick(SetPiece::Penalty) => Some(GoalKind::Penalty),
+        Kind::Shot | Kind::FreeKick(_) => Some(GoalKind::Regular),
+        _ => None,
+    }
+}
+
+fn card(event: &Event) -> Option<IncidentKind> {
+    let cards = [
+        (Tag::SecondYellow, IncidentKind::SecondYellow),
+        (Tag::Red, IncidentKind::Red),
+        (Tag::Yellow, IncidentKind::Yellow),
+    ];
+    cards.into_iter().find(|(tag, _)| event.has(*tag)).map(|(_, kind)| kind)
+}
+
+fn add(goals: &mut Pair<u16>, side: Side) {
+    let own = &mut goals[side.index()];
+    *own = own.saturating_add(1);
+}
+
+/// Whether the match clock runs in a status that the data knows.
+pub(super) fn in_play(status: FootballStatus) -> bool {
+    matches!(
+        status,
+        FootballStatus::FirstHalf
+            | FootballStatus::SecondHalf
+            | FootballStatus::ExtraFirst
+            | FootballStatus::ExtraSecond
+    )
+}
+
+/// What a status that begins with a whistle is called in the name of its incident.
+pub(super) fn period_name(status: FootballStatus) -> &'static str {
+    match status {
+        FootballStatus::FirstHalf => "first-half",
+        FootballStatus::HalfTime => "half-time",
+        FootballStatus::SecondHalf => "second-half",
+        FootballStatus::ExtraFirst => "extra-first",
+        FootballStatus::ExtraHalf => "extra-half",
+        FootballStatus::ExtraSecond => "extra-second",
+        FootballStatus::Penalties => "penalties",
+        FootballStatus::Finished => "finished",
+        FootballStatus::NotStarted
+        | FootballStatus::Postponed
+        | FootballStatus::Abandoned
+        | FootballStatus::Cancelled => "other",
+    }
+}

@@ -1,0 +1,166 @@
+//! What the match record adds: the fixture, the substitutions and the authority for the score.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use jiff::{civil::DateTime, tz::TimeZone};
+
+use super::{PROVIDER, roster::Roster, timeline};
+use crate::{
+    decode::wyscout::{
+        self, Document, Period,
+        record::{MatchRecord, TeamRecord},
+    },
+    error::{DecodeError, RefusalKind},
+    event::{Competition, Fixture, FootballScore, Id, Incident, IncidentKind, Micros, Pair, Side},
+};
+
+const MINUTE_US: Micros = 60_000_000;
+
+/// A substitution and its place among the events.
+///
+/// The record has the minute in progress alone. It is shown as it stands, and played at the start of
+/// that minute, or right behind what the one who goes off still does within it. The one who comes
+/// on has not been seen before that in any recording. Minute 46 is thus before the first touch of
+/// the second half, which is where a change at half time belongs.
+#[derive(Debug)]
+pub(super) struct Substitution {
+    pub(super) period: Period,
+    pub(super) since_start_us: Micros,
+    side: Side,
+    minute: u16,
+    player_in: u64,
+    player_out: u64,
+}
+
+/// The score as the record has it, home before away.
+#[derive(Debug)]
+pub(super) struct Result {
+    goals: Option<Pair<u16>>,
+    half_time: Option<Pair<u16>>,
+    shootout: Option<Pair<u16>>,
+}
+
+pub(super) fn fixture(
+    match_key: u64,
+    record: Option<&MatchRecord>,
+    roster: &Roster,
+    start: Micros,
+) -> Fixture {
+    Fixture {
+        provider: PROVIDER,
+        provider_key: match_key.to_string().into(),
+        competition: record.and_then(|record| record.competition).map(competition),
+        start: record.map_or(Some(start), kick_off),
+        sides: Some(roster.sides.clone()),
+    }
+}
+
+/// In the order in which they are played.
+pub(super) fn substitutions(
+    document: &Document,
+    record: Option<&MatchRecord>,
+) -> VecDeque<Substitution> {
+    let sides = record.map(|it| [(Side::First, &it.home), (Side::Second, &it.away)]);
+    let of_side = |(side, team): (Side, &TeamRecord)| {
+        let all = team.substitutions.iter().map(|it| Substitution::of(it, side, document));
+        all.collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = sides.into_iter().flatten().flat_map(of_side).collect();
+    all.sort_by_key(|it| (it.period, it.since_start_us));
+    all.into()
+}
+
+impl Substitution {
+    fn of(record: &wyscout::record::Substitution, side: Side, document: &Document) -> Self {
+        let played = document.events.iter().flatten().map(|event| event.period);
+        let last = played.filter(|it| *it != Period::Shootout).max().unwrap_or(Period::SecondHalf);
+        let (period, start_us) = timeline::moment_of_minute(record.minute, last);
+        let still = document.events.iter().flatten().filter(|event| {
+            let since_us = event.since_start_us - start_us;
+            event.player == Some(record.player_out)
+                && event.period == period
+                && (0..MINUTE_US - 1).contains(&since_us)
+        });
+        let since_start_us = still.map(|event| event.since_start_us + 1).max().unwrap_or(start_us);
+        Self {
+            period,
+            since_start_us,
+            side,
+            minute: record.minute,
+            player_in: record.player_in,
+            player_out: record.player_out,
+        }
+    }
+
+    pub(super) fn incident(&self, roster: &Roster) -> Incident {
+        let (minute, added) = timeline::minute(self.period, self.since_start_us);
+        Incident {
+            eid: format!("sub-{}-{}", self.minute, self.player_out).into(),
+            kind: IncidentKind::Substitution,
+            minute,
+            added,
+            side: Some(self.side),
+            player: Some(roster.player(self.player_out)),
+            assist: Some(roster.player(self.player_in)),
+            score: None,
+        }
+    }
+}
+
+impl Result {
+    pub(super) fn of(record: &MatchRecord) -> Self {
+        let pair = |count: fn(&TeamRecord) -> Option<u16>| {
+            Some([count(&record.home)?, count(&record.away)?])
+        };
+        Self {
+            goals: pair(|team| team.score),
+            half_time: pair(|team| team.half_time),
+            shootout: pair(|team| team.shootout),
+        }
+    }
+
+    /// Where the goals say something else than the record, the record stands. Its `scoreET` is the
+    /// score after 120 minutes, not what extra time added, so that stays as the goals have it.
+    pub(super) fn put_right(&self, score: &mut FootballScore, notices: &mut Vec<DecodeError>) {
+        stand(&mut score.goals, self.goals, "score", notices);
+        if let Some(half_time) = &mut score.half_time {
+            stand(half_time, self.half_time, "half-time score", notices);
+        }
+        if let Some(penalties) = &mut score.penalties {
+            stand(penalties, self.shootout, "shoot-out", notices);
+        }
+    }
+}
+
+fn stand(
+    ours: &mut Pair<u16>,
+    recorded: Option<Pair<u16>>,
+    what: &str,
+    notices: &mut Vec<DecodeError>,
+) {
+    let Some(recorded) = recorded.filter(|recorded| recorded != ours) else { return };
+    let reason = format!("{what} {ours:?} by the events, {recorded:?} by the match record");
+    notices.push(DecodeError::new(RefusalKind::Value, reason));
+    *ours = recorded;
+}
+
+fn kick_off(record: &MatchRecord) -> Option<Micros> {
+    let civil: DateTime = record.kick_off.as_ref()?.parse().ok()?;
+    Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond())
+}
+
+/// The record has a number alone; the public dataset is about these seven. The season's number is
+/// left out, because a season is shown by its name.
+fn competition(key: u64) -> Competition {
+    let name: Arc<str> = match key {
+        28 => "World Cup".into(),
+        102 => "European Championship".into(),
+        364 => "Premier League".into(),
+        412 => "Ligue 1".into(),
+        426 => "Bundesliga".into(),
+        524 => "Serie A".into(),
+        795 => "La Liga".into(),
+        other => format!("competition {other}").into(),
+    };
+    Competition { id: Id::derive(PROVIDER, "competition", &key.to_string()), name, season: None }
+}

@@ -1,0 +1,68 @@
+//! Who plays: the two sides and their players, by the provider's ids.
+
+use std::collections::HashMap;
+
+use super::PROVIDER;
+use crate::{
+    decode::wyscout::{Document, Named, record::MatchRecord},
+    error::{DecodeError, RefusalKind},
+    event::{Id, Pair, Participant, Side},
+};
+
+#[derive(Debug)]
+pub(super) struct Roster {
+    teams: Pair<u64>,
+    pub(super) sides: Pair<Participant>,
+    players: HashMap<u64, Participant>,
+}
+
+impl Roster {
+    /// Home and away are those of the match record. Without it nothing in the data says who was at
+    /// home; then it is the order of `teams` (home first in every recording that could be checked),
+    /// or of the first touches where even `teams` is cut off.
+    pub(super) fn new(
+        document: &Document,
+        record: Option<&MatchRecord>,
+    ) -> Result<Self, DecodeError> {
+        let teams = match record {
+            Some(record) => [record.home.team, record.away.team],
+            None => listed(document).or_else(|| acting(document)).ok_or_else(|| {
+                DecodeError::new(RefusalKind::Unknown, "fewer than two teams are named")
+            })?,
+        };
+        let sides = teams.map(|team| participant("team", team, name_of(team, &document.teams)));
+        let players = document.players.iter();
+        let players = players.map(|it| (it.id, participant("player", it.id, Some(it))));
+        Ok(Self { teams, sides, players: players.collect() })
+    }
+
+    pub(super) fn side(&self, team: u64) -> Option<Side> {
+        Side::BOTH.into_iter().find(|side| self.teams[side.index()] == team)
+    }
+
+    pub(super) fn player(&self, id: u64) -> Participant {
+        self.players.get(&id).cloned().unwrap_or_else(|| participant("player", id, None))
+    }
+}
+
+fn listed(document: &Document) -> Option<Pair<u64>> {
+    match document.teams.as_slice() {
+        [home, away] if home.id != away.id => Some([home.id, away.id]),
+        _ => None,
+    }
+}
+
+fn acting(document: &Document) -> Option<Pair<u64>> {
+    let mut teams = document.events.iter().flatten().map(|event| event.team);
+    let first = teams.next()?;
+    Some([first, teams.find(|team| *team != first)?])
+}
+
+fn name_of(id: u64, named: &[Named]) -> Option<&Named> {
+    named.iter().find(|it| it.id == id)
+}
+
+fn participant(kind: &str, id: u64, named: Option<&Named>) -> Participant {
+    let name = named.map_or_else(|| format!("{kind} {id}").into(), |it| it.name.clone());
+    Participant { id: Id::derive(PROVIDER, kind, &id.to_string()), name }
+}

@@ -1,0 +1,78 @@
+//! What goes with a recording: a file beside it, or one that the user named.
+
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Format, Limits, OpenError, Step,
+    bytes::{self, Whole},
+    content::{self, Content},
+    refused,
+};
+use crate::error::{DecodeError, RefusalKind};
+
+/// Which of the files named are recordings, in the order named. The others only go with them.
+///
+/// # Errors
+///
+/// If a file cannot be read or is of no known format, or if none of them is a recording.
+pub fn plan(named: &[PathBuf]) -> Result<Vec<PathBuf>, OpenError> {
+    let mut recordings = Vec::new();
+    let mut companion = None;
+    for path in named {
+        match content::recognise(path)? {
+            Content::Recording(_) => recordings.push(path.clone()),
+            Content::Companion(of) => companion = Some((path, of)),
+        }
+    }
+    match companion {
+        Some((path, of)) if recordings.is_empty() => {
+            Err(OpenError::OnlyCompanion { path: path.clone(), of })
+        }
+        _ => Ok(recordings),
+    }
+}
+
+/// The files in which the companion of a recording may be: those named that are companions of its
+/// format, then those beside it, of which `beside` says the names before compression.
+pub(super) fn candidates(
+    path: &Path,
+    named: &[PathBuf],
+    format: Format,
+    beside: &str,
+) -> Vec<PathBuf> {
+    let is_companion = |path: &&PathBuf| matches!(content::recognise(path), Ok(Content::Companion(of)) if of == format);
+    let mut candidates: Vec<_> = named.iter().filter(is_companion).cloned().collect();
+    for end in ["", ".gz", ".bz2"] {
+        let path = path.with_file_name(format!("{beside}{end}"));
+        if path.is_file() && !candidates.contains(&path) {
+            candidates.push(path);
+        }
+    }
+    candidates
+}
+
+/// What companions say, each read when it is asked for. One that cannot be used is refused, and
+/// the recording goes on without what it would have said.
+pub(super) fn read_all<T>(
+    candidates: Vec<PathBuf>,
+    limits: &Limits,
+    refusals: &mut VecDeque<Step>,
+    read: impl Fn(&[u8]) -> Result<T, DecodeError>,
+) -> impl Iterator<Item = T> {
+    candidates.into_iter().filter_map(move |path| {
+        let said = bytes_of(&path, limits).and_then(|whole| read(&whole.bytes));
+        let file = path.display().to_string().into();
+        said.map_err(|error| refusals.push_back(refused(error, &file, 0, &[]))).ok()
+    })
+}
+
+fn bytes_of(path: &Path, limits: &Limits) -> Result<Whole, DecodeError> {
+    let io = |error: std::io::Error| DecodeError::new(RefusalKind::Io, error.to_string());
+    bytes::read(path, limits.document_bytes_max).map_err(io)?.ok_or_else(|| {
+        let reason = format!("longer than {} bytes", limits.document_bytes_max);
+        DecodeError::new(RefusalKind::TooLong, reason)
+    })
+}

@@ -1,0 +1,90 @@
+//! Input that is damaged, cut, endless or wrong: what can be used is used, the rest is refused
+//! with its place, and nothing panics.
+
+mod betfair;
+mod fixtures;
+mod opening;
+mod properties;
+mod slam;
+mod wyscout;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use ingest::{
+    error::Refusal,
+    event::{Event, Fact},
+    recording::{Limits, OpenError, Recording, Step},
+};
+
+/// A directory of a test, removed with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("matchwire-bad-input-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+/// What a recording of one file gave, its batches and its refusals apart.
+#[derive(Default)]
+struct Outcome {
+    batches: usize,
+    events: Vec<Event>,
+    refusals: Vec<Refusal>,
+}
+
+impl Outcome {
+    fn of(path: &Path, limits: &Limits) -> Result<Self, OpenError> {
+        let mut outcome = Self::default();
+        for step in Recording::open(path, &[], 0, limits)? {
+            match step {
+                Step::Batch(timed) => {
+                    outcome.batches += 1;
+                    outcome.events.extend(timed.batch.events);
+                }
+                Step::Refused(refusal) => outcome.refusals.push(refusal),
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Of bytes under a name, with the usual limits.
+    fn of_bytes(name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        let scratch = Scratch::new();
+        Self::of(&scratch.file(name, bytes), &Limits::default()).unwrap()
+    }
+
+    /// Each refusal as kind and line.
+    fn refused(&self) -> Vec<(&'static str, u64)> {
+        self.refusals.iter().map(|it| (it.kind.as_str(), it.place.line)).collect()
+    }
+
+    fn reasons(&self) -> Vec<&str> {
+        self.refusals.iter().map(|it| it.reason.as_str()).collect()
+    }
+
+    fn facts(&self) -> impl Iterator<Item = &Fact> {
+        self.events.iter().map(|event| &event.fact)
+    }
+}

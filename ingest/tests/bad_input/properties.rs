@@ -1,0 +1,127 @@
+//! Whatever the bytes are, decoders and normalisers answer, and the clock never falls.
+
+use ingest::{
+    decode::{slam, wyscout},
+    normalize::{Played, slam::Normalizer as Tennis, wyscout::Normalizer as Football},
+    tennis::{FinalSet, Format},
+};
+use proptest::{collection::vec, prelude::*, sample::Index};
+
+use super::fixtures::{csv, document, event, match_events, match_file, record, rows};
+
+/// A change to a valid text: at a place, take so many bytes away and put others there.
+type Change = (Index, usize, Vec<u8>);
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let pieces: Vec<&[u8]> =
+        vec![b"", b"0", b"-1", b"1e308", b"null", b"\"null\"", b"\\u", b"{", b"]", b",", b"\n"];
+    let piece =
+        prop_oneof![prop::sample::select(pieces).prop_map(<[u8]>::to_vec), vec(any::<u8>(), 1..4)];
+    vec((any::<Index>(), 0..12_usize, piece), 1..6)
+}
+
+fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    for (place, taken, put) in changes {
+        let from = place.index(bytes.len() + 1);
+        let to = (from + taken).min(bytes.len());
+        bytes.splice(from..to, put.iter().copied());
+    }
+    bytes
+}
+
+fn play_football(bytes: &[u8], record: Option<&wyscout::record::MatchRecord>) {
+    let document = wyscout::decode(bytes);
+    let Ok(mut normalizer) = Football::new(&document, record, 0) else { return };
+    let mut played = Played::default();
+    for event in document.events.iter().flatten() {
+        drop(normalizer.event(event, &mut played));
+    }
+    normalizer.finish(&mut played);
+    assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
+}
+
+fn play_tennis(bytes: &[u8], record: Option<slam::MatchRow>) {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let Ok(columns) = slam::PointColumns::from_header(lines.next().unwrap_or_default()) else {
+        return;
+    };
+    let mut normalizer = Tennis::new("2013-usopen-2701", record, 0, 0);
+    let mut played = Played::default();
+    for row in lines.filter_map(|line| columns.row(line).ok()) {
+        drop(normalizer.row(&row, &mut played));
+    }
+    normalizer.finish(&mut played);
+    assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
+}
+
+fn long_match() -> String {
+    let mut events = match_events();
+    events.push(event(10, "E1", 5.0, 7, ("Pass", "Simple pass"), &[]));
+    events.push(event(11, "E2", 5.0, 8, ("Shot", "Shot"), &[101]));
+    events.push(event(12, "P", 50.0, 7, ("Free Kick", "Penalty"), &[101]));
+    events.push(event(13, "P", 90.0, 8, ("Free Kick", "Penalty"), &[]));
+    document(&events)
+}
+
+fn long_tennis() -> String {
+    let points = "11112222".repeat(6) + "1212121211" + &"2222".repeat(6) + "112212";
+    csv(&rows(
+        "2013-usopen-2701",
+        &points,
+        Format { sets_to_win: 2, final_set: FinalSet::TieBreak },
+    ))
+}
+
+proptest! {
+    #[test]
+    fn decoders_never_panic_on_bytes(bytes in vec(any::<u8>(), 0..400)) {
+        play_football(&bytes, None);
+        play_tennis(&bytes, None);
+        drop(wyscout::record::find(&bytes, 5));
+        drop(slam::matches(&bytes));
+    }
+
+    #[test]
+    fn wyscout_never_panics_on_damage(changes in changes()) {
+        let found = wyscout::record::find(record("2", "1").as_bytes(), 5).unwrap();
+        play_football(&changed(&long_match(), &changes), found.as_ref());
+    }
+
+    #[test]
+    fn wyscout_never_panics_on_a_damaged_record(changes in changes()) {
+        let found = wyscout::record::find(&changed(&record("2", "1"), &changes), 5);
+        play_football(long_match().as_bytes(), found.unwrap_or_default().as_ref());
+    }
+
+    #[test]
+    fn slam_never_panics_on_damage(changes in changes()) {
+        play_tennis(&changed(&long_tennis(), &changes), None);
+    }
+
+    #[test]
+    fn slam_never_panics_on_a_damaged_match_file(changes in changes()) {
+        let file = changed(&match_file("2013-usopen-2701", "Retired", "2"), &changes);
+        let record = slam::matches(&file).unwrap_or_default().into_iter().next();
+        play_tennis(long_tennis().as_bytes(), record);
+    }
+
+    /// Numbers that fit their columns, in any order and any combination.
+    #[test]
+    fn slam_never_panics_on_any_row(rows in vec(row(), 1..40)) {
+        let numbered: Vec<_> =
+            rows.iter().enumerate().map(|(at, row)| row.replace("NUMBER", &at.to_string())).collect();
+        play_tennis(csv(&numbered).as_bytes(), None);
+    }
+}
+
+fn row() -> impl Strategy<Value = String> {
+    let state = (1..=5_u8, 0..=20_u8, 0..=20_u8, 0..=2_u8);
+    let point = (0..=2_u8, 0..=4_u8, 0..=50_u16);
+    (state, point).prop_map(|((set, first, second, over), (winner, server, shown))| {
+        format!(
+            "m,0:00:{shown:02},{set},{first},{second},{over},NUMBER,{winner},{server},\
+             {shown},0,0,0,0,0"
+        )
+    })
+}

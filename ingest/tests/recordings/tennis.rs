@@ -1,0 +1,129 @@
+//! Matches of the majors, point by point.
+
+use ingest::{
+    event::{
+        Fact, GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore,
+        TennisStatus,
+    },
+    recording::Timed,
+};
+use serde_json::{Value, json};
+
+use super::{facts, fixture, recording};
+
+#[test]
+fn melbourne_2012_is_as_the_answer_sheet_says() {
+    check_tennis("2012-ausopen-1701");
+}
+
+#[test]
+fn wimbledon_2012_is_as_the_answer_sheet_says() {
+    check_tennis("2012-wimbledon-1701");
+}
+
+#[test]
+fn new_york_2013_is_as_the_answer_sheet_says() {
+    check_tennis("2013-usopen-2701");
+}
+
+#[test]
+fn wimbledon_2011_is_as_the_answer_sheet_says() {
+    check_tennis("2011-wimbledon-2701");
+}
+
+#[test]
+fn retirement_is_as_the_answer_sheet_says() {
+    check_tennis("2011-wimbledon-2148");
+}
+
+#[test]
+fn doubles_are_as_the_answer_sheet_says() {
+    check_tennis("2023-usopen-4601");
+}
+
+fn check_tennis(key: &str) {
+    let Some((batches, sheet)) = recording(&format!("slam-pointbypoint/{key}.points.csv.gz"))
+    else {
+        return;
+    };
+    check_players(&batches, &sheet);
+    check_points(&points(&batches), &sheet);
+    check_end(&batches, &sheet);
+}
+
+fn points(batches: &[Timed]) -> Vec<&Point> {
+    let points = facts(batches).filter_map(|fact| match fact {
+        Fact::Tennis(TennisFact::Point(point)) => Some(point),
+        _ => None,
+    });
+    points.collect()
+}
+
+fn check_players(batches: &[Timed], sheet: &Value) {
+    let sides = fixture(batches).sides.as_ref().unwrap();
+    for (side, player, partner) in [(0, "player1", "partner1"), (1, "player2", "partner2")] {
+        let name = match (sheet[player].as_str().unwrap(), sheet[partner].as_str()) {
+            (player, Some(partner)) => format!("{player} / {partner}"),
+            (player, None) => player.to_owned(),
+        };
+        assert_eq!(*sides[side].name, *name);
+    }
+}
+
+fn check_points(points: &[&Point], sheet: &Value) {
+    let count = |kept: &dyn Fn(&Point) -> bool| points.iter().filter(|it| kept(it)).count();
+    let by_player = |kept: &dyn Fn(&Point, Side) -> bool| {
+        json!({
+            "1": count(&|point| kept(point, Side::First)),
+            "2": count(&|point| kept(point, Side::Second)),
+        })
+    };
+    let ace = |it: &Point, side| it.how == Some(PointKind::Ace) && it.winner == side;
+    let fault = |it: &Point, side| it.how == Some(PointKind::DoubleFault) && it.server == side;
+    assert_eq!(json!(points.len()), sheet["points"]);
+    assert_eq!(by_player(&|it, side| it.winner == side), sheet["points_won"]);
+    assert_eq!(by_player(&ace), sheet["aces"]);
+    assert_eq!(by_player(&fault), sheet["double_faults"]);
+    let first_server = sheet["first_server"].as_u64().unwrap() as usize;
+    assert_eq!(points[0].server.index(), (first_server - 1) % 2);
+    for (at, pair) in points.windows(2).enumerate() {
+        assert_eq!(pair[0].score.server, Some(pair[1].server), "server of point {}", at + 2);
+        assert_eq!(pair[1].score.points as usize, at + 2);
+    }
+}
+
+fn check_end(batches: &[Timed], sheet: &Value) {
+    let (mut score, mut status) = (TennisScore::default(), None);
+    for fact in facts(batches) {
+        match fact {
+            Fact::Tennis(TennisFact::Point(point)) => score = point.score.clone(),
+            Fact::Tennis(TennisFact::Score(new)) => score = new.clone(),
+            Fact::Tennis(TennisFact::Status(new)) => status = Some(*new),
+            _ => {}
+        }
+    }
+    let retired = sheet["status_in_match_file"] == "Retired";
+    let expected = if retired { TennisStatus::Retired } else { TennisStatus::Finished };
+    assert_eq!(status, Some(expected));
+    assert_eq!(score.winner.map(|side| json!(side.index() + 1)), Some(sheet["winner"].clone()));
+    assert_eq!(json!(score.points), sheet["points"]);
+    let mut sets = sheet["sets_by_replay"].as_array().unwrap().clone();
+    if let Some(games) = sheet.get("unfinished_set_games_by_replay") {
+        sets.push(json!({ "games": games }));
+    }
+    assert_eq!(score.sets.iter().map(set).collect::<Vec<_>>(), sets);
+    if let Some(unfinished) = sheet.get("unfinished_game_points_by_replay") {
+        assert_eq!(score.game, GameScore::Points(pair(unfinished)));
+    }
+}
+
+fn set(set: &SetScore) -> Value {
+    match set.tie_break {
+        Some(tie_break) => json!({"games": set.games, "tiebreak": tie_break}),
+        None => json!({"games": set.games}),
+    }
+}
+
+fn pair(value: &Value) -> Pair<u8> {
+    [0, 1].map(|at| value[at].as_u64().unwrap() as u8)
+}
