@@ -10,4 +10,6 @@
 pub mod event;
 pub mod tennis;
 
+pub mod simulator;
+
 pub mod error;
