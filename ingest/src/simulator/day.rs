@@ -22,8 +22,8 @@ pub(super) const DAY: Micros = 24 * 60 * MINUTE;
 const FOOTBALL_LANES: [i64; 8] = [1, 5, 10, 16, 22, 28, 34, 40];
 const TENNIS_LANES: [i64; 6] = [2, 12, 25, 45, 65, 85];
 
-/// Minutes from one kick-off of a lane to its next. A league match takes 112 to 120 with its break.
-const FOOTBALL_GAP_MIN: (i64, i64) = (117, 133);
+/// Minutes from one kick-off of a lane to its next. A league match takes 110 to 117 with its break.
+const FOOTBALL_GAP_MIN: (i64, i64) = (115, 121);
 /// Tennis takes an hour to three and a half; lanes overlap now and then.
 const TENNIS_GAP_MIN: (i64, i64) = (105, 130);
 

@@ -8,11 +8,13 @@ mod clock;
 mod flow;
 mod line_up;
 mod model;
+mod record;
 mod report;
+mod strength;
 mod tally;
 
 use crate::event::{
-    Ball, Eid, Fact, FootballStatus, GoalKind, Micros, Pair, Participant, Side, Situation, Stat,
+    Ball, Fact, FootballStatus, GoalKind, Micros, Pair, Participant, Side, Situation, Stat,
     VarDecision,
 };
 
@@ -21,25 +23,16 @@ use self::{
     flow::{Flow, Turn},
     line_up::{LineUp, Part},
     model::Standing,
-    report::{Happening, Report, Shown},
+    record::Record,
+    report::{Report, Shown},
+    strength::Strength,
     tally::Tally,
 };
 use super::{
     dice::Dice,
-    names,
     play::{Chance, Play, Step, Trading},
-    truth::{Card, Colour, Ending, FootballTruth, Goal, Overturned, PenaltyMissed, Substitution},
+    truth::{Colour, Ending},
 };
-
-/// Goals of an average home and away side in a match: 2.7 together, as in most leagues.
-const GOALS_BASE: Pair<f64> = [1.5, 1.2];
-/// Goals of a side from penalties: 0.26 kicks a match, of which three of four go in.
-const GOALS_FROM_PENALTIES: f64 = 0.1;
-/// Shots of a side in a match, measured over many; a test of the averages holds it in place.
-const SHOTS: f64 = 13.6;
-/// What a player fewer does to a side's own rate and to the other's.
-const MAN_DOWN: f64 = 0.72;
-const MAN_UP: f64 = 1.3;
 
 const PENALTY_SCORED: f64 = 0.76;
 const OWN_GOAL: f64 = 0.03;
@@ -61,16 +54,14 @@ pub(super) struct FootballPlay {
     clock: Clock,
     flow: Flow,
     sides: Pair<LineUp>,
-    /// Goals a match of each side with eleven against eleven.
-    strengths: Pair<f64>,
+    strength: Strength,
     tally: Tally,
+    record: Record,
     report: Report,
-    record: FootballTruth,
-    /// Incidents so far, for their names.
-    incidents: u32,
     /// Whether markets are suspended.
     halted: bool,
-    scene: Scene,
+    /// What the moment in progress means for them.
+    trading: Trading,
 }
 
 /// What happens next.
@@ -86,13 +77,6 @@ enum Next {
     Verdict,
     /// A kick-off after a goal.
     Restart,
-}
-
-/// What has happened in the moment in progress.
-#[derive(Debug, Default)]
-struct Scene {
-    happenings: Vec<Happening>,
-    trading: Trading,
 }
 
 impl Play for FootballPlay {
@@ -114,12 +98,13 @@ impl Play for FootballPlay {
 
     fn chances(&self, now: Micros) -> Vec<Chance> {
         let over = self.clock.status == FootballStatus::Finished;
-        let to_come = (!over).then(|| self.goals_to_come(now));
-        Standing { score: self.record.score, to_come }.chances()
+        let left = self.clock.remaining_s(now) / FULL_S;
+        let to_come = (!over).then(|| self.strength.to_come(left, self.flow.ball()));
+        Standing { score: self.record.truth().score, to_come }.chances()
     }
 
     fn ending(&self) -> Ending {
-        Ending::Football(self.record.clone())
+        Ending::Football(self.record.truth().clone())
     }
 }
 
@@ -131,14 +116,13 @@ impl FootballPlay {
             next: Next::KickOff,
             clock: Clock::new(),
             flow: Flow::kick_off(if dice.chance(0.5) { Side::First } else { Side::Second }),
-            strengths: strengths(teams),
+            strength: Strength::new(teams),
             sides,
             tally: Tally::default(),
+            record: Record::new(),
             report: Report::default(),
-            record: empty_record(),
-            incidents: 0,
             halted: false,
-            scene: Scene::default(),
+            trading: Trading::AsBefore,
             dice,
         }
     }
@@ -149,7 +133,7 @@ impl FootballPlay {
         let first = self.clock.status == FootballStatus::NotStarted;
         let added = if first { (50, 200) } else { (180, 400) };
         self.clock.start(now, self.dice.between(added.0, added.1));
-        self.happened(Happening::Period(self.clock.status));
+        self.record.period(self.clock.status);
         if first {
             self.halt(Trading::Begin);
         } else {
@@ -164,7 +148,9 @@ impl FootballPlay {
             return self.end_half(now);
         }
         self.resume();
-        self.substitute(now);
+        if self.substitute(now) {
+            return self.after((12, 30), Next::Turn, now);
+        }
         let arrived = self.dice.chance(0.81);
         self.tally.held(self.flow.ball().side, arrived);
         match self.flow.turn(&mut self.dice) {
@@ -182,15 +168,13 @@ impl FootballPlay {
 
     fn end_half(&mut self, now: Micros) {
         self.clock.stop(now);
-        self.happened(Happening::Period(self.clock.status));
+        self.record.period(self.clock.status);
         if self.clock.status == FootballStatus::HalfTime {
-            self.record.half_time = self.record.score;
             self.resume();
             return self.after((890, 990), Next::KickOff, now);
         }
-        self.record.status = FootballStatus::Finished;
         self.due = None;
-        self.scene.trading = Trading::End;
+        self.trading = Trading::End;
     }
 
     fn penalty_kick(&mut self, now: Micros) {
@@ -199,26 +183,24 @@ impl FootballPlay {
             return self.goal(GoalKind::Penalty, now);
         }
         let taker = self.find(side, Part::PenaltyTaker, None);
-        let (eid, at) = (self.eid('m'), self.clock.minute(now));
-        let miss = PenaltyMissed { eid, at, side, player: taker };
-        self.record.penalties_missed.push(miss.clone());
-        self.happened(Happening::PenaltyMissed(miss));
+        self.record.penalty_missed(self.clock.minute(now), side, taker);
         self.tally.count(side, Stat::TotalShots);
         self.shot_missed(now);
     }
 
     fn check(&mut self, now: Micros) {
-        self.tell_check(VarDecision::Checking);
+        self.record.check(VarDecision::Checking);
         self.after((40, 110), Next::Verdict, now);
     }
 
     fn verdict(&mut self, now: Micros) {
         if !self.dice.chance(OVERTURNED) {
-            self.tell_check(VarDecision::Confirmed);
+            self.record.check(VarDecision::Confirmed);
             return self.after((15, 35), Next::Restart, now);
         }
-        self.tell_check(VarDecision::Overturned);
-        self.overturn();
+        self.record.check(VarDecision::Overturned);
+        let reason = self.dice.between(0, REASONS.len() as u32 - 1) as usize;
+        self.record.overturn(REASONS[reason]);
         self.flow.lose();
         self.enter(Situation::FreeKick, now);
         self.after((15, 30), Next::Turn, now);
@@ -270,10 +252,9 @@ impl FootballPlay {
         };
         let stat = if colour.sends_off() { Stat::RedCards } else { Stat::YellowCards };
         self.tally.count(side, stat);
-        let card = Card { eid: self.eid('c'), at: self.clock.minute(now), side, player, colour };
-        self.record.cards.push(card.clone());
-        self.happened(Happening::Card(card));
+        self.record.card(self.clock.minute(now), side, player, colour);
         if colour.sends_off() {
+            self.strength.sent_off(self.record.truth().red_cards());
             self.halt(Trading::Halt);
             self.after((25, 60), Next::Turn, now);
         }
@@ -294,8 +275,7 @@ impl FootballPlay {
 
     fn shot(&mut self, now: Micros) {
         let side = self.flow.ball().side;
-        let scored = (self.rate(side) - GOALS_FROM_PENALTIES) / SHOTS;
-        if self.dice.chance(scored) {
+        if self.dice.chance(self.strength.of_shot(side)) {
             let own = self.dice.chance(OWN_GOAL);
             return self.goal(if own { GoalKind::OwnGoal } else { GoalKind::Regular }, now);
         }
@@ -326,12 +306,8 @@ impl FootballPlay {
             self.tally.count(side, Stat::TotalShots);
             self.tally.count(side, Stat::ShotsOnTarget);
         }
-        let (scorer, assist) = self.scorers(side, kind);
-        self.record.score[side.index()] += 1;
-        let (eid, at, score) = (self.eid('g'), self.clock.minute(now), self.record.score);
-        let goal = Goal { eid, at, side, scorer, assist, kind, score };
-        self.record.goals.push(goal.clone());
-        self.happened(Happening::Goal(goal));
+        let players = self.scorers(side, kind);
+        self.record.goal(self.clock.minute(now), side, kind, players);
         self.enter(Situation::Goal, now);
         self.halt(Trading::Halt);
         if kind == GoalKind::Regular && self.dice.chance(CHECKED) {
@@ -341,36 +317,21 @@ impl FootballPlay {
         }
     }
 
-    fn overturn(&mut self) {
-        let why = REASONS[self.dice.between(0, REASONS.len() as u32 - 1) as usize];
-        let goal = self.record.goals.pop().expect("a verdict is on the last goal");
-        self.record.score[goal.side.index()] -= 1;
-        self.happened(Happening::Overturned { of: goal.eid.clone(), side: goal.side, why });
-        self.record.overturned.push(Overturned { goal, why });
-    }
-
-    fn tell_check(&mut self, decision: VarDecision) {
-        let goal = self.record.goals.last().expect("a check is on the last goal");
-        let (side, scorer) = (goal.side, goal.scorer.clone());
-        let eid = self.eid('v');
-        self.happened(Happening::Var { eid, side, scorer, decision });
-    }
-
-    /// Makes the substitutions that are due, when the ball is out of play.
-    fn substitute(&mut self, now: Micros) {
+    /// Makes the substitutions that are due, when the ball is out of play; whether there were any.
+    fn substitute(&mut self, now: Micros) -> bool {
         if !self.flow.is_dead() {
-            return;
+            return false;
         }
-        let second = self.clock.second(now);
+        let (second, at) = (self.clock.second(now), self.clock.minute(now));
+        let mut any = false;
         for side in Side::BOTH {
-            while let Some((off, on)) = self.sides[side.index()].substitute(second, &mut self.dice)
-            {
-                let (eid, at) = (self.eid('s'), self.clock.minute(now));
-                let change = Substitution { eid, at, side, off, on };
-                self.record.substitutions.push(change.clone());
-                self.happened(Happening::Substitution(change));
+            let line_up = &mut self.sides[side.index()];
+            while let Some(players) = line_up.substitute(second, &mut self.dice) {
+                self.record.substitution(at, side, players);
+                any = true;
             }
         }
+        any
     }
 
     // ------------------------------------------------------------------------------- smaller
@@ -393,50 +354,20 @@ impl FootballPlay {
         line_up.who(line_up.find(part, but, &mut self.dice))
     }
 
-    /// Goals a match of a side as it stands: a player fewer costs it, and helps the other.
-    fn rate(&self, side: Side) -> f64 {
-        let reds = self.record.red_cards();
-        let factor = |count: usize, each: f64| (0..count).fold(1.0, |product, _| product * each);
-        self.strengths[side.index()]
-            * factor(reds[side.index()], MAN_DOWN)
-            * factor(reds[side.other().index()], MAN_UP)
-    }
-
-    /// Goals still expected of each side: its rate over the time left, and what the ball promises.
-    fn goals_to_come(&self, now: Micros) -> Pair<f64> {
-        let left = self.clock.remaining_s(now) / FULL_S;
-        let ball = self.flow.ball();
-        Side::BOTH.map(|side| {
-            let promise =
-                if side == ball.side && left > 0.0 { promise(ball.situation) } else { 0.0 };
-            self.rate(side) * (left + promise)
-        })
-    }
-
-    /// The name of the next incident: a letter for its kind and its number.
-    fn eid(&mut self, kind: char) -> Eid {
-        self.incidents += 1;
-        format!("{kind}{}", self.incidents).into()
-    }
-
-    fn happened(&mut self, happening: Happening) {
-        self.scene.happenings.push(happening);
-    }
-
     fn show_ball(&mut self) -> Ball {
         let ball = self.flow.ball();
-        self.happened(Happening::Ball(ball));
+        self.record.ball(ball);
         ball
     }
 
     fn halt(&mut self, trading: Trading) {
         self.halted = true;
-        self.scene.trading = trading;
+        self.trading = trading;
     }
 
     fn resume(&mut self) {
         if std::mem::take(&mut self.halted) {
-            self.scene.trading = Trading::Resume;
+            self.trading = Trading::Resume;
         }
     }
 
@@ -450,34 +381,13 @@ impl FootballPlay {
     }
 
     fn tell(&mut self, now: Micros) -> Step {
-        let Scene { happenings, trading } = std::mem::take(&mut self.scene);
         let second = self.clock.second(now);
         let (running, minute) = (self.clock.running(), self.clock.minute(now));
-        let mut facts = self.report.tell(happenings, Shown { second, running, minute });
+        let untold = self.record.take_untold();
+        let mut facts = self.report.tell(untold, Shown { second, running, minute });
         facts.extend(self.tally.news(second));
+        let trading = std::mem::take(&mut self.trading);
         Step { facts: facts.into_iter().map(Fact::Football).collect(), trading }
-    }
-}
-
-/// Goals a match of each side: attack against defence, each up to a third better or worse.
-fn strengths(teams: &Pair<Participant>) -> Pair<f64> {
-    [0, 1].map(|side: usize| {
-        let attack = 1.0 + 0.3 * names::skill(&teams[side], 0);
-        let defence = 1.0 - 0.25 * names::skill(&teams[1 - side], 1);
-        GOALS_BASE[side] * attack * defence
-    })
-}
-
-fn empty_record() -> FootballTruth {
-    FootballTruth {
-        status: FootballStatus::NotStarted,
-        score: [0, 0],
-        half_time: [0, 0],
-        goals: Vec::new(),
-        overturned: Vec::new(),
-        cards: Vec::new(),
-        substitutions: Vec::new(),
-        penalties_missed: Vec::new(),
     }
 }
 
@@ -492,17 +402,4 @@ fn counted(situation: Situation) -> Option<Stat> {
         Situation::GoalKick => Stat::GoalKicks,
         _ => return None,
     })
-}
-
-/// What a situation adds to the goals to come, as a share of a whole match's: a dangerous attack
-/// is worth about a minute and a half of ordinary play.
-fn promise(situation: Situation) -> f64 {
-    match situation {
-        Situation::Dangerous => 0.016,
-        Situation::Corner => 0.014,
-        Situation::ShotOnTarget => 0.02,
-        Situation::Attack => 0.004,
-        Situation::FreeKick => 0.005,
-        _ => 0.0,
-    }
 }

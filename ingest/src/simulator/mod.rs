@@ -122,10 +122,7 @@ impl Iterator for Simulator {
 ///
 /// Only those of `out`.
 pub fn write_day(seed: u64, start: Micros, out: &mut impl io::Write) -> io::Result<()> {
-    for timed in Simulator::new(seed, start) {
-        lines::write_batch(&timed, out)?;
-    }
-    Ok(())
+    Simulator::new(seed, start).try_for_each(|timed| lines::write_batch(&timed, out))
 }
 
 impl Truth {

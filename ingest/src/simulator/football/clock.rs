@@ -9,6 +9,9 @@ const HALF_S: u32 = 45 * 60;
 /// Stoppage time that is expected of the halves while nobody knows it yet.
 const EXPECTED_ADDED_S: [u32; 2] = [130, 290];
 
+/// Seconds that may still be played whatever the board says: no half is ended to the second.
+const LAST_S: u32 = 20;
+
 /// The length of a match with its usual stoppage time: what goal rates refer to.
 pub(super) const FULL_S: f64 = (2 * HALF_S + EXPECTED_ADDED_S[0] + EXPECTED_ADDED_S[1]) as f64;
 
@@ -80,7 +83,7 @@ impl Clock {
         let elapsed = self.elapsed_s(now);
         let expected = if after > 0 { first } else { second };
         let added = if elapsed >= HALF_S { self.added_s } else { expected };
-        f64::from((HALF_S + added).saturating_sub(elapsed) + after)
+        f64::from((HALF_S + added).saturating_sub(elapsed).max(LAST_S) + after)
     }
 
     fn in_second(&self) -> bool {
