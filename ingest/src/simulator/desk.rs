@@ -27,6 +27,9 @@ const SETTLES_MS: (i64, i64) = (15_000, 180_000);
 const WANDER: f64 = 0.015;
 const WANDER_KEPT: f64 = 0.93;
 
+/// How far a bookmaker's first view is off at most.
+const OPINION: f64 = 0.04;
+
 #[derive(Debug)]
 pub(super) struct Desk {
     dice: Dice,
@@ -75,7 +78,7 @@ impl Desk {
             slug: bookmaker.slug.into(),
             phase: Phase::Waiting,
             due: Some(now + dice.millis(FIRST_PRICES_MS)),
-            quotes: vec![Quote::default(); markets.len()],
+            quotes: markets.iter().map(|_| Quote::with_opinion(&mut dice)).collect(),
         });
         let books = books.collect();
         Self { dice, in_play: false, markets, books }
@@ -165,6 +168,10 @@ impl Book {
 }
 
 impl Quote {
+    fn with_opinion(dice: &mut Dice) -> Self {
+        Self { lean: dice.swing() * OPINION, ..Self::default() }
+    }
+
     fn open(
         &mut self,
         chance: Chance,

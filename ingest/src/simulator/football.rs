@@ -40,7 +40,7 @@ const ASSISTED: f64 = 0.75;
 /// Goals from play that are checked, and checks that end against the goal.
 const CHECKED: f64 = 0.095;
 const OVERTURNED: f64 = 0.34;
-/// Fouls that are booked; sent off at once; a bit of each is what makes four cards a match.
+/// Of the 22 fouls a match, those that are booked and those that are sent off at once.
 const BOOKED: f64 = 0.18;
 const SENT_OFF: f64 = 0.003;
 

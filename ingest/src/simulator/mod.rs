@@ -1,7 +1,7 @@
 //! A seeded, plausible day of football and tennis with bookmakers' odds: a source without a feed.
 //!
 //! In: a seed and the moment at which the day begins. Out: timed batches, the same ones every time
-//! and on every platform. Each match is a generator of its own ([`game`]) with its own streams of
+//! and on every platform. Each match is a generator of its own (`game`) with its own streams of
 //! chance, and the simulator merges them by time; what is in memory are the matches announced and
 //! not yet over. All names are made up.
 //!

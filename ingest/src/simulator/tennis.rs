@@ -48,9 +48,9 @@ pub(super) struct TennisPlay {
     serve: Pair<f64>,
     model: Model,
     score: TennisScore,
-    /// The score before the last point, and that point's name and players.
-    before: Option<Last>,
+    last: Option<Last>,
     points_told: u32,
+    /// Whether markets are suspended.
     halted: bool,
     record: TennisTruth,
 }
@@ -64,11 +64,12 @@ enum Next {
     Retirement,
 }
 
+/// The last point and what stood before it, for an umpire who takes it back.
 #[derive(Debug)]
 struct Last {
     eid: Eid,
     score: TennisScore,
-    served: Pair<[u32; 2]>,
+    serve: Pair<[u32; 2]>,
 }
 
 impl Play for TennisPlay {
@@ -79,10 +80,10 @@ impl Play for TennisPlay {
     fn step(&mut self, now: Micros) -> Step {
         let (facts, trading) = match self.next {
             Next::Start => self.start(now),
-            Next::Walkover => self.end(TennisStatus::Walkover, false),
+            Next::Walkover => self.end(TennisStatus::Walkover),
             Next::Point => self.point(now),
             Next::Overrule => self.overrule(now),
-            Next::Retirement => self.end(TennisStatus::Retired, true),
+            Next::Retirement => self.end(TennisStatus::Retired),
         };
         Step { facts: facts.into_iter().map(Fact::Tennis).collect(), trading }
     }
@@ -120,7 +121,7 @@ impl TennisPlay {
             serve,
             model: Model::new(serve, format),
             score: TennisScore::start(server),
-            before: None,
+            last: None,
             points_told: 0,
             halted: false,
             record: empty_record(),
@@ -144,7 +145,7 @@ impl TennisPlay {
         self.remember(&point, before);
         let mut facts = vec![TennisFact::Point(point)];
         if self.score.winner.is_some() {
-            let (end, trading) = self.end(TennisStatus::Finished, true);
+            let (end, trading) = self.end(TennisStatus::Finished);
             facts.extend(end);
             return (facts, trading);
         }
@@ -157,9 +158,10 @@ impl TennisPlay {
         let server = self.score.server.unwrap_or(Side::First);
         let held = self.dice.chance(self.serve[server.index()]);
         let winner = if held { server } else { server.other() };
-        let how = match held {
-            true => self.dice.chance(ACES).then_some(PointKind::Ace),
-            false => self.dice.chance(DOUBLE_FAULTS).then_some(PointKind::DoubleFault),
+        let how = if held {
+            self.dice.chance(ACES).then_some(PointKind::Ace)
+        } else {
+            self.dice.chance(DOUBLE_FAULTS).then_some(PointKind::DoubleFault)
         };
         self.score.point(winner, self.format);
         self.points_told += 1;
@@ -169,8 +171,8 @@ impl TennisPlay {
 
     /// Enters a point into the record, with what is needed to take it back.
     fn remember(&mut self, point: &Point, before: TennisScore) {
-        let served = self.record.serve;
-        self.before = Some(Last { eid: point.eid.clone(), score: before, served });
+        let serve = self.record.serve;
+        self.last = Some(Last { eid: point.eid.clone(), score: before, serve });
         let [won, all] = &mut self.record.serve[point.server.index()];
         *won += u32::from(point.winner == point.server);
         *all += 1;
@@ -207,10 +209,10 @@ impl TennisPlay {
     }
 
     fn overrule(&mut self, now: Micros) -> (Vec<TennisFact>, Trading) {
-        let Last { eid, score, served } =
-            self.before.take().expect("an overrule comes right after a point");
+        let Last { eid, score, serve } =
+            self.last.take().expect("an overrule comes right after a point");
         self.score = score;
-        self.record.serve = served;
+        self.record.serve = serve;
         self.record.retracted.push(eid.clone());
         self.keep_score();
         self.halted = true;
@@ -219,21 +221,25 @@ impl TennisPlay {
         (vec![TennisFact::Retract { of: eid, why, score: self.score.clone() }], Trading::Halt)
     }
 
-    /// The match ends; where it was not played out, one of the two is the winner by lot.
-    fn end(&mut self, status: TennisStatus, begun: bool) -> (Vec<TennisFact>, Trading) {
+    fn end(&mut self, status: TennisStatus) -> (Vec<TennisFact>, Trading) {
         self.due = None;
         self.record.status = status;
         let mut facts = vec![TennisFact::Status(status)];
         if status != TennisStatus::Finished {
-            let winner = if self.dice.chance(0.5) { Side::First } else { Side::Second };
-            if !begun {
-                self.score = TennisScore::default();
-            }
-            (self.score.winner, self.score.server) = (Some(winner), None);
-            self.keep_score();
-            facts.push(TennisFact::Score(self.score.clone()));
+            facts.push(self.award(status));
         }
         (facts, Trading::End)
+    }
+
+    /// Gives a match that was not played out to one of the two by lot.
+    fn award(&mut self, status: TennisStatus) -> TennisFact {
+        if status == TennisStatus::Walkover {
+            self.score = TennisScore::default();
+        }
+        let winner = if self.dice.chance(0.5) { Side::First } else { Side::Second };
+        (self.score.winner, self.score.server) = (Some(winner), None);
+        self.keep_score();
+        TennisFact::Score(self.score.clone())
     }
 
     fn resumed(&mut self) -> Trading {

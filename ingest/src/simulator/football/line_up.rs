@@ -34,6 +34,7 @@ struct Player {
     who: Participant,
     role: Role,
     booked: bool,
+    came_on: bool,
 }
 
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl LineUp {
         let role = self.on[off].role;
         let like = self.bench.iter().position(|player| player.role == role);
         let on = like.or_else(|| self.bench.iter().position(|p| p.role != Role::Keeper))?;
-        let coming = self.bench.remove(on);
+        let coming = Player { came_on: true, ..self.bench.remove(on) };
         let going = std::mem::replace(&mut self.on[off], coming);
         Some((going.who, self.who(off)))
     }
@@ -108,7 +109,7 @@ fn player((who, number): (Participant, usize)) -> Player {
         9..16 => Role::Midfielder,
         _ => Role::Forward,
     };
-    Player { who, role, booked: false }
+    Player { who, role, booked: false, came_on: false }
 }
 
 fn intentions(dice: &mut Dice) -> Vec<u32> {
@@ -140,8 +141,10 @@ fn weight(part: Part, player: &Player) -> f64 {
     [keeper, defender, midfielder, forward][player.role as usize]
 }
 
+/// How likely somebody goes off: who came on as a substitute hardly ever does.
 fn tired(player: &Player) -> f64 {
     match player.role {
+        _ if player.came_on => 0.02,
         Role::Keeper => 0.02,
         Role::Defender => 0.7,
         Role::Midfielder => 1.5,
