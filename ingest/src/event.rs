@@ -22,6 +22,14 @@ pub struct Batch {
     pub events: Vec<Event>,
 }
 
+/// A batch with the moment at which its source had it: what a recording or the simulator plays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timed {
+    /// The source's own clock, by which it is paced.
+    pub clock_us: Micros,
+    pub batch: Batch,
+}
+
 /// One fact about one match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {

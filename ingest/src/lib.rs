@@ -15,4 +15,6 @@ pub mod normalize;
 pub mod event;
 pub mod tennis;
 
+pub mod simulator;
+
 pub mod error;

@@ -1,0 +1,283 @@
+//! All bookmakers' markets on one match: opened, priced, suspended and settled.
+//!
+//! A suspension hits every market of every bookmaker in the batch that causes it; each opens again
+//! at its own time with fresh prices. A price is told only while its market is open, and only when
+//! the probability behind it has really moved.
+
+use std::sync::Arc;
+
+use crate::event::{MarketChange, MarketStatus, Micros, OddsFact, SelectionChange};
+
+use super::{
+    bookmaker::{BOOKMAKERS, Bookmaker, decimal},
+    dice::Dice,
+    market::Market,
+    play::{Chance, Trading},
+};
+
+/// Milliseconds between two looks at prices before the match: money comes slowly.
+const PREMATCH_PACE_MS: (i64, i64) = (150_000, 600_000);
+/// Milliseconds from the first notice of a match until a bookmaker offers prices.
+const FIRST_PRICES_MS: (i64, i64) = (2_000, 25_000);
+/// Milliseconds from the end until a bookmaker settles.
+const SETTLES_MS: (i64, i64) = (15_000, 180_000);
+
+/// How far a bookmaker's view wanders at each look, and how much of it is left at the next: it
+/// settles within about two in a hundred of the true probability.
+const WANDER: f64 = 0.015;
+const WANDER_KEPT: f64 = 0.93;
+
+/// How far a bookmaker's first view is off at most.
+const OPINION: f64 = 0.04;
+
+#[derive(Debug)]
+pub(super) struct Desk {
+    dice: Dice,
+    in_play: bool,
+    markets: Vec<Market>,
+    books: Vec<Book>,
+}
+
+/// One bookmaker's offer on the match.
+#[derive(Debug)]
+struct Book {
+    bookmaker: &'static Bookmaker,
+    slug: Arc<str>,
+    phase: Phase,
+    /// When it acts next; `None` while it can only wait.
+    due: Option<Micros>,
+    quotes: Vec<Quote>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Waits for the all-clear, or for its own time to open after it.
+    Waiting,
+    Quoting,
+    Settling,
+}
+
+/// One market at one bookmaker.
+#[derive(Debug, Clone, Default)]
+struct Quote {
+    /// `None` until it is told for the first time.
+    status: Option<MarketStatus>,
+    /// The bookmaker's own view: how much likelier it thinks the first selection is.
+    lean: f64,
+    /// The probabilities as the bookmaker saw them when it last set prices.
+    seen: [f64; 3],
+    /// Prices shown, in hundredths; 0 is none.
+    prices: [u32; 3],
+}
+
+impl Desk {
+    /// Bookmakers take note of the match at `now`.
+    pub(super) fn open(markets: Vec<Market>, mut dice: Dice, now: Micros) -> Self {
+        let books = BOOKMAKERS.iter().map(|bookmaker| Book {
+            bookmaker,
+            slug: bookmaker.slug.into(),
+            phase: Phase::Waiting,
+            due: Some(now + dice.millis(FIRST_PRICES_MS)),
+            quotes: markets.iter().map(|_| Quote::with_opinion(&mut dice)).collect(),
+        });
+        let books = books.collect();
+        Self { dice, in_play: false, markets, books }
+    }
+
+    /// When a bookmaker acts next.
+    pub(super) fn due(&self) -> Option<Micros> {
+        self.books.iter().filter_map(|book| book.due).min()
+    }
+
+    /// Lets the bookmaker act whose turn it is at `now`.
+    pub(super) fn act(&mut self, now: Micros, chances: &[Chance]) -> Vec<OddsFact> {
+        let Some(book) = self.books.iter_mut().find(|book| book.due == Some(now)) else {
+            return Vec::new();
+        };
+        let mut facts = Vec::new();
+        for ((market, quote), chance) in self.markets.iter().zip(&mut book.quotes).zip(chances) {
+            let mut told = Telling { book: &book.slug, market, facts: &mut facts };
+            match book.phase {
+                Phase::Waiting => quote.open(*chance, book.bookmaker, self.in_play, &mut told),
+                Phase::Quoting => {
+                    quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut told);
+                }
+                Phase::Settling => quote.settle(*chance, self.in_play, &mut told),
+            }
+        }
+        book.turn_over(now, self.in_play, &mut self.dice);
+        facts
+    }
+
+    /// Does what a step of the play asks for.
+    pub(super) fn follow(&mut self, trading: Trading, now: Micros) -> Vec<OddsFact> {
+        match trading {
+            Trading::AsBefore => Vec::new(),
+            Trading::Begin => {
+                self.in_play = true;
+                self.suspend()
+            }
+            Trading::Halt => self.suspend(),
+            Trading::Resume => {
+                self.resume(now);
+                Vec::new()
+            }
+            Trading::End => {
+                let facts = self.suspend();
+                self.wind_up(now);
+                facts
+            }
+        }
+    }
+
+    fn suspend(&mut self) -> Vec<OddsFact> {
+        let mut facts = Vec::new();
+        for book in &mut self.books {
+            (book.phase, book.due) = (Phase::Waiting, None);
+            for (market, quote) in self.markets.iter().zip(&mut book.quotes) {
+                let mut told = Telling { book: &book.slug, market, facts: &mut facts };
+                quote.suspend(self.in_play, &mut told);
+            }
+        }
+        facts
+    }
+
+    fn resume(&mut self, now: Micros) {
+        for book in self.books.iter_mut().filter(|book| book.phase == Phase::Waiting) {
+            book.due = Some(now + self.dice.millis(book.bookmaker.reopens_ms));
+        }
+    }
+
+    fn wind_up(&mut self, now: Micros) {
+        for book in &mut self.books {
+            (book.phase, book.due) = (Phase::Settling, Some(now + self.dice.millis(SETTLES_MS)));
+        }
+    }
+}
+
+impl Book {
+    /// Its turn is done: it quotes from now on, and looks again after its pace.
+    fn turn_over(&mut self, now: Micros, in_play: bool, dice: &mut Dice) {
+        if self.phase == Phase::Settling {
+            self.due = None;
+            return;
+        }
+        let pace_ms = if in_play { self.bookmaker.pace_ms } else { PREMATCH_PACE_MS };
+        (self.phase, self.due) = (Phase::Quoting, Some(now + dice.millis(pace_ms)));
+    }
+}
+
+impl Quote {
+    fn with_opinion(dice: &mut Dice) -> Self {
+        Self { lean: dice.swing() * OPINION, ..Self::default() }
+    }
+
+    fn open(
+        &mut self,
+        chance: Chance,
+        bookmaker: &Bookmaker,
+        in_play: bool,
+        told: &mut Telling<'_>,
+    ) {
+        match chance {
+            Chance::Open(probabilities) => {
+                self.status = Some(MarketStatus::Open);
+                told.defined(MarketStatus::Open, in_play);
+                self.prices = [0; 3];
+                self.show(leaning(probabilities, self.lean), bookmaker, told);
+            }
+            Chance::Won(_) | Chance::Void => self.settle(chance, in_play, told),
+        }
+    }
+
+    fn reprice(
+        &mut self,
+        chance: Chance,
+        bookmaker: &Bookmaker,
+        dice: &mut Dice,
+        told: &mut Telling<'_>,
+    ) {
+        let (Some(MarketStatus::Open), Chance::Open(probabilities)) = (self.status, chance) else {
+            return;
+        };
+        self.lean = self.lean * WANDER_KEPT + dice.swing() * WANDER;
+        let viewed = leaning(probabilities, self.lean);
+        if moved(viewed, self.seen) >= bookmaker.sensitivity {
+            self.show(viewed, bookmaker, told);
+        }
+    }
+
+    fn show(&mut self, viewed: [f64; 3], bookmaker: &Bookmaker, told: &mut Telling<'_>) {
+        self.seen = viewed;
+        let before = self.prices;
+        let count = told.market.selections().len();
+        for (price, probability) in self.prices.iter_mut().zip(viewed).take(count) {
+            *price = bookmaker.price(probability, count);
+        }
+        told.prices(before, self.prices);
+    }
+
+    fn suspend(&mut self, in_play: bool, told: &mut Telling<'_>) {
+        if self.status == Some(MarketStatus::Open) {
+            self.status = Some(MarketStatus::Suspended);
+            told.defined(MarketStatus::Suspended, in_play);
+        }
+    }
+
+    fn settle(&mut self, chance: Chance, in_play: bool, told: &mut Telling<'_>) {
+        if !matches!(self.status, None | Some(MarketStatus::Closed)) {
+            self.status = Some(MarketStatus::Closed);
+            told.settled(chance, in_play);
+        }
+    }
+}
+
+/// The probabilities as somebody sees them who leans to the first selection.
+fn leaning([first, second, third]: [f64; 3], lean: f64) -> [f64; 3] {
+    let first = first * (1.0 + lean);
+    let sum = first + second + third;
+    [first, second, third].map(|probability| probability / sum)
+}
+
+/// The largest difference between two sets of probabilities.
+fn moved(now: [f64; 3], before: [f64; 3]) -> f64 {
+    now.iter().zip(before).fold(0.0, |most, (now, before)| f64::max(most, (now - before).abs()))
+}
+
+/// Where one market of one bookmaker puts what it has to tell.
+struct Telling<'a> {
+    book: &'a Arc<str>,
+    market: &'a Market,
+    facts: &'a mut Vec<OddsFact>,
+}
+
+impl Telling<'_> {
+    fn defined(&mut self, status: MarketStatus, in_play: bool) {
+        self.push(MarketChange::Define(self.market.defined(status, in_play)));
+    }
+
+    fn settled(&mut self, chance: Chance, in_play: bool) {
+        self.push(MarketChange::Define(self.market.settled(chance, in_play)));
+    }
+
+    /// Tells the prices that differ; nothing when a move was too small for the ladder.
+    fn prices(&mut self, before: [u32; 3], now: [u32; 3]) {
+        let changes = self.market.selections().iter().zip(before.into_iter().zip(now));
+        let selections: Vec<_> = changes
+            .filter(|(_, (before, now))| before != now)
+            .map(|(selection, (_, now))| SelectionChange {
+                id: selection.id.clone(),
+                price: Some(decimal(now)),
+                ..SelectionChange::default()
+            })
+            .collect();
+        if !selections.is_empty() {
+            self.push(MarketChange::Prices { selections, volume: None });
+        }
+    }
+
+    fn push(&mut self, change: MarketChange) {
+        let (book, market) = (self.book.clone(), self.market.id.clone());
+        self.facts.push(OddsFact { book, market, change });
+    }
+}

@@ -1,0 +1,405 @@
+//! A football match: what happens on the pitch, moment by moment.
+//!
+//! The ball runs through [`flow`]; shots become goals as often as the sides are good. Everything
+//! that counts goes into the record at once and is told by [`report`]. A goal under check keeps the
+//! match still, so that no second goal can fall before the decision.
+
+mod clock;
+mod flow;
+mod line_up;
+mod model;
+mod record;
+mod report;
+mod strength;
+mod tally;
+
+use crate::event::{
+    Ball, Fact, FootballStatus, GoalKind, Micros, Pair, Participant, Side, Situation, Stat,
+    VarDecision,
+};
+
+use self::{
+    clock::{Clock, FULL_S},
+    flow::{Flow, Turn},
+    line_up::{LineUp, Part},
+    model::Standing,
+    record::Record,
+    report::{Report, Shown},
+    strength::Strength,
+    tally::Tally,
+};
+use super::{
+    dice::Dice,
+    play::{Chance, Play, Step, Trading},
+    truth::{Colour, Ending},
+};
+
+const PENALTY_SCORED: f64 = 0.76;
+const OWN_GOAL: f64 = 0.03;
+const ASSISTED: f64 = 0.75;
+/// Goals from play that are checked, and checks that end against the goal.
+const CHECKED: f64 = 0.095;
+const OVERTURNED: f64 = 0.34;
+/// Of the 22 fouls a match, those that are booked and those that are sent off at once.
+const BOOKED: f64 = 0.18;
+const SENT_OFF: f64 = 0.003;
+
+const REASONS: [&str; 4] = ["offside", "offside", "handball", "foul_in_build_up"];
+
+#[derive(Debug)]
+pub(super) struct FootballPlay {
+    dice: Dice,
+    due: Option<Micros>,
+    next: Next,
+    clock: Clock,
+    flow: Flow,
+    sides: Pair<LineUp>,
+    strength: Strength,
+    tally: Tally,
+    record: Record,
+    report: Report,
+    /// Whether markets are suspended.
+    halted: bool,
+    /// What the moment in progress means for them.
+    trading: Trading,
+}
+
+/// What happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// A half begins.
+    KickOff,
+    /// The ball moves on.
+    Turn,
+    PenaltyKick,
+    /// The video assistant begins to look at the last goal.
+    Check,
+    Verdict,
+    /// A kick-off after a goal.
+    Restart,
+}
+
+impl Play for FootballPlay {
+    fn due(&self) -> Option<Micros> {
+        self.due
+    }
+
+    fn step(&mut self, now: Micros) -> Step {
+        match self.next {
+            Next::KickOff => self.kick_off(now),
+            Next::Turn => self.turn(now),
+            Next::PenaltyKick => self.penalty_kick(now),
+            Next::Check => self.check(now),
+            Next::Verdict => self.verdict(now),
+            Next::Restart => self.restart(now),
+        }
+        self.tell(now)
+    }
+
+    fn chances(&self, now: Micros) -> Vec<Chance> {
+        let over = self.clock.status == FootballStatus::Finished;
+        let left = self.clock.remaining_s(now) / FULL_S;
+        let to_come = (!over).then(|| self.strength.to_come(left, self.flow.ball()));
+        Standing { score: self.record.truth().score, to_come }.chances()
+    }
+
+    fn ending(&self) -> Ending {
+        Ending::Football(self.record.truth().clone())
+    }
+}
+
+impl FootballPlay {
+    pub(super) fn new(teams: &Pair<Participant>, start: Micros, mut dice: Dice) -> Self {
+        let sides = [0, 1].map(|side: usize| LineUp::new(&teams[side], &mut dice));
+        Self {
+            due: Some(start + dice.millis((5_000, 80_000))),
+            next: Next::KickOff,
+            clock: Clock::new(),
+            flow: Flow::kick_off(if dice.chance(0.5) { Side::First } else { Side::Second }),
+            strength: Strength::new(teams),
+            sides,
+            tally: Tally::default(),
+            record: Record::new(),
+            report: Report::default(),
+            halted: false,
+            trading: Trading::AsBefore,
+            dice,
+        }
+    }
+
+    // ------------------------------------------------------------------------------ moments
+
+    fn kick_off(&mut self, now: Micros) {
+        let first = self.clock.status == FootballStatus::NotStarted;
+        let added = if first { (50, 200) } else { (180, 400) };
+        self.clock.start(now, self.dice.between(added.0, added.1));
+        self.record.period(self.clock.status);
+        if first {
+            self.halt(Trading::Begin);
+        } else {
+            self.flow = Flow::kick_off(self.flow.ball().side.other());
+        }
+        self.show_ball();
+        self.after_millis((2_500, 4_500), Next::Turn, now);
+    }
+
+    fn turn(&mut self, now: Micros) {
+        if self.clock.is_up(now) && !self.flow.is_threat() {
+            return self.end_half(now);
+        }
+        self.resume();
+        if self.substitute(now) {
+            return self.after((12, 30), Next::Turn, now);
+        }
+        let arrived = self.dice.chance(0.81);
+        self.tally.held(self.flow.ball().side, arrived);
+        match self.flow.turn(&mut self.dice) {
+            Turn::Keep(situation) => self.enter(situation, now),
+            Turn::Lose(situation) => {
+                self.flow.lose();
+                self.enter(situation, now);
+            }
+            Turn::Foul => self.foul(now),
+            Turn::Offside => self.offside(now),
+            Turn::Penalty => self.award_penalty(now),
+            Turn::Shot => self.shot(now),
+        }
+    }
+
+    fn end_half(&mut self, now: Micros) {
+        self.clock.stop(now);
+        self.record.period(self.clock.status);
+        if self.clock.status == FootballStatus::HalfTime {
+            self.resume();
+            return self.after((890, 990), Next::KickOff, now);
+        }
+        self.due = None;
+        self.trading = Trading::End;
+    }
+
+    fn penalty_kick(&mut self, now: Micros) {
+        let side = self.flow.ball().side;
+        if self.dice.chance(PENALTY_SCORED) {
+            return self.goal(GoalKind::Penalty, now);
+        }
+        let taker = self.find(side, Part::PenaltyTaker, None);
+        self.record.penalty_missed(self.clock.minute(now), side, taker);
+        self.tally.count(side, Stat::TotalShots);
+        self.shot_missed(now);
+    }
+
+    fn check(&mut self, now: Micros) {
+        self.record.check(VarDecision::Checking);
+        self.after((40, 110), Next::Verdict, now);
+    }
+
+    fn verdict(&mut self, now: Micros) {
+        if !self.dice.chance(OVERTURNED) {
+            self.record.check(VarDecision::Confirmed);
+            return self.after((15, 35), Next::Restart, now);
+        }
+        self.record.check(VarDecision::Overturned);
+        let reason = self.dice.between(0, REASONS.len() as u32 - 1) as usize;
+        self.record.overturn(REASONS[reason]);
+        self.flow.lose();
+        self.enter(Situation::FreeKick, now);
+        self.after((15, 30), Next::Turn, now);
+    }
+
+    fn restart(&mut self, now: Micros) {
+        self.resume();
+        self.flow = Flow::kick_off(self.flow.ball().side.other());
+        self.show_ball();
+        self.after_millis((2_500, 4_500), Next::Turn, now);
+    }
+
+    // ------------------------------------------------------------------- what turns lead to
+
+    /// Play goes on in a situation.
+    fn enter(&mut self, situation: Situation, now: Micros) {
+        self.flow.enter(situation, &mut self.dice);
+        let Ball { side, situation, .. } = self.show_ball();
+        if let Some(stat) = counted(situation) {
+            self.tally.count(side, stat);
+        }
+        self.after_millis(self.flow.pause_ms(), Next::Turn, now);
+    }
+
+    fn foul(&mut self, now: Micros) {
+        let side = self.flow.ball().side.other();
+        self.tally.count(side, Stat::Fouls);
+        self.enter(Situation::FreeKick, now);
+        let roll = self.dice.unit();
+        if roll < SENT_OFF {
+            self.card(side, Colour::Red, now);
+        } else if roll < SENT_OFF + BOOKED {
+            self.card(side, Colour::Yellow, now);
+        }
+    }
+
+    /// Shows a card; a second yellow one is noticed here.
+    fn card(&mut self, side: Side, colour: Colour, now: Micros) {
+        let own = &mut self.sides[side.index()];
+        let index = own.find(Part::Fouler, None, &mut self.dice);
+        let player = own.who(index);
+        let colour = match colour {
+            Colour::Yellow if own.book(index) => Colour::SecondYellow,
+            Colour::Yellow => Colour::Yellow,
+            Colour::SecondYellow | Colour::Red => {
+                own.send_off(index);
+                Colour::Red
+            }
+        };
+        let stat = if colour.sends_off() { Stat::RedCards } else { Stat::YellowCards };
+        self.tally.count(side, stat);
+        self.record.card(self.clock.minute(now), side, player, colour);
+        if colour.sends_off() {
+            self.strength.sent_off(self.record.truth().red_cards());
+            self.halt(Trading::Halt);
+            self.after((25, 60), Next::Turn, now);
+        }
+    }
+
+    fn offside(&mut self, now: Micros) {
+        self.tally.count(self.flow.ball().side, Stat::Offsides);
+        self.flow.lose();
+        self.enter(Situation::FreeKick, now);
+    }
+
+    fn award_penalty(&mut self, now: Micros) {
+        self.tally.count(self.flow.ball().side.other(), Stat::Fouls);
+        self.enter(Situation::Penalty, now);
+        self.halt(Trading::Halt);
+        self.after((45, 100), Next::PenaltyKick, now);
+    }
+
+    fn shot(&mut self, now: Micros) {
+        let side = self.flow.ball().side;
+        if self.dice.chance(self.strength.of_shot(side)) {
+            let own = self.dice.chance(OWN_GOAL);
+            return self.goal(if own { GoalKind::OwnGoal } else { GoalKind::Regular }, now);
+        }
+        self.tally.count(side, Stat::TotalShots);
+        if self.dice.chance(0.3) {
+            self.tally.count(side, Stat::BlockedShots);
+            return self.enter(Situation::Dangerous, now);
+        }
+        self.shot_missed(now);
+    }
+
+    /// The keeper has it, or nobody.
+    fn shot_missed(&mut self, now: Micros) {
+        let side = self.flow.ball().side;
+        if self.dice.chance(0.4) {
+            self.tally.count(side, Stat::ShotsOnTarget);
+            self.tally.count(side.other(), Stat::Saves);
+            self.enter(Situation::ShotOnTarget, now);
+        } else {
+            self.tally.count(side, Stat::ShotsOffTarget);
+            self.enter(Situation::ShotOffTarget, now);
+        }
+    }
+
+    fn goal(&mut self, kind: GoalKind, now: Micros) {
+        let side = self.flow.ball().side;
+        if kind != GoalKind::OwnGoal {
+            self.tally.count(side, Stat::TotalShots);
+            self.tally.count(side, Stat::ShotsOnTarget);
+        }
+        let players = self.scorers(side, kind);
+        self.record.goal(self.clock.minute(now), side, kind, players);
+        self.enter(Situation::Goal, now);
+        self.halt(Trading::Halt);
+        if kind == GoalKind::Regular && self.dice.chance(CHECKED) {
+            self.after((6, 18), Next::Check, now);
+        } else {
+            self.after((35, 60), Next::Restart, now);
+        }
+    }
+
+    /// Makes the substitutions that are due, when the ball is out of play; whether there were any.
+    fn substitute(&mut self, now: Micros) -> bool {
+        if !self.flow.is_dead() {
+            return false;
+        }
+        let (second, at) = (self.clock.second(now), self.clock.minute(now));
+        let mut any = false;
+        for side in Side::BOTH {
+            let line_up = &mut self.sides[side.index()];
+            while let Some(players) = line_up.substitute(second, &mut self.dice) {
+                self.record.substitution(at, side, players);
+                any = true;
+            }
+        }
+        any
+    }
+
+    // ------------------------------------------------------------------------------- smaller
+
+    fn scorers(&mut self, side: Side, kind: GoalKind) -> (Participant, Option<Participant>) {
+        match kind {
+            GoalKind::OwnGoal => (self.find(side.other(), Part::Unlucky, None), None),
+            GoalKind::Penalty => (self.find(side, Part::PenaltyTaker, None), None),
+            GoalKind::Regular => {
+                let scorer = self.find(side, Part::Scorer, None);
+                let assisted = self.dice.chance(ASSISTED);
+                let assist = assisted.then(|| self.find(side, Part::Passer, Some(&scorer)));
+                (scorer, assist)
+            }
+        }
+    }
+
+    fn find(&mut self, side: Side, part: Part, but: Option<&Participant>) -> Participant {
+        let line_up = &self.sides[side.index()];
+        line_up.who(line_up.find(part, but, &mut self.dice))
+    }
+
+    fn show_ball(&mut self) -> Ball {
+        let ball = self.flow.ball();
+        self.record.ball(ball);
+        ball
+    }
+
+    fn halt(&mut self, trading: Trading) {
+        self.halted = true;
+        self.trading = trading;
+    }
+
+    fn resume(&mut self) {
+        if std::mem::take(&mut self.halted) {
+            self.trading = Trading::Resume;
+        }
+    }
+
+    fn after(&mut self, seconds: (i64, i64), next: Next, now: Micros) {
+        self.after_millis((seconds.0 * 1000, seconds.1 * 1000), next, now);
+    }
+
+    fn after_millis(&mut self, millis: (i64, i64), next: Next, now: Micros) {
+        self.due = Some(now + self.dice.millis(millis));
+        self.next = next;
+    }
+
+    fn tell(&mut self, now: Micros) -> Step {
+        let second = self.clock.second(now);
+        let (running, minute) = (self.clock.running(), self.clock.minute(now));
+        let untold = self.record.take_untold();
+        let mut facts = self.report.tell(untold, Shown { second, running, minute });
+        facts.extend(self.tally.news(second));
+        let trading = std::mem::take(&mut self.trading);
+        Step { facts: facts.into_iter().map(Fact::Football).collect(), trading }
+    }
+}
+
+/// The count that rises when play comes into a situation.
+fn counted(situation: Situation) -> Option<Stat> {
+    Some(match situation {
+        Situation::Attack => Stat::Attacks,
+        Situation::Dangerous => Stat::DangerousAttacks,
+        Situation::Corner => Stat::CornerKicks,
+        Situation::FreeKick => Stat::FreeKicks,
+        Situation::ThrowIn => Stat::ThrowIns,
+        Situation::GoalKick => Stat::GoalKicks,
+        _ => return None,
+    })
+}

@@ -1,0 +1,174 @@
+//! One side's players: on the pitch, on the bench, booked, sent off.
+
+use crate::{
+    event::Participant,
+    simulator::{dice::Dice, names},
+};
+
+/// Substitutions that the laws allow a side, and the seconds of the match near which they are made
+/// when nobody is hurt: half-time, and three breaks of the second half.
+const SUBSTITUTIONS_MAX: usize = 5;
+const BREAKS_S: [u32; 4] = [2_700, 3_600, 4_320, 4_920];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Keeper,
+    Defender,
+    Midfielder,
+    Forward,
+}
+
+/// What somebody is looked for on the pitch.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Scorer,
+    Passer,
+    /// Of an own goal.
+    Unlucky,
+    Fouler,
+    PenaltyTaker,
+}
+
+#[derive(Debug)]
+struct Player {
+    who: Participant,
+    role: Role,
+    booked: bool,
+    came_on: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct LineUp {
+    on: Vec<Player>,
+    bench: Vec<Player>,
+    /// When substitutions are meant to be made, in seconds of the match, the last one first.
+    intended_s: Vec<u32>,
+}
+
+impl LineUp {
+    pub(super) fn new(team: &Participant, dice: &mut Dice) -> Self {
+        let mut squad: Vec<_> = names::squad(team).into_iter().zip(0..).map(player).collect();
+        dice.shuffle(&mut squad);
+        let mut needed = [1, 4, 4, 2];
+        let (on, bench) = squad.into_iter().partition(|player| {
+            let open = &mut needed[player.role as usize];
+            let starts = *open > 0;
+            *open -= i32::from(starts);
+            starts
+        });
+        Self { on, bench, intended_s: intentions(dice) }
+    }
+
+    /// Somebody on the pitch for a part; `but` is somebody who has another part in it.
+    pub(super) fn find(&self, part: Part, but: Option<&Participant>, dice: &mut Dice) -> usize {
+        let weight = |player: &Player| {
+            if Some(&player.who) == but { 0.0 } else { weight(part, player) }
+        };
+        dice.weighted(self.on.iter().map(weight))
+    }
+
+    pub(super) fn who(&self, index: usize) -> Participant {
+        self.on[index].who.clone()
+    }
+
+    /// Books a player; true when it was the second time, and the player is gone.
+    pub(super) fn book(&mut self, index: usize) -> bool {
+        let again = std::mem::replace(&mut self.on[index].booked, true);
+        if again {
+            self.send_off(index);
+        }
+        again
+    }
+
+    pub(super) fn send_off(&mut self, index: usize) {
+        self.on.remove(index);
+    }
+
+    /// Makes a substitution that is due: who goes off and who comes on.
+    pub(super) fn substitute(
+        &mut self,
+        second: u32,
+        dice: &mut Dice,
+    ) -> Option<(Participant, Participant)> {
+        self.intended_s.pop_if(|due| *due <= second)?;
+        let off = dice.weighted(self.on.iter().map(tired));
+        let role = self.on[off].role;
+        let like = self.bench.iter().position(|player| player.role == role);
+        let on = like.or_else(|| self.bench.iter().position(|p| p.role != Role::Keeper))?;
+        let coming = Player { came_on: true, ..self.bench.remove(on) };
+        let going = std::mem::replace(&mut self.on[off], coming);
+        Some((going.who, self.who(off)))
+    }
+}
+
+/// Squads list two keepers, then seven defenders, seven midfielders and four forwards.
+fn player((who, number): (Participant, usize)) -> Player {
+    let role = match number {
+        0..2 => Role::Keeper,
+        2..9 => Role::Defender,
+        9..16 => Role::Midfielder,
+        _ => Role::Forward,
+    };
+    Player { who, role, booked: false, came_on: false }
+}
+
+fn intentions(dice: &mut Dice) -> Vec<u32> {
+    let count = dice.between(3, SUBSTITUTIONS_MAX as u32) as usize;
+    let mut intended: Vec<u32> = (0..count)
+        .map(|_| {
+            let near_s = BREAKS_S[dice.weighted([0.12, 0.3, 0.33, 0.25].into_iter())];
+            near_s + dice.between(0, 240)
+        })
+        .collect();
+    // Now and then somebody is hurt early.
+    if dice.chance(0.12) {
+        intended[0] = dice.between(400, 2_600);
+    }
+    intended.sort_unstable_by(|a, b| b.cmp(a));
+    intended
+}
+
+fn weight(part: Part, player: &Player) -> f64 {
+    let [keeper, defender, midfielder, forward] = match part {
+        Part::Scorer => [0.0, 0.5, 1.4, 3.6],
+        Part::Passer => [0.1, 0.8, 2.0, 1.5],
+        Part::Unlucky => [0.6, 2.0, 0.7, 0.2],
+        // A booked player holds back.
+        Part::Fouler if player.booked => [0.02, 0.4, 0.4, 0.25],
+        Part::Fouler => [0.1, 1.3, 1.3, 0.9],
+        Part::PenaltyTaker => [0.0, 0.2, 1.0, 3.0],
+    };
+    [keeper, defender, midfielder, forward][player.role as usize]
+}
+
+/// How likely somebody goes off: who came on as a substitute hardly ever does.
+fn tired(player: &Player) -> f64 {
+    match player.role {
+        _ if player.came_on => 0.02,
+        Role::Keeper => 0.02,
+        Role::Defender => 0.7,
+        Role::Midfielder => 1.5,
+        Role::Forward => 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eleven_start_and_the_rest_sit_on_the_bench() {
+        let line_up = LineUp::new(&names::team(1, 2), &mut Dice::new(4, 1));
+        assert_eq!((line_up.on.len(), line_up.bench.len()), (11, 9));
+        assert_eq!(line_up.on.iter().filter(|p| p.role == Role::Keeper).count(), 1);
+    }
+
+    #[test]
+    fn second_booking_sends_off() {
+        let mut line_up = LineUp::new(&names::team(1, 2), &mut Dice::new(4, 1));
+        let who = line_up.who(3);
+        assert!(!line_up.book(3));
+        assert!(line_up.book(3));
+        assert!(line_up.on.iter().all(|player| player.who != who));
+    }
+}

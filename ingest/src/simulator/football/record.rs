@@ -1,0 +1,115 @@
+//! What has happened in a match: entered into its truth at once, and kept until it is told.
+
+use crate::{
+    event::{Ball, Eid, FootballStatus, GoalKind, Pair, Participant, Side, VarDecision},
+    simulator::truth::{
+        Card, Colour, FootballTruth, Goal, Minute, Overturned, PenaltyMissed, Substitution,
+    },
+};
+
+use super::report::Happening;
+
+#[derive(Debug)]
+pub(super) struct Record {
+    truth: FootballTruth,
+    /// Incidents so far, for their names.
+    incidents: u32,
+    untold: Vec<Happening>,
+}
+
+impl Record {
+    pub(super) fn new() -> Self {
+        let truth = FootballTruth {
+            status: FootballStatus::NotStarted,
+            score: [0, 0],
+            half_time: [0, 0],
+            goals: Vec::new(),
+            overturned: Vec::new(),
+            cards: Vec::new(),
+            substitutions: Vec::new(),
+            penalties_missed: Vec::new(),
+        };
+        Self { truth, incidents: 0, untold: Vec::new() }
+    }
+
+    pub(super) fn truth(&self) -> &FootballTruth {
+        &self.truth
+    }
+
+    /// What has happened since this was last asked.
+    pub(super) fn take_untold(&mut self) -> Vec<Happening> {
+        std::mem::take(&mut self.untold)
+    }
+
+    pub(super) fn ball(&mut self, ball: Ball) {
+        self.untold.push(Happening::Ball(ball));
+    }
+
+    pub(super) fn period(&mut self, status: FootballStatus) {
+        self.truth.status = status;
+        if status == FootballStatus::HalfTime {
+            self.truth.half_time = self.truth.score;
+        }
+        self.untold.push(Happening::Period(status));
+    }
+
+    /// A goal for `side`; with the scorer the one who gave the pass.
+    pub(super) fn goal(
+        &mut self,
+        at: Minute,
+        side: Side,
+        kind: GoalKind,
+        (scorer, assist): (Participant, Option<Participant>),
+    ) {
+        self.truth.score[side.index()] += 1;
+        let (eid, score): (_, Pair<u16>) = (self.eid('g'), self.truth.score);
+        let goal = Goal { eid, at, side, scorer, assist, kind, score };
+        self.truth.goals.push(goal.clone());
+        self.untold.push(Happening::Goal(goal));
+    }
+
+    /// The video assistant looks at the last goal, or has.
+    pub(super) fn check(&mut self, decision: VarDecision) {
+        let goal = self.truth.goals.last().expect("a check is on the last goal");
+        let (side, scorer) = (goal.side, goal.scorer.clone());
+        let eid = self.eid('v');
+        self.untold.push(Happening::Var { eid, side, scorer, decision });
+    }
+
+    /// The last goal does not count.
+    pub(super) fn overturn(&mut self, why: &'static str) {
+        let goal = self.truth.goals.pop().expect("a verdict is on the last goal");
+        self.truth.score[goal.side.index()] -= 1;
+        self.untold.push(Happening::Overturned { of: goal.eid.clone(), side: goal.side, why });
+        self.truth.overturned.push(Overturned { goal, why });
+    }
+
+    pub(super) fn card(&mut self, at: Minute, side: Side, player: Participant, colour: Colour) {
+        let card = Card { eid: self.eid('c'), at, side, player, colour };
+        self.truth.cards.push(card.clone());
+        self.untold.push(Happening::Card(card));
+    }
+
+    pub(super) fn substitution(
+        &mut self,
+        at: Minute,
+        side: Side,
+        (off, on): (Participant, Participant),
+    ) {
+        let change = Substitution { eid: self.eid('s'), at, side, off, on };
+        self.truth.substitutions.push(change.clone());
+        self.untold.push(Happening::Substitution(change));
+    }
+
+    pub(super) fn penalty_missed(&mut self, at: Minute, side: Side, player: Participant) {
+        let miss = PenaltyMissed { eid: self.eid('m'), at, side, player };
+        self.truth.penalties_missed.push(miss.clone());
+        self.untold.push(Happening::PenaltyMissed(miss));
+    }
+
+    /// The name of the next incident: a letter for its kind, and its number.
+    fn eid(&mut self, kind: char) -> Eid {
+        self.incidents += 1;
+        format!("{kind}{}", self.incidents).into()
+    }
+}

@@ -1,0 +1,73 @@
+//! The counts of both sides, and which of them have not been told yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::event::{FootballFact, Side, Stat};
+
+/// Seconds of the match between two tellings of the counts that rise all the time.
+const SLOW_EVERY_S: u32 = 60;
+
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    counts: BTreeMap<(Side, Stat), u32>,
+    changed: BTreeSet<(Side, Stat)>,
+    /// Turns with the ball: possession is a side's share of them.
+    turns: [u32; 2],
+    /// Of each side, passes tried and passes that arrived.
+    passes: [[u32; 2]; 2],
+    slow_due_s: u32,
+}
+
+impl Tally {
+    pub(super) fn count(&mut self, side: Side, stat: Stat) {
+        *self.counts.entry((side, stat)).or_default() += 1;
+        self.changed.insert((side, stat));
+    }
+
+    /// A side had the ball for one turn.
+    pub(super) fn held(&mut self, side: Side, arrived: bool) {
+        self.turns[side.index()] += 1;
+        let [tried, accurate] = &mut self.passes[side.index()];
+        *tried += 1;
+        *accurate += u32::from(arrived);
+    }
+
+    /// What changed since it was last told.
+    pub(super) fn news(&mut self, second: u32) -> Vec<FootballFact> {
+        if second >= self.slow_due_s {
+            self.slow_due_s = second + SLOW_EVERY_S;
+            self.count_slow();
+        }
+        if self.changed.is_empty() {
+            return Vec::new();
+        }
+        let changed = std::mem::take(&mut self.changed);
+        Side::BOTH.into_iter().filter_map(|side| self.news_of(side, &changed)).collect()
+    }
+
+    fn news_of(&self, side: Side, changed: &BTreeSet<(Side, Stat)>) -> Option<FootballFact> {
+        let own = changed.iter().filter(|(whose, _)| *whose == side);
+        let values: Vec<_> = own.map(|key| (key.1, self.counts[key])).collect();
+        (!values.is_empty()).then_some(FootballFact::Stats { side, values })
+    }
+
+    fn count_slow(&mut self) {
+        let all: u32 = self.turns.iter().sum();
+        if all == 0 {
+            return;
+        }
+        let home = (self.turns[0] * 100 + all / 2) / all;
+        for (side, share) in Side::BOTH.into_iter().zip([home, 100 - home]) {
+            let [tried, accurate] = self.passes[side.index()];
+            self.set(side, Stat::BallPossession, share);
+            self.set(side, Stat::Passes, tried);
+            self.set(side, Stat::AccuratePasses, accurate);
+        }
+    }
+
+    fn set(&mut self, side: Side, stat: Stat, value: u32) {
+        if self.counts.insert((side, stat), value) != Some(value) {
+            self.changed.insert((side, stat));
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Batches and truths as lines of JSON, for eyes and scripts.
+//!
+//! Keys stand in alphabetical order in the source, so that lines come out the same whether
+//! `serde_json` sorts keys or, as another crate of the build may ask of it, keeps their order.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use crate::event::{
+    Event, Fact, FootballFact, FootballScore, FootballStatus, GameScore, GoalKind, Incident,
+    IncidentKind, MarketChange, MarketStatus, OddsFact, Participant, PointKind, SelectionStatus,
+    SetScore, Side, TennisFact, TennisScore, TennisStatus, Timed, VarDecision,
+};
+
+/// One line: `{"at":..,"events":[{"fact":"goal","match":..,"sport":"football",..}]}`.
+pub(super) fn write_batch(timed: &Timed, out: &mut impl io::Write) -> io::Result<()> {
+    let events: Vec<_> = timed.batch.events.iter().map(event).collect();
+    writeln!(out, "{}", json!({ "at": timed.clock_us, "events": events }))
+}
+
+fn event(event: &Event) -> Value {
+    let (name, value) = fact(&event.fact);
+    json!({
+        "fact": name,
+        "match": event.match_id.0,
+        "sport": event.sport.as_str(),
+        "value": value,
+    })
+}
+
+fn fact(fact: &Fact) -> (&'static str, Value) {
+    match fact {
+        Fact::Fixture(fixture) => {
+            let names = fixture.sides.as_ref().map(|sides| sides.each_ref().map(name));
+            let competition = fixture.competition.as_ref().map(|c| &*c.name);
+            let start = fixture.start;
+            ("fixture", json!({ "competition": competition, "sides": names, "start": start }))
+        }
+        Fact::Football(fact) => football(fact),
+        Fact::Tennis(fact) => tennis(fact),
+        Fact::Odds(fact) => odds(fact),
+    }
+}
+
+// ---------------------------------------------------------------------------------- football
+
+fn football(fact: &FootballFact) -> (&'static str, Value) {
+    match fact {
+        FootballFact::Status(status) => ("status", json!(football_status(*status))),
+        FootballFact::Clock { second, running } => {
+            ("clock", json!({ "running": running, "second": second }))
+        }
+        FootballFact::Score(score) => ("score", football_score(score)),
+        FootballFact::Incident(told) => ("incident", incident(told)),
+        FootballFact::Correct(told) => ("correct", incident(told)),
+        FootballFact::Retract { of, why, score } => {
+            ("retract", json!({ "of": **of, "score": football_score(score), "why": **why }))
+        }
+        FootballFact::Stats { side, values } => {
+            let values: Vec<_> = values.iter().map(|(stat, n)| json!([stat.as_str(), n])).collect();
+            ("stats", json!({ "side": football_side(*side), "values": values }))
+        }
+        FootballFact::Ball(ball) => {
+            let (side, situation) = (football_side(ball.side), ball.situation.as_str());
+            ("ball", json!({ "side": side, "situation": situation, "x": ball.x, "y": ball.y }))
+        }
+    }
+}
+
+fn football_score(score: &FootballScore) -> Value {
+    present(json!({
+        "et": score.extra_time,
+        "goals": score.goals,
+        "ht": score.half_time,
+        "pens": score.penalties,
+    }))
+}
+
+fn incident(told: &Incident) -> Value {
+    let (kind, detail) = incident_kind(told.kind);
+    present(json!({
+        "added": told.added,
+        "assist": told.assist.as_ref().map(name),
+        "detail": detail,
+        "eid": &*told.eid,
+        "kind": kind,
+        "minute": told.minute,
+        "player": told.player.as_ref().map(name),
+        "score": told.score,
+        "side": told.side.map(football_side),
+    }))
+}
+
+fn incident_kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
+    match kind {
+        IncidentKind::Goal(goal) => ("goal", Some(goal_kind(goal))),
+        IncidentKind::Yellow => ("yellow", None),
+        IncidentKind::SecondYellow => ("second_yellow", None),
+        IncidentKind::Red => ("red", None),
+        IncidentKind::Substitution => ("substitution", None),
+        IncidentKind::PenaltyMissed => ("penalty_missed", None),
+        IncidentKind::Var(VarDecision::Checking) => ("var", Some("checking")),
+        IncidentKind::Var(VarDecision::Confirmed) => ("var", Some("confirmed")),
+        IncidentKind::Var(VarDecision::Overturned) => ("var", Some("overturned")),
+        IncidentKind::Period(status) => ("period", Some(football_status(status))),
+        IncidentKind::Shootout { scored: true } => ("shootout", Some("scored")),
+        IncidentKind::Shootout { scored: false } => ("shootout", Some("missed")),
+    }
+}
+
+pub(super) fn goal_kind(kind: GoalKind) -> &'static str {
+    match kind {
+        GoalKind::Regular => "regular",
+        GoalKind::Penalty => "penalty",
+        GoalKind::OwnGoal => "own_goal",
+    }
+}
+
+pub(super) fn football_status(status: FootballStatus) -> &'static str {
+    match status {
+        FootballStatus::NotStarted => "not_started",
+        FootballStatus::FirstHalf => "first_half",
+        FootballStatus::HalfTime => "half_time",
+        FootballStatus::SecondHalf => "second_half",
+        FootballStatus::ExtraFirst => "extra_first",
+        FootballStatus::ExtraHalf => "extra_half",
+        FootballStatus::ExtraSecond => "extra_second",
+        FootballStatus::Penalties => "penalties",
+        FootballStatus::Finished => "finished",
+        FootballStatus::Postponed => "postponed",
+        FootballStatus::Abandoned => "abandoned",
+        FootballStatus::Cancelled => "cancelled",
+    }
+}
+
+pub(super) fn football_side(side: Side) -> &'static str {
+    match side {
+        Side::First => "home",
+        Side::Second => "away",
+    }
+}
+
+// ------------------------------------------------------------------------------------ tennis
+
+fn tennis(fact: &TennisFact) -> (&'static str, Value) {
+    match fact {
+        TennisFact::Status(status) => ("status", json!(tennis_status(*status))),
+        TennisFact::Score(score) => ("score", tennis_score(score)),
+        TennisFact::Point(point) => {
+            let how = point.how.map(|how| match how {
+                PointKind::Ace => "ace",
+                PointKind::DoubleFault => "double_fault",
+            });
+            let value = json!({
+                "eid": &*point.eid,
+                "how": how,
+                "score": tennis_score(&point.score),
+                "server": number(point.server),
+                "winner": number(point.winner),
+            });
+            ("point", present(value))
+        }
+        TennisFact::Retract { of, why, score } => {
+            ("retract", json!({ "of": **of, "score": tennis_score(score), "why": **why }))
+        }
+    }
+}
+
+fn tennis_score(score: &TennisScore) -> Value {
+    let game = match score.game {
+        GameScore::Points(points) => json!(points.map(point_name)),
+        GameScore::TieBreak(points) => json!(points),
+    };
+    present(json!({
+        "game": game,
+        "points": score.points,
+        "server": score.server.map(number),
+        "sets": sets(&score.sets),
+        "winner": score.winner.map(number),
+    }))
+}
+
+/// Sets as `[6,4]`, with a tie-break as `[7,6,[7,5]]`.
+pub(super) fn sets(sets: &[SetScore]) -> Vec<Value> {
+    let set = |set: &SetScore| match (set.games, set.tie_break) {
+        ([first, second], Some(points)) => json!([first, second, points]),
+        ([first, second], None) => json!([first, second]),
+    };
+    sets.iter().map(set).collect()
+}
+
+fn point_name(points: u8) -> &'static str {
+    ["0", "15", "30", "40", "A"][usize::from(points.min(4))]
+}
+
+pub(super) fn tennis_status(status: TennisStatus) -> &'static str {
+    match status {
+        TennisStatus::NotStarted => "not_started",
+        TennisStatus::Live => "live",
+        TennisStatus::Interrupted => "interrupted",
+        TennisStatus::Finished => "finished",
+        TennisStatus::Retired => "retired",
+        TennisStatus::Walkover => "walkover",
+        TennisStatus::Cancelled => "cancelled",
+    }
+}
+
+/// Players are 1 and 2.
+pub(super) fn number(side: Side) -> usize {
+    side.index() + 1
+}
+
+// -------------------------------------------------------------------------------------- odds
+
+fn odds(fact: &OddsFact) -> (&'static str, Value) {
+    let OddsFact { book, market, change } = fact;
+    match change {
+        MarketChange::Define(definition) => {
+            let selections = definition.selections.iter();
+            let selections: Vec<_> =
+                selections.map(|s| json!([&*s.id, selection_status(s.status)])).collect();
+            let value = json!({
+                "book": **book,
+                "in_play": definition.in_play,
+                "market": **market,
+                "selections": selections,
+                "status": market_status(definition.status),
+            });
+            ("market", value)
+        }
+        MarketChange::Clear => ("clear", json!({ "book": **book, "market": **market })),
+        MarketChange::Prices { selections, .. } => {
+            let price = |price: &rust_decimal::Decimal| price.to_string();
+            let prices: Vec<_> = selections
+                .iter()
+                .map(|selection| json!([&*selection.id, selection.price.as_ref().map(price)]))
+                .collect();
+            ("prices", json!({ "book": **book, "market": **market, "prices": prices }))
+        }
+    }
+}
+
+fn market_status(status: MarketStatus) -> &'static str {
+    match status {
+        MarketStatus::Inactive => "inactive",
+        MarketStatus::Open => "open",
+        MarketStatus::Suspended => "suspended",
+        MarketStatus::Closed => "closed",
+    }
+}
+
+fn selection_status(status: SelectionStatus) -> &'static str {
+    match status {
+        SelectionStatus::Active => "active",
+        SelectionStatus::Winner => "winner",
+        SelectionStatus::Loser => "loser",
+        SelectionStatus::Removed => "removed",
+    }
+}
+
+pub(super) fn name(participant: &Participant) -> &str {
+    &participant.name
+}
+
+/// The object without its absent fields: absent is not null.
+pub(super) fn present(mut value: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|_, field| !field.is_null());
+    }
+    value
+}

@@ -1,0 +1,168 @@
+//! Who plays: leagues, teams, tournaments and players, all made up.
+//!
+//! Names are put together from syllables and belong to nobody. Ids are derived from the name alone,
+//! so a team and its players are the same ones on every day and with every seed.
+
+use std::sync::Arc;
+
+use crate::{
+    event::{Competition, Id, Participant},
+    tennis::{FinalSet, Format},
+};
+
+use super::dice::Dice;
+
+pub(super) const PROVIDER: &str = "simulator";
+
+/// Leagues by name, each with the ending of its towns.
+const LEAGUES: [(&str, &str); 10] = [
+    ("Northmark First Division", "wick"),
+    ("Holmland Premier", "holm"),
+    ("Sundstad Elite", "stad"),
+    ("Liga Marenova", "enova"),
+    ("Meredon League One", "mere"),
+    ("Primeira Portagem", "porto"),
+    ("Gatewater Championship", "gate"),
+    ("Division Valmont", "ville"),
+    ("Havenmark League", "haven"),
+    ("Dalarsk Cup Series", "dal"),
+];
+
+const TOWNS: [&str; 22] = [
+    "Arven", "Brask", "Corvel", "Dunmor", "Eskel", "Farrow", "Grent", "Hollin", "Istal", "Jorv",
+    "Kesk", "Lorram", "Marrow", "Nask", "Orlen", "Pravic", "Quarr", "Rusk", "Selvan", "Torrem",
+    "Ulver", "Vannic",
+];
+
+const CLUBS: [&str; 11] = [
+    "United",
+    "City",
+    "Rovers",
+    "Athletic",
+    "Town",
+    "Wanderers",
+    "Albion",
+    "Sporting",
+    "Union",
+    "Racing",
+    "Olympic",
+];
+
+/// Tournaments and how their matches are played.
+const TOURNAMENTS: [(&str, Format); 6] = [
+    ("Arvenholm Open", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
+    ("Lakeside Masters Corvel", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
+    ("Quarrmere Indoors", Format { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 }),
+    ("Selvan Clay Classic", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
+    ("Old Garden Trophy", Format { sets_to_win: 2, final_set: FinalSet::Advantage }),
+    ("Grand Meridian", Format { sets_to_win: 3, final_set: FinalSet::TieBreakTo10 }),
+];
+
+const GIVEN: [&str; 24] = [
+    "Adan", "Bero", "Cael", "Davor", "Elio", "Faris", "Goran", "Hugo", "Ilmar", "Jarek", "Kaito",
+    "Leif", "Mateo", "Nils", "Oren", "Pavle", "Quim", "Rafe", "Sorin", "Tavi", "Ugo", "Viggo",
+    "Wim", "Yaro",
+];
+
+const SURNAME_HEADS: [&str; 24] = [
+    "Alm", "Bresk", "Cald", "Drov", "Ebb", "Fenk", "Galt", "Harv", "Ister", "Jask", "Kolv", "Lund",
+    "Morr", "Navr", "Ostr", "Pell", "Quist", "Rond", "Sand", "Tolm", "Urb", "Varg", "Wend", "Zell",
+];
+
+const SURNAME_TAILS: [&str; 12] =
+    ["ano", "berg", "aric", "enko", "ez", "ida", "ington", "ovic", "qvist", "sen", "ulis", "wen"];
+
+const SURNAMES: usize = SURNAME_HEADS.len() * SURNAME_TAILS.len();
+
+pub(super) const LEAGUE_COUNT: usize = LEAGUES.len();
+pub(super) const TEAMS_PER_LEAGUE: usize = TOWNS.len();
+pub(super) const TOURNAMENT_COUNT: usize = TOURNAMENTS.len();
+/// Six fields of 40 use 240 of the 288 surnames, so that no two players share one.
+pub(super) const PLAYERS_PER_TOURNAMENT: usize = 40;
+
+/// Players of a squad: a team names eleven of them and nine for the bench.
+pub(super) const SQUAD: usize = 20;
+
+pub(super) fn league(league: usize) -> Competition {
+    competition(LEAGUES[league].0)
+}
+
+pub(super) fn team(league: usize, team: usize) -> Participant {
+    let (town, ending) = (TOWNS[team], LEAGUES[league].1);
+    let club = CLUBS[(team + league * 3) % CLUBS.len()];
+    let name = format!("{town}{ending} {club}");
+    Participant { id: Id::derive(PROVIDER, "team", &name), name: name.into() }
+}
+
+pub(super) fn tournament(tournament: usize) -> (Competition, Format) {
+    let (name, format) = TOURNAMENTS[tournament];
+    (competition(name), format)
+}
+
+pub(super) fn tennis_player(tournament: usize, player: usize) -> Participant {
+    let number = tournament * PLAYERS_PER_TOURNAMENT + player;
+    let name = person(number * 5, number);
+    Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() }
+}
+
+/// The squad of a team: always the same people for the same team.
+pub(super) fn squad(team: &Participant) -> Vec<Participant> {
+    let mut dice = Dice::new(team.id.0, 0);
+    let first = dice.between(0, SURNAMES as u32 - 1) as usize;
+    (0..SQUAD)
+        .map(|number| {
+            let given = dice.between(0, GIVEN.len() as u32 - 1) as usize;
+            // 13 shares no factor with the number of surnames: nobody in a squad shares one.
+            footballer(team, &person(given, first + number * 13))
+        })
+        .collect()
+}
+
+/// How good a participant is at one thing, from -1 up to 1: a digit of the id, thus for ever.
+pub(super) fn skill(participant: &Participant, thing: u32) -> f64 {
+    let byte = (participant.id.0 >> (8 * thing)) & 0xff;
+    byte as f64 / 128.0 - 1.0
+}
+
+fn footballer(team: &Participant, name: &str) -> Participant {
+    let key = format!("{}/{name}", team.name);
+    Participant { id: Id::derive(PROVIDER, "player", &key), name: name.into() }
+}
+
+fn person(given: usize, surname: usize) -> String {
+    let surname = surname % SURNAMES;
+    let head = SURNAME_HEADS[surname % SURNAME_HEADS.len()];
+    let tail = SURNAME_TAILS[surname / SURNAME_HEADS.len()];
+    format!("{} {head}{tail}", GIVEN[given % GIVEN.len()])
+}
+
+fn competition(name: &str) -> Competition {
+    Competition {
+        id: Id::derive(PROVIDER, "competition", name),
+        name: Arc::from(name),
+        season: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn nobody_shares_a_name_with_an_opponent() {
+        let teams = (0..LEAGUE_COUNT).flat_map(|l| (0..TEAMS_PER_LEAGUE).map(move |t| team(l, t)));
+        assert_eq!(teams.map(|team| team.name).collect::<BTreeSet<_>>().len(), 220);
+        let players = (0..TOURNAMENT_COUNT)
+            .flat_map(|t| (0..PLAYERS_PER_TOURNAMENT).map(move |p| tennis_player(t, p)));
+        assert_eq!(players.map(|player| player.id).collect::<BTreeSet<_>>().len(), 240);
+    }
+
+    #[test]
+    fn squad_is_the_same_every_time_and_has_no_namesakes() {
+        let squad = squad(&team(3, 5));
+        assert_eq!(squad, super::squad(&team(3, 5)));
+        assert_eq!(squad.iter().map(|p| &p.name).collect::<BTreeSet<_>>().len(), SQUAD);
+    }
+}

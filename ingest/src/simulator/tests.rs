@@ -1,0 +1,320 @@
+//! The simulated day, held against its own truth and against plausibility.
+
+mod checker;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::event::{
+    Eid, FootballStatus, GoalKind, Incident, IncidentKind, MarketStatus, Participant, Side,
+    TennisStatus,
+};
+
+use super::{
+    bookmaker::BOOKMAKERS,
+    day::{DAY, Plan},
+    dice::{Dice, MINUTE},
+    football::FootballPlay,
+    play::{Chance, Play},
+    *,
+};
+
+use self::checker::{Checker, Football, Seen, Tennis};
+
+/// Some midnight, in UTC microseconds.
+const START: Micros = 1_788_220_800_000_000;
+
+/// A day whose matches all begin within its first minutes: five of football, three of tennis.
+fn short(seed: u64) -> Plan {
+    Plan { length: 26 * MINUTE, ..Plan::new(seed, START) }
+}
+
+fn digest(plan: Plan) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    for timed in Simulator::of(plan) {
+        hash.update(format!("{timed:?}"));
+    }
+    hash.finalize().to_vec()
+}
+
+/// Plays a day, applies its facts naively, and compares what they say with the truth.
+fn check(plan: Plan) {
+    let mut checker = Checker::default();
+    for timed in Simulator::of(plan) {
+        checker.apply(&timed);
+    }
+    let truth = Simulator::truth_of(plan);
+    assert_eq!(checker.matches.len(), truth.matches.len());
+    for game in &truth.matches {
+        check_match(&checker.matches[&game.id], game);
+    }
+}
+
+fn check_match(seen: &Seen, game: &MatchTruth) {
+    match &game.ending {
+        Ending::Football(truth) => {
+            check_football(&seen.football, truth);
+            assert_eq!(game.markets, settled_by_hand(truth));
+        }
+        Ending::Tennis(truth) => check_tennis(&seen.tennis, truth),
+    }
+    assert_eq!(seen.markets.len(), game.markets.len() * BOOKMAKERS.len());
+    for ((book, id), market) in &seen.markets {
+        let settled = game.markets.iter().find(|settled| *settled.market == **id);
+        let winner = settled.expect("the truth knows every market").winner;
+        assert_eq!(market.status, Some(MarketStatus::Closed), "{id} at {book}");
+        assert_eq!(market.winner.as_deref(), winner, "{id} at {book}");
+    }
+}
+
+fn check_football(seen: &Football, truth: &FootballTruth) {
+    use FootballStatus::{Finished, FirstHalf, HalfTime, NotStarted, SecondHalf};
+    assert_eq!(seen.statuses, [NotStarted, FirstHalf, HalfTime, SecondHalf, Finished]);
+    assert_eq!(truth.status, Finished);
+    assert_eq!((seen.score.goals, seen.score.half_time), (truth.score, Some(truth.half_time)));
+    let goals: Vec<_> = truth.goals.iter().map(goal_told).collect();
+    assert_eq!(seen.goals, goals);
+    let overturned: Vec<_> = truth.overturned.iter().map(|o| o.goal.eid.to_string()).collect();
+    assert_eq!(seen.retracted, overturned);
+    assert_eq!(eids(seen, is_card), truth.cards.iter().map(|c| &c.eid).collect::<Vec<_>>());
+    let changes: Vec<_> = truth.substitutions.iter().map(|change| &change.eid).collect();
+    assert_eq!(eids(seen, |kind| kind == IncidentKind::Substitution), changes);
+    let missed: Vec<_> = truth.penalties_missed.iter().map(|miss| &miss.eid).collect();
+    assert_eq!(eids(seen, |kind| kind == IncidentKind::PenaltyMissed), missed);
+}
+
+fn goal_told(goal: &Goal) -> Incident {
+    let Goal { eid, at, side, scorer, assist, kind, score } = goal.clone();
+    Incident {
+        eid,
+        kind: IncidentKind::Goal(kind),
+        minute: at.minute,
+        added: at.added,
+        side: Some(side),
+        player: Some(scorer),
+        assist,
+        score: Some(score),
+    }
+}
+
+fn eids(seen: &Football, wanted: impl Fn(IncidentKind) -> bool) -> Vec<&Eid> {
+    seen.others.iter().filter(|incident| wanted(incident.kind)).map(|i| &i.eid).collect()
+}
+
+fn is_card(kind: IncidentKind) -> bool {
+    matches!(kind, IncidentKind::Yellow | IncidentKind::SecondYellow | IncidentKind::Red)
+}
+
+/// The markets from the final score alone, by another way than the simulator's.
+fn settled_by_hand(truth: &FootballTruth) -> Vec<Settled> {
+    let [home, away] = truth.score;
+    let result = if home > away {
+        "home"
+    } else if home < away {
+        "away"
+    } else {
+        "draw"
+    };
+    let line = |n: u16| if home + away > n { "over" } else { "under" };
+    let both = if home > 0 && away > 0 { "yes" } else { "no" };
+    [
+        ("match_winner", result),
+        ("over_under_1.5", line(1)),
+        ("over_under_2.5", line(2)),
+        ("over_under_3.5", line(3)),
+        ("both_teams_to_score", both),
+    ]
+    .map(|(market, winner)| Settled { market: market.into(), winner: Some(winner) })
+    .to_vec()
+}
+
+fn check_tennis(seen: &Tennis, truth: &TennisTruth) {
+    let live = truth.status != TennisStatus::Walkover;
+    let statuses = [TennisStatus::NotStarted, TennisStatus::Live, truth.status];
+    let expected: Vec<_> =
+        statuses.into_iter().filter(|s| live || *s != TennisStatus::Live).collect();
+    assert_eq!(seen.statuses, expected);
+    assert_eq!(seen.score.sets, truth.sets);
+    assert_eq!(seen.score.points, truth.points);
+    assert_eq!((seen.score.winner, seen.score.server), (truth.winner, None));
+    let retracted: Vec<_> = truth.retracted.iter().map(ToString::to_string).collect();
+    assert_eq!(seen.retracted, retracted);
+    assert_eq!(truth.serve.iter().map(|[_, served]| served).sum::<u32>(), truth.points);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn facts_lead_to_the_truth(seed: u64) {
+        check(short(seed));
+    }
+
+    #[test]
+    fn same_seed_gives_the_same_day_and_another_a_different_one(seed: u64) {
+        let plan = Plan { length: 2 * MINUTE, ..short(seed) };
+        let other = Plan { seed: seed.wrapping_add(1), ..plan };
+        prop_assert_eq!(digest(plan), digest(plan));
+        prop_assert_ne!(digest(plan), digest(other));
+    }
+}
+
+/// Days on which something rare happens, so that it is checked every time.
+#[test]
+fn facts_lead_to_the_truth_on_days_with_rare_events() {
+    let football = |wanted: fn(&FootballTruth) -> bool| {
+        first_day(|game| matches!(&game.ending, Ending::Football(truth) if wanted(truth)))
+    };
+    let tennis = |wanted: fn(&TennisTruth) -> bool| {
+        first_day(|game| matches!(&game.ending, Ending::Tennis(truth) if wanted(truth)))
+    };
+    let seeds = BTreeSet::from([
+        football(|truth| !truth.overturned.is_empty()),
+        football(|truth| !truth.penalties_missed.is_empty()),
+        football(|truth| truth.cards.iter().any(|card| card.colour == Colour::SecondYellow)),
+        football(|truth| truth.cards.iter().any(|card| card.colour == Colour::Red)),
+        football(|truth| truth.goals.iter().any(|goal| goal.kind == GoalKind::OwnGoal)),
+        tennis(|truth| truth.status == TennisStatus::Walkover),
+        tennis(|truth| truth.status == TennisStatus::Retired),
+        tennis(|truth| !truth.retracted.is_empty()),
+    ]);
+    for seed in seeds {
+        check(short(seed));
+    }
+}
+
+/// The seed of the first short day that has such a match.
+fn first_day(wanted: impl Fn(&MatchTruth) -> bool) -> u64 {
+    let has_one = |seed: &u64| Simulator::truth_of(short(*seed)).matches.iter().any(&wanted);
+    (0..1000).find(has_one).expect("it happens within a thousand days")
+}
+
+#[test]
+fn another_start_gives_the_same_matches_under_other_ids() {
+    let plan = short(3);
+    let later = Plan { start: START + DAY, ..plan };
+    let [one, two] = [plan, later].map(|plan| Simulator::truth_of(plan).matches);
+    for (one, two) in one.iter().zip(&two) {
+        assert_eq!((&one.ending, &one.sides), (&two.ending, &two.sides));
+        assert_eq!(one.start + DAY, two.start);
+        assert_ne!(one.id, two.id);
+    }
+}
+
+/// Bounds are wide, and narrow enough to fail when a rate is off by a quarter.
+#[test]
+fn football_is_plausible_on_average() {
+    let all = (0..4).flat_map(|seed| Simulator::truth(seed, START).matches);
+    let matches: Vec<_> = all.filter_map(football_of).collect();
+    let mean = |count: fn(&FootballTruth) -> usize| {
+        matches.iter().map(count).sum::<usize>() as f64 / matches.len() as f64
+    };
+    let within = |what: &str, value: f64, low: f64, high: f64| {
+        assert!(low < value && value < high, "{what}: {value} is not in {low}..{high}");
+    };
+    assert!(matches.len() > 300);
+    within("goals", mean(|m| m.goals.len()), 2.4, 3.0);
+    let edge = mean(|m| m.score[0].into()) - mean(|m| m.score[1].into());
+    within("home advantage", edge, 0.1, 0.55);
+    within("cards", mean(|m| m.cards.len()), 3.3, 5.2);
+    within("red cards", mean(|m| m.red_cards().iter().sum()), 0.08, 0.35);
+    within("substitutions", mean(|m| m.substitutions.len()), 6.5, 9.5);
+    within("overturned", mean(|m| m.overturned.len()), 0.03, 0.15);
+    assert!(matches.iter().all(at_most_five_a_side));
+}
+
+fn at_most_five_a_side(truth: &FootballTruth) -> bool {
+    Side::BOTH
+        .into_iter()
+        .all(|side| truth.substitutions.iter().filter(|change| change.side == side).count() <= 5)
+}
+
+fn football_of(game: MatchTruth) -> Option<FootballTruth> {
+    match game.ending {
+        Ending::Football(truth) => Some(truth),
+        Ending::Tennis(_) => None,
+    }
+}
+
+#[test]
+fn tennis_is_plausible_on_average() {
+    let all = (0..4).flat_map(|seed| Simulator::truth(seed, START).matches);
+    let matches: Vec<_> = all
+        .filter_map(|game| match game.ending {
+            Ending::Tennis(truth) => Some(truth),
+            Ending::Football(_) => None,
+        })
+        .collect();
+    let serve =
+        |part: usize| -> u32 { matches.iter().flat_map(|m| m.serve).map(|s| s[part]).sum() };
+    let won = f64::from(serve(0)) / f64::from(serve(1));
+    assert!((0.62..0.66).contains(&won), "points won on serve: {won}");
+    let points: u32 = matches.iter().map(|m| m.points).sum();
+    let points = f64::from(points) / matches.len() as f64;
+    assert!((140.0..200.0).contains(&points), "points a match: {points}");
+    let retired = matches.iter().filter(|m| m.status == TennisStatus::Retired).count();
+    assert!((1..30).contains(&retired), "{retired} retirements of {}", matches.len());
+}
+
+/// Over many matches, home sides win as often as the probabilities before the match say.
+#[test]
+fn probabilities_come_true() {
+    let (mut expected, mut found, mut count) = ([0.0; 2], [0.0; 2], 0.0);
+    for number in 0..400 {
+        let teams: [Participant; 2] =
+            [0, 1].map(|side| names::team(number % 10, (number / 10 + side * 7) % 22));
+        let mut play = FootballPlay::new(&teams, 0, Dice::new(11, number as u64));
+        let before = play.chances(0);
+        while let Some(now) = play.due() {
+            play.step(now);
+        }
+        // The first selections of the result and of 2.5 goals: home and over.
+        for (side, market) in [0, 2].into_iter().enumerate() {
+            let Chance::Open([first, ..]) = before[market] else { panic!("decided before") };
+            expected[side] += first;
+            found[side] += f64::from(u8::from(play.chances(DAY)[market] == Chance::Won(0)));
+        }
+        count += 1.0;
+    }
+    for (expected, found) in expected.into_iter().zip(found) {
+        // Three standard deviations of 400 matches are 0.075.
+        assert!((expected - found).abs() / count < 0.075, "{found} of {expected} expected");
+    }
+}
+
+#[test]
+fn several_matches_of_both_sports_are_in_play_at_any_time() {
+    let truth = Simulator::truth(5, START);
+    for half_hour in 2..48 {
+        let now = START + half_hour * 30 * MINUTE;
+        // A league match takes 110 minutes at least, and tennis about as long on average.
+        let begun = |football: bool| {
+            let started = truth.matches.iter().filter(|game| game.start <= now);
+            let recent = started.filter(|game| game.start > now - 110 * MINUTE);
+            recent.filter(|game| matches!(game.ending, Ending::Football(_)) == football).count()
+        };
+        assert!((5..=9).contains(&begun(true)), "football at {half_hour}: {}", begun(true));
+        assert!((3..=8).contains(&begun(false)), "tennis at {half_hour}: {}", begun(false));
+    }
+}
+
+#[test]
+fn lines_are_json_in_a_stable_order() {
+    let plan = Plan { length: 3 * MINUTE, ..short(9) };
+    let mut day = Vec::new();
+    for timed in Simulator::of(plan).take(2_000) {
+        lines::write_batch(&timed, &mut day).expect("memory takes it");
+    }
+    let truth = Simulator::truth_of(plan);
+    let mut out = Vec::new();
+    truth.write_json(&mut out).expect("memory takes it");
+    let text = String::from_utf8(out).expect("JSON is UTF-8");
+    assert_eq!(text.lines().count(), truth.matches.len() + 1);
+    assert!(text.lines().last().is_some_and(|line| line.starts_with(r#"{"totals":{"football":"#)));
+    for line in text.lines().chain(String::from_utf8_lossy(&day).lines()) {
+        let parsed: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
+        assert_eq!(parsed.to_string(), line);
+    }
+}

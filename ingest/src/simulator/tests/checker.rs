@@ -1,0 +1,241 @@
+//! A naive reader of facts: applies them one by one, and complains of whatever cannot be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rust_decimal::Decimal;
+
+use crate::{
+    event::{
+        Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident,
+        IncidentKind, MarketChange, MarketStatus, Micros, OddsFact, SelectionStatus, Side,
+        Situation, TennisFact, TennisScore, TennisStatus, Timed,
+    },
+    simulator::names,
+    tennis::Format,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct Checker {
+    pub(super) matches: BTreeMap<Id, Seen>,
+    now: Micros,
+}
+
+/// What a reader knows of one match.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) football: Football,
+    pub(super) tennis: Tennis,
+    /// By bookmaker and market.
+    pub(super) markets: BTreeMap<(String, String), Market>,
+    format: Option<Format>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Football {
+    pub(super) statuses: Vec<FootballStatus>,
+    pub(super) score: FootballScore,
+    /// In order, without those taken back.
+    pub(super) goals: Vec<Incident>,
+    pub(super) retracted: Vec<String>,
+    pub(super) others: Vec<Incident>,
+    eids: BTreeSet<String>,
+    last_minute: (u16, u16),
+    last_second: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Tennis {
+    pub(super) statuses: Vec<TennisStatus>,
+    pub(super) score: TennisScore,
+    pub(super) retracted: Vec<String>,
+    /// Each point that stands, with the score before it.
+    points: Vec<(String, TennisScore)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Market {
+    pub(super) status: Option<MarketStatus>,
+    pub(super) winner: Option<String>,
+    prices: BTreeMap<String, Option<Decimal>>,
+    in_play: bool,
+}
+
+impl Checker {
+    pub(super) fn apply(&mut self, timed: &Timed) {
+        let Batch { at, events, .. } = &timed.batch;
+        assert!(timed.clock_us >= self.now, "time ran backwards");
+        assert_eq!(*at, Some(timed.clock_us));
+        assert!(!events.is_empty());
+        self.now = timed.clock_us;
+        let match_id = events[0].match_id;
+        assert!(events.iter().all(|event| event.match_id == match_id), "a batch is of one match");
+        let seen = self.matches.entry(match_id).or_default();
+        for Event { fact, .. } in events {
+            seen.apply(fact);
+        }
+        seen.check_after(events);
+    }
+}
+
+impl Seen {
+    fn apply(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Fixture(fixture) => {
+                let competition = fixture.competition.as_ref().expect("every match has one");
+                let mut tournaments = (0..names::TOURNAMENT_COUNT).map(names::tournament);
+                let found = tournaments.find(|(tournament, _)| tournament == competition);
+                self.format = found.map(|(_, format)| format);
+            }
+            Fact::Football(fact) => self.football.apply(fact),
+            Fact::Tennis(fact) => self.tennis.apply(fact, self.format),
+            Fact::Odds(fact) => self.odds(fact),
+        }
+    }
+
+    fn odds(&mut self, fact: &OddsFact) {
+        let key = (fact.book.to_string(), fact.market.to_string());
+        let market = self.markets.entry(key).or_default();
+        assert_ne!(market.status, Some(MarketStatus::Closed), "{fact:?} after the end");
+        match &fact.change {
+            MarketChange::Define(definition) => {
+                market.status = Some(definition.status);
+                market.in_play = definition.in_play;
+                // A price from before a suspension is worth nothing: it must be told anew.
+                market.prices.clear();
+                for selection in &definition.selections {
+                    market.prices.entry(selection.id.to_string()).or_default();
+                    if selection.status == SelectionStatus::Winner {
+                        assert_eq!(market.winner, None, "two winners");
+                        market.winner = Some(selection.id.to_string());
+                    }
+                }
+            }
+            MarketChange::Clear => unreachable!("the simulator never clears"),
+            MarketChange::Prices { selections, .. } => {
+                assert_eq!(market.status, Some(MarketStatus::Open), "a price while suspended");
+                for selection in selections {
+                    let price = market.prices.get_mut(&*selection.id).expect("it is defined");
+                    assert_ne!(*price, selection.price, "a price that did not move");
+                    *price = selection.price;
+                }
+            }
+        }
+    }
+
+    /// What must hold after every batch, whatever it said.
+    fn check_after(&self, events: &[Event]) {
+        self.football.check_score();
+        let changed = events.iter().any(|event| matches!(event.fact, Fact::Odds(_)));
+        for (key, market) in &self.markets {
+            if changed && market.status == Some(MarketStatus::Open) {
+                assert!(market.overround() > Decimal::ONE, "{key:?} loses: {market:?}");
+                assert_eq!(market.in_play, self.in_play(), "{key:?}");
+            }
+            if events.iter().any(|event| halts(&event.fact)) {
+                let open = market.status == Some(MarketStatus::Open);
+                assert!(!open, "{key:?} is open after {events:?}");
+            }
+        }
+    }
+
+    fn in_play(&self) -> bool {
+        self.football.statuses.len() > 1 || self.tennis.statuses.len() > 1
+    }
+}
+
+impl Market {
+    fn overround(&self) -> Decimal {
+        let price = |price: &Option<Decimal>| price.expect("an open market has every price");
+        let lowest = Decimal::new(101, 2);
+        assert!(self.prices.values().map(price).all(|price| price >= lowest && price.scale() <= 2));
+        self.prices.values().map(price).map(|price| Decimal::ONE / price).sum()
+    }
+}
+
+impl Football {
+    fn apply(&mut self, fact: &FootballFact) {
+        match fact {
+            FootballFact::Status(status) => self.statuses.push(*status),
+            FootballFact::Clock { second, .. } => {
+                let second_half = self.statuses.last() == Some(&FootballStatus::SecondHalf);
+                assert!(*second >= self.last_second || second_half && *second >= 2_700);
+                self.last_second = *second;
+            }
+            FootballFact::Score(score) => self.score = *score,
+            FootballFact::Incident(incident) => self.incident(incident),
+            FootballFact::Retract { of, score, .. } => {
+                let goal = self.goals.pop().expect("a goal stands");
+                assert_eq!(goal.eid, *of, "only the last goal is ever taken back");
+                self.retracted.push(of.to_string());
+                self.score = *score;
+            }
+            FootballFact::Ball(Ball { x, y, .. }) => assert!(*x <= 1000 && *y <= 1000),
+            FootballFact::Stats { values, .. } => assert!(!values.is_empty()),
+            FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
+        }
+    }
+
+    fn incident(&mut self, incident: &Incident) {
+        assert!(self.eids.insert(incident.eid.to_string()), "{} came twice", incident.eid);
+        let minute = (incident.minute, incident.added.unwrap_or(0));
+        assert!(minute >= self.last_minute, "{minute:?} after {:?}", self.last_minute);
+        assert!(minute.1 == 0 || minute.0 == 45 || minute.0 == 90);
+        self.last_minute = minute;
+        if matches!(incident.kind, IncidentKind::Goal(_)) {
+            self.goals.push(incident.clone());
+        } else {
+            self.others.push(incident.clone());
+        }
+    }
+
+    fn check_score(&self) {
+        let counted = Side::BOTH
+            .map(|side| self.goals.iter().filter(|goal| goal.side == Some(side)).count() as u16);
+        assert_eq!(self.score.goals, counted, "the score is not that of the goals");
+        if let Some(goal) = self.goals.last() {
+            assert_eq!(goal.score, Some(counted));
+        }
+    }
+}
+
+impl Tennis {
+    fn apply(&mut self, fact: &TennisFact, format: Option<Format>) {
+        match fact {
+            TennisFact::Status(status) => self.statuses.push(*status),
+            TennisFact::Score(score) => self.score = score.clone(),
+            TennisFact::Point(point) => {
+                let before = self.score.clone();
+                assert_eq!(before.server, Some(point.server));
+                self.score.point(point.winner, format.expect("tennis has a format"));
+                assert_eq!(self.score, point.score, "not by the rules, after {before:?}");
+                let eid = point.eid.to_string();
+                assert!(self.points.iter().all(|(known, _)| *known != eid), "{eid} came twice");
+                self.points.push((eid, before));
+            }
+            TennisFact::Retract { of, score, .. } => {
+                let (eid, before) = self.points.pop().expect("a point stands");
+                assert_eq!((eid.as_str(), score), (&**of, &before));
+                self.score = before;
+                self.retracted.push(eid);
+            }
+        }
+    }
+}
+
+/// Whether every market must be suspended in the batch that holds this.
+fn halts(fact: &Fact) -> bool {
+    match fact {
+        Fact::Football(FootballFact::Incident(incident)) => matches!(
+            incident.kind,
+            IncidentKind::Goal(_)
+                | IncidentKind::SecondYellow
+                | IncidentKind::Red
+                | IncidentKind::Var(_)
+        ),
+        Fact::Football(FootballFact::Ball(ball)) => ball.situation == Situation::Penalty,
+        Fact::Football(FootballFact::Retract { .. }) | Fact::Tennis(TennisFact::Retract { .. }) => {
+            true
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,166 @@
+//! The truth of a day as lines of JSON: one for each match, then one with totals.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use crate::event::TennisStatus;
+
+use super::{
+    lines::{
+        football_side, football_status, goal_kind, name, number, present, sets, tennis_status,
+    },
+    truth::{
+        Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
+        Settled, Substitution, TennisTruth, Truth,
+    },
+};
+
+pub(super) fn write(truth: &Truth, out: &mut impl io::Write) -> io::Result<()> {
+    for game in &truth.matches {
+        writeln!(out, "{}", line(game))?;
+    }
+    writeln!(out, "{}", totals(truth))
+}
+
+fn line(game: &MatchTruth) -> Value {
+    let (sport, ending) = match &game.ending {
+        Ending::Football(truth) => ("football", football(truth)),
+        Ending::Tennis(truth) => ("tennis", tennis(truth)),
+    };
+    json!({
+        "competition": &*game.competition.name,
+        "ending": ending,
+        "id": game.id.0,
+        "markets": game.markets.iter().map(settled).collect::<Vec<_>>(),
+        "sides": game.sides.each_ref().map(name),
+        "sport": sport,
+        "start": game.start,
+    })
+}
+
+/// `["over_under_2.5","over"]`; null for a market that was void.
+fn settled(market: &Settled) -> Value {
+    json!([market.market, market.winner])
+}
+
+fn football(truth: &FootballTruth) -> Value {
+    json!({
+        "cards": truth.cards.iter().map(card).collect::<Vec<_>>(),
+        "goals": truth.goals.iter().map(goal).collect::<Vec<_>>(),
+        "half_time": truth.half_time,
+        "overturned": truth.overturned.iter().map(overturned).collect::<Vec<_>>(),
+        "penalties_missed": truth.penalties_missed.iter().map(missed).collect::<Vec<_>>(),
+        "red_cards": truth.red_cards(),
+        "score": truth.score,
+        "status": football_status(truth.status),
+        "substitutions": truth.substitutions.iter().map(substitution).collect::<Vec<_>>(),
+    })
+}
+
+fn goal(goal: &Goal) -> Value {
+    let Minute { minute, added } = goal.at;
+    present(json!({
+        "added": added,
+        "assist": goal.assist.as_ref().map(name),
+        "eid": &*goal.eid,
+        "kind": goal_kind(goal.kind),
+        "minute": minute,
+        "score": goal.score,
+        "scorer": name(&goal.scorer),
+        "side": football_side(goal.side),
+    }))
+}
+
+fn overturned(overturned: &Overturned) -> Value {
+    json!({ "goal": goal(&overturned.goal), "why": overturned.why })
+}
+
+fn card(card: &Card) -> Value {
+    let colour = match card.colour {
+        Colour::Yellow => "yellow",
+        Colour::SecondYellow => "second_yellow",
+        Colour::Red => "red",
+    };
+    let Minute { minute, added } = card.at;
+    present(json!({
+        "added": added,
+        "colour": colour,
+        "eid": &*card.eid,
+        "minute": minute,
+        "player": name(&card.player),
+        "side": football_side(card.side),
+    }))
+}
+
+fn missed(miss: &PenaltyMissed) -> Value {
+    let Minute { minute, added } = miss.at;
+    present(json!({
+        "added": added,
+        "eid": &*miss.eid,
+        "minute": minute,
+        "player": name(&miss.player),
+        "side": football_side(miss.side),
+    }))
+}
+
+fn substitution(change: &Substitution) -> Value {
+    let Minute { minute, added } = change.at;
+    present(json!({
+        "added": added,
+        "eid": &*change.eid,
+        "minute": minute,
+        "off": name(&change.off),
+        "on": name(&change.on),
+        "side": football_side(change.side),
+    }))
+}
+
+fn tennis(truth: &TennisTruth) -> Value {
+    present(json!({
+        "points": truth.points,
+        "retracted": truth.retracted.iter().map(|eid| &**eid).collect::<Vec<_>>(),
+        "serve": truth.serve,
+        "sets": sets(&truth.sets),
+        "status": tennis_status(truth.status),
+        "winner": truth.winner.map(number),
+    }))
+}
+
+fn totals(truth: &Truth) -> Value {
+    let (mut football, mut tennis) = (Vec::new(), Vec::new());
+    for game in &truth.matches {
+        match &game.ending {
+            Ending::Football(truth) => football.push(truth),
+            Ending::Tennis(truth) => tennis.push(truth),
+        }
+    }
+    json!({ "totals": { "football": football_totals(&football), "tennis": tennis_totals(&tennis) } })
+}
+
+fn football_totals(matches: &[&FootballTruth]) -> Value {
+    let sum = |count: fn(&FootballTruth) -> usize| matches.iter().map(|m| count(m)).sum::<usize>();
+    json!({
+        "cards": sum(|m| m.cards.len()),
+        "goals": sum(|m| m.goals.len()),
+        "matches": matches.len(),
+        "overturned": sum(|m| m.overturned.len()),
+        "penalties_missed": sum(|m| m.penalties_missed.len()),
+        "red_cards": sum(|m| m.red_cards().iter().sum()),
+        "substitutions": sum(|m| m.substitutions.len()),
+    })
+}
+
+fn tennis_totals(matches: &[&TennisTruth]) -> Value {
+    let sum = |count: fn(&TennisTruth) -> usize| matches.iter().map(|m| count(m)).sum::<usize>();
+    let ended = |status| matches.iter().filter(|m| m.status == status).count();
+    json!({
+        "matches": matches.len(),
+        "points": sum(|m| m.points as usize),
+        "retired": ended(TennisStatus::Retired),
+        "retracted": sum(|m| m.retracted.len()),
+        "sets": sum(|m| m.sets.len()),
+        "tie_breaks": sum(TennisTruth::tie_breaks),
+        "walkovers": ended(TennisStatus::Walkover),
+    })
+}
