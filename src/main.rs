@@ -2,43 +2,77 @@
 
 use std::{
     error::Error,
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     process::ExitCode,
 };
 
 use clap::Parser;
+use ingest::simulator::{self, Simulator};
 use matchwire::{
-    cli::{Cli, Command, KeyCommand},
-    config::{Config, Flags},
-    key_command,
+    app::{self, Play},
+    cli::{Cli, Command, KeyCommand, SimulateArgs},
+    clock::now,
+    config::{Config, ConfigError, Flags},
+    key_command, telemetry,
 };
 
 const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
+/// The day that `simulate` prints begins at 2026-01-01T00:00:00Z, so that a seed is all it takes.
+const SIMULATED_START: i64 = 1_767_225_600_000_000;
+
 fn main() -> ExitCode {
-    match Cli::parse().into_command() {
+    let ended = match Cli::parse().into_command() {
+        Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
+        Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
         Command::Key(command) => key(command),
-        Command::Serve(_) | Command::Replay(_) | Command::Simulate(_) => ExitCode::SUCCESS,
-    }
-}
-
-fn key(command: KeyCommand) -> ExitCode {
-    let config = match Config::load(None, &Flags::default()) {
-        Ok(config) => config,
-        Err(error) => return ended_by(&error, WRONG_USAGE),
+        Command::Simulate(args) => simulate(args),
     };
-    match run_key(command, &config) {
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ended_by(&*error, FAILED),
+        Err(error) => {
+            let wrong_usage = error.is::<ConfigError>();
+            ended_by(&*error, if wrong_usage { WRONG_USAGE } else { FAILED })
+        }
     }
 }
 
-fn run_key(command: KeyCommand, config: &Config) -> Result<(), Box<dyn Error>> {
+fn serve(
+    file: &Option<std::path::PathBuf>,
+    flags: &Flags,
+    replay: Option<matchwire::cli::ReplayArgs>,
+) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(file.as_deref(), flags)?;
+    telemetry::start_logging(&config.log)?;
+    let play = match replay {
+        Some(args) => Play::Recordings(args),
+        None if config.demo.enabled => Play::Demo,
+        None => Play::Nothing,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    Ok(runtime.block_on(app::run(config, play))?)
+}
+
+fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(None, &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let now = jiff::Timestamp::now().as_microsecond();
     let mut out = io::stdout();
-    Ok(runtime.block_on(key_command::run(command, &config.accounts, now, &mut out))?)
+    Ok(runtime.block_on(key_command::run(command, &config.accounts, now(), &mut out))?)
+}
+
+fn simulate(SimulateArgs { seed, truth }: SimulateArgs) -> Result<(), Box<dyn Error>> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if truth {
+        Simulator::truth(seed, SIMULATED_START).write_json(&mut out)
+    } else {
+        simulator::write_day(seed, SIMULATED_START, &mut out)
+    };
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        ended => Ok(ended?),
+    }
 }
 
 /// Says on one line what went wrong, with every cause.

@@ -1,0 +1,426 @@
+//! Builds the parts, wires them, stops them. The only file that knows every part.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use fanout::{Epoch, Fanout, Limits, StartError};
+use ingest::recording::{self, OpenError, Recording};
+use tokio::{
+    net::TcpListener,
+    sync::{broadcast, watch},
+    task::JoinHandle,
+};
+use tracing::{error, info};
+
+use crate::{
+    accounts::{Accounts, AccountsError, Addon, KeyId},
+    cli::ReplayArgs,
+    clock::now,
+    config::{Config, FanoutConfig},
+    demo::Run,
+    http::{self, Registry},
+    hub::{Epochs, Hub, Settings, sequence::Window},
+    pipeline::{self, Doors, Request},
+    quarantine::Quarantine,
+    sources::{Pace, Player},
+    telemetry::{self, TelemetryError},
+};
+
+/// Why the hub could not start or had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("the account store failed")]
+    Accounts(#[from] AccountsError),
+    #[error("a recording cannot be played")]
+    Recording(#[from] OpenError),
+    #[error("cannot listen on {address}")]
+    Listen { address: std::net::SocketAddr, source: io::Error },
+    #[error("the fan-out did not start")]
+    Fanout(#[from] StartError),
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
+    #[error("the system refused a thread, a signal or the standard output")]
+    System(#[from] io::Error),
+    #[error("the system gave no random bytes")]
+    Random(#[from] getrandom::Error),
+}
+
+/// What the hub plays.
+#[derive(Debug)]
+pub enum Play {
+    /// Simulated days without end.
+    Demo,
+    /// Nothing of its own.
+    Nothing,
+    Recordings(ReplayArgs),
+}
+
+/// Runs the hub until it is told to stop.
+///
+/// # Errors
+///
+/// If a part cannot start.
+pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
+    let metrics = telemetry::start_metrics()?;
+    let accounts = Accounts::open_with(&config.server.db, &config.accounts).await?;
+    let demo_key = demo_key(&accounts, &play).await?;
+    let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
+    let demo = match &play {
+        Play::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
+        Play::Nothing | Play::Recordings(_) => None,
+    };
+    let epochs = Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
+    let recordings = recordings(&config, &play)?;
+
+    let listener = listen(&config).await?;
+    let address = listener.local_addr()?;
+    let (doors, ends) =
+        pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
+    let fanout = Fanout::start(
+        limits(&config),
+        concat!("matchwire/", env!("CARGO_PKG_VERSION")),
+        Box::new(doors.clone()),
+    )?;
+    let mut hub = Hub::new(settings(&config), epochs);
+    let sources = announce(&mut hub, demo, recordings);
+    let quarantine =
+        Quarantine::beside(&config.server.db, config.feeds.quarantine_bytes_max as u64);
+    let writer = pipeline::start(hub, fanout.clone(), ends, quarantine)?;
+
+    let (stop, stopped) = watch::channel(false);
+    let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
+    let revoking = watch_keys(&accounts, &config, &registry, &fanout, &stopped);
+    let public_url = match config.server.public_url.trim_end_matches('/') {
+        "" => format!("http://{address}"),
+        url => url.to_owned(),
+    };
+    let parts = http::Parts {
+        accounts: accounts.clone(),
+        fanout: fanout.clone(),
+        doors: doors.clone(),
+        registry,
+        metrics,
+        public_url,
+        demo_key: demo_key.clone(),
+        connections_max: config.fanout.sockets_max,
+        handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
+    };
+    let serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
+    greet(&mut io::stdout(), address, demo_key.as_deref())?;
+
+    let hold = matches!(&play, Play::Recordings(args) if args.hold);
+    if hold {
+        wait_for_a_socket(&fanout, &stopped).await;
+    }
+    let players = start_sources(sources, &play, &config, &doors, &fanout)?;
+
+    asked_to_stop().await?;
+    info!("stopping");
+    drop(players);
+    stop.send_replace(true);
+    drain(&fanout, config.server.drain_ms).await;
+    serving.await.ok();
+    stop_writer(&doors, writer).await;
+    for task in revoking {
+        task.await.ok();
+    }
+    accounts.close().await;
+    info!("stopped");
+    Ok(())
+}
+
+async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {
+    match play {
+        Play::Demo => Ok(Some(accounts.ensure_demo_key(now()).await?.expose().to_owned())),
+        // It stands in clear in the store, which only a demo may have.
+        Play::Nothing | Play::Recordings(_) => {
+            accounts.forget_demo_key(now()).await?;
+            Ok(None)
+        }
+    }
+}
+
+async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<Run, AppError> {
+    // Settings by which the same facts make other changes.
+    let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
+    Ok(Run::take_up(accounts, config.demo.seed, &settings, epoch, now()).await?)
+}
+
+fn random_epoch() -> Result<Epoch, AppError> {
+    Ok(Epoch(getrandom::u32()?))
+}
+
+/// A recording to be played, and how to open it anew.
+struct Reel {
+    recording: Recording,
+    path: PathBuf,
+}
+
+/// Opens every recording before anything else starts: a wrong name ends the program at once.
+fn recordings(config: &Config, play: &Play) -> Result<Vec<Reel>, AppError> {
+    let Play::Recordings(args) = play else { return Ok(Vec::new()) };
+    let mut reels = Vec::new();
+    for path in recording::plan(&args.files)? {
+        let recording = open(&path, &args.files, config)?;
+        reels.push(Reel { recording, path });
+    }
+    Ok(reels)
+}
+
+fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, OpenError> {
+    let limits = recording::Limits {
+        message_bytes_max: config.feeds.message_bytes_max,
+        ..recording::Limits::default()
+    };
+    Recording::open(path, named, now(), &limits)
+}
+
+/// A source with its number in the hub.
+struct Source {
+    number: crate::hub::feeds::SourceNumber,
+    steps: Steps,
+}
+
+enum Steps {
+    Demo(Run),
+    Reel(Reel),
+}
+
+fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
+    let demo = demo.map(|run| Source {
+        number: hub.source("simulator".into(), "simulator"),
+        steps: Steps::Demo(run),
+    });
+    let reels: Vec<Source> = reels
+        .into_iter()
+        .map(|reel| {
+            let name = reel.recording.name().clone();
+            let number = hub.source(name, reel.recording.format().as_str());
+            Source { number, steps: Steps::Reel(reel) }
+        })
+        .collect();
+    demo.into_iter().chain(reels).collect()
+}
+
+/// Plays every source on a thread of its own, until what is returned is dropped.
+fn start_sources(
+    sources: Vec<Source>,
+    play: &Play,
+    config: &Config,
+    doors: &Doors,
+    fanout: &Fanout,
+) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
+    let mut stops = Vec::new();
+    for Source { number, steps } in sources {
+        let (stop, stopped) = mpsc::sync_channel(0);
+        stops.push(stop);
+        let player = |pace| Player {
+            source: number,
+            inputs: doors.inputs.clone(),
+            fanout: fanout.clone(),
+            runtime: tokio::runtime::Handle::current(),
+            pace,
+            stop: stopped,
+        };
+        match (steps, play) {
+            (Steps::Demo(run), _) => {
+                player(Pace::OnTime).start(run.days(), || None)?;
+            }
+            (Steps::Reel(Reel { recording, path }), Play::Recordings(args)) => {
+                let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
+                let again = move || {
+                    let opened = repeat.then(|| open(&path, &named, &config))?;
+                    opened.inspect_err(|error| error!(%error, "no second round")).ok()
+                };
+                player(Pace::FromStart(args.speed)).start(recording, again)?;
+            }
+            (Steps::Reel(_), Play::Demo | Play::Nothing) => {}
+        }
+    }
+    Ok(stops)
+}
+
+async fn listen(config: &Config) -> Result<TcpListener, AppError> {
+    let address = config.server.listen;
+    TcpListener::bind(address).await.map_err(|source| AppError::Listen { address, source })
+}
+
+fn settings(config: &Config) -> Settings {
+    Settings {
+        window: Window {
+            bytes: config.hub.tail_bytes,
+            age_us: micros(config.hub.tail_ms),
+        },
+        matches_max: config.hub.matches_max,
+        ended_keep_us: micros(config.hub.ended_keep_ms),
+        stale_after_ms: milliseconds(config.feeds.stale_after_ms),
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    let FanoutConfig { shards, .. } = config.fanout;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    Limits {
+        shards: if shards == 0 { cores } else { shards },
+        outbox_bytes: config.fanout.outbox_bytes,
+        write_bytes_max: config.fanout.write_bytes_max,
+        channels_max: config.fanout.channels_max,
+        command_bytes_max: config.server.command_bytes_max,
+        mailbox_max: config.fanout.mailbox,
+        beat_ms: milliseconds(config.fanout.beat_ms),
+        idle_ms: milliseconds(config.fanout.idle_ms),
+        stall_ms: milliseconds(config.fanout.stall_ms),
+    }
+}
+
+fn micros(ms: u64) -> fanout::Micros {
+    fanout::Micros::try_from(ms).unwrap_or(fanout::Micros::MAX / 1000).saturating_mul(1000)
+}
+
+fn milliseconds(ms: u64) -> u32 {
+    u32::try_from(ms).unwrap_or(u32::MAX)
+}
+
+/// Closes the sockets of keys that stop working, and those whose add-on was taken away.
+fn watch_keys(
+    accounts: &Accounts,
+    config: &Config,
+    registry: &Registry,
+    fanout: &Fanout,
+    stopped: &watch::Receiver<bool>,
+) -> [JoinHandle<()>; 2] {
+    let every = Duration::from_millis(config.accounts.watch_ms);
+    let changes = accounts.changes();
+    let watching = tokio::spawn(accounts.clone().watch(every, until(stopped.clone())));
+    let revoker = Revoker {
+        accounts: accounts.clone(),
+        registry: registry.clone(),
+        fanout: fanout.clone(),
+    };
+    let revoking = tokio::spawn(revoker.run(changes, stopped.clone()));
+    [watching, revoking]
+}
+
+struct Revoker {
+    accounts: Accounts,
+    registry: Registry,
+    fanout: Fanout,
+}
+
+impl Revoker {
+    async fn run(
+        self,
+        mut changes: broadcast::Receiver<KeyId>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        loop {
+            let change = tokio::select! {
+                change = changes.recv() => change,
+                _ = stopped.changed() => return,
+            };
+            match change {
+                Ok(key) => self.look_at(key).await,
+                // More changed than was kept: look at everybody.
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    for key in self.registry.callers().into_keys() {
+                        self.look_at(key).await;
+                    }
+                }
+                Err(broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    }
+
+    async fn look_at(&self, key: KeyId) {
+        let Some(caller) = self.registry.caller(key) else { return };
+        match self.accounts.renew(&caller).await {
+            Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
+            Ok(_) => self.fanout.revoke(key.number()),
+            Err(error) => error!(%error, "a changed key could not be looked at"),
+        }
+    }
+}
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    stopped.wait_for(|stopped| *stopped).await.ok();
+}
+
+/// What a person sees first: where to look and what to paste.
+fn greet(
+    out: &mut impl Write,
+    address: std::net::SocketAddr,
+    demo_key: Option<&str>,
+) -> io::Result<()> {
+    writeln!(out, "listening on http://{address}")?;
+    if let Some(key) = demo_key {
+        writeln!(
+            out,
+            r#"
+Matchwire plays its demo: football, tennis and odds, simulated, without end.
+
+  page      http://{address}/
+  demo key  {key}
+
+Follow it with websocat (then type a command, such as the one that is echoed here):
+
+  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws://{address}/stream/v1?token={key}'
+
+or from the console of a browser:
+
+  const ws = new WebSocket("ws://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
+  ws.onmessage = (m) => console.log(JSON.parse(m.data));
+  ws.onopen = () => ws.send(JSON.stringify({{op: "subscribe", id: 1, ch: "football"}}));
+"#
+        )?;
+    }
+    out.flush()
+}
+
+async fn wait_for_a_socket(fanout: &Fanout, stopped: &watch::Receiver<bool>) {
+    let mut look = tokio::time::interval(Duration::from_millis(10));
+    while fanout.subscriptions() == 0 && !*stopped.borrow() {
+        look.tick().await;
+    }
+}
+
+/// SIGINT or SIGTERM.
+async fn asked_to_stop() -> Result<(), AppError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// Tells everybody to go and waits until they have, for as long as was agreed.
+async fn drain(fanout: &Fanout, drain_ms: u64) {
+    fanout.drain(milliseconds(drain_ms));
+    let deadline = tokio::time::sleep(Duration::from_millis(drain_ms));
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    let gone = async {
+        while fanout.sockets() > 0 {
+            look.tick().await;
+        }
+    };
+    tokio::select! {
+        () = gone => {}
+        () = deadline => info!(sockets = fanout.sockets(), "cut off"),
+    }
+    let fanout = fanout.clone();
+    tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
+}
+
+async fn stop_writer(doors: &Doors, writer: thread::JoinHandle<()>) {
+    doors.requests.send(Request::Stop).await.ok();
+    let joined = tokio::task::spawn_blocking(move || writer.join()).await;
+    if !matches!(joined, Ok(Ok(()))) {
+        error!("the hub's thread panicked");
+    }
+}
