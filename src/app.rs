@@ -115,7 +115,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
 
     let hold = matches!(&play, Play::Recordings(args) if args.hold);
     if hold {
-        wait_for_a_socket(&fanout, &stopped).await;
+        wait_for_a_follower(&fanout, &stopped).await;
     }
     let players = start_sources(sources, &play, &config, &doors, &fanout)?;
 
@@ -381,9 +381,9 @@ or from the console of a browser:
     out.flush()
 }
 
-async fn wait_for_a_socket(fanout: &Fanout, stopped: &watch::Receiver<bool>) {
+async fn wait_for_a_follower(fanout: &Fanout, stopped: &watch::Receiver<bool>) {
     let mut look = tokio::time::interval(Duration::from_millis(10));
-    while fanout.subscriptions() == 0 && !*stopped.borrow() {
+    while !fanout.was_followed() && !*stopped.borrow() {
         look.tick().await;
     }
 }

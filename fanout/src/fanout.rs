@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -77,6 +77,8 @@ pub(crate) struct Shared {
     pub(crate) mailboxes: Vec<Mailbox>,
     /// Connections of each shard.
     pub(crate) sockets: Vec<AtomicUsize>,
+    /// Somebody has followed something.
+    pub(crate) followed: AtomicBool,
 }
 
 impl std::fmt::Debug for Shared {
@@ -120,6 +122,7 @@ impl Fanout {
             host,
             mailboxes: (0..shards).map(|_| Mailbox::new(limits.mailbox_max)).collect(),
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
+            followed: AtomicBool::new(false),
             limits,
         });
         let mut threads = Vec::new();
@@ -185,6 +188,12 @@ impl Fanout {
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.shared.sockets.iter().map(|sockets| sockets.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Whether anybody has followed anything yet.
+    #[must_use]
+    pub fn was_followed(&self) -> bool {
+        self.shared.followed.load(Ordering::Relaxed)
     }
 
     /// Ends the shards' threads once their last connection has gone, which after a drain takes a

@@ -208,6 +208,7 @@ impl Shard {
     }
 
     fn answer(&mut self, asker: Asker, answer: Answer) {
+        self.shared.followed.store(true, Ordering::Relaxed);
         let Some(connection) = self.connection(asker.slot, asker.generation) else { return };
         let (join, all_left) = connection.session.answer(answer, &mut connection.outbox);
         // Commands may have waited for the answer.
