@@ -74,13 +74,13 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Play::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
         Play::Nothing | Play::Recordings(_) => None,
     };
-    let epochs = Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
+    let epochs =
+        Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
     let recordings = recordings(&config, &play)?;
 
     let listener = listen(&config).await?;
     let address = listener.local_addr()?;
-    let (doors, ends) =
-        pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
+    let (doors, ends) = pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
     let fanout = Fanout::start(
         limits(&config),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
@@ -252,10 +252,7 @@ async fn listen(config: &Config) -> Result<TcpListener, AppError> {
 
 fn settings(config: &Config) -> Settings {
     Settings {
-        window: Window {
-            bytes: config.hub.tail_bytes,
-            age_us: micros(config.hub.tail_ms),
-        },
+        window: Window { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
         matches_max: config.hub.matches_max,
         ended_keep_us: micros(config.hub.ended_keep_ms),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
@@ -297,11 +294,8 @@ fn watch_keys(
     let every = Duration::from_millis(config.accounts.watch_ms);
     let changes = accounts.changes();
     let watching = tokio::spawn(accounts.clone().watch(every, until(stopped.clone())));
-    let revoker = Revoker {
-        accounts: accounts.clone(),
-        registry: registry.clone(),
-        fanout: fanout.clone(),
-    };
+    let revoker =
+        Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() };
     let revoking = tokio::spawn(revoker.run(changes, stopped.clone()));
     [watching, revoking]
 }

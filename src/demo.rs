@@ -96,9 +96,11 @@ impl Days {
 
     /// Which day has the next batch, and when.
     fn first(&mut self) -> Option<(usize, Micros)> {
-        let next = self.running.iter_mut().enumerate().filter_map(|(day, batches)| {
-            batches.peek().map(|timed| (day, timed.clock_us))
-        });
+        let next = self
+            .running
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(day, batches)| batches.peek().map(|timed| (day, timed.clock_us)));
         next.min_by_key(|(day, clock_us)| (*clock_us, *day))
     }
 }

@@ -24,12 +24,23 @@ use crate::{
 /// What a source hands in.
 #[derive(Debug)]
 pub enum Input {
-    Batch { source: SourceNumber, batch: Batch, received: Micros },
-    Refused { source: SourceNumber, refusal: Refusal },
+    Batch {
+        source: SourceNumber,
+        batch: Batch,
+        received: Micros,
+    },
+    Refused {
+        source: SourceNumber,
+        refusal: Refusal,
+    },
     /// The source has nothing more to say: a recording has ended, or it has failed.
-    Ended { source: SourceNumber },
+    Ended {
+        source: SourceNumber,
+    },
     /// The source begins again from its start; what it said before is void.
-    Restarted { source: SourceNumber },
+    Restarted {
+        source: SourceNumber,
+    },
 }
 
 /// A question to the writer.
@@ -37,7 +48,11 @@ pub enum Input {
 pub enum Request {
     FanOut(Ask),
     /// The image of a channel, as soon as it has reached `at_least`.
-    Image { channel: String, at_least: Seq, reply: oneshot::Sender<Option<Image>> },
+    Image {
+        channel: String,
+        at_least: Seq,
+        reply: oneshot::Sender<Option<Image>>,
+    },
     Stop,
 }
 
@@ -93,9 +108,7 @@ pub fn start(
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let writer = Writer { hub, fanout, quarantine, waiting: Vec::new(), changes: Vec::new() };
-    thread::Builder::new()
-        .name("hub".to_owned())
-        .spawn(move || runtime.block_on(writer.run(ends)))
+    thread::Builder::new().name("hub".to_owned()).spawn(move || runtime.block_on(writer.run(ends)))
 }
 
 struct Writer {

@@ -61,8 +61,11 @@ impl Player {
                 }
                 steps = again();
                 let source = self.source;
-                let end =
-                    if steps.is_some() { Input::Restarted { source } } else { Input::Ended { source } };
+                let end = if steps.is_some() {
+                    Input::Restarted { source }
+                } else {
+                    Input::Ended { source }
+                };
                 if self.hand_in(end).is_err() {
                     return;
                 }

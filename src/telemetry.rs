@@ -54,7 +54,10 @@ fn describe() {
     describe_counter!("matchwire_refused_total", "Messages of feeds refused, by source and kind");
     describe_counter!("matchwire_publications_total", "Changes of channels published");
     describe_counter!("matchwire_deliveries_total", "Publications queued for a socket");
-    describe_counter!("matchwire_behind_total", "Subscriptions that fell behind and were caught up");
+    describe_counter!(
+        "matchwire_behind_total",
+        "Subscriptions that fell behind and were caught up"
+    );
     describe_counter!("matchwire_mailbox_overflows_total", "Turns in which a shard was overrun");
     describe_counter!("matchwire_beats_skipped_total", "Beats left out for want of room");
     describe_counter!("matchwire_questions_dropped_total", "Questions to a hub that was stopping");

@@ -16,9 +16,13 @@ use crate::accounts::AccountsError;
 #[derive(Debug)]
 pub(super) enum HttpError {
     /// The key is missing or not valid. `public_url` leads to the registration page.
-    Unauthorised { public_url: String },
+    Unauthorised {
+        public_url: String,
+    },
     /// The key is valid, the account lacks the add-on.
-    AddonRequired { public_url: String },
+    AddonRequired {
+        public_url: String,
+    },
     NotFound,
     BadRequest(&'static str),
     /// Only a WebSocket upgrade is answered here.

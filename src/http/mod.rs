@@ -39,7 +39,7 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-pub use self::registry::Registry;
+pub use self::registry::{Place, Registry};
 use self::ticket::Tickets;
 use crate::{accounts::Accounts, pipeline::Doors};
 
@@ -160,9 +160,6 @@ async fn secure(request: Request, next: Next) -> Response {
     let headers = response.headers_mut();
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(
-        HeaderName::from_static("x-frame-options"),
-        HeaderValue::from_static("DENY"),
-    );
+    headers.insert(HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY"));
     response
 }

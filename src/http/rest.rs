@@ -118,8 +118,7 @@ fn answer(headers: &HeaderMap, image: &Image) -> Response {
 
 /// Who calls, by header or query.
 async fn caller(shared: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<Caller, HttpError> {
-    let unauthorised =
-        || HttpError::Unauthorised { public_url: shared.parts.public_url.clone() };
+    let unauthorised = || HttpError::Unauthorised { public_url: shared.parts.public_url.clone() };
     let Some(Credential::Key(key)) = credential::of_rest(headers, uri) else {
         return Err(unauthorised());
     };

@@ -67,13 +67,14 @@ pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
 /// The `Sec-WebSocket-Accept` of a proper upgrade request (RFC 6455, 4.2.1).
 fn handshake(headers: &HeaderMap) -> Option<HeaderValue> {
     let has = |name: HeaderName, word: &str| {
-        headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).any(|value| {
-            value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word))
-        })
+        headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
     };
-    let proper = has(CONNECTION, "upgrade")
-        && has(UPGRADE, "websocket")
-        && has(SEC_WEBSOCKET_VERSION, "13");
+    let proper =
+        has(CONNECTION, "upgrade") && has(UPGRADE, "websocket") && has(SEC_WEBSOCKET_VERSION, "13");
     let key = headers.get(SEC_WEBSOCKET_KEY).filter(|_| proper)?;
     HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()
 }

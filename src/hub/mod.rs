@@ -56,6 +56,8 @@ pub struct Hub {
     pub(crate) channels: Channels,
     /// Matches that have ended, the first to end in front.
     ended: VecDeque<(Micros, Id)>,
+    /// The sources as they were last published; their counts move on in between.
+    feeds_published: Object,
     feeds_due: Micros,
 }
 
@@ -111,6 +113,7 @@ impl Hub {
             sources: Vec::new(),
             channels: Channels::default(),
             ended: VecDeque::new(),
+            feeds_published: Object::default(),
             feeds_due: 0,
         }
     }
@@ -428,8 +431,7 @@ impl Hub {
         let mut image = Object::default();
         wire::set_header(&mut image, header);
         image.set("stale_after_ms", self.settings.stale_after_ms);
-        let sources = image.object("sources");
-        self.sources.iter().for_each(|source| wire::feeds::source(sources, source));
+        image.set("sources", self.feeds_published.clone());
         image
     }
 
@@ -515,6 +517,7 @@ impl Hub {
         }
         for source in self.sources.iter_mut().filter(|source| source.changed) {
             wire::feeds::source(patch.object("sources"), source);
+            wire::feeds::source(&mut self.feeds_published, source);
             source.changed = false;
         }
         let stamp = Stamp { source: None, received: now, published: now };

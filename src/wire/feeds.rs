@@ -10,7 +10,7 @@ pub fn source(sources: &mut Object, source: &Source) {
     let out = sources.object(&source.name);
     out.set("state", source.state.as_str());
     out.set("kind", source.kind);
-    out.set_or_null("last", source.last);
+    out.set_some("last", source.last);
     out.set("messages", source.messages);
     out.set("price_changes", source.price_changes);
     out.set("quarantined", source.quarantined);

@@ -15,7 +15,9 @@ use ingest::event::{Fact, Fixture, FootballStatus, Id, OddsFact, Sport, TennisSt
 
 pub use self::{
     book::{Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, Transition},
-    consensus::{Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer},
+    consensus::{
+        Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
+    },
     football::{Clock, Entry, Football, FootballEvent, FootballPart},
     tennis::{Ended, Tennis, TennisEvent, TennisPart, number},
 };

@@ -1,0 +1,197 @@
+//! A client of `/stream/v1` that checks what the protocol promises at every frame.
+
+use std::collections::{BTreeMap, HashSet};
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream, connect_async,
+    tungstenite::{Message, client::IntoClientRequest, protocol::CloseFrame},
+};
+
+use super::PATIENCE;
+
+/// A connection and what it knows of each channel.
+pub(crate) struct Client {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub(crate) channels: BTreeMap<String, Followed>,
+    /// Frames that are about no document, in order.
+    pub(crate) others: Vec<Value>,
+}
+
+/// One channel as a client holds it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Followed {
+    pub(crate) epoch: String,
+    pub(crate) seq: u64,
+    pub(crate) data: Value,
+    /// Every event, in the order in which it came.
+    pub(crate) events: Vec<Value>,
+    eids: HashSet<String>,
+}
+
+/// The connection has ended, with this code and reason if the hub gave any.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Closed(pub(crate) Option<(u16, String)>);
+
+impl Client {
+    /// Connects with the key in a header.
+    pub(crate) async fn connect(address: &str, key: &str) -> Self {
+        let mut request = format!("ws://{address}/stream/v1").into_client_request().expect("a URL");
+        let value = format!("Token {key}").parse().expect("a header's value");
+        request.headers_mut().insert("authorization", value);
+        Self::connect_with(request).await
+    }
+
+    /// Connects with whatever the request holds.
+    pub(crate) async fn connect_with(request: impl IntoClientRequest + Unpin) -> Self {
+        let connecting = timeout(PATIENCE, connect_async(request)).await;
+        let (socket, _) = connecting.expect("it connects in time").expect("it connects");
+        Self { socket, channels: BTreeMap::new(), others: Vec::new() }
+    }
+
+    /// Takes over what an earlier connection knew.
+    pub(crate) fn knowing(mut self, channels: BTreeMap<String, Followed>) -> Self {
+        self.channels = channels;
+        self
+    }
+
+    pub(crate) async fn send(&mut self, command: &Value) {
+        self.send_text(&command.to_string()).await;
+    }
+
+    pub(crate) async fn send_text(&mut self, text: &str) {
+        self.send_message(Message::text(text)).await;
+    }
+
+    pub(crate) async fn send_message(&mut self, message: Message) {
+        self.socket.send(message).await.expect("the socket takes a command");
+    }
+
+    /// Follows a channel or a pattern, from what is known of it, if anything is.
+    pub(crate) async fn subscribe(&mut self, channel: &str) {
+        let position = |it: &Followed| json!({"epoch": it.epoch, "seq": it.seq});
+        let known = self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
+        let from = if channel.contains('*') {
+            Some(known.map(|(name, it)| (name.clone(), position(it))).collect::<Value>())
+        } else {
+            self.channels.get(channel).filter(|it| !it.epoch.is_empty()).map(position)
+        };
+        let mut command = json!({"op": "subscribe", "id": channel, "ch": channel});
+        if let Some(from) = from {
+            command["from"] = from;
+        }
+        self.send(&command).await;
+    }
+
+    /// The next frame, applied to what is known.
+    pub(crate) async fn next(&mut self) -> Result<Value, Closed> {
+        loop {
+            let message = timeout(PATIENCE, self.socket.next()).await.expect("a frame in time");
+            match message {
+                Some(Ok(Message::Text(text))) => {
+                    let frame: Value = serde_json::from_str(&text).expect("a frame is JSON");
+                    self.apply(&frame);
+                    return Ok(frame);
+                }
+                Some(Ok(Message::Close(frame))) => return Err(closed(frame)),
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(Closed(None)),
+            }
+        }
+    }
+
+    /// Reads on until a frame of this type has come.
+    pub(crate) async fn next_of(&mut self, kind: &str) -> Value {
+        loop {
+            let frame = self.next().await.expect("the connection lasts");
+            if frame["type"] == kind {
+                return frame;
+            }
+        }
+    }
+
+    /// Reads on until what is known fulfils the condition.
+    pub(crate) async fn until(&mut self, mut condition: impl FnMut(&Self) -> bool) {
+        while !condition(self) {
+            if let Err(closed) = self.next().await {
+                panic!("closed while waiting: {closed:?}");
+            }
+        }
+    }
+
+    /// Reads on until the hub closes.
+    pub(crate) async fn until_closed(&mut self) -> Closed {
+        loop {
+            if let Err(closed) = self.next().await {
+                return closed;
+            }
+        }
+    }
+
+    fn apply(&mut self, frame: &Value) {
+        let name = frame["ch"].as_str().unwrap_or_default().to_owned();
+        match frame["type"].as_str().expect("a frame has a type") {
+            "image" => self.channels.entry(name).or_default().image(frame),
+            "update" => {
+                let followed = self.channels.get_mut(&name).expect("an update follows an image");
+                followed.update(&name, frame);
+            }
+            _ => self.others.push(frame.clone()),
+        }
+    }
+}
+
+impl Followed {
+    fn image(&mut self, frame: &Value) {
+        let epoch = frame["epoch"].as_str().expect("an image has an epoch");
+        if self.epoch != epoch {
+            self.eids.clear();
+        }
+        epoch.clone_into(&mut self.epoch);
+        self.seq = frame["seq"].as_u64().expect("an image has a sequence");
+        self.data = frame["data"].clone();
+    }
+
+    fn update(&mut self, name: &str, frame: &Value) {
+        let number = |field: &str| frame[field].as_u64().expect("an update is numbered");
+        let (seq, prev) = (number("seq"), number("prev"));
+        assert!(prev <= self.seq, "{name}: a hole between {} and {prev}", self.seq);
+        assert!(seq > self.seq, "{name}: {seq} came again at {}", self.seq);
+        if let Some(merged) = frame["n"].as_u64() {
+            assert_eq!(merged, seq - prev, "{name}: what was merged does not add up");
+        } else {
+            assert_eq!(seq, prev + 1, "{name}: merged without a word");
+        }
+        self.seq = seq;
+        merge(&mut self.data, &frame["patch"]);
+        for event in frame["events"].as_array().into_iter().flatten() {
+            let eid = event["eid"].as_str().expect("an event has an eid").to_owned();
+            assert!(self.eids.insert(eid), "{name}: an event came twice: {event}");
+            self.events.push(event.clone());
+        }
+    }
+}
+
+/// RFC 7396. A frame without a patch changes nothing.
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else {
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    let target = target.as_object_mut().expect("made an object above");
+    for (name, value) in fields {
+        match value {
+            Value::Null => drop(target.remove(name)),
+            Value::Object(_) => merge(target.entry(name.clone()).or_insert(json!({})), value),
+            _ => drop(target.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
+fn closed(frame: Option<CloseFrame>) -> Closed {
+    Closed(frame.map(|frame| (frame.code.into(), frame.reason.to_string())))
+}

@@ -1,0 +1,25 @@
+//! A hub of the test's own, and a client that knows nothing but the protocol page.
+
+mod client;
+mod hub;
+
+use std::{path::PathBuf, time::Duration};
+
+pub(crate) use self::{
+    client::{Client, Closed},
+    hub::Hub,
+};
+
+/// How long an awaited event may take before the test says that it did not come. Generous: a busy
+/// machine is no failure.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A file of the shared recordings; `None`, said plainly, where they are not.
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
+    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
+    if !feeds.is_dir() {
+        eprintln!("skipped: shared recordings are not here");
+        return None;
+    }
+    Some(feeds.join(name))
+}
