@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use fanout::{Epoch, Fanout, Limits, StartError};
+use fanout::{Epoch, Fanout, Limits, StartError, close::Close};
 use ingest::recording::{self, OpenError, Recording};
 use tokio::{
     net::TcpListener,
@@ -334,7 +334,8 @@ impl Revoker {
         let Some(caller) = self.registry.caller(key) else { return };
         match self.accounts.renew(&caller).await {
             Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
-            Ok(_) => self.fanout.revoke(key.number()),
+            Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
+            Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
             Err(error) => error!(%error, "a changed key could not be looked at"),
         }
     }

@@ -3,7 +3,7 @@
 //! One thread is the writer. It takes all that is ready, applies it, publishes it once, and then
 //! answers who asked: so an answer stands behind every change it has seen and before all others.
 
-use std::{mem, thread, time::Duration};
+use std::{iter, mem, thread, time::Duration};
 
 use fanout::{
     Change, Fanout, Micros, Seq,
@@ -59,6 +59,9 @@ pub enum Request {
 /// Inputs taken before they are published and questions are answered: enough to share the cost of
 /// a turn, few enough that nobody waits a millisecond for it.
 const INPUTS_A_TURN: usize = 64;
+
+/// Questions answered in a turn: a storm of joins must not hold up what happens.
+const QUESTIONS_A_TURN: usize = 64;
 
 /// Readers that may wait for a sequence at a time; one more is answered with what there is.
 const WAITING_MAX: usize = 1024;
@@ -130,32 +133,28 @@ impl Writer {
         let Ends { mut inputs, mut requests } = ends;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         loop {
+            let mut question = None;
             tokio::select! {
-                biased;
-                Some(request) = requests.recv() => {
-                    if !self.request(request) {
-                        return;
-                    }
-                }
-                Some(input) = inputs.recv() => {
-                    self.input(input);
-                    self.more_inputs(&mut inputs);
-                }
-                _ = tick.tick() => {
-                    self.hub.tick(now(), &mut self.changes);
-                    gauge!("matchwire_matches").set(count(self.hub.matches()));
-                    gauge!("matchwire_channels").set(count(self.hub.channels.len()));
+                Some(request) = requests.recv() => question = Some(request),
+                Some(input) = inputs.recv() => self.input(input),
+                _ = tick.tick() => self.tick(),
+            }
+            let ready = || inputs.try_recv().ok();
+            iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
+            self.publish();
+            let ready = || requests.try_recv().ok();
+            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
+                if !self.request(request) {
+                    return;
                 }
             }
-            self.publish();
         }
     }
 
-    fn more_inputs(&mut self, inputs: &mut mpsc::Receiver<Input>) {
-        for _ in 1..INPUTS_A_TURN {
-            let Ok(input) = inputs.try_recv() else { return };
-            self.input(input);
-        }
+    fn tick(&mut self) {
+        self.hub.tick(now(), &mut self.changes);
+        gauge!("matchwire_matches").set(count(self.hub.matches()));
+        gauge!("matchwire_channels").set(count(self.hub.channels.len()));
     }
 
     fn input(&mut self, input: Input) {
