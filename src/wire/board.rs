@@ -7,7 +7,7 @@ use crate::{
     document::{Key, Node, Object},
     hub::{
         Header,
-        state::{FootballPart, Match, Play, Touched},
+        state::{FootballPart, Match, Play, TennisPart, Touched},
     },
 };
 
@@ -20,7 +20,8 @@ pub fn line(matches: &mut Object, m: &Match, header: Header) {
     match &m.play {
         Play::Football(state) => {
             out.set_some("clock", state.clock.map(football::clock));
-            out.set("score", football::score(&state.score, false));
+            let score = state.told_score();
+            out.set_some("score", score.map(|told| football::score(&told, false)));
         }
         Play::Tennis(state) => play(out, state, None),
         Play::None => {}
@@ -45,10 +46,13 @@ pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Head
                 out.set_some("clock", state.clock.map(football::clock));
             }
             if touched.football.contains(&FootballPart::Score) {
-                out.set("score", football::score(&state.score, true));
+                let score = state.told_score();
+                out.set_some("score", score.map(|told| football::score(&told, true)));
             }
         }
-        Play::Tennis(state) if !touched.tennis.is_empty() => play(&mut out, state, Some(())),
+        Play::Tennis(state) if touched.tennis.contains(&TennisPart::Score) => {
+            play(&mut out, state, Some(()));
+        }
         Play::Tennis(_) | Play::None => {}
     }
     if !out.is_empty() {
@@ -71,9 +75,10 @@ fn fixture(out: &mut Object, fixture: &Fixture, names: [&'static str; 2]) {
 }
 
 fn play(out: &mut Object, state: &crate::hub::state::Tennis, patch: Option<()>) {
-    tennis::sets(out.object("sets"), &state.score, patch);
-    out.set("game", tennis::game(state.score.game));
-    let server = state.score.server.map(crate::hub::state::number);
+    let Some(score) = state.told_score() else { return };
+    tennis::sets(out.object("sets"), score, patch);
+    out.set("game", tennis::game(score.game));
+    let server = score.server.map(crate::hub::state::number);
     match patch {
         Some(()) => out.set_or_null("server", server),
         None => out.set_some("server", server),

@@ -6,7 +6,7 @@ use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore, Te
 
 use crate::{
     document::{Key, Node, Object},
-    hub::state::{Ended, Moment, TennisEvent, number},
+    hub::state::{Ended, Moment, Tennis, TennisEvent, TennisPart, number},
 };
 
 #[must_use]
@@ -25,8 +25,21 @@ pub fn status(status: TennisStatus) -> &'static str {
 /// The most sets a match can have; a patch names them all, so that one taken back goes.
 const SETS_MAX: u8 = 5;
 
+pub(super) fn image(out: &mut Object, state: &Tennis) {
+    if let Some(told) = state.told_score() {
+        score(out, told, None);
+    }
+}
+
+pub(super) fn patch(out: &mut Object, state: &Tennis, parts: &[TennisPart]) {
+    // The status stands in the header.
+    if let Some(told) = state.told_score().filter(|_| parts.contains(&TennisPart::Score)) {
+        score(out, told, Some(()));
+    }
+}
+
 /// The score's fields. In a patch (`Some`) what is absent is deleted.
-pub(super) fn score(out: &mut Object, score: &TennisScore, patch: Option<()>) {
+fn score(out: &mut Object, score: &TennisScore, patch: Option<()>) {
     let server = score.server.map(number);
     let winner = score.winner.map(number);
     match patch {
