@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    iter::Peekable,
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
@@ -22,7 +23,7 @@ use crate::{
     cli::ReplayArgs,
     clock::now,
     config::{Config, FanoutConfig},
-    demo::Run,
+    demo::{self, Days, Run},
     http::{self, Registry},
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
@@ -187,21 +188,23 @@ struct Source {
 }
 
 enum Steps {
-    Demo(Run),
-    Reel(Reel),
+    Demo(Peekable<Days>),
+    Reel(Box<Reel>),
 }
 
 fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
-    let demo = demo.map(|run| Source {
-        number: hub.source("simulator".into(), "simulator"),
-        steps: Steps::Demo(run),
+    let demo = demo.map(|run| {
+        let number = hub.source("simulator".into(), "simulator");
+        let mut days = run.days().peekable();
+        demo::play_past(&mut days, hub, number, now());
+        Source { number, steps: Steps::Demo(days) }
     });
     let reels: Vec<Source> = reels
         .into_iter()
         .map(|reel| {
             let name = reel.recording.name().clone();
             let number = hub.source(name, reel.recording.format().as_str());
-            Source { number, steps: Steps::Reel(reel) }
+            Source { number, steps: Steps::Reel(Box::new(reel)) }
         })
         .collect();
     demo.into_iter().chain(reels).collect()
@@ -228,10 +231,11 @@ fn start_sources(
             stop: stopped,
         };
         match (steps, play) {
-            (Steps::Demo(run), _) => {
-                player(Pace::OnTime).start(run.days(), || None)?;
+            (Steps::Demo(days), _) => {
+                player(Pace::OnTime).start(days, || None)?;
             }
-            (Steps::Reel(Reel { recording, path }), Play::Recordings(args)) => {
+            (Steps::Reel(reel), Play::Recordings(args)) => {
+                let Reel { recording, path } = *reel;
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
                 let again = move || {
                     let opened = repeat.then(|| open(&path, &named, &config))?;
