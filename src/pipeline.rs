@@ -3,16 +3,18 @@
 //! One thread is the writer. It takes all that is ready, applies it, publishes it once, and then
 //! answers who asked: so an answer stands behind every change it has seen and before all others.
 
-use std::{iter, mem, thread, time::Duration};
+use std::{iter, mem, sync::Arc, thread, time::Duration};
 
 use fanout::{
     Change, Fanout, Micros, Seq,
     catch_up::{Ask, Host},
 };
-use ingest::{error::Refusal, event::Batch};
+use ingest::{
+    error::{DecodeError, Place, Refusal, RefusalKind},
+    event::Batch,
+};
 use metrics::{counter, gauge, histogram};
 use tokio::sync::{mpsc, oneshot};
-use tracing::warn;
 
 use crate::{
     catch_up::Image,
@@ -174,8 +176,9 @@ impl Writer {
         let began = now();
         let errors = self.hub.apply(source, batch, received, began, &mut self.changes);
         for error in errors {
-            warn!(source = %self.hub.sources()[source.0].name, %error, "fact not applied");
-            self.hub.refused(source);
+            let place = Place { file: Arc::clone(&self.hub.sources()[source.0].name), line: 0 };
+            let error = DecodeError::new(RefusalKind::Unknown, error.to_string());
+            self.refused(source, &Refusal::new(error, place, &[]));
         }
         counter!("matchwire_batches_total").increment(1);
     }
