@@ -9,17 +9,13 @@ use std::{
     time::Duration,
 };
 
-use fanout::{Epoch, Fanout, Limits, StartError, close::Close};
+use fanout::{Epoch, Fanout, Limits, StartError};
 use ingest::recording::{self, OpenError, Recording};
-use tokio::{
-    net::TcpListener,
-    sync::{broadcast, watch},
-    task::JoinHandle,
-};
+use tokio::{net::TcpListener, sync::watch};
 use tracing::{error, info};
 
 use crate::{
-    accounts::{Accounts, AccountsError, Addon, KeyId},
+    accounts::{Accounts, AccountsError},
     cli::ReplayArgs,
     clock::now,
     config::{Config, FanoutConfig},
@@ -28,6 +24,7 @@ use crate::{
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
+    revocation::{self, Revoker},
     sources::{Pace, Player},
     telemetry::{self, TelemetryError},
 };
@@ -95,7 +92,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
 
     let (stop, stopped) = watch::channel(false);
     let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
-    let revoking = watch_keys(&accounts, &config, &registry, &fanout, &stopped);
+    let revoking = revocation::start(
+        Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() },
+        Duration::from_millis(config.accounts.watch_ms),
+        &stopped,
+    );
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http://{address}"),
         url => url.to_owned(),
@@ -285,68 +286,6 @@ fn micros(ms: u64) -> fanout::Micros {
 
 fn milliseconds(ms: u64) -> u32 {
     u32::try_from(ms).unwrap_or(u32::MAX)
-}
-
-/// Closes the sockets of keys that stop working, and those whose add-on was taken away.
-fn watch_keys(
-    accounts: &Accounts,
-    config: &Config,
-    registry: &Registry,
-    fanout: &Fanout,
-    stopped: &watch::Receiver<bool>,
-) -> [JoinHandle<()>; 2] {
-    let every = Duration::from_millis(config.accounts.watch_ms);
-    let changes = accounts.changes();
-    let watching = tokio::spawn(accounts.clone().watch(every, until(stopped.clone())));
-    let revoker =
-        Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() };
-    let revoking = tokio::spawn(revoker.run(changes, stopped.clone()));
-    [watching, revoking]
-}
-
-struct Revoker {
-    accounts: Accounts,
-    registry: Registry,
-    fanout: Fanout,
-}
-
-impl Revoker {
-    async fn run(
-        self,
-        mut changes: broadcast::Receiver<KeyId>,
-        mut stopped: watch::Receiver<bool>,
-    ) {
-        loop {
-            let change = tokio::select! {
-                change = changes.recv() => change,
-                _ = stopped.changed() => return,
-            };
-            match change {
-                Ok(key) => self.look_at(key).await,
-                // More changed than was kept: look at everybody.
-                Err(broadcast::error::RecvError::Lagged(_)) => {
-                    for key in self.registry.callers().into_keys() {
-                        self.look_at(key).await;
-                    }
-                }
-                Err(broadcast::error::RecvError::Closed) => return,
-            }
-        }
-    }
-
-    async fn look_at(&self, key: KeyId) {
-        let Some(caller) = self.registry.caller(key) else { return };
-        match self.accounts.renew(&caller).await {
-            Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
-            Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
-            Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
-            Err(error) => error!(%error, "a changed key could not be looked at"),
-        }
-    }
-}
-
-async fn until(mut stopped: watch::Receiver<bool>) {
-    stopped.wait_for(|stopped| *stopped).await.ok();
 }
 
 /// What a person sees first: where to look and what to paste.
