@@ -126,7 +126,10 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     drop(players);
     stop.send_replace(true);
     drain(&fanout, config.server.drain_ms).await;
-    serving.await.ok();
+    let patience = Duration::from_millis(config.server.drain_ms);
+    if tokio::time::timeout(patience, serving).await.is_err() {
+        info!("requests were cut off");
+    }
     stop_writer(&doors, writer).await;
     for task in revoking {
         task.await.ok();
