@@ -1,7 +1,13 @@
 //! A session against a model of its host: whatever order things come in, however little the client
 //! reads at a time, it ends where the channel is, without a hole and with nothing twice.
 
-use std::{cell::RefCell, collections::BTreeMap, io, rc::Rc, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, btree_map::Entry},
+    io,
+    rc::Rc,
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use fanout::{
@@ -132,8 +138,8 @@ impl World {
     }
 
     fn publish(&mut self, number: u32) {
-        if !self.host.heads.contains_key(&number) {
-            self.host.heads.insert(number, 0);
+        if let Entry::Vacant(unborn) = self.host.heads.entry(number) {
+            unborn.insert(0);
             let body = Payload(format!("image {number} 0"));
             let image = Publication::new(Host::channel(number), 0, 0, Box::new(body));
             let join = self.session.opened(&image, &mut self.outbox);
@@ -192,7 +198,7 @@ impl World {
     }
 
     /// Frames of the test have fewer than 64 KiB.
-    fn next_frame(&mut self) -> Option<String> {
+    fn next_frame(&self) -> Option<String> {
         let mut unread = self.unread.borrow_mut();
         let (header, length) = match *unread.get(1)? {
             126 => (4, usize::from(u16::from_be_bytes([*unread.get(2)?, *unread.get(3)?]))),
