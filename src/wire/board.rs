@@ -7,7 +7,7 @@ use crate::{
     document::{Key, Node, Object},
     hub::{
         Header,
-        state::{FootballPart, Match, Play, Touched},
+        state::{FootballPart, Match, Play, Tennis, TennisPart, Touched, number},
     },
 };
 
@@ -48,7 +48,9 @@ pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Head
                 out.set("score", football::score(&state.score, true));
             }
         }
-        Play::Tennis(state) if !touched.tennis.is_empty() => play(&mut out, state, Some(())),
+        Play::Tennis(state) if !touched.tennis.is_empty() => {
+            play(&mut out, state, Some(&touched.tennis));
+        }
         Play::Tennis(_) | Play::None => {}
     }
     if !out.is_empty() {
@@ -70,12 +72,12 @@ fn fixture(out: &mut Object, fixture: &Fixture, names: [&'static str; 2]) {
     out.set_some("start", fixture.start);
 }
 
-fn play(out: &mut Object, state: &crate::hub::state::Tennis, patch: Option<()>) {
+fn play(out: &mut Object, state: &Tennis, patch: Option<&[TennisPart]>) {
     tennis::sets(out.object("sets"), &state.score, patch);
     out.set("game", tennis::game(state.score.game));
-    let server = state.score.server.map(crate::hub::state::number);
+    let server = state.score.server.map(number);
     match patch {
-        Some(()) => out.set_or_null("server", server),
+        Some(_) => out.set_or_null("server", server),
         None => out.set_some("server", server),
     }
 }

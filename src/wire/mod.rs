@@ -47,7 +47,7 @@ pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) 
     match &m.play {
         Play::Football(state) => football::patch(&mut patch, state, &touched.football),
         Play::Tennis(state) if !touched.tennis.is_empty() => {
-            tennis::score(&mut patch, &state.score, Some(()));
+            tennis::score(&mut patch, &state.score, Some(&touched.tennis));
         }
         Play::Tennis(_) | Play::None => {}
     }
