@@ -133,8 +133,12 @@ fn prices(out: &mut Object, selection: &Selection, patch: bool) {
 }
 
 fn ladder(out: &mut Object, rung: Rung, ladder: &Ladder) {
+    if !ladder.is_told() {
+        return;
+    }
+    let out = out.object(rung_name(rung));
     for level in ladder.levels() {
-        out.object(rung_name(rung)).set(Key::Price(level.price.normalize()), level.size);
+        out.set(Key::Price(level.price.normalize()), level.size);
     }
 }
 

@@ -65,7 +65,11 @@ pub struct Selection {
 
 /// Sizes by price, lowest price first.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Ladder(Vec<Level>);
+pub struct Ladder {
+    levels: Vec<Level>,
+    /// Whether a rung was ever told: a ladder that has run empty is still one.
+    told: bool,
+}
 
 /// Which of a selection's ladders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -170,7 +174,7 @@ impl Selection {
     /// The best price at which one can lay.
     #[must_use]
     pub fn best_lay(&self) -> Option<Decimal> {
-        self.lay.0.first().map(|level| level.price)
+        self.lay.levels.first().map(|level| level.price)
     }
 
     #[must_use]
@@ -197,29 +201,41 @@ impl Selection {
 impl Ladder {
     #[must_use]
     pub fn levels(&self) -> &[Level] {
-        &self.0
+        &self.levels
+    }
+
+    /// Whether the source has this ladder at all, be it empty now.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.told
     }
 
     #[must_use]
     pub fn size(&self, price: Decimal) -> Option<Decimal> {
-        self.find(price).ok().map(|place| self.0[place].size)
+        self.find(price).ok().map(|place| self.levels[place].size)
     }
 
     fn find(&self, price: Decimal) -> Result<usize, usize> {
-        self.0.binary_search_by(|level| level.price.cmp(&price))
+        self.levels.binary_search_by(|level| level.price.cmp(&price))
     }
 
     /// Sets or removes a rung; returns whether anything changed.
     fn set(&mut self, level: Level) -> bool {
         match self.find(level.price) {
             Ok(place) if level.size.is_zero() => {
-                self.0.remove(place);
+                self.levels.remove(place);
                 true
             }
-            Ok(place) => std::mem::replace(&mut self.0[place], level) != level,
+            // A size told in other digits is the same size, and keeps those that readers have.
+            Ok(place) if self.levels[place].size == level.size => false,
+            Ok(place) => {
+                self.levels[place].size = level.size;
+                true
+            }
             Err(_) if level.size.is_zero() => false,
             Err(place) => {
-                self.0.insert(place, level);
+                self.levels.insert(place, level);
+                self.told = true;
                 true
             }
         }
@@ -341,7 +357,7 @@ impl Book {
         for number in 0..self.markets[market].selections.len() {
             let selection = &mut self.markets[market].selections[number];
             for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
-                let gone = std::mem::take(selection.ladder_mut(rung)).0;
+                let gone = std::mem::take(&mut selection.ladder_mut(rung).levels);
                 parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
             }
             if selection.price.take().is_some() {
@@ -385,7 +401,7 @@ impl Book {
             }
         }
         let ladder_moved = !change.back.is_empty();
-        let top = selection.back.0.last().map(|level| level.price);
+        let top = selection.back.levels.last().map(|level| level.price);
         let price = if ladder_moved { top } else { change.price };
         let price_moved =
             (ladder_moved || change.price.is_some()) && selection.set_price(price, at);
