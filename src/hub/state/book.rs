@@ -84,7 +84,8 @@ pub enum Rung {
 pub enum BookPart {
     /// All of the market.
     Definition(usize),
-    Transitions(usize),
+    /// By its number in the life of the market.
+    Transition(usize, u32),
     Volume(usize),
     Price(usize, usize),
     Last(usize, usize),
@@ -97,7 +98,7 @@ impl BookPart {
     #[must_use]
     pub fn market(self) -> usize {
         let (Self::Definition(market)
-        | Self::Transitions(market)
+        | Self::Transition(market, _)
         | Self::Volume(market)
         | Self::Price(market, _)
         | Self::Last(market, _)
@@ -119,7 +120,7 @@ pub struct BookEvent {
 
 impl Market {
     /// A market that is suspended at every goal of a wild match stays well below.
-    pub const TRANSITIONS_MAX: usize = 64;
+    pub const TRANSITIONS_MAX: u32 = 64;
 
     fn new(id: Arc<str>) -> Self {
         Self {
@@ -138,12 +139,19 @@ impl Market {
     }
 
     fn transition(&mut self, transition: Transition) -> u32 {
-        if self.transitions.len() == Self::TRANSITIONS_MAX {
+        if self.transitions.len() == Self::TRANSITIONS_MAX as usize {
             self.transitions.remove(0);
             self.transitions_dropped += 1;
         }
         self.transitions.push(transition);
         self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The transition of this number, if it is still kept.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Option<&Transition> {
+        let place = number.checked_sub(self.transitions_dropped + 1)?;
+        self.transitions.get(usize::try_from(place).ok()?)
     }
 
     /// Finds a selection. Changes come in the order of the definition as a rule, and markets have
@@ -345,7 +353,7 @@ impl Book {
             let (status, in_play) = (definition.status, definition.in_play);
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
-            parts.push(BookPart::Transitions(place));
+            parts.push(BookPart::Transition(place, number));
             events.push(BookEvent { market: place, number, transition, before });
         }
     }
