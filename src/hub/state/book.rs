@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use fanout::Micros;
 use ingest::event::{
     Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
-    SelectionStatus,
+    SelectionDefinition, SelectionStatus,
 };
 use rust_decimal::Decimal;
 
@@ -145,6 +145,25 @@ impl Market {
         }
         self.transitions.push(transition);
         self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the definition says nothing new. Never so of a market that is not defined yet.
+    fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
+        let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
+        let same = |own: &Selection, told: &SelectionDefinition| {
+            own.id == told.id
+                && own.name == told.name
+                && own.status == told.status
+                && own.outcome == told.outcome
+        };
+        !self.transitions.is_empty()
+            && (&self.kind, &self.name, &self.line) == (kind, name, line)
+            && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
+            && selections.iter().all(|told| self.selections.iter().any(|own| same(own, told)))
+            && self.selections.iter().all(|own| {
+                own.status == SelectionStatus::Removed
+                    || selections.iter().any(|told| told.id == own.id)
+            })
     }
 
     /// The transition of this number, if it is still kept.
@@ -326,6 +345,9 @@ impl Book {
         events: &mut Vec<BookEvent>,
     ) {
         let market = &mut self.markets[place];
+        if market.is_defined_as(definition) {
+            return;
+        }
         let before = market.transitions.last().map(|t| (t.status, t.in_play));
         market.kind = Arc::clone(&definition.kind);
         market.name.clone_from(&definition.name);
