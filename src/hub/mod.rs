@@ -514,6 +514,7 @@ impl Hub {
         let is_first = self.channels.get(Subject::Feeds).is_some_and(|e| e.header != header);
         if is_first {
             wire::set_header(&mut patch, header);
+            patch.object("sources");
         }
         for source in self.sources.iter_mut().filter(|source| source.changed) {
             wire::feeds::source(patch.object("sources"), source);

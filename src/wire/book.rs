@@ -1,6 +1,6 @@
 //! One bookmaker's book: `markets{id:{.., selections{id:{..}}}}`, and its events.
 
-use ingest::event::{MarketStatus, SelectionStatus};
+use ingest::event::{MarketStatus, Outcome, SelectionStatus};
 
 use crate::{
     document::{Key, Node, Object},
@@ -94,11 +94,12 @@ fn definition(out: &mut Object, market: &Market, patch: bool) {
         let out = out.object("selections").object(&selection.id);
         if patch {
             out.set_or_null("name", selection.name.as_ref());
+            out.set_or_null("outcome", selection.outcome.map(Outcome::as_str));
         } else {
             out.set_some("name", selection.name.as_ref());
+            out.set_some("outcome", selection.outcome.map(Outcome::as_str));
         }
         out.set("status", selection_status(selection.status));
-        out.set_some("outcome", selection.outcome.map(ingest::event::Outcome::as_str));
     }
 }
 
