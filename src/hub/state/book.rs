@@ -386,11 +386,13 @@ impl Book {
         }
         for number in 0..self.markets[market].selections.len() {
             let selection = &mut self.markets[market].selections[number];
+            let priced = selection.price.is_some() || selection.best_lay().is_some();
             for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
                 let gone = std::mem::take(&mut selection.ladder_mut(rung).levels);
                 parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
             }
-            if selection.price.take().is_some() {
+            selection.price = None;
+            if priced {
                 parts.push(BookPart::Price(market, number));
             }
             if selection.last.take().is_some() {
