@@ -7,10 +7,7 @@ pub mod feeds;
 pub mod sequence;
 pub mod state;
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use fanout::{Change, Epoch, Micros, Publication};
 use ingest::event::{Batch, Event, Fact, Id, Sport};
@@ -54,8 +51,6 @@ pub struct Hub {
     matches: HashMap<Id, Known>,
     sources: Vec<Source>,
     pub(crate) channels: Channels,
-    /// Matches that have ended, the first to end in front.
-    ended: VecDeque<(Micros, Id)>,
     /// The sources as they were last published; their counts move on in between.
     feeds_published: Object,
     feeds_due: Micros,
@@ -112,7 +107,6 @@ impl Hub {
             matches: HashMap::new(),
             sources: Vec::new(),
             channels: Channels::default(),
-            ended: VecDeque::new(),
             feeds_published: Object::default(),
             feeds_due: 0,
         }
@@ -160,7 +154,7 @@ impl Hub {
         for (id, touched) in all_touched {
             self.publish_match(id, &touched, moment, stamp, changes);
         }
-        self.let_go(moment.best(), stamp, changes);
+        self.let_go(source, moment.best(), stamp, changes);
         errors
     }
 
@@ -174,7 +168,7 @@ impl Hub {
     ) -> Result<(), ApplyError> {
         let id = event.match_id;
         if !self.matches.contains_key(&id) {
-            self.introduce(source, event, moment, changes)?;
+            self.introduce(source, event, moment, changes, all_touched)?;
         }
         let place = all_touched.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
             all_touched.push((id, Touched::default()));
@@ -194,16 +188,19 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
+        all_touched: &mut Vec<(Id, Touched)>,
     ) -> Result<(), ApplyError> {
         let id = event.match_id;
         let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
         if self.matches.len() >= self.settings.matches_max {
-            let Some((_, first)) = self.ended.pop_front() else {
+            let Some(first) = self.first_ended() else {
                 return Err(ApplyError::TooManyMatches(id, self.matches.len()));
             };
             let now = moment.received;
             let stamp = Stamp { source: moment.source, received: now, published: now };
             self.remove(first, stamp, changes);
+            // What this very batch said of it goes with it.
+            all_touched.retain(|(own, _)| *own != first);
         }
         let state = Match::new(id, event.sport, fixture.clone());
         self.matches.insert(id, Known { state, source });
@@ -483,11 +480,10 @@ impl Hub {
         let stamp = Stamp { source: None, received: now, published: now };
         let matches: Vec<Id> =
             self.matches.iter().filter(|(_, k)| k.source == source).map(|(id, _)| *id).collect();
-        for id in &matches {
-            self.remove(*id, stamp, changes);
+        for id in matches {
+            self.remove(id, stamp, changes);
         }
-        self.ended.retain(|(_, id)| !matches.contains(id));
-        self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
+        self.sources[source.0].over.clear();
     }
 
     fn refresh_feed(&mut self, subject: Subject, stamp: Stamp, changes: &mut Vec<Change>) {
@@ -514,6 +510,7 @@ impl Hub {
         let is_first = self.channels.get(Subject::Feeds).is_some_and(|e| e.header != header);
         if is_first {
             wire::set_header(&mut patch, header);
+            patch.object("sources");
         }
         for source in self.sources.iter_mut().filter(|source| source.changed) {
             wire::feeds::source(patch.object("sources"), source);
@@ -528,27 +525,61 @@ impl Hub {
 
     // --------------------------------------------------------------------------------- end
 
+    /// Notes that a match has ended, or that it goes on: a market may open after all others closed.
     fn note_end(&mut self, id: Id, moment: Moment) {
-        let Some(known) = self.matches.get_mut(&id) else { return };
-        if known.state.ended_at.is_none() && known.state.life() == Life::Ended {
-            known.state.ended_at = Some(moment.best());
-            self.ended.push_back((moment.best(), id));
+        let Some(Known { state, source }) = self.matches.get_mut(&id) else { return };
+        match (state.ended_at, state.life()) {
+            (None, Life::Ended) => {
+                state.ended_at = Some(moment.best());
+                self.sources[source.0].over.push_back((moment.best(), id));
+            }
+            (Some(_), Life::Prematch | Life::Live | Life::Suspended) => state.ended_at = None,
+            _ => {}
         }
     }
 
-    /// Lets go of matches that ended long ago, by the sources' own time: so the same facts let go
-    /// of the same matches at the same place, whenever they are played.
-    fn let_go(&mut self, at: Micros, stamp: Stamp, changes: &mut Vec<Change>) {
-        while let Some((ended, id)) = self.ended.front().copied()
+    /// Whether a match has been over since then, without a break.
+    fn is_over_since(&self, id: Id, ended: Micros) -> bool {
+        self.matches.get(&id).is_some_and(|known| known.state.ended_at == Some(ended))
+    }
+
+    /// Lets go of matches of a source that ended long ago, by its own time: so the same facts let go
+    /// of the same matches at the same place, whenever they are played and beside whatever else.
+    fn let_go(
+        &mut self,
+        source: SourceNumber,
+        at: Micros,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        while let Some((ended, id)) = self.sources[source.0].over.front().copied()
             && at - ended > self.settings.ended_keep_us
         {
-            self.ended.pop_front();
-            self.remove(id, stamp, changes);
+            self.sources[source.0].over.pop_front();
+            if self.is_over_since(id, ended) {
+                self.remove(id, stamp, changes);
+            }
         }
     }
 
+    /// Of all matches that have ended, the one that did so first.
+    fn first_ended(&mut self) -> Option<Id> {
+        loop {
+            let fronts = self.sources.iter().enumerate();
+            let fronts = fronts.filter_map(|(place, it)| Some((*it.over.front()?, place)));
+            let ((ended, id), place) = fronts.min()?;
+            self.sources[place].over.pop_front();
+            if self.is_over_since(id, ended) {
+                return Some(id);
+            }
+        }
+    }
+
+    /// Forgets a match. Its channels may come anew under their names, and count from 0 then: what
+    /// is opened from now on has another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.remove(&id) else { return };
+        self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
         let sport = known.state.sport;
         let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
         for subject in books.chain([Subject::Consensus(id), Subject::Match(id)]) {

@@ -208,8 +208,8 @@ pub(super) fn events(state: &Football, events: &[FootballEvent]) -> Vec<Node> {
 fn event(state: &Football, event: FootballEvent) -> Object {
     let (FootballEvent::Happened(place)
     | FootballEvent::Retracted(place)
-    | FootballEvent::Corrected(place)) = event;
-    let Entry { incident, retracted, corrections } = &state.incidents[place];
+    | FootballEvent::Corrected(place, _)) = event;
+    let Entry { incident, retracted, .. } = &state.incidents[place];
     let mut out = Object::default();
     match event {
         FootballEvent::Happened(_) => {
@@ -225,9 +225,9 @@ fn event(state: &Football, event: FootballEvent) -> Object {
             out.set_some("why", retracted.as_ref());
             out.set_some("score", state.told_score().map(|told| pair(told.goals)));
         }
-        FootballEvent::Corrected(_) => {
+        FootballEvent::Corrected(_, number) => {
             out.set("kind", "correct");
-            out.set("eid", format!("correct-{}-{corrections}", incident.eid));
+            out.set("eid", format!("correct-{}-{number}", incident.eid));
             out.set("of", &incident.eid);
             particulars(&mut out, incident);
         }

@@ -56,7 +56,8 @@ pub enum FootballPart {
 pub enum FootballEvent {
     Happened(usize),
     Retracted(usize),
-    Corrected(usize),
+    /// For so many times, this one included.
+    Corrected(usize, u32),
 }
 
 /// A clock that is right to this many microseconds keeps its anchor: feeds round to seconds, and a
@@ -169,7 +170,7 @@ impl Football {
             self.incidents[place].incident = incident.clone();
             self.incidents[place].corrections += 1;
             parts.push(FootballPart::Incident(place));
-            events.push(FootballEvent::Corrected(place));
+            events.push(FootballEvent::Corrected(place, self.incidents[place].corrections));
         }
     }
 }

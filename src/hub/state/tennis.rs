@@ -18,6 +18,8 @@ pub struct Tennis {
 pub enum TennisPart {
     Status,
     Score,
+    /// A set, counted from 1, that the score no longer has.
+    SetGone(usize),
 }
 
 /// What a point ended beside itself.
@@ -72,6 +74,8 @@ impl Tennis {
 
     fn score(&mut self, score: &TennisScore, parts: &mut Vec<TennisPart>) {
         if self.score != *score {
+            let gone = score.sets.len() + 1..=self.score.sets.len();
+            parts.extend(gone.map(TennisPart::SetGone));
             self.score = score.clone();
             parts.push(TennisPart::Score);
         }
