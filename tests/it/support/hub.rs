@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use tempfile::TempDir;
@@ -41,12 +41,12 @@ impl Hub {
         let printed = Arc::new(Mutex::new(String::new()));
         let mut stdout = BufReader::new(process.stdout.take().expect("its output is piped"));
         let stderr = process.stderr.take().expect("its errors are piped");
-        collect(stderr, Arc::clone(&printed));
+        let errors = collect(stderr, Arc::clone(&printed));
         let mut first = String::new();
         stdout.read_line(&mut first).expect("its output is text");
         let Some(address) = first.trim().strip_prefix("listening on http://") else {
             let status = process.wait();
-            thread::sleep(std::time::Duration::from_millis(100));
+            errors.join().expect("no panic");
             let printed = printed.lock().expect("no panic").clone();
             panic!("the hub did not start ({status:?}): {first}{printed}");
         };
@@ -101,6 +101,7 @@ impl Drop for Hub {
 }
 
 /// The program under test.
+#[expect(clippy::disallowed_methods, reason = "no setting is read here, they are taken away")]
 pub(crate) fn program() -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_matchwire")));
     // Settings of whoever runs the tests are not part of them.
@@ -110,11 +111,11 @@ pub(crate) fn program() -> Command {
     command
 }
 
-fn collect(mut output: impl Read + Send + 'static, printed: Arc<Mutex<String>>) {
+fn collect(mut output: impl Read + Send + 'static, printed: Arc<Mutex<String>>) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut part = [0; 4096];
         while let Ok(count @ 1..) = output.read(&mut part) {
             printed.lock().expect("no panic").push_str(&String::from_utf8_lossy(&part[..count]));
         }
-    });
+    })
 }
