@@ -34,8 +34,8 @@ use crate::{
 /// How often time alone is looked at: beats, idle and stalled connections.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Commands of one connection carried out before others get their turn.
-const COMMANDS_A_TURN: usize = 32;
+/// Messages of one connection taken before others get their turn.
+const MESSAGES_A_TURN: usize = 32;
 
 pub(crate) struct Shard {
     number: usize,
@@ -295,10 +295,14 @@ impl Shard {
     /// Reads and carries out what the client sent, then writes.
     fn serve(&mut self, slot: usize, generation: u64) {
         let now = now();
-        for _ in 0..COMMANDS_A_TURN {
+        for turn in 1..=MESSAGES_A_TURN {
             let Some(connection) = self.connection(slot, generation) else { return };
             if !connection.takes_commands() && !connection.is_closing() {
                 break;
+            }
+            if turn == MESSAGES_A_TURN {
+                // What was read already lies in memory: the socket will not tell of it again.
+                connection.wake.notify_one();
             }
             match connection.receive(now) {
                 Received::Text(text) => self.command(slot, &text, now),
@@ -307,6 +311,7 @@ impl Shard {
                         Refusal::new(&Value::Null, Code::BadCommand, "commands are text messages");
                     connection.outbox.push_reply(protocol::error(&refusal));
                 }
+                Received::Control => {}
                 Received::Empty => break,
                 Received::End(Some(close)) => {
                     self.close(slot, close);
