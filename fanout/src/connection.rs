@@ -190,6 +190,7 @@ impl Connection {
             tungstenite::Error::Capacity(CapacityError::MessageTooLong { .. }) => {
                 Received::End(Some(Close::CommandTooLarge))
             }
+            tungstenite::Error::Utf8(_) => Received::End(Some(Close::NotText)),
             _ => Received::End(Some(Close::Protocol)),
         }
     }
