@@ -356,6 +356,11 @@ impl Shard {
         }
         if let Some(question) = connection.session.forward(&connection.outbox) {
             self.ask(slot, question);
+        } else if connection.session.settles()
+            && let Some(beat) = connection.session.beat(now())
+        {
+            connection.outbox.push_reply(beat);
+            self.touch(slot);
         }
     }
 
