@@ -47,6 +47,8 @@ pub(crate) struct Shard {
     beat_due: Micros,
     /// Where the next walk over followers starts, so that nobody is always last.
     rotation: usize,
+    /// All have been told to go, and who still arrives is told so too: come back within this time.
+    draining_ms: Option<u32>,
     stopping: bool,
 }
 
@@ -106,6 +108,7 @@ impl Shard {
             dirty: Vec::new(),
             generation: 0,
             rotation: 0,
+            draining_ms: None,
             stopping: false,
         }
     }
@@ -260,6 +263,9 @@ impl Shard {
         self.shared.sockets[self.number].fetch_add(1, Ordering::Relaxed);
         gauge!("matchwire_sockets").increment(1.0);
         self.touch(slot);
+        if let Some(reconnect_after_ms) = self.draining_ms {
+            self.close(slot, Close::Drain { reconnect_after_ms });
+        }
         Some((slot, generation))
     }
 
@@ -398,13 +404,16 @@ impl Shard {
         slots.into_iter().for_each(|slot| self.close(slot, close));
     }
 
-    /// Closes all, each with its own moment to come back, spread over the window.
+    /// Closes all, each with its own moment to come back, spread over the window: shards take turns,
+    /// so that no two of them name the same moment.
     fn drain(&mut self, window_ms: u32) {
+        self.draining_ms = Some(window_ms);
         let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
-        let count = u32::try_from(slots.len()).unwrap_or(u32::MAX).max(1);
+        let shards = self.shared.mailboxes.len();
+        let count = (slots.len() * shards).max(1) as u64;
         for (order, slot) in slots.into_iter().enumerate() {
-            let order = u64::try_from(order).unwrap_or(0);
-            let share = u64::from(window_ms) * order / u64::from(count);
+            let order = (order * shards + self.number) as u64;
+            let share = u64::from(window_ms) * order / count;
             let reconnect_after_ms = u32::try_from(share).unwrap_or(window_ms);
             self.close(slot, Close::Drain { reconnect_after_ms });
         }
