@@ -15,7 +15,7 @@ use ingest::recording::{self, OpenError, Recording};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
-    sync::{broadcast, watch},
+    sync::{broadcast, oneshot, watch},
     task::JoinHandle,
 };
 use tracing::{error, info};
@@ -115,12 +115,15 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
-    let serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
+    let (caught_up, present) = oneshot::channel();
+    let serving = tokio::spawn(serve_from(present, listener, parts, stopped.clone()));
     greet(&mut io::stdout(), address, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
-        Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
+        Err(error) = play_all(sources, &play, &config, &doors, &fanout, caught_up) => {
+            return Err(error);
+        }
     }
     stop.send_replace(true);
     drain(&fanout, config.server.drain_ms).await;
@@ -207,6 +210,22 @@ fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
     demo.into_iter().chain(reels).collect()
 }
 
+/// Serves from the moment at which the sources have come to the present. A demo that goes on under
+/// an earlier run's epoch plays its day again first: until then it is behind those who resume.
+/// Whoever connects meanwhile waits in the listener's queue.
+async fn serve_from(
+    present: oneshot::Receiver<()>,
+    listener: TcpListener,
+    parts: http::Parts,
+    stopped: watch::Receiver<bool>,
+) {
+    tokio::select! {
+        // Where nobody is left to tell it, nobody has a past to play.
+        _ = present => http::serve(listener, parts, stopped).await,
+        () = until(stopped.clone()) => {}
+    }
+}
+
 /// Plays all sources for as long as this is polled.
 async fn play_all(
     sources: Vec<Source>,
@@ -214,11 +233,13 @@ async fn play_all(
     config: &Config,
     doors: &Doors,
     fanout: &Fanout,
+    caught_up: oneshot::Sender<()>,
 ) -> Result<Infallible, AppError> {
+    let caught_up = matches!(play, Play::Demo).then_some(caught_up);
     if matches!(play, Play::Recordings(args) if args.hold) {
         wait_for_a_follower(fanout).await;
     }
-    let _players = start_sources(sources, play, config, doors, fanout)?;
+    let _players = start_sources(sources, play, config, doors, fanout, caught_up)?;
     future::pending().await
 }
 
@@ -229,22 +250,24 @@ fn start_sources(
     config: &Config,
     doors: &Doors,
     fanout: &Fanout,
+    mut caught_up: Option<oneshot::Sender<()>>,
 ) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
     let mut stops = Vec::new();
     for Source { number, steps } in sources {
         let (stop, stopped) = mpsc::sync_channel(0);
         stops.push(stop);
-        let player = |pace| Player {
+        let player = |pace, caught_up| Player {
             source: number,
             inputs: doors.inputs.clone(),
             fanout: fanout.clone(),
             runtime: tokio::runtime::Handle::current(),
             pace,
+            caught_up,
             stop: stopped,
         };
         match (steps, play) {
             (Steps::Demo(run), _) => {
-                player(Pace::OnTime).start(run.days(), || None)?;
+                player(Pace::OnTime, caught_up.take()).start(run.days(), || None)?;
             }
             (Steps::Reel(Reel { recording, path }), Play::Recordings(args)) => {
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
@@ -252,7 +275,7 @@ fn start_sources(
                     let opened = repeat.then(|| open(&path, &named, &config))?;
                     opened.inspect_err(|error| error!(%error, "no second round")).ok()
                 };
-                player(Pace::FromStart(args.speed)).start(recording, again)?;
+                player(Pace::FromStart(args.speed), None).start(recording, again)?;
             }
             (Steps::Reel(_), Play::Demo | Play::Nothing) => {}
         }

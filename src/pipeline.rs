@@ -41,6 +41,10 @@ pub enum Input {
     Restarted {
         source: SourceNumber,
     },
+    /// All that lay in the past has been handed in; it is told when that is applied, too.
+    CaughtUp {
+        told: oneshot::Sender<()>,
+    },
 }
 
 /// A question to the writer.
@@ -168,6 +172,8 @@ impl Writer {
             Input::Restarted { source } => {
                 self.hub.source_restarted(source, now(), &mut self.changes);
             }
+            // Who waited for it may have gone.
+            Input::CaughtUp { told } => drop(told.send(())),
         }
     }
 
