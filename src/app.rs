@@ -340,11 +340,16 @@ or from the console of a browser:
     out.flush()
 }
 
+/// How long a recording that is held waits after the first subscription.
+const HOLD_ON: Duration = Duration::from_millis(300);
+
 async fn wait_for_a_follower(fanout: &Fanout) {
     let mut look = tokio::time::interval(Duration::from_millis(10));
     while !fanout.was_followed() {
         look.tick().await;
     }
+    // Whoever follows several channels asks for them one by one, and is to miss nothing of any.
+    tokio::time::sleep(HOLD_ON).await;
 }
 
 /// SIGINT and SIGTERM.

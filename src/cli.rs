@@ -88,7 +88,7 @@ pub struct ReplayArgs {
     /// Begin again at the end.
     #[arg(long = "loop")]
     pub repeat: bool,
-    /// Begin with the first subscription.
+    /// Begin with the first subscription, a moment later: there may be more of them.
     #[arg(long)]
     pub hold: bool,
     /// The recordings; their format is recognised.

@@ -86,6 +86,11 @@ impl Object {
 
     fn slot(&mut self, key: Key) -> &mut Node {
         let index = self.0.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
+            if self.0.is_empty() {
+                // Most objects of a patch only lead to the next one. The usual first room for four
+                // fields would be most of what a tail holds.
+                self.0.reserve_exact(1);
+            }
             self.0.push((key, Node::Null));
             self.0.len() - 1
         });

@@ -123,7 +123,7 @@ impl Hub {
         let number = self.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
         let known = self.matches.get_mut(&id).expect("a touched match is known");
         let Match { books, consensus, .. } = &mut known.state;
-        let changed = consensus.refresh(books, &markets);
+        let changed = consensus.refresh(books, &markets, number);
         if changed.is_empty() {
             return;
         }

@@ -184,23 +184,54 @@ pub fn events(book: &Book, events: &[BookEvent]) -> Vec<Node> {
     events.iter().map(|event| Node::Object(self::event(book, event))).collect()
 }
 
-/// One event for each change of a market's status or of its being in play.
+/// One event for each change of a market's status or of its being in play, and one for each time
+/// that a closed one is settled anew.
 fn event(book: &Book, event: &BookEvent) -> Object {
-    let market = &book.markets[event.market];
-    let Transition { at, status, in_play } = event.transition;
-    let kind = transition_kind(event.before, status);
+    match *event {
+        BookEvent::Moved { market, number, transition, before } => {
+            moved(&book.markets[market], number, transition, before)
+        }
+        BookEvent::Resettled { market, number, times } => {
+            resettled(&book.markets[market], number, times)
+        }
+    }
+}
+
+fn moved(
+    market: &Market,
+    number: u32,
+    transition: Transition,
+    before: Option<(MarketStatus, bool)>,
+) -> Object {
+    let Transition { at, status, in_play } = transition;
+    let kind = transition_kind(before, status);
     let mut out = Object::default();
     out.set("kind", kind);
-    out.set("eid", format!("{}:{}", market.id, event.number));
+    out.set("eid", format!("{}:{number}", market.id));
     out.set("market", &market.id);
     out.set("status", market_status(status));
     out.set("in_play", in_play);
     out.set("at", at);
     if kind == "settle" {
-        let winners = market.selections.iter().filter(|s| s.status == SelectionStatus::Winner);
-        out.set("winners", Node::List(winners.map(|s| Node::from(&s.id)).collect()));
+        out.set("winners", winners(market));
     }
     out
+}
+
+fn resettled(market: &Market, number: u32, times: u32) -> Object {
+    let of = format!("{}:{number}", market.id);
+    let mut out = Object::default();
+    out.set("kind", "correct");
+    out.set("eid", format!("correct-{of}-{times}"));
+    out.set("of", of);
+    out.set("market", &market.id);
+    out.set("winners", winners(market));
+    out
+}
+
+fn winners(market: &Market) -> Node {
+    let won = market.selections.iter().filter(|it| it.status == SelectionStatus::Winner);
+    Node::List(won.map(|selection| Node::from(&selection.id)).collect())
 }
 
 fn transition_kind(before: Option<(MarketStatus, bool)>, status: MarketStatus) -> &'static str {

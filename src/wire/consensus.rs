@@ -1,6 +1,6 @@
 //! What all bookmakers together say: the `.../odds` channel.
 
-use ingest::event::{MarketStatus, Outcome};
+use ingest::event::MarketStatus;
 
 use super::book::{market_status, selection_status};
 use crate::{
@@ -79,16 +79,20 @@ fn no_offer(out: &mut Object) {
     }
 }
 
-/// One event for each market whose status changed; `number` makes their names unique.
+/// One event for each market whose status changed, or that was settled anew; `number`, the change's
+/// own, makes their names unique.
 #[must_use]
 pub fn events(consensus: &Consensus, changed: &[Changed], number: u64) -> Vec<Node> {
     changed.iter().filter_map(|changed| event(consensus, changed, number)).collect()
 }
 
 fn event(consensus: &Consensus, changed: &Changed, number: u64) -> Option<Node> {
-    let market = consensus.markets.get(&changed.key)?.current.as_ref()?;
-    let before = changed.before.as_ref().map(|market| market.status);
-    let kind = match (before, market.status) {
+    let members = consensus.markets.get(&changed.key)?;
+    let market = members.current.as_ref()?;
+    let before = changed.before.as_ref();
+    let same_winners = before.is_some_and(|before| before.winners().eq(market.winners()));
+    let kind = match (before.map(|market| market.status), market.status) {
+        (Some(MarketStatus::Closed), MarketStatus::Closed) if !same_winners => "correct",
         (before, status) if before == Some(status) => return None,
         (_, MarketStatus::Closed) => "settle",
         (_, MarketStatus::Suspended | MarketStatus::Inactive) => "suspend",
@@ -101,12 +105,12 @@ fn event(consensus: &Consensus, changed: &Changed, number: u64) -> Option<Node> 
     out.set("eid", format!("{id}:{number}"));
     out.set("market", &id);
     out.set("status", market_status(market.status));
-    if kind == "settle" {
-        let won = |outcome: &&Outcome| {
-            market.selections[*outcome].status == ingest::event::SelectionStatus::Winner
-        };
-        let winners = market.selections.keys().filter(won);
-        out.set("winners", Node::List(winners.map(|o| Node::Word(o.as_str())).collect()));
+    if kind == "correct" {
+        out.set_some("of", members.settled.map(|settled| format!("{id}:{settled}")));
+    }
+    if kind == "correct" || kind == "settle" {
+        let winners = market.winners().map(|outcome| Node::Word(outcome.as_str()));
+        out.set("winners", Node::List(winners.collect()));
     }
     Some(out.into())
 }

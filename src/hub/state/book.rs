@@ -35,6 +35,8 @@ pub struct Market {
     pub transitions: Vec<Transition>,
     /// Transitions that are no longer kept.
     pub transitions_dropped: u32,
+    /// How often it was settled anew.
+    resettled: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,14 +110,25 @@ impl BookPart {
     }
 }
 
-/// A market went from one state to another.
+/// Something happened to the market at this place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BookEvent {
-    pub market: usize,
-    /// The transition's number in the life of its market, from 1.
-    pub number: u32,
-    pub transition: Transition,
-    pub before: Option<(MarketStatus, bool)>,
+pub enum BookEvent {
+    /// It went from one state to another.
+    Moved {
+        market: usize,
+        /// The transition's number in the life of its market, from 1.
+        number: u32,
+        transition: Transition,
+        before: Option<(MarketStatus, bool)>,
+    },
+    /// It is closed and was settled anew: others have won than was said.
+    Resettled {
+        market: usize,
+        /// The number of the transition that had settled it.
+        number: u32,
+        /// For so many times, this one included.
+        times: u32,
+    },
 }
 
 impl Market {
@@ -135,6 +148,7 @@ impl Market {
             selections: Vec::new(),
             transitions: Vec::new(),
             transitions_dropped: 0,
+            resettled: 0,
         }
     }
 
@@ -144,7 +158,19 @@ impl Market {
             self.transitions_dropped += 1;
         }
         self.transitions.push(transition);
+        self.last_number()
+    }
+
+    /// The number of the last transition; 0 before the first.
+    fn last_number(&self) -> u32 {
         self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The selections that have won, by place.
+    fn winners(&self) -> Vec<usize> {
+        let all = self.selections.iter().enumerate();
+        let won = all.filter(|(_, selection)| selection.status == SelectionStatus::Winner);
+        won.map(|(place, _)| place).collect()
     }
 
     /// Whether the definition says nothing new. Never so of a market that is not defined yet.
@@ -349,6 +375,7 @@ impl Book {
             return;
         }
         let before = market.transitions.last().map(|t| (t.status, t.in_play));
+        let won_before = market.winners();
         market.kind = Arc::clone(&definition.kind);
         market.name.clone_from(&definition.name);
         market.line = definition.line;
@@ -376,7 +403,11 @@ impl Book {
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
             parts.push(BookPart::Transition(place, number));
-            events.push(BookEvent { market: place, number, transition, before });
+            events.push(BookEvent::Moved { market: place, number, transition, before });
+        } else if market.status == MarketStatus::Closed && market.winners() != won_before {
+            market.resettled += 1;
+            let (number, times) = (market.last_number(), market.resettled);
+            events.push(BookEvent::Resettled { market: place, number, times });
         }
     }
 

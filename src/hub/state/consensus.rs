@@ -33,6 +33,8 @@ pub struct Members {
     /// A market that belonged to it was redefined, and belongs to another now.
     left: bool,
     pub current: Option<ConsensusMarket>,
+    /// The number of the change that settled it last.
+    pub settled: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,8 +113,13 @@ impl Consensus {
     }
 
     /// Looks at each market anew that one of `touched` belongs to or has left, and returns those
-    /// that have changed. One that nobody has any more is gone.
-    pub fn refresh(&mut self, books: &[Book], touched: &[(usize, usize)]) -> Vec<Changed> {
+    /// that have changed. One that nobody has any more is gone. `number` is the change's own.
+    pub fn refresh(
+        &mut self,
+        books: &[Book],
+        touched: &[(usize, usize)],
+        number: u64,
+    ) -> Vec<Changed> {
         let mut changed = Vec::new();
         for (key, members) in &mut self.markets {
             let left = std::mem::take(&mut members.left);
@@ -122,6 +129,9 @@ impl Consensus {
             let now = (!members.markets.is_empty()).then(|| members.look(books));
             if members.current != now {
                 let before = std::mem::replace(&mut members.current, now);
+                if members.is_closed() && !before.as_ref().is_some_and(ConsensusMarket::is_closed) {
+                    members.settled = Some(number);
+                }
                 changed.push(Changed { key: key.clone(), before });
             }
         }
@@ -130,7 +140,23 @@ impl Consensus {
     }
 }
 
+impl ConsensusMarket {
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.status == MarketStatus::Closed
+    }
+
+    pub fn winners(&self) -> impl Iterator<Item = Outcome> {
+        let won = self.selections.iter().filter(|(_, it)| it.status == SelectionStatus::Winner);
+        won.map(|(outcome, _)| *outcome)
+    }
+}
+
 impl Members {
+    fn is_closed(&self) -> bool {
+        self.current.as_ref().is_some_and(ConsensusMarket::is_closed)
+    }
+
     fn look(&self, books: &[Book]) -> ConsensusMarket {
         let markets = || self.markets.iter().map(|(book, market)| &books[*book].markets[*market]);
         let mut selections = BTreeMap::new();

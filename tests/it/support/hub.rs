@@ -19,14 +19,31 @@ pub(crate) struct Hub {
     printed: Arc<Mutex<String>>,
 }
 
+/// A setting as the environment has it, without its prefix: `("FANOUT_BEAT_MS", "50")`.
+pub(crate) type Setting = (&'static str, &'static str);
+
 impl Hub {
     /// Starts the program with these arguments, a database and a free port in a folder of its own.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::start_in(Arc::new(tempfile::tempdir().expect("a temporary folder")), arguments)
     }
 
+    /// The same with these settings.
+    pub(crate) fn start_with(arguments: &[&str], settings: &[Setting]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::start_in_with(Arc::new(folder), arguments, settings)
+    }
+
     /// The same in a folder that may hold the database of an earlier run.
     pub(crate) fn start_in(folder: Arc<TempDir>, arguments: &[&str]) -> Self {
+        Self::start_in_with(folder, arguments, &[])
+    }
+
+    pub(crate) fn start_in_with(
+        folder: Arc<TempDir>,
+        arguments: &[&str],
+        settings: &[Setting],
+    ) -> Self {
         let db = folder.path().join("hub.db");
         let mut process = program()
             .args(&arguments[..1])
@@ -34,6 +51,7 @@ impl Hub {
             .arg(db)
             .args(&arguments[1..])
             .env("MATCHWIRE_LOG_FILTER", "trace")
+            .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -6,8 +6,8 @@ mod hub;
 use std::{path::PathBuf, time::Duration};
 
 pub(crate) use self::{
-    client::{Client, Closed},
-    hub::Hub,
+    client::{Client, Closed, Followed},
+    hub::{Hub, Setting},
 };
 
 /// How long an awaited event may take before the test says that it did not come. Generous: a busy
@@ -22,4 +22,11 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
         return None;
     }
     Some(feeds.join(name))
+}
+
+/// Every source has been played to its end, as far as `feeds` tells this client.
+pub(crate) fn ended(client: &Client) -> bool {
+    let Some(feeds) = client.channels.get("feeds") else { return false };
+    let sources = feeds.data["sources"].as_object();
+    sources.is_some_and(|all| !all.is_empty() && all.values().all(|it| it["ended"] == true))
 }

@@ -1,0 +1,205 @@
+//! The shared recordings, played by the running program, give a client at the end what their answer
+//! sheets say.
+//!
+//! The sheets were made from the raw files by other means. Everything is compared as a client has
+//! it: documents, events, and the health of the source.
+
+mod betfair;
+mod slam;
+mod wyscout;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::support::{Client, Followed, Hub, PATIENCE, Setting, ended, shared};
+
+/// Every channel there is.
+const ALL: [&str; 4] = ["*/*/odds/*", "*/*/odds", "*/*", "*"];
+
+/// A recording that was followed from its first change to its last.
+struct Played {
+    client: Client,
+    /// What a client holds that came when all was over.
+    late: BTreeMap<String, Followed>,
+    /// What each event of a market had made of it, in the order in which they came.
+    markets: Vec<(Value, Value)>,
+    sheet: Value,
+}
+
+/// Plays a recording and follows everything in it. `None`, and said, where it is not here.
+async fn play(file: &str, speed: &str) -> Option<Played> {
+    let path = shared(file)?;
+    let path = path.to_str().expect("a path of text");
+    let hub = Hub::start_with(&["replay", "--speed", speed, "--hold", path], &[PATIENT]);
+    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    for pattern in ALL {
+        client.subscribe(pattern).await;
+    }
+    let mut markets = Vec::new();
+    let mut see = |frame: &Value, client: &Client| {
+        markets.extend(events(frame).filter_map(|event| {
+            let document = &client.channels[frame["ch"].as_str()?].data;
+            let market = document["markets"].get(event["market"].as_str()?)?;
+            Some((event.clone(), market.clone()))
+        }));
+    };
+    while !ended(&client) {
+        let frame = client.next().await.expect("the hub stays up after the end");
+        see(&frame, &client);
+    }
+    // `ended` may overtake what waits for a client that is slow.
+    let late = latecomer(&hub).await;
+    let has_all = |client: &Client| {
+        late.iter().all(|(name, it)| client.channels.get(name).is_some_and(|own| own.seq >= it.seq))
+    };
+    while !has_all(&client) {
+        let frame = client.next().await.expect("the hub stays up after the end");
+        see(&frame, &client);
+    }
+    let left_out: Vec<_> = client.others.iter().filter(|it| it["type"] == "resync").collect();
+    assert!(left_out.is_empty(), "{left_out:?}");
+    Some(Played { client, late, markets, sheet: sheet(file) })
+}
+
+/// A window that no client leaves, however slow the machine is on which it is tested: all events are
+/// to be compared.
+const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
+
+/// What a client holds that comes when all is over.
+async fn latecomer(hub: &Hub) -> BTreeMap<String, Followed> {
+    let mut late = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    for pattern in ALL {
+        late.subscribe(pattern).await;
+    }
+    late.until(|late| {
+        let subscribed = late.others.iter().filter(|frame| frame["type"] == "subscribed");
+        let counts: Vec<u64> = subscribed.filter_map(|it| it["channels"].as_u64()).collect();
+        counts.len() == ALL.len() && counts.iter().sum::<u64>() == late.channels.len() as u64
+    })
+    .await;
+    late.channels
+}
+
+fn events(frame: &Value) -> impl Iterator<Item = &Value> {
+    frame["events"].as_array().into_iter().flatten()
+}
+
+fn sheet(file: &str) -> Value {
+    let name = file.replace('/', "__");
+    let name = [".gz", ".bz2", ".jsonl", ".csv"]
+        .iter()
+        .fold(name, |name, end| name.strip_suffix(end).map_or(name.clone(), ToOwned::to_owned));
+    let name = name.strip_suffix(".json").unwrap_or(&name);
+    let path = shared(&format!("expected/{name}.json")).expect("sheets lie beside recordings");
+    let text = fs::read(path).expect("each recording has its answer sheet");
+    serde_json::from_slice(&text).expect("answer sheets are JSON")
+}
+
+impl Played {
+    /// The channel of the one match that the recording is about.
+    fn game(&self) -> &Followed {
+        let games: Vec<_> =
+            self.client.channels.iter().filter(|(name, _)| is_match(name)).collect();
+        let [(_, game)] = games[..] else { panic!("one match in {} channels", games.len()) };
+        game
+    }
+
+    /// What holds at the end of every recording.
+    fn check_end(&self) {
+        self.check_boards();
+        self.check_feed();
+        self.check_latecomer();
+    }
+
+    /// The boards say of each match what the match itself does.
+    fn check_boards(&self) {
+        let channels = &self.client.channels;
+        for (name, game) in channels.iter().filter(|(name, _)| is_match(name)) {
+            let (sport, id) = name.split_once('/').expect("a sport and an id");
+            let line = channels[sport].data["matches"][id].as_object().expect("it has its line");
+            assert!(line.contains_key("life") && line.contains_key("status"), "{name}");
+            for (field, value) in line {
+                assert_eq!(*value, game.data[field], "{field} of {name}");
+            }
+        }
+        for sport in ["football", "tennis"] {
+            let lines = channels.get(sport).map_or(0, |it| count(&it.data["matches"]));
+            let games = channels.keys().filter(|name| is_match(name) && name.starts_with(sport));
+            assert_eq!(lines, games.count(), "{sport}");
+        }
+    }
+
+    fn check_feed(&self) {
+        let sources = self.client.channels["feeds"].data["sources"].as_object();
+        let [source] = sources.expect("it has its source").values().collect::<Vec<_>>()[..] else {
+            panic!("a recording is one source");
+        };
+        assert_eq!(source["ended"], true);
+        assert_eq!(source["quarantined"], 0);
+        if let Some(messages) = self.sheet.get("messages") {
+            assert_eq!(source["messages"], *messages);
+            assert_eq!(source["price_changes"], self.sheet["price_changes_total"]);
+        }
+    }
+
+    /// A client that comes when all is over holds the same, from images alone.
+    fn check_latecomer(&self) {
+        assert_eq!(self.late.len(), self.client.channels.len());
+        for (name, followed) in &self.client.channels {
+            let own = &self.late[name];
+            assert_eq!((&own.epoch, own.seq), (&followed.epoch, followed.seq), "{name}");
+            assert_eq!(own.data, followed.data, "{name}");
+            assert!(own.events.is_empty(), "{name}: an image is no event");
+        }
+    }
+}
+
+fn is_match(channel: &str) -> bool {
+    channel.split('/').count() == 2
+}
+
+fn count(object: &Value) -> usize {
+    object.as_object().map_or(0, serde_json::Map::len)
+}
+
+/// Documents of a recording that nobody followed while it was played.
+async fn unseen(file: &str) -> Option<BTreeMap<String, Followed>> {
+    let path = shared(file)?;
+    let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
+    let key = hub.key(&["websocket"]);
+    let began = Instant::now();
+    loop {
+        let mut client = Client::connect(&hub.address, &key).await;
+        client.subscribe("feeds").await;
+        client.next_of("image").await;
+        if ended(&client) {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{file} does not end");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Some(latecomer(&hub).await)
+}
+
+/// Whether anybody follows a recording makes no difference to its documents. (Those of matches whose
+/// recordings say no time hold the moments at which they were received.)
+#[tokio::test]
+async fn documents_are_the_same_without_a_follower() {
+    for file in [
+        "betfair-stream/tennis-1.223716976.basic.bz2",
+        "betfair-stream/tennis-29788457-4-markets.pro.jsonl.gz",
+    ] {
+        let Some(unseen) = unseen(file).await else { return };
+        let Some(played) = play(file, "max").await else { return };
+        let documents = |channels: &BTreeMap<String, Followed>| {
+            let own = channels.iter().filter(|(name, _)| *name != "feeds");
+            own.map(|(name, it)| (name.clone(), it.seq, it.data.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(documents(&unseen), documents(&played.client.channels), "{file}");
+    }
+}

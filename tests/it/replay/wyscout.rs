@@ -1,0 +1,201 @@
+//! Football: the score and its parts, and everything that happened, in order.
+
+use serde_json::{Value, json};
+
+use super::{Played, play};
+use crate::support::Followed;
+
+#[tokio::test]
+async fn world_cup_final() {
+    check("wyscout/2058017.events.json.gz", "max").await;
+}
+
+#[tokio::test]
+async fn extra_time_and_shootout() {
+    check("wyscout/2058009.events.json.gz", "max").await;
+}
+
+#[tokio::test]
+async fn four_all_after_four_nil() {
+    check("wyscout/2516847.events.json.gz", "max").await;
+}
+
+#[tokio::test]
+async fn paced() {
+    check("wyscout/2058009.events.json.gz", "3000").await;
+}
+
+async fn check(file: &str, speed: &str) {
+    let Some(played) = play(file, speed).await else { return };
+    let Played { sheet, .. } = &played;
+    let game = played.game();
+    check_result(&game.data, sheet);
+    let told = told(game);
+    assert_eq!(told, shown(game), "what was told and what is shown");
+    check_goals(&told, sheet);
+    check_cards(&told, sheet);
+    check_substitutions(&told, sheet);
+    check_shootout(&told, sheet);
+    played.check_end();
+}
+
+fn check_result(data: &Value, sheet: &Value) {
+    assert_eq!((&data["status"], &data["life"]), (&json!("finished"), &json!("ended")));
+    assert_eq!(data["clock"]["running"], false);
+    assert_eq!((&data["home"]["name"], &data["away"]["name"]), (&sheet["home"], &sheet["away"]));
+    let mut score = sheet["final_score"].clone();
+    score["ht"] = sheet["half_time_score"].clone();
+    if sheet["events_by_period"].get("E1").is_some() {
+        let scored = |team: &Value| {
+            let goals = list(&sheet["goals"]).filter(|goal| goal["team"] == *team);
+            goals
+                .filter(|goal| goal["period"].as_str().is_some_and(|it| it.starts_with('E')))
+                .count()
+        };
+        score["et"] = json!({"home": scored(&sheet["home"]), "away": scored(&sheet["away"])});
+    }
+    if let Some(shootout) = sheet.get("shootout_score") {
+        score["pens"] = shootout.clone();
+    }
+    assert_eq!(data["score"], score);
+}
+
+/// Everything that happened as the events told it, in order.
+fn told(game: &Followed) -> Vec<Value> {
+    let incident = |event: &Value| {
+        let mut incident = event.clone();
+        if let Some(card) = incident.as_object_mut().expect("an event is an object").remove("card")
+        {
+            incident["kind"] = card;
+        }
+        incident
+    };
+    game.events.iter().map(incident).collect()
+}
+
+/// The same as the document shows it.
+fn shown(game: &Followed) -> Vec<Value> {
+    let incidents = game.data["incidents"].as_object().expect("incidents are by eid");
+    let mut shown: Vec<(u64, Value)> = incidents
+        .iter()
+        .map(|(eid, incident)| {
+            let mut incident = incident.clone();
+            let fields = incident.as_object_mut().expect("an incident is an object");
+            let number = fields.remove("n").and_then(|it| it.as_u64());
+            fields.insert("eid".to_owned(), json!(eid));
+            (number.expect("incidents are numbered"), incident)
+        })
+        .collect();
+    shown.sort_by_key(|(number, _)| *number);
+    shown.into_iter().map(|(_, incident)| incident).collect()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn of_kinds<'a>(told: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
+    told.iter().filter(|it| it["kind"].as_str().is_some_and(|kind| kinds.contains(&kind))).collect()
+}
+
+fn side(team: &Value, sheet: &Value) -> &'static str {
+    if *team == sheet["home"] { "home" } else { "away" }
+}
+
+/// What a sheet's row has in common with an incident: the sheet counts minutes from 0, a scoreboard
+/// shows the one in progress, and the last of a period with what was added.
+fn common(row: &Value, sheet: &Value) -> Value {
+    let last = match row["period"].as_str() {
+        Some("1H") => 45,
+        Some("2H") => 90,
+        Some("E1") => 105,
+        _ => 120,
+    };
+    let minute = row["minute"].as_u64().expect("a minute") + 1;
+    let mut out = json!({
+        "eid": row["event_id"].to_string(),
+        "minute": minute.min(last),
+        "side": side(&row["team"], sheet),
+        "player": row["player"],
+    });
+    if minute > last {
+        out["added"] = json!(minute - last);
+    }
+    out
+}
+
+/// An incident without what the sheets do not know: ids of players, and who gave the pass.
+fn known(incident: &Value) -> Value {
+    let mut out = incident.clone();
+    out["player"] = incident["player"]["name"].clone();
+    out.as_object_mut().expect("an incident is an object").remove("assist");
+    out
+}
+
+fn check_goals(told: &[Value], sheet: &Value) {
+    let expected = list(&sheet["goals"]).map(|goal| {
+        let mut out = common(goal, sheet);
+        out["kind"] = json!("goal");
+        out["type"] = json!(match (goal["own_goal"] == true, goal["penalty"] == true) {
+            (true, _) => "own_goal",
+            (_, true) => "penalty",
+            _ => "regular",
+        });
+        let (home, away) = goal["score_after"].as_str().and_then(|it| it.split_once('-')).unwrap();
+        let goals = |text: &str| text.parse::<u64>().expect("a count");
+        out["score"] = json!({"home": goals(home), "away": goals(away)});
+        out
+    });
+    let goals: Vec<_> = of_kinds(told, &["goal"]).into_iter().map(known).collect();
+    assert_eq!(goals, expected.collect::<Vec<_>>());
+}
+
+fn check_cards(told: &[Value], sheet: &Value) {
+    let expected = list(&sheet["cards"]).map(|card| {
+        let mut out = common(card, sheet);
+        out["kind"] = card["card"].clone();
+        out
+    });
+    let cards = of_kinds(told, &["yellow", "second_yellow", "red"]);
+    let cards: Vec<_> = cards.into_iter().map(known).collect();
+    assert_eq!(cards, expected.collect::<Vec<_>>());
+}
+
+/// They have no event in the recording: those of a minute are in no order, and theirs is the minute
+/// as it is displayed.
+fn check_substitutions(told: &[Value], sheet: &Value) {
+    let key = |row: &Value| (row["minute"].as_u64(), row["off"].to_string());
+    let mut ours: Vec<_> = of_kinds(told, &["substitution"])
+        .into_iter()
+        .map(|it| {
+            let minute = it["minute"].as_u64().expect("a minute");
+            json!({
+                "minute": minute + it["added"].as_u64().unwrap_or(0),
+                "side": it["side"],
+                "off": it["player"]["name"],
+                "on": it["assist"]["name"],
+            })
+        })
+        .collect();
+    assert!(ours.is_sorted_by_key(|row| row["minute"].as_u64()));
+    let expected = list(&sheet["substitutions"]).map(|row| {
+        let side = side(&row["team"], sheet);
+        json!({"minute": row["minute"], "side": side, "off": row["off"], "on": row["on"]})
+    });
+    let mut expected: Vec<_> = expected.collect();
+    ours.sort_by_key(key);
+    expected.sort_by_key(key);
+    assert_eq!(ours, expected);
+}
+
+fn check_shootout(told: &[Value], sheet: &Value) {
+    let kick = |side: &Value, player: &Value, scored: &Value| json!({"side": side, "player": player, "scored": scored});
+    let ours: Vec<_> = of_kinds(told, &["shootout"])
+        .into_iter()
+        .map(|it| kick(&it["side"], &it["player"]["name"], &it["scored"]))
+        .collect();
+    let expected: Vec<_> = list(&sheet["shootout"])
+        .map(|it| kick(&json!(side(&it["team"], sheet)), &it["player"], &it["scored"]))
+        .collect();
+    assert_eq!(ours, expected);
+}
