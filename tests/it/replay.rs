@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Client, Hub, shared};
+use crate::support::{Client, Hub, ended, shared};
 
 /// Plays these files without pauses and follows everything from the first change to the last.
 async fn follow(files: &[&str]) -> Option<(Hub, Client)> {
@@ -18,12 +18,6 @@ async fn follow(files: &[&str]) -> Option<(Hub, Client)> {
     }
     client.until(ended).await;
     Some((hub, client))
-}
-
-fn ended(client: &Client) -> bool {
-    let Some(feeds) = client.channels.get("feeds") else { return false };
-    let sources = feeds.data["sources"].as_object();
-    sources.is_some_and(|all| !all.is_empty() && all.values().all(|it| it["ended"] == true))
 }
 
 #[tokio::test]

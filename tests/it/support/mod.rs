@@ -1,18 +1,21 @@
 //! A hub of the test's own, and a client that knows nothing but the protocol page.
 
 mod client;
+pub(crate) mod feed;
+mod http;
 mod hub;
 
 use std::{path::PathBuf, time::Duration};
 
 pub(crate) use self::{
-    client::{Client, Closed},
-    hub::Hub,
+    client::{Client, Closed, Followed},
+    http::Answer,
+    hub::{Hub, QUIET, Setting, program},
 };
 
 /// How long an awaited event may take before the test says that it did not come. Generous: a busy
 /// machine is no failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A file of the shared recordings; `None`, said plainly, where they are not.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
@@ -22,4 +25,11 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
         return None;
     }
     Some(feeds.join(name))
+}
+
+/// Every source has been played to its end, as far as `feeds` tells this client.
+pub(crate) fn ended(client: &Client) -> bool {
+    let Some(feeds) = client.channels.get("feeds") else { return false };
+    let sources = feeds.data["sources"].as_object();
+    sources.is_some_and(|all| !all.is_empty() && all.values().all(|it| it["ended"] == true))
 }
