@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     future,
     io::{self, Write},
+    iter::Peekable,
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
@@ -15,21 +16,21 @@ use ingest::recording::{self, OpenError, Recording};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
-    sync::{broadcast, oneshot, watch},
-    task::JoinHandle,
+    sync::watch,
 };
 use tracing::{error, info};
 
 use crate::{
-    accounts::{Accounts, AccountsError, Addon, KeyId},
+    accounts::{Accounts, AccountsError},
     cli::ReplayArgs,
     clock::now,
     config::{Config, FanoutConfig},
-    demo::Run,
+    demo::{self, Days, Run},
     http::{self, Registry},
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
+    revocation::{self, Revoker},
     sources::{Pace, Player},
     telemetry::{self, TelemetryError},
 };
@@ -99,7 +100,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
 
     let (stop, stopped) = watch::channel(false);
     let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
-    let revoking = watch_keys(&accounts, &config, &registry, &fanout, &stopped);
+    let revoking = revocation::start(
+        Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() },
+        Duration::from_millis(config.accounts.watch_ms),
+        &stopped,
+    );
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http://{address}"),
         url => url.to_owned(),
@@ -115,19 +120,19 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
-    let (caught_up, present) = oneshot::channel();
-    let serving = tokio::spawn(serve_from(present, listener, parts, stopped.clone()));
+    let serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     greet(&mut io::stdout(), address, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
-        Err(error) = play_all(sources, &play, &config, &doors, &fanout, caught_up) => {
-            return Err(error);
-        }
+        Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
     }
     stop.send_replace(true);
     drain(&fanout, config.server.drain_ms).await;
-    serving.await.ok();
+    let patience = Duration::from_millis(config.server.drain_ms);
+    if tokio::time::timeout(patience, serving).await.is_err() {
+        info!("requests were cut off");
+    }
     stop_writer(&doors, writer).await;
     for task in revoking {
         task.await.ok();
@@ -190,40 +195,26 @@ struct Source {
 }
 
 enum Steps {
-    Demo(Run),
-    Reel(Reel),
+    Demo(Peekable<Days>),
+    Reel(Box<Reel>),
 }
 
 fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
-    let demo = demo.map(|run| Source {
-        number: hub.source("simulator".into(), "simulator"),
-        steps: Steps::Demo(run),
+    let demo = demo.map(|run| {
+        let number = hub.source("simulator".into(), "simulator");
+        let mut days = run.days().peekable();
+        demo::play_past(&mut days, hub, number, now());
+        Source { number, steps: Steps::Demo(days) }
     });
     let reels: Vec<Source> = reels
         .into_iter()
         .map(|reel| {
             let name = reel.recording.name().clone();
             let number = hub.source(name, reel.recording.format().as_str());
-            Source { number, steps: Steps::Reel(reel) }
+            Source { number, steps: Steps::Reel(Box::new(reel)) }
         })
         .collect();
     demo.into_iter().chain(reels).collect()
-}
-
-/// Serves from the moment at which the sources have come to the present. A demo that goes on under
-/// an earlier run's epoch plays its day again first: until then it is behind those who resume.
-/// Whoever connects meanwhile waits in the listener's queue.
-async fn serve_from(
-    present: oneshot::Receiver<()>,
-    listener: TcpListener,
-    parts: http::Parts,
-    stopped: watch::Receiver<bool>,
-) {
-    tokio::select! {
-        // Where nobody is left to tell it, nobody has a past to play.
-        _ = present => http::serve(listener, parts, stopped).await,
-        () = until(stopped.clone()) => {}
-    }
 }
 
 /// Plays all sources for as long as this is polled.
@@ -233,13 +224,11 @@ async fn play_all(
     config: &Config,
     doors: &Doors,
     fanout: &Fanout,
-    caught_up: oneshot::Sender<()>,
 ) -> Result<Infallible, AppError> {
-    let caught_up = matches!(play, Play::Demo).then_some(caught_up);
     if matches!(play, Play::Recordings(args) if args.hold) {
         wait_for_a_follower(fanout).await;
     }
-    let _players = start_sources(sources, play, config, doors, fanout, caught_up)?;
+    let _players = start_sources(sources, play, config, doors, fanout)?;
     future::pending().await
 }
 
@@ -250,32 +239,31 @@ fn start_sources(
     config: &Config,
     doors: &Doors,
     fanout: &Fanout,
-    mut caught_up: Option<oneshot::Sender<()>>,
 ) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
     let mut stops = Vec::new();
     for Source { number, steps } in sources {
         let (stop, stopped) = mpsc::sync_channel(0);
         stops.push(stop);
-        let player = |pace, caught_up| Player {
+        let player = |pace| Player {
             source: number,
             inputs: doors.inputs.clone(),
             fanout: fanout.clone(),
             runtime: tokio::runtime::Handle::current(),
             pace,
-            caught_up,
             stop: stopped,
         };
         match (steps, play) {
-            (Steps::Demo(run), _) => {
-                player(Pace::OnTime, caught_up.take()).start(run.days(), || None)?;
+            (Steps::Demo(days), _) => {
+                player(Pace::OnTime).start(days, || None)?;
             }
-            (Steps::Reel(Reel { recording, path }), Play::Recordings(args)) => {
+            (Steps::Reel(reel), Play::Recordings(args)) => {
+                let Reel { recording, path } = *reel;
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
                 let again = move || {
                     let opened = repeat.then(|| open(&path, &named, &config))?;
                     opened.inspect_err(|error| error!(%error, "no second round")).ok()
                 };
-                player(Pace::FromStart(args.speed), None).start(recording, again)?;
+                player(Pace::FromStart(args.speed)).start(recording, again)?;
             }
             (Steps::Reel(_), Play::Demo | Play::Nothing) => {}
         }
@@ -319,67 +307,6 @@ fn micros(ms: u64) -> fanout::Micros {
 
 fn milliseconds(ms: u64) -> u32 {
     u32::try_from(ms).unwrap_or(u32::MAX)
-}
-
-/// Closes the sockets of keys that stop working, and those whose add-on was taken away.
-fn watch_keys(
-    accounts: &Accounts,
-    config: &Config,
-    registry: &Registry,
-    fanout: &Fanout,
-    stopped: &watch::Receiver<bool>,
-) -> [JoinHandle<()>; 2] {
-    let every = Duration::from_millis(config.accounts.watch_ms);
-    let changes = accounts.changes();
-    let watching = tokio::spawn(accounts.clone().watch(every, until(stopped.clone())));
-    let revoker =
-        Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() };
-    let revoking = tokio::spawn(revoker.run(changes, stopped.clone()));
-    [watching, revoking]
-}
-
-struct Revoker {
-    accounts: Accounts,
-    registry: Registry,
-    fanout: Fanout,
-}
-
-impl Revoker {
-    async fn run(
-        self,
-        mut changes: broadcast::Receiver<KeyId>,
-        mut stopped: watch::Receiver<bool>,
-    ) {
-        loop {
-            let change = tokio::select! {
-                change = changes.recv() => change,
-                _ = stopped.changed() => return,
-            };
-            match change {
-                Ok(key) => self.look_at(key).await,
-                // More changed than was kept: look at everybody.
-                Err(broadcast::error::RecvError::Lagged(_)) => {
-                    for key in self.registry.callers().into_keys() {
-                        self.look_at(key).await;
-                    }
-                }
-                Err(broadcast::error::RecvError::Closed) => return,
-            }
-        }
-    }
-
-    async fn look_at(&self, key: KeyId) {
-        let Some(caller) = self.registry.caller(key) else { return };
-        match self.accounts.renew(&caller).await {
-            Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
-            Ok(_) => self.fanout.revoke(key.number()),
-            Err(error) => error!(%error, "a changed key could not be looked at"),
-        }
-    }
-}
-
-async fn until(mut stopped: watch::Receiver<bool>) {
-    stopped.wait_for(|stopped| *stopped).await.ok();
 }
 
 /// What a person sees first: where to look and what to paste.

@@ -76,6 +76,7 @@ impl Config {
     /// # Errors
     ///
     /// If the file cannot be read, or if a name or a value is wrong.
+    #[expect(clippy::disallowed_methods, reason = "this is where settings are read")]
     pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
         Self::from_sources(file, std::env::vars_os(), flags)
     }

@@ -10,7 +10,10 @@ use fanout::{Epoch, Micros};
 use ingest::{event::Timed, recording::Step, simulator::Simulator};
 use serde::{Deserialize, Serialize};
 
-use crate::accounts::{Accounts, AccountsError};
+use crate::{
+    accounts::{Accounts, AccountsError},
+    hub::{Hub, feeds::SourceNumber},
+};
 
 /// How long before the start of the demo its first day began: matches are in full swing.
 const HEAD_START_US: Micros = 70 * 60 * 1_000_000;
@@ -67,6 +70,18 @@ impl Run {
         let mut days = Days { seed: self.seed, next_start: self.start, running: VecDeque::new() };
         days.begin_next();
         days
+    }
+}
+
+/// Plays what lies in the past into the hub, before anybody can look: each batch as if at its own
+/// moment, so that tails hold what they would have held.
+pub fn play_past(days: &mut Peekable<Days>, hub: &mut Hub, source: SourceNumber, now: Micros) {
+    let mut changes = Vec::new();
+    let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
+    while let Some(Step::Batch(Timed { clock_us, batch })) = days.next_if(past) {
+        let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
+        debug_assert_eq!(errors, [], "the simulator contradicts itself");
+        changes.clear();
     }
 }
 

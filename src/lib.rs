@@ -26,5 +26,6 @@ pub mod clock;
 pub mod demo;
 pub mod http;
 pub mod quarantine;
+pub mod revocation;
 pub mod sources;
 pub mod telemetry;

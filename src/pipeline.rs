@@ -3,16 +3,18 @@
 //! One thread is the writer. It takes all that is ready, applies it, publishes it once, and then
 //! answers who asked: so an answer stands behind every change it has seen and before all others.
 
-use std::{mem, thread, time::Duration};
+use std::{iter, mem, sync::Arc, thread, time::Duration};
 
 use fanout::{
     Change, Fanout, Micros, Seq,
     catch_up::{Ask, Host},
 };
-use ingest::{error::Refusal, event::Batch};
+use ingest::{
+    error::{DecodeError, Place, Refusal, RefusalKind},
+    event::Batch,
+};
 use metrics::{counter, gauge, histogram};
 use tokio::sync::{mpsc, oneshot};
-use tracing::warn;
 
 use crate::{
     catch_up::Image,
@@ -41,10 +43,6 @@ pub enum Input {
     Restarted {
         source: SourceNumber,
     },
-    /// All that lay in the past has been handed in; it is told when that is applied, too.
-    CaughtUp {
-        told: oneshot::Sender<()>,
-    },
 }
 
 /// A question to the writer.
@@ -63,6 +61,9 @@ pub enum Request {
 /// Inputs taken before they are published and questions are answered: enough to share the cost of
 /// a turn, few enough that nobody waits a millisecond for it.
 const INPUTS_A_TURN: usize = 64;
+
+/// Questions answered in a turn: a storm of joins must not hold up what happens.
+const QUESTIONS_A_TURN: usize = 64;
 
 /// Readers that may wait for a sequence at a time; one more is answered with what there is.
 const WAITING_MAX: usize = 1024;
@@ -134,32 +135,28 @@ impl Writer {
         let Ends { mut inputs, mut requests } = ends;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         loop {
+            let mut question = None;
             tokio::select! {
-                biased;
-                Some(request) = requests.recv() => {
-                    if !self.request(request) {
-                        return;
-                    }
-                }
-                Some(input) = inputs.recv() => {
-                    self.input(input);
-                    self.more_inputs(&mut inputs);
-                }
-                _ = tick.tick() => {
-                    self.hub.tick(now(), &mut self.changes);
-                    gauge!("matchwire_matches").set(count(self.hub.matches()));
-                    gauge!("matchwire_channels").set(count(self.hub.channels.len()));
+                Some(request) = requests.recv() => question = Some(request),
+                Some(input) = inputs.recv() => self.input(input),
+                _ = tick.tick() => self.tick(),
+            }
+            let ready = || inputs.try_recv().ok();
+            iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
+            self.publish();
+            let ready = || requests.try_recv().ok();
+            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
+                if !self.request(request) {
+                    return;
                 }
             }
-            self.publish();
         }
     }
 
-    fn more_inputs(&mut self, inputs: &mut mpsc::Receiver<Input>) {
-        for _ in 1..INPUTS_A_TURN {
-            let Ok(input) = inputs.try_recv() else { return };
-            self.input(input);
-        }
+    fn tick(&mut self) {
+        self.hub.tick(now(), &mut self.changes);
+        gauge!("matchwire_matches").set(count(self.hub.matches()));
+        gauge!("matchwire_channels").set(count(self.hub.channels.len()));
     }
 
     fn input(&mut self, input: Input) {
@@ -172,8 +169,6 @@ impl Writer {
             Input::Restarted { source } => {
                 self.hub.source_restarted(source, now(), &mut self.changes);
             }
-            // Who waited for it may have gone.
-            Input::CaughtUp { told } => drop(told.send(())),
         }
     }
 
@@ -181,8 +176,9 @@ impl Writer {
         let began = now();
         let errors = self.hub.apply(source, batch, received, began, &mut self.changes);
         for error in errors {
-            warn!(source = %self.hub.sources()[source.0].name, %error, "fact not applied");
-            self.hub.refused(source);
+            let place = Place { file: Arc::clone(&self.hub.sources()[source.0].name), line: 0 };
+            let error = DecodeError::new(RefusalKind::Unknown, error.to_string());
+            self.refused(source, &Refusal::new(error, place, &[]));
         }
         counter!("matchwire_batches_total").increment(1);
     }

@@ -9,10 +9,7 @@ use std::{
 
 use fanout::{Fanout, Micros};
 use ingest::{event::Timed, recording::Step};
-use tokio::{
-    runtime::Handle,
-    sync::{mpsc, oneshot},
-};
+use tokio::{runtime::Handle, sync::mpsc};
 
 use crate::{cli::Speed, clock::now, hub::feeds::SourceNumber, pipeline::Input};
 
@@ -24,8 +21,6 @@ pub struct Player {
     pub fanout: Fanout,
     pub runtime: Handle,
     pub pace: Pace,
-    /// Told when a source that plays on time has come to the present.
-    pub caught_up: Option<oneshot::Sender<()>>,
     /// Nothing is ever sent; it closes when playing is to stop.
     pub stop: Receiver<()>,
 }
@@ -51,7 +46,7 @@ impl Player {
     ///
     /// When the system refuses a thread.
     pub fn start<I>(
-        mut self,
+        self,
         first: I,
         mut again: impl FnMut() -> Option<I> + Send + 'static,
     ) -> std::io::Result<thread::JoinHandle<()>>
@@ -78,7 +73,7 @@ impl Player {
         })
     }
 
-    fn play(&mut self, steps: impl Iterator<Item = Step>) -> Result<(), Stopped> {
+    fn play(&self, steps: impl Iterator<Item = Step>) -> Result<(), Stopped> {
         let mut origin = None;
         for step in steps {
             match step {
@@ -97,7 +92,7 @@ impl Player {
 
     /// `origin`: the source's clock and ours at the first step.
     fn wait_until_due(
-        &mut self,
+        &self,
         clock_us: Micros,
         origin: &mut Option<(Micros, Micros)>,
     ) -> Result<(), Stopped> {
@@ -113,9 +108,6 @@ impl Player {
         if wait <= 0 {
             // Behind its time, it goes as fast as a recording without pauses.
             return self.wait_for_room();
-        }
-        if let Some(told) = self.caught_up.take() {
-            self.hand_in(Input::CaughtUp { told })?;
         }
         match self.stop.recv_timeout(Duration::from_micros(wait.unsigned_abs())) {
             Err(RecvTimeoutError::Timeout) => Ok(()),

@@ -1,5 +1,7 @@
 //! Logs and metrics: how they leave the program, and what each metric counts.
 
+use std::io::{self, IsTerminal};
+
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
@@ -27,9 +29,12 @@ pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
         .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })?;
     let registry = tracing_subscriber::registry().with(filter);
     match config.format {
-        LogFormat::Text => registry.with(fmt::layer().with_writer(std::io::stderr)).try_init()?,
+        LogFormat::Text => {
+            let colours = io::stderr().is_terminal();
+            registry.with(fmt::layer().with_ansi(colours).with_writer(io::stderr)).try_init()?;
+        }
         LogFormat::Json => {
-            registry.with(fmt::layer().json().with_writer(std::io::stderr)).try_init()?;
+            registry.with(fmt::layer().json().with_writer(io::stderr)).try_init()?;
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::{any::Any, fmt, io, rc::Rc};
 
 use bytes::Bytes;
+use serde_json::Value;
 use tokio::{io::Interest, sync::Notify};
 use tokio_tungstenite::tungstenite::{
     self, Message,
@@ -15,7 +16,7 @@ use crate::{
     close::Close,
     encode,
     outbox::{Outbox, Written},
-    protocol,
+    protocol::{self, Code},
     session::Session,
     socket::{Socket, Stream},
 };
@@ -215,6 +216,11 @@ impl Connection {
     pub(crate) fn close(&mut self, close: Close, now: Micros) {
         if self.is_closing() {
             return;
+        }
+        if close == Close::AddonRequired && self.owner.is_some() {
+            let message = "the WebSocket add-on has run out";
+            let refusal = protocol::Refusal::new(&Value::Null, Code::AddonRequired, message);
+            self.outbox.push_reply(protocol::error(&refusal));
         }
         if let Some((why, after)) = close.bye() {
             self.outbox.push_reply(protocol::bye(why, after));

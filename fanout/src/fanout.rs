@@ -175,8 +175,8 @@ impl Fanout {
     }
 
     /// Closes every connection that came with this key.
-    pub fn revoke(&self, key: u64) {
-        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::Revoke(key)]));
+    pub fn close(&self, key: u64, close: Close) {
+        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::End(key, close)]));
     }
 
     /// Closes every connection, each with its own delay to come back within `window_ms`.

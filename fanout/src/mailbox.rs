@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use crate::{
     catch_up::{Answer, Asker},
     channel::{Channel, Publication},
+    close::Close,
     connection::Arrival,
 };
 
@@ -25,7 +26,7 @@ pub(crate) enum Item {
     Answer(Asker, Answer),
     Connect(Box<Arrival>),
     /// Every connection that came with this key is to be closed.
-    Revoke(u64),
+    End(u64, Close),
     /// Every connection is to be closed, each with its own delay within the window.
     Drain {
         window_ms: u32,

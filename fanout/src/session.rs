@@ -62,7 +62,7 @@ struct Wildcard {
 enum Open {
     Subscribe { id: Value, channel: Pattern, on_slow: OnSlow, asked_from: Option<Position> },
     SubscribeAll { id: Value, pattern: Pattern, on_slow: OnSlow, from: From },
-    Forward { key: usize, from: Option<Position>, why: &'static str },
+    Forward { key: usize, channel: u32, from: Option<Position>, why: &'static str },
 }
 
 /// A subscription that has left; the shard takes it out of the index.
@@ -192,6 +192,12 @@ impl Session {
         gone.into_iter().filter_map(|key| self.subscriptions.remove(key).left()).collect()
     }
 
+    fn is_behind(&self, key: usize, channel: u32) -> bool {
+        self.subscriptions.get(key).is_some_and(|sub| {
+            sub.channel.number == channel && matches!(sub.stand, Stand::Behind { .. })
+        })
+    }
+
     fn by_name(&mut self, name: &str) -> Option<(usize, &mut Subscription)> {
         self.subscriptions.iter_mut().find(|(_, sub)| sub.channel.name.as_str() == name)
     }
@@ -217,7 +223,11 @@ impl Session {
                 Some(Open::SubscribeAll { id, pattern, on_slow, from }),
                 Answer::Matched(channels),
             ) => (None, self.subscribed_all(&id, pattern, on_slow, &from, &channels, outbox)),
-            (Some(Open::Forward { key, from, why }), Answer::CaughtUp(caught_up)) => {
+            // Another subscription may have taken the place of one that ended meanwhile.
+            (Some(Open::Forward { key, channel, .. }), _) if !self.is_behind(key, channel) => {
+                (None, Vec::new())
+            }
+            (Some(Open::Forward { key, from, why, .. }), Answer::CaughtUp(caught_up)) => {
                 (self.forwarded(key, from, why, caught_up, outbox), Vec::new())
             }
             (Some(Open::Forward { key, .. }), Answer::NotTracked) => {
@@ -388,7 +398,8 @@ impl Session {
             let Stand::Behind { from, why } = sub.stand else { continue };
             let Some(channel) = Pattern::parse(sub.channel.name.as_str()) else { continue };
             let image = sub.on_slow == OnSlow::Resync && why == "slow";
-            self.open = Some(Open::Forward { key, from, why });
+            let number = sub.channel.number;
+            self.open = Some(Open::Forward { key, channel: number, from, why });
             let from = from.filter(|_| !image);
             return Some(Question::CatchUp { channel, from, why, bytes_max: outbox.room() });
         }

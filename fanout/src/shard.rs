@@ -92,6 +92,7 @@ async fn attend(shard: Rc<RefCell<Shard>>, slot: usize, generation: u64) {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "this is where the fan-out asks for the time")]
 pub(crate) fn now() -> Micros {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)
@@ -132,7 +133,7 @@ impl Shard {
                         spawn_local(attend(Rc::clone(shard), slot, generation));
                     }
                 }
-                Item::Revoke(key) => own.revoke(key),
+                Item::End(key, close) => own.end(key, close),
                 Item::Drain { window_ms } => own.drain(window_ms),
                 Item::Stop => own.stopping = true,
             }
@@ -392,15 +393,10 @@ impl Shard {
         }
     }
 
-    fn revoke(&mut self, key: u64) {
-        self.close_where(Close::TokenRevoked, |connection| {
-            connection.owner.as_ref().is_some_and(|owner| owner.key == key)
-        });
-    }
-
-    fn close_where(&mut self, close: Close, filter: impl Fn(&Connection) -> bool) {
+    fn end(&mut self, key: u64, close: Close) {
+        let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
         let slots: Vec<usize> =
-            self.connections.iter().filter(|(_, c)| filter(c)).map(|(slot, _)| slot).collect();
+            self.connections.iter().filter(|(_, c)| own(c)).map(|(slot, _)| slot).collect();
         slots.into_iter().for_each(|slot| self.close(slot, close));
     }
 

@@ -36,6 +36,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Semaphore, watch},
+    task::JoinSet,
 };
 use tracing::{debug, warn};
 
@@ -75,6 +76,7 @@ pub async fn serve(listener: TcpListener, parts: Parts, mut stop: watch::Receive
     let shared =
         Arc::new(Shared { parts, tickets: Tickets::default(), ready: AtomicBool::new(true) });
     let router = router(Arc::clone(&shared));
+    let mut answering = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &connections) => accepted,
@@ -83,12 +85,15 @@ pub async fn serve(listener: TcpListener, parts: Parts, mut stop: watch::Receive
         let Some((stream, permit)) = accepted else { continue };
         let service = TowerToHyperService::new(router.clone());
         let stop = stop.clone();
-        tokio::spawn(async move {
+        while answering.try_join_next().is_some() {}
+        answering.spawn(async move {
             answer(stream, service, timeout, stop).await;
             drop(permit);
         });
     }
     shared.ready.store(false, Ordering::Relaxed);
+    drop(listener);
+    while answering.join_next().await.is_some() {}
 }
 
 async fn accept(

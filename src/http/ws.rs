@@ -164,7 +164,7 @@ async fn hand_over(shared: &Shared, upgraded: Upgraded, verdict: Verdict) {
             fanout.serve(stream, parts.read_buf.to_vec(), owner);
             // A revocation between authentication and here found no socket to close.
             if !matches!(shared.parts.accounts.renew(&caller).await, Ok(Some(_))) {
-                fanout.revoke(key);
+                fanout.close(key, Close::TokenRevoked);
             }
         }
     }

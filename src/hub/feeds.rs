@@ -1,8 +1,9 @@
 //! What is known of each source: its health and its counts.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use fanout::Micros;
+use ingest::event::Id;
 
 /// A source's place in the hub's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Source {
     pub ended: bool,
     /// Something of it changed since it was last published.
     pub(super) changed: bool,
+    /// Its matches that have ended and when, by its own time; the first to end in front.
+    pub(super) over: VecDeque<(Micros, Id)>,
 }
 
 impl Source {
@@ -48,6 +51,7 @@ impl Source {
             quarantined: 0,
             ended: false,
             changed: true,
+            over: VecDeque::new(),
         }
     }
 

@@ -7,20 +7,21 @@ use crate::{
     document::{Key, Node, Object},
     hub::{
         Header,
-        state::{FootballPart, Match, Play, Touched},
+        state::{FootballPart, Match, Play, Tennis, TennisPart, Touched, number},
     },
 };
 
 /// Adds the whole line of a match.
 pub fn line(matches: &mut Object, m: &Match, header: Header) {
     let out = matches.object(Key::Int(m.id.0));
-    fixture(out, &m.fixture, side_names(m));
+    fixture(out, &m.fixture, side_names(m), false);
     out.set("life", header.life.as_str());
     out.set_some("status", header.status);
     match &m.play {
         Play::Football(state) => {
             out.set_some("clock", state.clock.map(football::clock));
-            out.set("score", football::score(&state.score, false));
+            let score = state.told_score();
+            out.set_some("score", score.map(|told| football::score(&told, false)));
         }
         Play::Tennis(state) => play(out, state, None),
         Play::None => {}
@@ -31,7 +32,7 @@ pub fn line(matches: &mut Object, m: &Match, header: Header) {
 pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Header, after: Header) {
     let mut out = Object::default();
     if touched.fixture {
-        fixture(&mut out, &m.fixture, side_names(m));
+        fixture(&mut out, &m.fixture, side_names(m), true);
     }
     if before.life != after.life {
         out.set("life", after.life.as_str());
@@ -45,10 +46,13 @@ pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Head
                 out.set_some("clock", state.clock.map(football::clock));
             }
             if touched.football.contains(&FootballPart::Score) {
-                out.set("score", football::score(&state.score, true));
+                let score = state.told_score();
+                out.set_some("score", score.map(|told| football::score(&told, true)));
             }
         }
-        Play::Tennis(state) if !touched.tennis.is_empty() => play(&mut out, state, Some(())),
+        Play::Tennis(state) if touched.tennis.contains(&TennisPart::Score) => {
+            play(&mut out, state, Some(&touched.tennis));
+        }
         Play::Tennis(_) | Play::None => {}
     }
     if !out.is_empty() {
@@ -61,21 +65,29 @@ pub fn gone(patch: &mut Object, m: &Match) {
     patch.object("matches").set(Key::Int(m.id.0), Node::Null);
 }
 
-fn fixture(out: &mut Object, fixture: &Fixture, names: [&'static str; 2]) {
-    if let Some(sides) = &fixture.sides {
-        for (name, side) in names.into_iter().zip(sides) {
-            out.set(name, participant(side));
+fn fixture(out: &mut Object, fixture: &Fixture, names: [&'static str; 2], patch: bool) {
+    for (name, side) in names.into_iter().zip([0, 1]) {
+        let participant = fixture.sides.as_ref().map(|sides| participant(&sides[side]));
+        if patch {
+            out.set_or_null(name, participant);
+        } else {
+            out.set_some(name, participant);
         }
     }
-    out.set_some("start", fixture.start);
+    if patch {
+        out.set_or_null("start", fixture.start);
+    } else {
+        out.set_some("start", fixture.start);
+    }
 }
 
-fn play(out: &mut Object, state: &crate::hub::state::Tennis, patch: Option<()>) {
-    tennis::sets(out.object("sets"), &state.score, patch);
-    out.set("game", tennis::game(state.score.game));
-    let server = state.score.server.map(crate::hub::state::number);
+fn play(out: &mut Object, state: &Tennis, patch: Option<&[TennisPart]>) {
+    let Some(score) = state.told_score() else { return };
+    tennis::sets(out.object("sets"), score, patch);
+    out.set("game", tennis::game(score.game));
+    let server = score.server.map(number);
     match patch {
-        Some(()) => out.set_or_null("server", server),
+        Some(_) => out.set_or_null("server", server),
         None => out.set_some("server", server),
     }
 }

@@ -1,6 +1,6 @@
 //! One bookmaker's book: `markets{id:{.., selections{id:{..}}}}`, and its events.
 
-use ingest::event::{MarketStatus, SelectionStatus};
+use ingest::event::{MarketStatus, Outcome, SelectionStatus};
 
 use crate::{
     document::{Key, Node, Object},
@@ -54,13 +54,7 @@ fn part(markets: &mut Object, book: &Book, part: BookPart) {
     let out = markets.object(&market.id);
     match part {
         BookPart::Definition(_) => definition(out, market, true),
-        BookPart::Transitions(_) => {
-            transitions(out, market);
-            if market.transitions_dropped > 0 {
-                let gone = Key::Int(market.transitions_dropped.into());
-                out.object("transitions").set(gone, Node::Null);
-            }
-        }
+        BookPart::Transition(_, number) => transition_patch(out, market, number),
         BookPart::Volume(_) => out.set_or_null("volume", market.volume),
         BookPart::Price(_, selection) => {
             let selection = &market.selections[selection];
@@ -100,24 +94,39 @@ fn definition(out: &mut Object, market: &Market, patch: bool) {
         let out = out.object("selections").object(&selection.id);
         if patch {
             out.set_or_null("name", selection.name.as_ref());
+            out.set_or_null("outcome", selection.outcome.map(Outcome::as_str));
         } else {
             out.set_some("name", selection.name.as_ref());
+            out.set_some("outcome", selection.outcome.map(Outcome::as_str));
         }
         out.set("status", selection_status(selection.status));
-        out.set_some("outcome", selection.outcome.map(ingest::event::Outcome::as_str));
     }
 }
 
 fn transitions(out: &mut Object, market: &Market) {
     let first = u64::from(market.transitions_dropped) + 1;
-    for (number, transition) in (first..).zip(&market.transitions) {
-        let Transition { at, status, in_play } = *transition;
-        let mut node = Object::default();
-        node.set("at", at);
-        node.set("status", market_status(status));
-        node.set("in_play", in_play);
-        out.object("transitions").set(Key::Int(number), node);
+    for (number, kept) in (first..).zip(&market.transitions) {
+        out.object("transitions").set(Key::Int(number), transition(*kept));
     }
+}
+
+/// A transition, and the one that is no longer kept because of it.
+fn transition_patch(out: &mut Object, market: &Market, number: u32) {
+    let out = out.object("transitions");
+    let kept = market.numbered(number).map(|kept| transition(*kept));
+    out.set_or_null(Key::Int(number.into()), kept);
+    if number > Market::TRANSITIONS_MAX {
+        out.set(Key::Int((number - Market::TRANSITIONS_MAX).into()), Node::Null);
+    }
+}
+
+fn transition(transition: Transition) -> Object {
+    let Transition { at, status, in_play } = transition;
+    let mut out = Object::default();
+    out.set("at", at);
+    out.set("status", market_status(status));
+    out.set("in_play", in_play);
+    out
 }
 
 fn prices(out: &mut Object, selection: &Selection, patch: bool) {
@@ -133,8 +142,12 @@ fn prices(out: &mut Object, selection: &Selection, patch: bool) {
 }
 
 fn ladder(out: &mut Object, rung: Rung, ladder: &Ladder) {
+    if !ladder.is_told() {
+        return;
+    }
+    let out = out.object(rung_name(rung));
     for level in ladder.levels() {
-        out.object(rung_name(rung)).set(Key::Price(level.price.normalize()), level.size);
+        out.set(Key::Price(level.price.normalize()), level.size);
     }
 }
 

@@ -19,7 +19,7 @@ pub fn image(consensus: &Consensus, header: Header, stale_after_ms: u32) -> Obje
     let markets = image.object("markets");
     for (key, members) in &consensus.markets {
         if let Some(current) = &members.current {
-            market(markets.object(&key.id()), key, current, false);
+            market(markets.object(&key.id()), key, current, None);
         }
     }
     image
@@ -28,26 +28,38 @@ pub fn image(consensus: &Consensus, header: Header, stale_after_ms: u32) -> Obje
 #[must_use]
 pub fn patch(consensus: &Consensus, changed: &[Changed], before: Header, after: Header) -> Object {
     let mut patch = super::header_patch(before, after);
-    for Changed { key, .. } in changed {
-        if let Some(current) = consensus.markets.get(key).and_then(|m| m.current.as_ref()) {
-            market(patch.object("markets").object(&key.id()), key, current, true);
+    for Changed { key, before } in changed {
+        let markets = patch.object("markets");
+        match consensus.markets.get(key).and_then(|members| members.current.as_ref()) {
+            Some(current) => market(markets.object(&key.id()), key, current, before.as_ref()),
+            None => markets.set(&key.id(), Node::Null),
         }
     }
     patch
 }
 
-fn market(out: &mut Object, key: &ConsensusKey, market: &ConsensusMarket, patch: bool) {
+/// All of a market. In a patch (`Some`, with what it was) what is absent is deleted.
+fn market(
+    out: &mut Object,
+    key: &ConsensusKey,
+    market: &ConsensusMarket,
+    patch: Option<&ConsensusMarket>,
+) {
     out.set("kind", &key.kind);
     out.set_some("line", key.line);
     out.set_some("period", key.period.as_ref());
     out.set("status", market_status(market.status));
     out.set("in_play", market.in_play);
+    let before = patch.iter().flat_map(|before| before.selections.keys());
+    for gone in before.filter(|outcome| !market.selections.contains_key(outcome)) {
+        out.object("selections").set(gone.as_str(), Node::Null);
+    }
     for (outcome, price) in &market.selections {
         let out = out.object("selections").object(outcome.as_str());
         out.set("status", selection_status(price.status));
         match &price.offer {
             Some(offer) => self::offer(out, offer),
-            None if patch => no_offer(out),
+            None if patch.is_some() => no_offer(out),
             None => {}
         }
     }
@@ -75,7 +87,8 @@ pub fn events(consensus: &Consensus, changed: &[Changed], number: u64) -> Vec<No
 
 fn event(consensus: &Consensus, changed: &Changed, number: u64) -> Option<Node> {
     let market = consensus.markets.get(&changed.key)?.current.as_ref()?;
-    let kind = match (changed.before, market.status) {
+    let before = changed.before.as_ref().map(|market| market.status);
+    let kind = match (before, market.status) {
         (before, status) if before == Some(status) => return None,
         (_, MarketStatus::Closed) => "settle",
         (_, MarketStatus::Suspended | MarketStatus::Inactive) => "suspend",

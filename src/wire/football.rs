@@ -31,7 +31,7 @@ pub fn status(status: FootballStatus) -> &'static str {
 
 pub(super) fn image(out: &mut Object, state: &Football) {
     out.set_some("clock", state.clock.map(clock));
-    out.set("score", score(&state.score, false));
+    out.set_some("score", state.told_score().map(|told| score(&told, false)));
     let incidents = out.object("incidents");
     for (place, entry) in state.incidents.iter().enumerate() {
         incidents.set(&entry.incident.eid, incident(place, entry));
@@ -51,7 +51,9 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
             // The status stands in the header.
             FootballPart::Status => {}
             FootballPart::Clock => out.set_some("clock", state.clock.map(clock)),
-            FootballPart::Score => out.set("score", score(&state.score, true)),
+            FootballPart::Score => {
+                out.set_some("score", state.told_score().map(|told| score(&told, true)));
+            }
             FootballPart::Incident(place) => {
                 let entry = &state.incidents[*place];
                 let mut node = incident(*place, entry);
@@ -206,8 +208,8 @@ pub(super) fn events(state: &Football, events: &[FootballEvent]) -> Vec<Node> {
 fn event(state: &Football, event: FootballEvent) -> Object {
     let (FootballEvent::Happened(place)
     | FootballEvent::Retracted(place)
-    | FootballEvent::Corrected(place)) = event;
-    let Entry { incident, retracted, corrections } = &state.incidents[place];
+    | FootballEvent::Corrected(place, _)) = event;
+    let Entry { incident, retracted, .. } = &state.incidents[place];
     let mut out = Object::default();
     match event {
         FootballEvent::Happened(_) => {
@@ -221,11 +223,11 @@ fn event(state: &Football, event: FootballEvent) -> Object {
             out.set("eid", format!("retract-{}", incident.eid));
             out.set("of", &incident.eid);
             out.set_some("why", retracted.as_ref());
-            out.set("score", pair(state.score.goals));
+            out.set_some("score", state.told_score().map(|told| pair(told.goals)));
         }
-        FootballEvent::Corrected(_) => {
+        FootballEvent::Corrected(_, number) => {
             out.set("kind", "correct");
-            out.set("eid", format!("correct-{}-{corrections}", incident.eid));
+            out.set("eid", format!("correct-{}-{number}", incident.eid));
             out.set("of", &incident.eid);
             particulars(&mut out, incident);
         }

@@ -31,7 +31,7 @@ pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
     fixture(&mut image, m, false);
     match &m.play {
         Play::Football(state) => football::image(&mut image, state),
-        Play::Tennis(state) => tennis::score(&mut image, &state.score, None),
+        Play::Tennis(state) => tennis::image(&mut image, state),
         Play::None => {}
     }
     image
@@ -46,10 +46,8 @@ pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) 
     }
     match &m.play {
         Play::Football(state) => football::patch(&mut patch, state, &touched.football),
-        Play::Tennis(state) if !touched.tennis.is_empty() => {
-            tennis::score(&mut patch, &state.score, Some(()));
-        }
-        Play::Tennis(_) | Play::None => {}
+        Play::Tennis(state) => tennis::patch(&mut patch, state, &touched.tennis),
+        Play::None => {}
     }
     patch
 }

@@ -6,7 +6,7 @@ use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore, Te
 
 use crate::{
     document::{Key, Node, Object},
-    hub::state::{Ended, Moment, TennisEvent, number},
+    hub::state::{Ended, Moment, Tennis, TennisEvent, TennisPart, number},
 };
 
 #[must_use]
@@ -22,15 +22,25 @@ pub fn status(status: TennisStatus) -> &'static str {
     }
 }
 
-/// The most sets a match can have; a patch names them all, so that one taken back goes.
-const SETS_MAX: u8 = 5;
+pub(super) fn image(out: &mut Object, state: &Tennis) {
+    if let Some(told) = state.told_score() {
+        score(out, told, None);
+    }
+}
 
-/// The score's fields. In a patch (`Some`) what is absent is deleted.
-pub(super) fn score(out: &mut Object, score: &TennisScore, patch: Option<()>) {
+pub(super) fn patch(out: &mut Object, state: &Tennis, parts: &[TennisPart]) {
+    // The status stands in the header.
+    if let Some(told) = state.told_score().filter(|_| parts.contains(&TennisPart::Score)) {
+        score(out, told, Some(parts));
+    }
+}
+
+/// The score's fields. In a patch (`Some`, with what was touched) what is absent is deleted.
+fn score(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
     let server = score.server.map(number);
     let winner = score.winner.map(number);
     match patch {
-        Some(()) => {
+        Some(_) => {
             out.set_or_null("server", server);
             out.set_or_null("winner", winner);
         }
@@ -45,26 +55,24 @@ pub(super) fn score(out: &mut Object, score: &TennisScore, patch: Option<()>) {
 }
 
 /// `{"1":{p1,p2,tb{p1,p2}}}`: by the set's number.
-pub(super) fn sets(out: &mut Object, score: &TennisScore, patch: Option<()>) {
-    for (position, set) in (1_u8..).zip(&score.sets) {
-        let node = set_node(set, patch);
-        out.set(Key::Int(position.into()), node);
-    }
-    if patch.is_some() {
-        let played = u8::try_from(score.sets.len()).unwrap_or(SETS_MAX);
-        // A point taken back can take back one set at most.
-        if played < SETS_MAX {
-            out.set(Key::Int(u64::from(played) + 1), Node::Null);
+pub(super) fn sets(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
+    for part in patch.into_iter().flatten() {
+        if let TennisPart::SetGone(number) = part {
+            out.set(Key::Int(*number as u64), Node::Null);
         }
+    }
+    for (number, set) in (1..).zip(&score.sets) {
+        out.set(Key::Int(number), set_node(set, patch.is_some()));
     }
 }
 
-fn set_node(set: &SetScore, patch: Option<()>) -> Object {
+fn set_node(set: &SetScore, patch: bool) -> Object {
     let mut out = pair(set.games.map(Node::from));
     let tie_break = set.tie_break.map(|points| pair(points.map(Node::from)));
-    match patch {
-        Some(()) => out.set_or_null("tb", tie_break),
-        None => out.set_some("tb", tie_break),
+    if patch {
+        out.set_or_null("tb", tie_break);
+    } else {
+        out.set_some("tb", tie_break);
     }
     out
 }

@@ -92,7 +92,7 @@ pub enum OpenError {
 
 /// The part of a recording that differs by format.
 enum Feed {
-    Betfair(betfair::Feed),
+    Betfair(Box<betfair::Feed>),
     Wyscout(Box<wyscout::Feed>),
     Slam(Box<slam::Feed>),
 }
@@ -121,7 +121,7 @@ impl Recording {
         let mut steps = VecDeque::new();
         let mut opening = Opening { path, named, start, limits, steps: &mut steps };
         let feed = match format {
-            Format::BetfairStream => Feed::Betfair(betfair::Feed::open(&opening)?),
+            Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::Feed::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
         };

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use fanout::Micros;
 use ingest::event::{
     Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
-    SelectionStatus,
+    SelectionDefinition, SelectionStatus,
 };
 use rust_decimal::Decimal;
 
@@ -65,7 +65,11 @@ pub struct Selection {
 
 /// Sizes by price, lowest price first.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Ladder(Vec<Level>);
+pub struct Ladder {
+    levels: Vec<Level>,
+    /// Whether a rung was ever told: a ladder that has run empty is still one.
+    told: bool,
+}
 
 /// Which of a selection's ladders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,7 +84,8 @@ pub enum Rung {
 pub enum BookPart {
     /// All of the market.
     Definition(usize),
-    Transitions(usize),
+    /// By its number in the life of the market.
+    Transition(usize, u32),
     Volume(usize),
     Price(usize, usize),
     Last(usize, usize),
@@ -93,7 +98,7 @@ impl BookPart {
     #[must_use]
     pub fn market(self) -> usize {
         let (Self::Definition(market)
-        | Self::Transitions(market)
+        | Self::Transition(market, _)
         | Self::Volume(market)
         | Self::Price(market, _)
         | Self::Last(market, _)
@@ -115,7 +120,7 @@ pub struct BookEvent {
 
 impl Market {
     /// A market that is suspended at every goal of a wild match stays well below.
-    pub const TRANSITIONS_MAX: usize = 64;
+    pub const TRANSITIONS_MAX: u32 = 64;
 
     fn new(id: Arc<str>) -> Self {
         Self {
@@ -134,12 +139,38 @@ impl Market {
     }
 
     fn transition(&mut self, transition: Transition) -> u32 {
-        if self.transitions.len() == Self::TRANSITIONS_MAX {
+        if self.transitions.len() == Self::TRANSITIONS_MAX as usize {
             self.transitions.remove(0);
             self.transitions_dropped += 1;
         }
         self.transitions.push(transition);
         self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the definition says nothing new. Never so of a market that is not defined yet.
+    fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
+        let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
+        let same = |own: &Selection, told: &SelectionDefinition| {
+            own.id == told.id
+                && own.name == told.name
+                && own.status == told.status
+                && own.outcome == told.outcome
+        };
+        !self.transitions.is_empty()
+            && (&self.kind, &self.name, &self.line) == (kind, name, line)
+            && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
+            && selections.iter().all(|told| self.selections.iter().any(|own| same(own, told)))
+            && self.selections.iter().all(|own| {
+                own.status == SelectionStatus::Removed
+                    || selections.iter().any(|told| told.id == own.id)
+            })
+    }
+
+    /// The transition of this number, if it is still kept.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Option<&Transition> {
+        let place = number.checked_sub(self.transitions_dropped + 1)?;
+        self.transitions.get(usize::try_from(place).ok()?)
     }
 
     /// Finds a selection. Changes come in the order of the definition as a rule, and markets have
@@ -170,7 +201,7 @@ impl Selection {
     /// The best price at which one can lay.
     #[must_use]
     pub fn best_lay(&self) -> Option<Decimal> {
-        self.lay.0.first().map(|level| level.price)
+        self.lay.levels.first().map(|level| level.price)
     }
 
     #[must_use]
@@ -197,29 +228,41 @@ impl Selection {
 impl Ladder {
     #[must_use]
     pub fn levels(&self) -> &[Level] {
-        &self.0
+        &self.levels
+    }
+
+    /// Whether the source has this ladder at all, be it empty now.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.told
     }
 
     #[must_use]
     pub fn size(&self, price: Decimal) -> Option<Decimal> {
-        self.find(price).ok().map(|place| self.0[place].size)
+        self.find(price).ok().map(|place| self.levels[place].size)
     }
 
     fn find(&self, price: Decimal) -> Result<usize, usize> {
-        self.0.binary_search_by(|level| level.price.cmp(&price))
+        self.levels.binary_search_by(|level| level.price.cmp(&price))
     }
 
     /// Sets or removes a rung; returns whether anything changed.
     fn set(&mut self, level: Level) -> bool {
         match self.find(level.price) {
             Ok(place) if level.size.is_zero() => {
-                self.0.remove(place);
+                self.levels.remove(place);
                 true
             }
-            Ok(place) => std::mem::replace(&mut self.0[place], level) != level,
+            // A size told in other digits is the same size, and keeps those that readers have.
+            Ok(place) if self.levels[place].size == level.size => false,
+            Ok(place) => {
+                self.levels[place].size = level.size;
+                true
+            }
             Err(_) if level.size.is_zero() => false,
             Err(place) => {
-                self.0.insert(place, level);
+                self.levels.insert(place, level);
+                self.told = true;
                 true
             }
         }
@@ -302,6 +345,9 @@ impl Book {
         events: &mut Vec<BookEvent>,
     ) {
         let market = &mut self.markets[place];
+        if market.is_defined_as(definition) {
+            return;
+        }
         let before = market.transitions.last().map(|t| (t.status, t.in_play));
         market.kind = Arc::clone(&definition.kind);
         market.name.clone_from(&definition.name);
@@ -329,7 +375,7 @@ impl Book {
             let (status, in_play) = (definition.status, definition.in_play);
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
-            parts.push(BookPart::Transitions(place));
+            parts.push(BookPart::Transition(place, number));
             events.push(BookEvent { market: place, number, transition, before });
         }
     }
@@ -340,11 +386,13 @@ impl Book {
         }
         for number in 0..self.markets[market].selections.len() {
             let selection = &mut self.markets[market].selections[number];
+            let priced = selection.price.is_some() || selection.best_lay().is_some();
             for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
-                let gone = std::mem::take(selection.ladder_mut(rung)).0;
+                let gone = std::mem::take(&mut selection.ladder_mut(rung).levels);
                 parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
             }
-            if selection.price.take().is_some() {
+            selection.price = None;
+            if priced {
                 parts.push(BookPart::Price(market, number));
             }
             if selection.last.take().is_some() {
@@ -385,7 +433,7 @@ impl Book {
             }
         }
         let ladder_moved = !change.back.is_empty();
-        let top = selection.back.0.last().map(|level| level.price);
+        let top = selection.back.levels.last().map(|level| level.price);
         let price = if ladder_moved { top } else { change.price };
         let price_moved =
             (ladder_moved || change.price.is_some()) && selection.set_price(price, at);

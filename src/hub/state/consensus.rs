@@ -30,6 +30,8 @@ pub struct ConsensusKey {
 #[derive(Debug, Default)]
 pub struct Members {
     markets: Vec<(usize, usize)>,
+    /// A market that belonged to it was redefined, and belongs to another now.
+    left: bool,
     pub current: Option<ConsensusMarket>,
 }
 
@@ -59,11 +61,11 @@ pub struct Offer {
     pub oldest: Micros,
 }
 
-/// A market of the consensus that has changed, and its status before.
+/// A market of the consensus that has changed, and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     pub key: ConsensusKey,
-    pub before: Option<MarketStatus>,
+    pub before: Option<ConsensusMarket>,
 }
 
 impl ConsensusKey {
@@ -93,30 +95,37 @@ impl ConsensusKey {
 }
 
 impl Consensus {
-    /// Notes that this market of this book was told of.
+    /// Notes that this market of this book was defined, perhaps as another than before.
     pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
-        let Some(key) = ConsensusKey::of(market) else { return };
+        let key = ConsensusKey::of(market);
+        for (_, members) in self.markets.iter_mut().filter(|(own, _)| Some(*own) != key.as_ref()) {
+            let count = members.markets.len();
+            members.markets.retain(|member| *member != (book, place));
+            members.left |= members.markets.len() < count;
+        }
+        let Some(key) = key else { return };
         let members = &mut self.markets.entry(key).or_default().markets;
         if !members.contains(&(book, place)) {
             members.push((book, place));
         }
     }
 
-    /// Looks at each market anew that one of `touched` belongs to, and returns those that have
-    /// changed.
+    /// Looks at each market anew that one of `touched` belongs to or has left, and returns those
+    /// that have changed. One that nobody has any more is gone.
     pub fn refresh(&mut self, books: &[Book], touched: &[(usize, usize)]) -> Vec<Changed> {
         let mut changed = Vec::new();
         for (key, members) in &mut self.markets {
-            if !touched.iter().any(|market| members.markets.contains(market)) {
+            let left = std::mem::take(&mut members.left);
+            if !left && !touched.iter().any(|market| members.markets.contains(market)) {
                 continue;
             }
-            let now = Some(members.look(books));
+            let now = (!members.markets.is_empty()).then(|| members.look(books));
             if members.current != now {
                 let before = std::mem::replace(&mut members.current, now);
-                let before = before.map(|market| market.status);
                 changed.push(Changed { key: key.clone(), before });
             }
         }
+        self.markets.retain(|_, members| !members.markets.is_empty());
         changed
     }
 }

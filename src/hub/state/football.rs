@@ -14,7 +14,8 @@ pub struct Football {
     /// `None` until a feed that follows the play has told it.
     pub status: Option<FootballStatus>,
     pub clock: Option<Clock>,
-    pub score: FootballScore,
+    /// See [`Football::told_score`].
+    score: FootballScore,
     /// In the order in which they became known.
     pub incidents: Vec<Entry>,
     pub stats: Pair<BTreeMap<Stat, u32>>,
@@ -55,7 +56,8 @@ pub enum FootballPart {
 pub enum FootballEvent {
     Happened(usize),
     Retracted(usize),
-    Corrected(usize),
+    /// For so many times, this one included.
+    Corrected(usize, u32),
 }
 
 /// A clock that is right to this many microseconds keeps its anchor: feeds round to seconds, and a
@@ -63,6 +65,12 @@ pub enum FootballEvent {
 const DRIFT_US: Micros = 2_000_000;
 
 impl Football {
+    /// The score, once a feed follows the play: no feed is no 0-0.
+    #[must_use]
+    pub fn told_score(&self) -> Option<FootballScore> {
+        self.status.map(|_| self.score)
+    }
+
     pub(super) fn apply(
         &mut self,
         fact: &FootballFact,
@@ -73,7 +81,9 @@ impl Football {
         match fact {
             FootballFact::Status(status) if self.status == Some(*status) => {}
             FootballFact::Status(status) => {
-                self.status = Some(*status);
+                if self.status.replace(*status).is_none() {
+                    parts.push(FootballPart::Score);
+                }
                 parts.push(FootballPart::Status);
             }
             FootballFact::Clock { second, running } => {
@@ -160,7 +170,7 @@ impl Football {
             self.incidents[place].incident = incident.clone();
             self.incidents[place].corrections += 1;
             parts.push(FootballPart::Incident(place));
-            events.push(FootballEvent::Corrected(place));
+            events.push(FootballEvent::Corrected(place, self.incidents[place].corrections));
         }
     }
 }

@@ -11,7 +11,9 @@ mod tennis;
 use std::sync::Arc;
 
 use fanout::Micros;
-use ingest::event::{Fact, Fixture, FootballStatus, Id, OddsFact, Sport, TennisStatus};
+use ingest::event::{
+    Fact, Fixture, FootballStatus, Id, MarketChange, OddsFact, Sport, TennisStatus,
+};
 
 pub use self::{
     book::{Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, Transition},
@@ -160,7 +162,7 @@ impl Match {
         let touched = touched.book(book);
         let own = &mut self.books[book];
         let market = own.apply(fact, moment, &mut touched.parts, &mut touched.events);
-        if let Some(market) = market {
+        if let (Some(market), MarketChange::Define(_)) = (market, &fact.change) {
             self.consensus.note(&own.markets[market], book, market);
         }
     }

@@ -8,7 +8,8 @@ use ingest::event::{Eid, Point, Side, TennisFact, TennisScore, TennisStatus};
 pub struct Tennis {
     /// `None` until a feed that follows the play has told it.
     pub status: Option<TennisStatus>,
-    pub score: TennisScore,
+    /// See [`Tennis::told_score`].
+    score: TennisScore,
     /// The last point and what it ended, for taking it back.
     last: Option<(Eid, Ended)>,
 }
@@ -17,6 +18,8 @@ pub struct Tennis {
 pub enum TennisPart {
     Status,
     Score,
+    /// A set, counted from 1, that the score no longer has.
+    SetGone(usize),
 }
 
 /// What a point ended beside itself.
@@ -43,6 +46,12 @@ pub enum TennisEvent {
 }
 
 impl Tennis {
+    /// The score, once a feed follows the play: no feed is no 0-0.
+    #[must_use]
+    pub fn told_score(&self) -> Option<&TennisScore> {
+        self.status.map(|_| &self.score)
+    }
+
     pub(super) fn apply(
         &mut self,
         fact: &TennisFact,
@@ -52,7 +61,9 @@ impl Tennis {
         match fact {
             TennisFact::Status(status) if self.status == Some(*status) => {}
             TennisFact::Status(status) => {
-                self.status = Some(*status);
+                if self.status.replace(*status).is_none() {
+                    parts.push(TennisPart::Score);
+                }
                 parts.push(TennisPart::Status);
             }
             TennisFact::Score(score) => self.score(score, parts),
@@ -63,6 +74,8 @@ impl Tennis {
 
     fn score(&mut self, score: &TennisScore, parts: &mut Vec<TennisPart>) {
         if self.score != *score {
+            let gone = score.sets.len() + 1..=self.score.sets.len();
+            parts.extend(gone.map(TennisPart::SetGone));
             self.score = score.clone();
             parts.push(TennisPart::Score);
         }

@@ -184,6 +184,7 @@ impl Drop for Hub {
 }
 
 /// The program under test.
+#[expect(clippy::disallowed_methods, reason = "no setting is read here, they are taken away")]
 pub(crate) fn program() -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_matchwire")));
     // Settings of whoever runs the tests are not part of them.

@@ -1,0 +1,78 @@
+//! Closes the sockets of keys that stop working, at once, whoever revoked them.
+//!
+//! The store tells which keys changed, those changed by another program too. What to do is decided
+//! here from what the key is worth now; the fan-out does it.
+
+use std::time::Duration;
+
+use fanout::{Fanout, close::Close};
+use tokio::{
+    sync::{broadcast, watch},
+    task::JoinHandle,
+};
+use tracing::error;
+
+use crate::{
+    accounts::{Accounts, Addon, KeyId},
+    clock::now,
+    http::Registry,
+};
+
+/// What it takes to look at a changed key.
+#[derive(Debug)]
+pub struct Revoker {
+    pub accounts: Accounts,
+    pub registry: Registry,
+    pub fanout: Fanout,
+}
+
+/// Watches for changes until told to stop: the store every `every`, and what it tells at once.
+pub fn start(
+    revoker: Revoker,
+    every: Duration,
+    stopped: &watch::Receiver<bool>,
+) -> [JoinHandle<()>; 2] {
+    let changes = revoker.accounts.changes();
+    let store = revoker.accounts.clone();
+    let watching = tokio::spawn(store.watch(every, until(stopped.clone())));
+    [watching, tokio::spawn(revoker.run(changes, stopped.clone()))]
+}
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    stopped.wait_for(|stopped| *stopped).await.ok();
+}
+
+impl Revoker {
+    async fn run(
+        self,
+        mut changes: broadcast::Receiver<KeyId>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        loop {
+            let change = tokio::select! {
+                change = changes.recv() => change,
+                _ = stopped.changed() => return,
+            };
+            match change {
+                Ok(key) => self.look_at(key).await,
+                // More changed than was kept: look at everybody.
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    for key in self.registry.callers().into_keys() {
+                        self.look_at(key).await;
+                    }
+                }
+                Err(broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    }
+
+    async fn look_at(&self, key: KeyId) {
+        let Some(caller) = self.registry.caller(key) else { return };
+        match self.accounts.renew(&caller).await {
+            Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
+            Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
+            Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
+            Err(error) => error!(%error, "a changed key could not be looked at"),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! A hub with a reader of every channel that checks each frame as it comes.
+
+use std::collections::{BTreeMap, HashSet};
+
+use bytes::Bytes;
+use fanout::{
+    Change, Epoch, Micros, Pattern, Position, Publication,
+    catch_up::{Answer, CaughtUp, Gap, Question, Verdict},
+};
+use ingest::event::Batch;
+use matchwire::hub::{ApplyError, Epochs, Hub, Settings, feeds::SourceNumber, sequence::Window};
+use serde_json::Value;
+
+use crate::json::{difference, merge, parse};
+
+pub(crate) struct Bench {
+    pub(crate) hub: Hub,
+    pub(crate) source: SourceNumber,
+    /// What is received when; moves a little with every batch.
+    pub(crate) now: Micros,
+    pub(crate) readers: BTreeMap<String, Reader>,
+    /// The epochs under which channels of a name have been.
+    epochs: BTreeMap<String, Vec<String>>,
+}
+
+/// One channel as a reader from its first change on holds it.
+pub(crate) struct Reader {
+    pub(crate) epoch: String,
+    pub(crate) data: Value,
+    base: Value,
+    /// The frame of each change, in order: the first has the number 1.
+    pub(crate) frames: Vec<Bytes>,
+    eids: HashSet<String>,
+}
+
+pub(crate) const SETTINGS: Settings = Settings {
+    window: Window { bytes: usize::MAX, age_us: Micros::MAX },
+    matches_max: 10_000,
+    ended_keep_us: 1 << 60,
+    stale_after_ms: 15_000,
+};
+
+/// Some moment, in UTC microseconds.
+pub(crate) const START: Micros = 1_788_220_800_000_000;
+
+impl Bench {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let mut hub = Hub::new(settings, Epochs { matches: Epoch(7), feeds: Epoch(8) });
+        let source = hub.source("test".into(), "simulator");
+        let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
+        Self { hub, source, now: START, readers, epochs }
+    }
+
+    /// Applies a batch; returns its publications and what could not be applied.
+    pub(crate) fn apply(&mut self, batch: &Batch) -> (Vec<Change>, Vec<ApplyError>) {
+        self.apply_from(self.source, batch)
+    }
+
+    pub(crate) fn apply_from(
+        &mut self,
+        source: SourceNumber,
+        batch: &Batch,
+    ) -> (Vec<Change>, Vec<ApplyError>) {
+        self.now += 1_000;
+        let mut changes = Vec::new();
+        let errors = self.hub.apply(source, batch, self.now - 100, self.now, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
+        (changes, errors)
+    }
+
+    /// Lets time do what it makes due, and the source end if it has.
+    pub(crate) fn tick(&mut self, ended: bool) {
+        self.now += 1_000_000;
+        let mut changes = Vec::new();
+        if ended {
+            self.hub.source_down(self.source, true, self.now, &mut changes);
+        } else {
+            self.hub.tick(self.now, &mut changes);
+        }
+        changes.iter().for_each(|change| self.read(change));
+    }
+
+    fn read(&mut self, change: &Change) {
+        match change {
+            Change::Opened(image) => {
+                let name = image.channel.name.to_string();
+                let reader = Reader::new(&parse(image.frame()));
+                let known = self.epochs.entry(name.clone()).or_default();
+                assert!(!known.contains(&reader.epoch), "{name}: another run under an old epoch");
+                known.push(reader.epoch.clone());
+                let before = self.readers.insert(name.clone(), reader);
+                assert!(before.is_none(), "{name} was opened twice");
+            }
+            Change::Published(publication) => {
+                let name = publication.channel.name.as_str();
+                self.readers.get_mut(name).expect("it was opened").take(publication);
+            }
+            Change::Closed(channel) => {
+                let known = self.readers.remove(channel.name.as_str());
+                assert!(known.is_some(), "{} was not open", channel.name);
+            }
+        }
+    }
+
+    fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CaughtUp {
+        let channel = Pattern::parse(channel).expect("a channel's name is well formed");
+        let question = Question::CatchUp { channel, from, why: "resume", bytes_max };
+        match self.hub.answer(&question) {
+            Answer::CaughtUp(caught_up) => caught_up,
+            other => panic!("no answer: {other:?}"),
+        }
+    }
+
+    /// The positions of all channels now.
+    pub(crate) fn heads(&self) -> Vec<(String, usize)> {
+        self.readers.iter().map(|(name, reader)| (name.clone(), reader.frames.len())).collect()
+    }
+
+    /// Resumes every channel from some positions spread over its life, the last ones among them.
+    pub(crate) fn check_some_resumes(&mut self, bytes_max: usize) {
+        for (name, head) in self.heads() {
+            let mut froms = [0, head / 3, head / 2, head - head / 5, head.saturating_sub(1), head];
+            froms.sort_unstable();
+            for from in froms {
+                assert!(self.check_resume(&name, from, bytes_max), "{name} from {from}");
+            }
+        }
+    }
+
+    /// Every image is what a reader from the first change on holds, and there are no others.
+    pub(crate) fn check_images(&mut self) {
+        let mut named = Vec::new();
+        for pattern in ["*", "*/*", "*/*/odds", "*/*/odds/*"] {
+            let pattern = Pattern::parse(pattern).expect("it is well formed");
+            let Answer::Matched(channels) = self.hub.answer(&Question::Match { pattern }) else {
+                panic!("a pattern is answered with channels");
+            };
+            named.extend(channels.into_iter().map(|channel| channel.name.to_string()));
+        }
+        named.sort();
+        assert!(self.readers.keys().eq(named.iter()), "channels are {named:?}");
+        for name in named {
+            self.check_image(&name);
+        }
+    }
+
+    fn check_image(&mut self, name: &str) {
+        let caught_up = self.ask(name, None, usize::MAX);
+        assert_eq!(caught_up.verdict, Verdict::Fresh);
+        let image = parse(&caught_up.frames[0]);
+        let reader = &self.readers[name];
+        assert_eq!(image["seq"], reader.frames.len(), "{name}");
+        assert_eq!(image["epoch"], *reader.epoch, "{name}");
+        let difference = difference(&reader.data, &image["data"]);
+        assert_eq!(difference, None, "{name}: reader and image at {}", image["seq"]);
+    }
+
+    /// A reader that stood at `from` and resumes holds the image, and gets every event since, once
+    /// and in order. Returns `false` where that lies outside the window.
+    pub(crate) fn check_resume(&mut self, name: &str, from: usize, bytes_max: usize) -> bool {
+        let reader = &self.readers[name];
+        let (mut data, epoch) = (reader.at(from), Epoch::parse(&reader.epoch));
+        let expected = reader.events_after(from);
+        let head = reader.frames.len() as u64;
+        let (mut seq, mut events) = (from as u64, Vec::new());
+        loop {
+            let answer = self.ask(name, Some(Position { epoch, seq }), bytes_max);
+            assert_eq!(answer.head, head, "{name}");
+            if answer.verdict == Verdict::Refused(Gap::Window) {
+                assert_eq!(seq, from as u64, "{name}: the window moved while nothing changed");
+                return false;
+            }
+            assert_eq!(answer.verdict, Verdict::Resumed, "{name} from {seq}");
+            let frames: Vec<Value> = answer.frames.iter().map(parse).collect();
+            for frame in &frames {
+                seq = check_frame(name, frame, seq);
+                merge(&mut data, &frame["patch"]);
+                events.extend(frame["events"].as_array().into_iter().flatten().cloned());
+            }
+            assert_eq!(answer.to, seq, "{name}");
+            if seq == head {
+                break;
+            }
+            let bytes: usize = answer.frames.iter().map(Bytes::len).sum();
+            assert!(bytes >= bytes_max, "{name}: cut short at {bytes} bytes of {bytes_max}");
+        }
+        let reader = &self.readers[name];
+        assert_eq!(difference(&data, &reader.data), None, "{name} from {from}");
+        assert_eq!(events, expected, "{name} from {from}");
+        true
+    }
+}
+
+/// A frame that brings a resuming reader forward; returns where it leads.
+fn check_frame(name: &str, frame: &Value, at: u64) -> u64 {
+    let number = |field: &str| frame[field].as_u64().expect("it is numbered");
+    let (prev, seq) = (number("prev"), number("seq"));
+    assert_eq!((&frame["type"], &frame["ch"]), (&"update".into(), &name.into()));
+    assert_eq!(prev, at, "{name}: a hole");
+    if seq == prev + 1 {
+        assert_eq!((&frame["n"], &frame["why"]), (&Value::Null, &Value::Null), "{name} {seq}");
+    } else {
+        assert_eq!(
+            (&frame["n"], &frame["why"]),
+            (&(seq - prev).into(), &"resume".into()),
+            "{name}"
+        );
+        assert_eq!(frame["events"], Value::Null, "{name}: merged across an event");
+    }
+    seq
+}
+
+impl Reader {
+    fn new(image: &Value) -> Self {
+        assert_eq!((&image["type"], &image["seq"]), (&"image".into(), &0.into()));
+        Self {
+            epoch: image["epoch"].as_str().expect("an image has an epoch").to_owned(),
+            data: image["data"].clone(),
+            base: image["data"].clone(),
+            frames: Vec::new(),
+            eids: HashSet::new(),
+        }
+    }
+
+    fn take(&mut self, publication: &Publication) {
+        let name = &publication.channel.name;
+        let frame = parse(publication.frame());
+        let head = self.frames.len() as u64;
+        assert_eq!((publication.prev, publication.seq), (head, head + 1), "{name}");
+        assert_eq!(publication.channel.epoch.to_string(), self.epoch, "{name}");
+        check_frame(name.as_str(), &frame, head);
+        assert!(frame.get("patch").is_some() || frame.get("events").is_some(), "{name}: nothing");
+        merge(&mut self.data, &frame["patch"]);
+        for event in frame["events"].as_array().into_iter().flatten() {
+            let eid = event["eid"].as_str().expect("an event has an eid");
+            assert!(self.eids.insert(eid.to_owned()), "{name}: an event came twice: {event}");
+        }
+        self.frames.push(publication.frame().clone());
+    }
+
+    /// The document at a sequence.
+    fn at(&self, seq: usize) -> Value {
+        if seq == self.frames.len() {
+            return self.data.clone();
+        }
+        let mut data = self.base.clone();
+        self.frames[..seq].iter().for_each(|frame| merge(&mut data, &parse(frame)["patch"]));
+        data
+    }
+
+    fn events_after(&self, seq: usize) -> Vec<Value> {
+        let frames = self.frames[seq..].iter().map(parse);
+        let events = |frame: Value| frame["events"].as_array().cloned().unwrap_or_default();
+        frames.flat_map(events).collect()
+    }
+
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.events_after(0)
+    }
+}

@@ -1,0 +1,56 @@
+//! JSON as a client sees it.
+
+use bytes::Bytes;
+use fanout::encode::payload;
+use serde_json::{Value, json};
+
+pub(crate) fn parse(frame: &Bytes) -> Value {
+    serde_json::from_slice(&payload(frame)).expect("a frame is JSON")
+}
+
+/// What a frame says of a channel beside when: everything behind the moments of its change.
+pub(crate) fn content(frame: &Bytes) -> String {
+    let text = String::from_utf8(payload(frame).to_vec()).expect("a frame is text");
+    let at = text.find(r#","at":{"#).expect("a frame has its moments");
+    let behind = text[at..].find('}').expect("the moments end") + at;
+    format!("{}{}", &text[..at], &text[behind..])
+}
+
+/// RFC 7396. A frame without a patch changes nothing.
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else { return };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    let target = target.as_object_mut().expect("made an object above");
+    for (name, value) in fields {
+        match value {
+            Value::Null => drop(target.remove(name)),
+            Value::Object(_) => merge(target.entry(name.clone()).or_insert(json!({})), value),
+            _ => drop(target.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
+/// The first difference of two documents, for people.
+pub(crate) fn difference(ours: &Value, theirs: &Value) -> Option<String> {
+    if ours == theirs {
+        return None;
+    }
+    let (Value::Object(own), Value::Object(its)) = (ours, theirs) else {
+        return Some(format!(": {ours} and {theirs}"));
+    };
+    let names = own.keys().chain(its.keys());
+    let absent = Value::Null;
+    let different = names.map(|name| {
+        let value = |object: &serde_json::Map<String, Value>| object.get(name).cloned();
+        let (ours, theirs) = (value(own), value(its));
+        if ours.is_some() == theirs.is_some() {
+            let it = difference(&ours.unwrap_or_default(), &theirs.unwrap_or_default())?;
+            return Some(format!("/{name}{it}"));
+        }
+        let [ours, theirs] = [&ours, &theirs].map(|it| it.as_ref().unwrap_or(&absent));
+        Some(format!("/{name}: {ours} and {theirs}"))
+    });
+    different.flatten().next()
+}

@@ -1,0 +1,12 @@
+//! The hub as plain data: batches of facts in, frames out, no socket and no clock of its own.
+//!
+//! A reader that knows nothing but the protocol page follows every channel from its first change,
+//! and must hold, at any moment and from wherever it resumes, what the hub says is the image.
+
+mod bench;
+mod facts;
+mod json;
+mod properties;
+mod recordings;
+mod rules;
+mod simulated;

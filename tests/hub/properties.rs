@@ -1,0 +1,110 @@
+//! What holds for any facts in any order.
+
+use fanout::Change;
+use ingest::event::Batch;
+use matchwire::hub::{Settings, sequence::Window};
+use proptest::{prelude::*, sample::Index};
+
+use crate::{
+    bench::{Bench, SETTINGS},
+    facts::{batches, single_facts},
+    json::content,
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Applying every update to the first image gives the image, at any moment.
+    #[test]
+    fn updates_lead_to_the_image(batches in batches(40), looks in any::<u64>()) {
+        let mut bench = Bench::new(SETTINGS);
+        for (number, batch) in batches.iter().enumerate() {
+            bench.apply(batch);
+            if looks >> (number % 64) & 1 == 1 {
+                bench.check_images();
+            }
+        }
+        bench.tick(false);
+        bench.check_images();
+        bench.tick(true);
+        bench.check_images();
+    }
+
+    /// From every sequence on, a reader that resumes gets what it missed, however little at a time.
+    #[test]
+    fn resuming_leads_to_the_image(batches in batches(30), bytes_max in 1..4000_usize) {
+        let mut bench = Bench::new(SETTINGS);
+        batches.iter().for_each(|batch| drop(bench.apply(batch)));
+        for (name, head) in bench.heads() {
+            for from in 0..=head {
+                prop_assert!(bench.check_resume(&name, from, bytes_max), "{} {}", name, from);
+            }
+        }
+    }
+
+    /// The window ends somewhere: all positions behind it are refused, and all in it are honoured.
+    #[test]
+    fn window_has_one_edge(batches in batches(30), bytes in 500..20_000_usize) {
+        let window = Window { bytes, ..SETTINGS.window };
+        let mut bench = Bench::new(Settings { window, ..SETTINGS });
+        batches.iter().for_each(|batch| drop(bench.apply(batch)));
+        for (name, head) in bench.heads() {
+            let honoured = (0..=head).map(|from| bench.check_resume(&name, from, usize::MAX));
+            let honoured: Vec<bool> = honoured.collect();
+            prop_assert!(honoured.is_sorted() && honoured[head], "{} {:?}", name, honoured);
+        }
+    }
+
+    /// A fact told twice changes nothing the second time.
+    #[test]
+    fn facts_are_absolute(batches in single_facts(60)) {
+        let mut bench = Bench::new(SETTINGS);
+        for batch in &batches {
+            bench.apply(batch);
+            let (changes, _) = bench.apply(batch);
+            prop_assert!(changes.is_empty(), "{:?} again: {:?}", batch, frames(&changes));
+        }
+    }
+
+    /// The same facts make the same changes under the same numbers, whenever they are received:
+    /// a demo that is taken up after a restart goes on under its epoch.
+    #[test]
+    fn changes_follow_from_the_facts_alone(
+        batches in batches(60),
+        keep_us in 0..3_600_000_000_i64,
+        matches_max in 2..5_usize,
+        later in any::<Index>(),
+    ) {
+        let settings = Settings { ended_keep_us: keep_us, matches_max, ..SETTINGS };
+        let mut benches = [Bench::new(settings), Bench::new(settings)];
+        for batch in &batches {
+            benches[1].now += later.index(1_000_000) as i64;
+            let [one, other] = benches.each_mut().map(|bench| {
+                let (changes, errors) = bench.apply(batch);
+                (frames(&changes), errors)
+            });
+            prop_assert_eq!(one, other);
+        }
+        benches.iter_mut().for_each(Bench::check_images);
+    }
+}
+
+/// What changes say, without when.
+fn frames(changes: &[Change]) -> Vec<String> {
+    let frame = |change: &Change| match change {
+        Change::Opened(publication) | Change::Published(publication) => {
+            content(publication.frame())
+        }
+        Change::Closed(channel) => format!("{} closed", channel.name),
+    };
+    changes.iter().map(frame).collect()
+}
+
+/// A batch that changes nothing leaves the images be, whatever it holds.
+#[test]
+fn empty_batch_is_nothing() {
+    let mut bench = Bench::new(SETTINGS);
+    let (changes, errors) = bench.apply(&Batch::default());
+    assert!(changes.is_empty() && errors.is_empty());
+    bench.check_images();
+}

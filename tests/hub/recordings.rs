@@ -1,0 +1,78 @@
+//! The shared recordings, batch by batch: the same properties on what feeds really send.
+
+use std::path::PathBuf;
+
+use ingest::recording::{Limits, Recording, Step};
+
+use crate::bench::{Bench, SETTINGS, START};
+
+#[test]
+fn betfair() {
+    for file in [
+        "football-1-event-77-markets.basic.bz2",
+        "football-200-markets.live.bz2",
+        "tennis-1.223716976.basic.bz2",
+        "tennis-29788105.pro.jsonl.gz",
+        "tennis-29788457-4-markets.pro.jsonl.gz",
+    ] {
+        check(&format!("betfair-stream/{file}"), usize::MAX);
+    }
+}
+
+/// It moves ten times the rungs of the others, so that a part of it will do.
+#[test]
+fn betfair_with_levels() {
+    check("betfair-stream/racing-1.241629436.live.jsonl.gz", 2_000);
+}
+
+#[test]
+fn wyscout() {
+    for file in ["2058009", "2058017", "2516847"] {
+        check(&format!("wyscout/{file}.events.json.gz"), usize::MAX);
+    }
+}
+
+#[test]
+fn slam() {
+    for file in [
+        "2011-wimbledon-2148",
+        "2011-wimbledon-2701",
+        "2012-ausopen-1701",
+        "2012-wimbledon-1701",
+        "2013-usopen-2701",
+        "2023-usopen-4601",
+    ] {
+        check(&format!("slam-pointbypoint/{file}.points.csv.gz"), usize::MAX);
+    }
+}
+
+fn check(file: &str, batches_max: usize) {
+    let Some(path) = shared(file) else { return };
+    let recording = Recording::open(&path, &[], START, &Limits::default()).expect("it opens");
+    let batches = recording.filter_map(|step| match step {
+        Step::Batch(timed) => Some(timed.batch),
+        Step::Refused(_) => None,
+    });
+    let mut bench = Bench::new(SETTINGS);
+    for (number, batch) in batches.take(batches_max).enumerate() {
+        let (_, errors) = bench.apply(&batch);
+        assert_eq!(errors, [], "{file}");
+        if number % 500 == 7 {
+            bench.check_images();
+        }
+    }
+    bench.tick(true);
+    bench.check_images();
+    bench.check_some_resumes(20_000);
+}
+
+/// A file of the shared recordings; `None`, said plainly, where they are not.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
+fn shared(name: &str) -> Option<PathBuf> {
+    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
+    if !feeds.is_dir() {
+        eprintln!("skipped: shared recordings are not here");
+        return None;
+    }
+    Some(feeds.join(name))
+}

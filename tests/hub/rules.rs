@@ -1,0 +1,125 @@
+//! When matches are let go of, and what comes after: rules that a generator would seldom meet.
+
+use fanout::Micros;
+use ingest::event::{
+    Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
+    MarketStatus, OddsFact, Sport,
+};
+use matchwire::hub::{ApplyError, Settings};
+
+use crate::bench::{Bench, SETTINGS, START};
+
+const MINUTE: Micros = 60_000_000;
+
+/// Ended matches stay for ten minutes, and there is room for two.
+const SHORT: Settings = Settings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
+
+fn event(id: u64, fact: Fact) -> Event {
+    Event { sport: Sport::Football, match_id: Id(id), fact }
+}
+
+fn fixture(id: u64) -> Event {
+    let fixture = Fixture {
+        provider: "test",
+        provider_key: id.to_string().into(),
+        competition: None,
+        start: None,
+        sides: None,
+    };
+    event(id, Fact::Fixture(fixture))
+}
+
+fn status(id: u64, status: FootballStatus) -> Event {
+    event(id, Fact::Football(FootballFact::Status(status)))
+}
+
+fn market(id: u64, market: &str, status: MarketStatus) -> Event {
+    let definition = MarketDefinition {
+        kind: "match_winner".into(),
+        name: None,
+        line: None,
+        period: None,
+        status,
+        in_play: false,
+        selections: Vec::new(),
+    };
+    let change = MarketChange::Define(definition);
+    event(id, Fact::Odds(OddsFact { book: "betfair".into(), market: market.into(), change }))
+}
+
+fn at(minute: Micros, events: &[Event]) -> Batch {
+    Batch { at: Some(START + minute * MINUTE), price_changes: 0, events: events.to_vec() }
+}
+
+fn has(bench: &Bench, id: u64) -> bool {
+    bench.readers.contains_key(&format!("football/{id}"))
+}
+
+#[test]
+fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
+    let mut bench = Bench::new(SHORT);
+    bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
+    bench.apply(&at(10, &[fixture(2)]));
+    assert!(has(&bench, 1));
+    bench.apply(&at(11, &[fixture(2), status(2, FootballStatus::FirstHalf)]));
+    assert!(!has(&bench, 1));
+    // The bench refuses an epoch that a channel of this name had.
+    bench.apply(&at(12, &[fixture(1)]));
+    assert!(has(&bench, 1));
+    bench.check_images();
+}
+
+#[test]
+fn match_is_let_go_of_by_its_own_sources_time() {
+    let mut bench = Bench::new(SHORT);
+    let later = bench.hub.source("years later".into(), "betfair-stream");
+    bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
+    bench.apply_from(later, &at(5_000_000, &[fixture(2)]));
+    assert!(has(&bench, 1) && has(&bench, 2));
+    bench.check_images();
+}
+
+#[test]
+fn match_goes_on_when_a_market_opens_after_all_closed() {
+    let mut bench = Bench::new(SHORT);
+    bench.apply(&at(0, &[fixture(1), market(1, "a", MarketStatus::Closed)]));
+    bench.apply(&at(1, &[market(1, "b", MarketStatus::Open)]));
+    bench.apply(&at(30, &[fixture(2)]));
+    assert!(has(&bench, 1));
+    bench.apply(&at(31, &[market(1, "b", MarketStatus::Closed)]));
+    bench.apply(&at(40, &[fixture(2)]));
+    assert!(has(&bench, 1));
+    bench.apply(&at(42, &[fixture(2)]));
+    assert!(!has(&bench, 1));
+    bench.check_images();
+}
+
+#[test]
+fn new_match_takes_the_place_of_the_first_that_ended() {
+    let mut bench = Bench::new(SHORT);
+    bench.apply(&at(0, &[fixture(1), fixture(2)]));
+    let (_, errors) = bench.apply(&at(0, &[fixture(3)]));
+    assert_eq!(errors, [ApplyError::TooManyMatches(Id(3), 2)]);
+    bench.apply(&at(1, &[status(1, FootballStatus::Finished)]));
+    // The one that goes is told of in the very batch that needs its place, before and after.
+    let abandoned = status(1, FootballStatus::Abandoned);
+    let (_, errors) = bench.apply(&at(2, &[abandoned.clone(), fixture(3), abandoned]));
+    assert_eq!(errors, [ApplyError::UnknownMatch(Id(1))]);
+    assert!(!has(&bench, 1) && has(&bench, 2) && has(&bench, 3));
+    bench.check_images();
+}
+
+#[test]
+fn market_keeps_its_last_transitions_and_readers_the_same() {
+    let mut bench = Bench::new(SETTINGS);
+    bench.apply(&at(0, &[fixture(1)]));
+    for minute in 1..=50 {
+        let suspended = market(1, "a", MarketStatus::Suspended);
+        bench.apply(&at(minute, &[market(1, "a", MarketStatus::Open), suspended]));
+    }
+    bench.check_images();
+    let transitions = &bench.readers["football/1/odds/betfair"].data["markets"]["a"]["transitions"];
+    assert_eq!(transitions.as_object().expect("they are by number").len(), 64);
+    assert_eq!(transitions["100"]["status"], "suspended");
+    bench.check_some_resumes(usize::MAX);
+}
