@@ -1,4 +1,11 @@
 //! The program as a stranger meets it: the real binary, real sockets, real recordings.
 
+mod auth;
+mod bad_feed;
+mod commands;
 mod replay;
+mod rest;
+mod secrecy;
+mod slow;
+mod stop;
 mod support;

@@ -4,17 +4,30 @@ use std::collections::{BTreeMap, HashSet};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
 use tokio_tungstenite::{
-    MaybeTlsStream, WebSocketStream, connect_async,
-    tungstenite::{Message, client::IntoClientRequest, protocol::CloseFrame},
+    MaybeTlsStream, WebSocketStream, client_async, connect_async,
+    tungstenite::{
+        Message,
+        client::IntoClientRequest,
+        handshake::client::{Request, Response},
+        protocol::CloseFrame,
+    },
 };
 
 use super::PATIENCE;
 
+pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
 /// A connection and what it knows of each channel.
 pub(crate) struct Client {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub(crate) socket: Socket,
+    /// The hub's answer to the upgrade.
+    pub(crate) handshake: Response,
     pub(crate) channels: BTreeMap<String, Followed>,
     /// Frames that are about no document, in order.
     pub(crate) others: Vec<Value>,
@@ -38,17 +51,28 @@ pub(crate) struct Closed(pub(crate) Option<(u16, String)>);
 impl Client {
     /// Connects with the key in a header.
     pub(crate) async fn connect(address: &str, key: &str) -> Self {
-        let mut request = format!("ws://{address}/stream/v1").into_client_request().expect("a URL");
-        let value = format!("Token {key}").parse().expect("a header's value");
-        request.headers_mut().insert("authorization", value);
-        Self::connect_with(request).await
+        Self::connect_with(request(address, key)).await
     }
 
     /// Connects with whatever the request holds.
     pub(crate) async fn connect_with(request: impl IntoClientRequest + Unpin) -> Self {
         let connecting = timeout(PATIENCE, connect_async(request)).await;
-        let (socket, _) = connecting.expect("it connects in time").expect("it connects");
-        Self { socket, channels: BTreeMap::new(), others: Vec::new() }
+        Self::of(connecting.expect("it connects in time").expect("it connects"))
+    }
+
+    /// Connects as one for whom the network holds next to nothing while it does not read.
+    pub(crate) async fn connect_narrow(address: &str, key: &str) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a small buffer");
+        let address = address.parse().expect("an address");
+        let stream = socket.connect(address).await.expect("it connects");
+        let request = request(&address.to_string(), key);
+        let stream = MaybeTlsStream::Plain(stream);
+        Self::of(client_async(request, stream).await.expect("it is upgraded"))
+    }
+
+    fn of((socket, handshake): (Socket, Response)) -> Self {
+        Self { socket, handshake, channels: BTreeMap::new(), others: Vec::new() }
     }
 
     /// Takes over what an earlier connection knew.
@@ -67,6 +91,17 @@ impl Client {
 
     pub(crate) async fn send_message(&mut self, message: Message) {
         self.socket.send(message).await.expect("the socket takes a command");
+    }
+
+    /// Sends bytes that need not be a proper frame.
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.socket.get_mut().write_all(bytes).await.expect("the socket takes bytes");
+    }
+
+    /// Sends a command and reads on to its answer, which has its `id`.
+    pub(crate) async fn ask(&mut self, command: &Value) -> Value {
+        self.send(command).await;
+        self.next_where(&command.to_string(), |frame| frame["id"] == command["id"]).await
     }
 
     /// Follows a channel or a pattern, from what is known of it, if anything is.
@@ -104,30 +139,46 @@ impl Client {
 
     /// Reads on until a frame of this type has come.
     pub(crate) async fn next_of(&mut self, kind: &str) -> Value {
-        loop {
-            let frame = self.next().await.expect("the connection lasts");
-            if frame["type"] == kind {
-                return frame;
+        self.next_where(kind, |frame| frame["type"] == kind).await
+    }
+
+    /// Reads on to the frame that fulfils the condition.
+    async fn next_where(&mut self, awaited: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        let reading = async {
+            loop {
+                match self.next().await {
+                    Ok(frame) if condition(&frame) => return frame,
+                    Ok(_) => {}
+                    Err(closed) => panic!("closed while waiting for {awaited}: {closed:?}"),
+                }
             }
-        }
+        };
+        let read = timeout(PATIENCE, reading).await;
+        read.unwrap_or_else(|_| panic!("{awaited} did not come"))
     }
 
     /// Reads on until what is known fulfils the condition.
     pub(crate) async fn until(&mut self, mut condition: impl FnMut(&Self) -> bool) {
-        while !condition(self) {
-            if let Err(closed) = self.next().await {
-                panic!("closed while waiting: {closed:?}");
+        let reading = async {
+            while !condition(self) {
+                if let Err(closed) = self.next().await {
+                    panic!("closed while waiting: {closed:?}");
+                }
             }
-        }
+        };
+        timeout(PATIENCE, reading).await.expect("what was waited for came in time");
     }
 
     /// Reads on until the hub closes.
     pub(crate) async fn until_closed(&mut self) -> Closed {
-        loop {
-            if let Err(closed) = self.next().await {
-                return closed;
+        let reading = async {
+            loop {
+                if let Err(closed) = self.next().await {
+                    return closed;
+                }
             }
-        }
+        };
+        timeout(PATIENCE, reading).await.expect("the hub closes in time")
     }
 
     fn apply(&mut self, frame: &Value) {
@@ -138,8 +189,18 @@ impl Client {
                 let followed = self.channels.get_mut(&name).expect("an update follows an image");
                 followed.update(&name, frame);
             }
+            "beat" => self.beat(frame),
             _ => self.others.push(frame.clone()),
         }
+    }
+
+    /// A beat says where the frames before it lead to.
+    fn beat(&mut self, frame: &Value) {
+        for (name, head) in frame["heads"].as_object().expect("a beat has heads") {
+            let known = self.channels.get(name).map(|followed| followed.seq);
+            assert_eq!(head.as_u64(), known, "{name}: the beat knows better");
+        }
+        self.others.push(frame.clone());
     }
 }
 
@@ -190,6 +251,13 @@ pub(crate) fn merge(target: &mut Value, patch: &Value) {
             _ => drop(target.insert(name.clone(), value.clone())),
         }
     }
+}
+
+fn request(address: &str, key: &str) -> Request {
+    let mut request = format!("ws://{address}/stream/v1").into_client_request().expect("a URL");
+    let value = format!("Token {key}").parse().expect("a header's value");
+    request.headers_mut().insert("authorization", value);
+    request
 }
 
 fn closed(frame: Option<CloseFrame>) -> Closed {

@@ -1,26 +1,36 @@
 //! The program under test, as a process of its own on a free port.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
 
 use tempfile::TempDir;
 
+use super::{
+    PATIENCE,
+    http::{self, Answer},
+};
+
 /// A running hub. It is stopped, and its folder removed, when this is dropped.
 pub(crate) struct Hub {
     process: Child,
     pub(crate) address: String,
     pub(crate) folder: Arc<TempDir>,
-    /// Everything it has printed so far, on both outputs.
+    /// Everything it has printed so far, on both outputs, and who collects it.
     printed: Arc<Mutex<String>>,
+    collectors: Vec<JoinHandle<()>>,
 }
 
 /// A setting as the environment has it, without its prefix: `("FANOUT_BEAT_MS", "50")`.
 pub(crate) type Setting = (&'static str, &'static str);
+
+/// `serve` without the demo: the `feeds` channel is all there is, and it never changes.
+pub(crate) const QUIET: Setting = ("DEMO_ENABLED", "false");
 
 impl Hub {
     /// Starts the program with these arguments, a database and a free port in a folder of its own.
@@ -69,20 +79,67 @@ impl Hub {
             panic!("the hub did not start ({status:?}): {first}{printed}");
         };
         let address = address.to_owned();
-        collect(stdout, Arc::clone(&printed));
-        Self { process, address, folder, printed }
+        let collectors = vec![errors, collect(stdout, Arc::clone(&printed))];
+        Self { process, address, folder, printed, collectors }
     }
 
     /// Makes a key in the hub's database, with these add-ons.
     pub(crate) fn key(&self, addons: &[&str]) -> String {
+        let addons = addons.iter().flat_map(|addon| ["--addon", addon]);
+        self.key_command("create", addons)
+    }
+
+    /// Ends a key, as an operator does: from another process.
+    pub(crate) fn revoke(&self, key: &str) {
+        self.key_command("revoke", [key]);
+    }
+
+    fn key_command<'a>(&self, word: &str, more: impl IntoIterator<Item = &'a str>) -> String {
         let mut command = program();
-        command.args(["key", "create", "--db"]).arg(self.db());
-        for addon in addons {
-            command.args(["--addon", addon]);
-        }
-        let output = command.output().expect("the key command runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("a key is text").trim().to_owned()
+        let output = command.args(["key", word, "--db"]).arg(self.db()).args(more).output();
+        let Output { status, stdout, stderr } = output.expect("the key command runs");
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
+    }
+
+    /// Asks over HTTP, without a key.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[]).await
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        http::request(&self.address, method, path, headers).await
+    }
+
+    /// What `/metrics` says of this metric, with its labels; 0 where it says nothing yet.
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
+        let text = self.get("/metrics").await.body;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0.0, |value| value.parse().expect("a metric is a number"))
+    }
+
+    /// Waits until this counter has begun to count.
+    pub(crate) async fn until_counted(&self, name: &str) {
+        let counting = async {
+            while self.metric(name).await == 0.0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let counted = tokio::time::timeout(PATIENCE, counting).await;
+        counted.unwrap_or_else(|_| panic!("{name} stayed at 0"));
+    }
+
+    /// The most memory it has held so far, in bytes.
+    pub(crate) fn memory_peak(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.expect("the process runs");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+        peak.expect("a peak").trim().parse::<u64>().expect("a number") * 1024
     }
 
     pub(crate) fn db(&self) -> PathBuf {
@@ -93,14 +150,22 @@ impl Hub {
         self.printed.lock().expect("no panic").clone()
     }
 
-    pub(crate) fn process_id(&self) -> u32 {
-        self.process.id()
-    }
-
     /// Asks it to stop, waits until it has, and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.terminate();
+        self.wait()
+    }
+
+    /// Asks it to stop.
+    pub(crate) fn terminate(&self) {
         self.signal("-TERM");
-        self.process.wait().expect("it ends").code()
+    }
+
+    /// Waits until it has stopped and all that it printed is collected; returns its exit code.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        let code = self.process.wait().expect("it ends").code();
+        self.collectors.drain(..).for_each(|collector| collector.join().expect("no panic"));
+        code
     }
 
     fn signal(&self, signal: &str) {

@@ -1,18 +1,21 @@
 //! A hub of the test's own, and a client that knows nothing but the protocol page.
 
 mod client;
+pub(crate) mod feed;
+mod http;
 mod hub;
 
 use std::{path::PathBuf, time::Duration};
 
 pub(crate) use self::{
     client::{Client, Closed, Followed},
-    hub::{Hub, Setting},
+    http::Answer,
+    hub::{Hub, QUIET, Setting, program},
 };
 
 /// How long an awaited event may take before the test says that it did not come. Generous: a busy
 /// machine is no failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A file of the shared recordings; `None`, said plainly, where they are not.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {

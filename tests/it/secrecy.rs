@@ -1,0 +1,133 @@
+//! The secret part of a key appears nowhere, whatever is done with it and whatever is logged.
+
+use std::{fs, sync::Arc};
+
+use serde_json::json;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+use crate::support::{
+    Client, Closed, Hub,
+    feed::{self, Market},
+};
+
+/// The public part of a key: what `key list` shows.
+const PREFIX: usize = "mw_00000000".len();
+
+/// A key as it was sent, and the part of it that nobody else may see.
+struct Key(String);
+
+impl Key {
+    fn secret(&self) -> &str {
+        &self.0[PREFIX..]
+    }
+}
+
+/// Goes in by every way with this key, and returns all that came back.
+async fn all_ways(hub: &Hub, Key(key): &Key) -> String {
+    let mut seen = String::new();
+    let token = format!("Token {key}");
+    let bearer = format!("Bearer {key}");
+    let list = format!("matchwire.v1, token, {key}");
+    let short = format!("token, {key}");
+    let protocol = "sec-websocket-protocol";
+    let ways: [(&[(&'static str, &str)], String); 7] = [
+        (&[("authorization", &token)], "/stream/v1".into()),
+        (&[("authorization", &bearer)], "/stream/v1".into()),
+        (&[(protocol, &list)], "/stream/v1".into()),
+        (&[(protocol, &short)], "/stream/v1".into()),
+        (&[], format!("/stream/v1?token={key}")),
+        (&[], format!("/stream/v1?ticket={key}")),
+        (&[], format!("/nowhere?token={key}")),
+    ];
+    for (headers, path) in ways {
+        let url = format!("ws://{}{path}", hub.address);
+        let mut request = url.into_client_request().expect("a URL");
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header's value"));
+        }
+        let mut client = Client::connect_with(request).await;
+        seen += &format!("{:?}", client.handshake);
+        let first = client.next().await.expect("a frame comes first");
+        seen += &first.to_string();
+        if first["type"] == "error" {
+            seen += &format!("{:?}", client.until_closed().await);
+            continue;
+        }
+        // A key where none belongs must not come back in an error.
+        for command in [
+            json!({"op": "subscribe", "id": 1, "ch": "feeds"}).to_string(),
+            json!({"op": key, "id": 2}).to_string(),
+            json!({"op": "subscribe", "id": 3, "ch": "feeds", "on_slow": key}).to_string(),
+            format!("Token {key}"),
+        ] {
+            client.send_text(&command).await;
+        }
+        for _ in 0..3 {
+            seen += &client.next_of("error").await.to_string();
+        }
+    }
+    for path in
+        ["/stream/v1/channels/feeds", "/stream/v1/channels/nobody", "/nowhere", "/stream/v1"]
+    {
+        let query = format!("{path}?token={key}");
+        seen += &format!("{:?}", hub.get(&query).await);
+        seen += &format!("{:?}", hub.request("GET", path, &[("authorization", &token)]).await);
+        seen += &format!("{:?}", hub.request("POST", &query, &[]).await);
+    }
+    seen
+}
+
+#[tokio::test]
+async fn no_key_is_seen_anywhere() {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let lines = [Market { event: 30 }.defined("OPEN", 0), "no message".to_owned()];
+    let path = feed::write(folder.path(), "feed.json", &lines);
+    let path = path.to_str().expect("a path of text");
+    let mut hub = Hub::start_in(Arc::clone(&folder), &["replay", "--speed", "max", path]);
+
+    let good = Key(hub.key(&["websocket"]));
+    let poor = Key(hub.key(&["odds"]));
+    let wrong = Key(format!("mw_{}", "5ec2e7".repeat(8)));
+    let malformed = Key(format!("{}-and-something-else", "5ec2e7".repeat(8)));
+    let keys = [&good, &poor, &wrong, &malformed];
+
+    let mut seen = String::new();
+    for key in keys {
+        seen += &all_ways(&hub, key).await;
+    }
+    let authorization = format!("Token {}", good.0);
+    let headers = [("authorization", authorization.as_str())];
+    let bought = hub.request("POST", "/api/v2/stream/ticket/", &headers).await;
+    let bought = bought.json()["ticket"].as_str().expect("a ticket").to_owned();
+    let url = format!("ws://{}/stream/v1?ticket={bought}", hub.address);
+    let mut client = Client::connect_with(url.as_str()).await;
+    client.next_of("hello").await;
+    hub.revoke(&good.0);
+    seen += &client.next_of("bye").await.to_string();
+    let closed = client.until_closed().await;
+    assert!(matches!(closed, Closed(Some((4410, _)))), "{closed:?}");
+    seen += &format!("{closed:?}");
+    seen += &all_ways(&hub, &good).await;
+    seen += &hub.get("/metrics").await.body;
+    drop(client);
+
+    assert_eq!(hub.stop(), Some(0));
+    let printed = hub.printed();
+    assert!(printed.contains("DEBUG"), "nothing was logged, so nothing was shown: {printed}");
+    let mut places = vec![("what was printed".to_owned(), printed), ("an answer".to_owned(), seen)];
+    for entry in fs::read_dir(folder.path()).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let bytes = fs::read(&path).expect("a file");
+        places.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    let files = places.iter().filter(|(name, _)| name.contains("hub.db")).count();
+    assert!(files >= 2, "the database or the quarantine is missing");
+    for (place, text) in &places {
+        for secret in keys.map(Key::secret).into_iter().chain([bought.as_str()]) {
+            if let Some(at) = text.find(secret) {
+                let line = text[..at].lines().next_back().unwrap_or_default();
+                panic!("a secret is in {place}, behind {line:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! How the hub stops, and what a restart keeps.
+
+use std::{collections::BTreeSet, process::Command, sync::Arc};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::support::{
+    Client, Closed, Hub, QUIET,
+    feed::{self, Market},
+    program,
+};
+
+#[tokio::test]
+async fn everybody_is_told_to_go_and_when_to_come_back() {
+    const SOCKETS: u64 = 8;
+    const WINDOW_MS: u64 = 60_000;
+    let settings = [QUIET, ("SERVER_DRAIN_MS", "60000"), ("FANOUT_SHARDS", "2")];
+    let mut hub = Hub::start_with(&["serve"], &settings);
+    let key = hub.key(&["websocket"]);
+    let mut clients = Vec::new();
+    for _ in 0..SOCKETS {
+        let mut client = Client::connect(&hub.address, &key).await;
+        client.subscribe("feeds").await;
+        client.next_of("image").await;
+        clients.push(client);
+    }
+    assert_eq!(hub.get("/readyz").await.status, 200);
+    hub.terminate();
+    let mut delays = BTreeSet::new();
+    for mut client in clients {
+        let bye = client.next_of("bye").await;
+        assert_eq!(bye["why"], "drain");
+        delays.insert(bye["reconnect_after_ms"].as_u64().expect("a delay"));
+        assert_eq!(client.until_closed().await, Closed(Some((4503, "drain".to_owned()))));
+    }
+    let even: BTreeSet<u64> = (0..SOCKETS).map(|share| share * WINDOW_MS / SOCKETS).collect();
+    assert_eq!(delays, even, "each its own, spread over the window");
+    assert_eq!(hub.wait(), Some(0));
+    assert!(TcpStream::connect(&hub.address).await.is_err(), "it still takes connections");
+}
+
+#[tokio::test]
+async fn stopping_hub_is_not_ready() {
+    let mut hub = Hub::start_with(&["serve"], &[QUIET]);
+    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    client.next_of("hello").await;
+    hub.terminate();
+    client.next_of("bye").await;
+    // The door is closed before anybody is told to go.
+    assert!(TcpStream::connect(&hub.address).await.is_err(), "it still takes connections");
+    drop(client);
+    assert_eq!(hub.wait(), Some(0));
+}
+
+/// Who is on the way in while everybody is told to go is told so too, and holds up nothing.
+#[tokio::test]
+async fn socket_that_arrives_during_the_drain_is_told_to_go() {
+    let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "600000")]);
+    let key = hub.key(&["websocket"]);
+    let mut late = TcpStream::connect(&hub.address).await.expect("it connects");
+    late.write_all(b"GET /stream/v1 HTTP/1.1\r\nhost: x\r\n").await.expect("it takes half a head");
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.next_of("hello").await;
+    hub.terminate();
+    client.next_of("bye").await;
+    let rest = format!(
+        "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         authorization: Token {key}\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    late.write_all(rest.as_bytes()).await.expect("it takes the rest");
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains(r#""why":"drain""#) {
+        assert_ne!(late.read_buf(&mut seen).await.expect("it lasts"), 0, "cut off without a bye");
+    }
+    drop((late, client));
+    assert_eq!(hub.wait(), Some(0));
+}
+
+#[tokio::test]
+async fn client_that_does_not_go_is_cut_off() {
+    let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "100")]);
+    let _deaf = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    assert_eq!(hub.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn held_replay_stops_before_anyone_follows() {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let path = feed::write(folder.path(), "feed.json", &[Market { event: 30 }.defined("OPEN", 0)]);
+    let path = path.to_str().expect("a path of text");
+    let mut hub = Hub::start_in(folder, &["replay", "--hold", path]);
+    assert_eq!(hub.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn replay_stops_in_the_middle() {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(100_000, 100));
+    let path = path.to_str().expect("a path of text");
+    for speed in ["1", "max"] {
+        let mut hub = Hub::start_in(Arc::clone(&folder), &["replay", "--speed", speed, path]);
+        let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+        client.subscribe("tennis/*/odds/betfair").await;
+        client.next_of("update").await;
+        hub.terminate();
+        assert_eq!(client.until_closed().await, Closed(Some((4503, "drain".to_owned()))));
+        drop(client);
+        assert_eq!(hub.wait(), Some(0), "speed {speed}");
+    }
+}
+
+#[test]
+fn exit_code_tells_wrong_usage_from_failure() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let (db, missing, empty, text) = (path("hub.db"), path("missing"), path("empty"), path("text"));
+    std::fs::write(&empty, "").expect("an empty file");
+    std::fs::write(&text, "Dear diary\n").expect("a text");
+    let check = |arguments: &[&str], code: i32, word: &str| {
+        let output = Command::output(program().args(arguments)).expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    };
+    let replay = ["replay", "--listen", "127.0.0.1:0", "--db", db.as_str()];
+    let of = |file: &str| [&replay[..], &[file]].concat().join("\u{0}");
+    for (file, word) in [(&missing, "missing"), (&empty, "empty"), (&text, "format")] {
+        check(&of(file).split('\u{0}').collect::<Vec<_>>(), 1, word);
+    }
+    check(&["dance"], 2, "dance");
+    check(&["replay"], 2, "FILE");
+    check(&["replay", "--speed", "0", &text], 2, "speed");
+    check(&["serve", "--listen", "nowhere"], 2, "nowhere");
+    check(&["serve", "--config", &missing], 2, "missing");
+    check(&["key", "create", "--db", &db, "--addon", "gold"], 2, "gold");
+    check(&["key", "list", "--db", &missing], 1, "missing");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().expect("an address").to_string();
+    check(&["serve", "--db", &db, "--listen", &taken], 1, &taken);
+}
+
+#[tokio::test]
+async fn restart_keeps_keys() {
+    let mut hub = Hub::start_with(&["serve"], &[QUIET]);
+    let (key, revoked) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
+    hub.revoke(&revoked);
+    assert_eq!(hub.stop(), Some(0));
+    let hub = Hub::start_in_with(Arc::clone(&hub.folder), &["serve"], &[QUIET]);
+    assert_eq!(Client::connect(&hub.address, &key).await.next_of("hello").await["type"], "hello");
+    let mut refused = Client::connect(&hub.address, &revoked).await;
+    assert_eq!(refused.next_of("error").await["code"], "auth_failed");
+}
+
+/// Everything that the demo shows but the health of its sources, which is of each process.
+const DEMO: [&str; 4] = ["football", "tennis", "*/*", "*/*/*/*"];
+
+/// Every subscription is answered, and a beat confirms that what it covers has come.
+async fn all_has_come(client: &mut Client) {
+    let answered = |frame: &&Value| frame["type"] == "subscribed";
+    client.until(|it| it.others.iter().filter(answered).count() == DEMO.len()).await;
+    client.next_of("beat").await;
+}
+
+#[tokio::test]
+async fn demo_goes_on_after_a_restart() {
+    let mut hub = Hub::start(&["serve"]);
+    let key = hub.key(&["websocket"]);
+    let mut client = Client::connect(&hub.address, &key).await;
+    for pattern in DEMO {
+        client.subscribe(pattern).await;
+    }
+    all_has_come(&mut client).await;
+    hub.terminate();
+    client.until_closed().await;
+    assert_eq!(hub.wait(), Some(0));
+
+    let hub = Hub::start_in(Arc::clone(&hub.folder), &["serve"]);
+    let before = client.channels;
+    let mut client = Client::connect(&hub.address, &key).await.knowing(before.clone());
+    for pattern in DEMO {
+        client.subscribe(pattern).await;
+    }
+    // From here on the client fails at any hole; an image or a resync would paper over one.
+    all_has_come(&mut client).await;
+    for frame in &client.others {
+        assert_ne!(frame["type"], "resync", "{frame}");
+        if frame["type"] == "subscribed" && frame.get("epoch").is_some() {
+            assert_eq!(frame["resumed"], true, "{frame}");
+        }
+    }
+    for (name, was) in &before {
+        let is = &client.channels[name];
+        assert_eq!(is.epoch, was.epoch, "{name}");
+        assert!(is.seq >= was.seq, "{name}: from {} to {}", was.seq, is.seq);
+    }
+    client.until(|it| before.iter().any(|(name, was)| it.channels[name].seq > was.seq)).await;
+    for name in ["football", "tennis"] {
+        compare_with_image(&hub, &key, &mut client, name).await;
+    }
+}
+
+/// What was resumed is what the hub shows, at the same sequence.
+async fn compare_with_image(hub: &Hub, key: &str, client: &mut Client, name: &str) {
+    loop {
+        let image = hub.get(&format!("/stream/v1/channels/{name}?token={key}")).await.json();
+        let seq = image["seq"].as_u64().expect("a sequence");
+        client.until(|client| client.channels[name].seq >= seq).await;
+        if client.channels[name].seq == seq {
+            assert_eq!(client.channels[name].data, image["data"], "{name}");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_day_has_another_epoch() {
+    let mut hub = Hub::start_with(&["serve"], &[("DEMO_SEED", "1")]);
+    let key = hub.key(&["websocket"]);
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.subscribe("football").await;
+    client.next_of("image").await;
+    hub.terminate();
+    client.until_closed().await;
+    hub.wait();
+    let settings = [("DEMO_SEED", "2")];
+    let hub = Hub::start_in_with(Arc::clone(&hub.folder), &["serve"], &settings);
+    let was = client.channels["football"].epoch.clone();
+    let mut client = Client::connect(&hub.address, &key).await.knowing(client.channels);
+    client.subscribe("football").await;
+    let subscribed = client.next_of("subscribed").await;
+    let told: [&Value; 2] = [&subscribed["resumed"], &subscribed["why"]];
+    assert_eq!(told, [&json!(false), &json!("epoch")]);
+    assert_ne!(client.next_of("image").await["epoch"], was);
+}

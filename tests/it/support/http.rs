@@ -1,0 +1,56 @@
+//! One HTTP request on a connection of its own, read to its end.
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::PATIENCE;
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The status line and the headers, as they came.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    /// The names of the fields of a JSON object.
+    pub(crate) fn fields(&self) -> Vec<String> {
+        self.json().as_object().expect("an object").keys().cloned().collect()
+    }
+}
+
+pub(crate) async fn request(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> Answer {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+    headers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
+    text += "\r\n";
+    let mut stream = TcpStream::connect(address).await.expect("it connects");
+    stream.write_all(text.as_bytes()).await.expect("it takes a request");
+    let mut bytes = Vec::new();
+    let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    read.expect("an answer in time").expect("a whole answer");
+    let text = String::from_utf8(bytes).expect("an answer is text");
+    let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    Answer { status: status.expect("a status"), head: head.to_owned(), body: body.to_owned() }
+}
