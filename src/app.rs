@@ -1,6 +1,8 @@
 //! Builds the parts, wires them, stops them. The only file that knows every part.
 
 use std::{
+    convert::Infallible,
+    future,
     io::{self, Write},
     iter::Peekable,
     path::{Path, PathBuf},
@@ -11,7 +13,11 @@ use std::{
 
 use fanout::{Epoch, Fanout, Limits, StartError};
 use ingest::recording::{self, OpenError, Recording};
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
 use tracing::{error, info};
 
 use crate::{
@@ -64,6 +70,8 @@ pub enum Play {
 ///
 /// If a part cannot start.
 pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
+    // From the beginning: a signal that nobody listens for ends the process at once.
+    let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
     let accounts = Accounts::open_with(&config.server.db, &config.accounts).await?;
     let demo_key = demo_key(&accounts, &play).await?;
@@ -115,15 +123,10 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     greet(&mut io::stdout(), address, demo_key.as_deref())?;
 
-    let hold = matches!(&play, Play::Recordings(args) if args.hold);
-    if hold {
-        wait_for_a_follower(&fanout, &stopped).await;
+    tokio::select! {
+        () = signals.asked_to_stop() => info!("stopping"),
+        Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
     }
-    let players = start_sources(sources, &play, &config, &doors, &fanout)?;
-
-    asked_to_stop().await?;
-    info!("stopping");
-    drop(players);
     stop.send_replace(true);
     drain(&fanout, config.server.drain_ms).await;
     let patience = Duration::from_millis(config.server.drain_ms);
@@ -212,6 +215,21 @@ fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
         })
         .collect();
     demo.into_iter().chain(reels).collect()
+}
+
+/// Plays all sources for as long as this is polled.
+async fn play_all(
+    sources: Vec<Source>,
+    play: &Play,
+    config: &Config,
+    doors: &Doors,
+    fanout: &Fanout,
+) -> Result<Infallible, AppError> {
+    if matches!(play, Play::Recordings(args) if args.hold) {
+        wait_for_a_follower(fanout).await;
+    }
+    let _players = start_sources(sources, play, config, doors, fanout)?;
+    future::pending().await
 }
 
 /// Plays every source on a thread of its own, until what is returned is dropped.
@@ -325,24 +343,35 @@ or from the console of a browser:
 /// How long a recording that is held waits after the first subscription.
 const HOLD_ON: Duration = Duration::from_millis(300);
 
-async fn wait_for_a_follower(fanout: &Fanout, stopped: &watch::Receiver<bool>) {
+async fn wait_for_a_follower(fanout: &Fanout) {
     let mut look = tokio::time::interval(Duration::from_millis(10));
-    while !fanout.was_followed() && !*stopped.borrow() {
+    while !fanout.was_followed() {
         look.tick().await;
     }
     // Whoever follows several channels asks for them one by one, and is to miss nothing of any.
     tokio::time::sleep(HOLD_ON).await;
 }
 
-/// SIGINT or SIGTERM.
-async fn asked_to_stop() -> Result<(), AppError> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-        _ = terminate.recv() => {}
+/// SIGINT and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
-    Ok(())
+
+    async fn asked_to_stop(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 /// Tells everybody to go and waits until they have, for as long as was agreed.

@@ -24,6 +24,8 @@ pub enum Close {
     TooSlow,
     /// The client broke the WebSocket protocol.
     Protocol,
+    /// A text message was not UTF-8.
+    NotText,
     /// The client closed; it is answered in kind.
     Client,
 }
@@ -42,6 +44,7 @@ impl Close {
             Self::Drain { .. } => 4503,
             Self::TooSlow => 4508,
             Self::Protocol => 1002,
+            Self::NotText => 1007,
             Self::Client => 1000,
         }
     }
@@ -60,6 +63,7 @@ impl Close {
             Self::Drain { .. } => "drain",
             Self::TooSlow => "slow",
             Self::Protocol => "protocol_error",
+            Self::NotText => "not_utf8",
             Self::Client => "closed",
         }
     }
@@ -76,6 +80,7 @@ impl Close {
             | Self::CommandTooLarge
             | Self::TooManySockets
             | Self::Protocol
+            | Self::NotText
             | Self::Client => None,
         }
     }

@@ -56,6 +56,9 @@ pub(crate) enum Purpose {
 /// connection holds.
 const READ_BYTES: usize = 512;
 
+/// Reads of a connection that is closing at a turn, 4 KiB each.
+const DISCARDS_A_TURN: usize = 16;
+
 /// How long a closed connection may take to hear of it before it is cut, in microseconds.
 const LINGER_US: Micros = 2_000_000;
 
@@ -94,6 +97,8 @@ enum Phase {
 pub(crate) enum Received {
     Text(String),
     Binary,
+    /// A ping or a pong, which the protocol layer has dealt with.
+    Control,
     /// Nothing now.
     Empty,
     /// The connection has ended, or is to be ended like this.
@@ -170,7 +175,7 @@ impl Connection {
             Ok(Message::Text(text)) => Received::Text(text.as_str().to_owned()),
             Ok(Message::Binary(_)) => Received::Binary,
             Ok(Message::Close(_)) => Received::End(Some(Close::Client)),
-            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => self.receive(now),
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Received::Control,
             Err(error) => Self::ended(&error),
         }
     }
@@ -186,15 +191,17 @@ impl Connection {
             tungstenite::Error::Capacity(CapacityError::MessageTooLong { .. }) => {
                 Received::End(Some(Close::CommandTooLarge))
             }
+            tungstenite::Error::Utf8(_) => Received::End(Some(Close::NotText)),
             _ => Received::End(Some(Close::Protocol)),
         }
     }
 
     /// Throws away what a client sends after its close frame was queued. Dropping the socket with
-    /// unread bytes would reset it, and the client would never see the code.
+    /// unread bytes would reset it, and the client would never see the code. A turn's share only:
+    /// who never stops sending must not hold up the others.
     fn discard(&self) -> Received {
         let mut waste = [0; 4096];
-        loop {
+        for _ in 0..DISCARDS_A_TURN {
             match self.socket.try_read(&mut waste) {
                 Ok(0) => return Received::End(None),
                 Ok(_) => {}
@@ -202,6 +209,7 @@ impl Connection {
                 Err(_) => return Received::End(None),
             }
         }
+        Received::Empty
     }
 
     /// Begins to end: `bye` where there is one, the close frame, and then nothing more.

@@ -4,7 +4,7 @@
 //! **behind** (it holds a position, and the host will bring it forward when the outbox has room).
 //! Joining, resuming after a cut and catching up after being slow are that one mechanism.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub struct Session {
     behind: VecDeque<usize>,
     /// The question that the host has not answered yet. While there is one, no command is taken.
     open: Option<Open>,
+    /// A wildcard was asked for, and its channels have not all been brought forward since.
+    unsettled: bool,
     channels_max: usize,
 }
 
@@ -98,6 +100,7 @@ impl Session {
             wildcards: Vec::new(),
             behind: VecDeque::new(),
             open: None,
+            unsettled: false,
             channels_max,
         }
     }
@@ -113,8 +116,7 @@ impl Session {
         self.subscriptions.len()
     }
 
-    /// Carries out one command. Replies go to the outbox; what has left the index by it is returned
-    /// (a new subscription to a channel that is followed already replaces the old one).
+    /// Carries out one command. Replies go to the outbox; what has left the index by it is returned.
     pub fn command(
         &mut self,
         command: Command,
@@ -135,7 +137,7 @@ impl Session {
                 (Vec::new(), Next::Ask(question))
             }
             Command::Subscribe { id, channel, from, on_slow } => {
-                self.subscribe(id, channel, &from, on_slow, outbox)
+                (Vec::new(), self.subscribe(id, channel, &from, on_slow, outbox))
             }
         }
     }
@@ -147,13 +149,11 @@ impl Session {
         from: &From,
         on_slow: OnSlow,
         outbox: &mut Outbox,
-    ) -> (Vec<Left>, Next) {
-        let left = self.leave_where(|sub| sub.channel.name.as_str() == channel.as_str());
-        if self.subscriptions.len() >= self.channels_max {
-            let message = format!("a socket follows at most {} channels", self.channels_max);
-            let refusal = Refusal::new(&id, Code::Limit, message).about(channel.as_str());
-            outbox.push_reply(protocol::error(&refusal));
-            return (left, Next::Nothing);
+    ) -> Next {
+        let followed = self.by_name(channel.as_str()).is_some();
+        if !followed && self.subscriptions.len() >= self.channels_max {
+            self.refuse_one_more(&id, channel.as_str(), outbox);
+            return Next::Nothing;
         }
         let asked_from = if let From::Position(position) = from { Some(*position) } else { None };
         let question = Question::CatchUp {
@@ -163,7 +163,13 @@ impl Session {
             bytes_max: outbox.room(),
         };
         self.open = Some(Open::Subscribe { id, channel, on_slow, asked_from });
-        (left, Next::Ask(question))
+        Next::Ask(question)
+    }
+
+    fn refuse_one_more(&self, id: &Value, channel: &str, outbox: &mut Outbox) {
+        let message = format!("a socket follows at most {} channels", self.channels_max);
+        let refusal = Refusal::new(id, Code::Limit, message).about(channel);
+        outbox.push_reply(protocol::error(&refusal));
     }
 
     fn unsubscribe(&mut self, id: &Value, pattern: &Pattern, outbox: &mut Outbox) -> Vec<Left> {
@@ -186,12 +192,6 @@ impl Session {
         gone.into_iter().filter_map(|key| self.subscriptions.remove(key).left()).collect()
     }
 
-    fn leave_where(&mut self, mut filter: impl FnMut(&Subscription) -> bool) -> Vec<Left> {
-        let keys: Vec<usize> =
-            self.subscriptions.iter().filter(|(_, sub)| filter(sub)).map(|(key, _)| key).collect();
-        keys.into_iter().filter_map(|key| self.subscriptions.remove(key).left()).collect()
-    }
-
     fn is_behind(&self, key: usize, channel: u32) -> bool {
         self.subscriptions.get(key).is_some_and(|sub| {
             sub.channel.number == channel && matches!(sub.stand, Stand::Behind { .. })
@@ -210,11 +210,8 @@ impl Session {
         match (self.open.take(), answer) {
             (Some(Open::Subscribe { id, channel, on_slow, asked_from }), answer) => match answer {
                 Answer::CaughtUp(caught_up) => {
-                    // A wildcard may have taken the channel up while the question was open.
-                    let channel = caught_up.channel.number;
-                    let all_left = self.leave_where(|sub| sub.channel.number == channel);
                     let resumed = asked_from.is_some();
-                    (self.subscribed(&id, on_slow, resumed, caught_up, outbox), all_left)
+                    self.subscribed(&id, on_slow, resumed, caught_up, outbox)
                 }
                 Answer::NotTracked | Answer::Matched(_) => {
                     let refusal = Refusal::new(&id, Code::NotTracked, "no such channel now");
@@ -225,10 +222,7 @@ impl Session {
             (
                 Some(Open::SubscribeAll { id, pattern, on_slow, from }),
                 Answer::Matched(channels),
-            ) => {
-                self.subscribed_all(&id, pattern, on_slow, &from, &channels, outbox);
-                (None, Vec::new())
-            }
+            ) => (None, self.subscribed_all(&id, pattern, on_slow, &from, &channels, outbox)),
             // Another subscription may have taken the place of one that ended meanwhile.
             (Some(Open::Forward { key, channel, .. }), _) if !self.is_behind(key, channel) => {
                 (None, Vec::new())
@@ -243,6 +237,8 @@ impl Session {
         }
     }
 
+    /// Begins a subscription by name. One that there is already, or that a wildcard began while the
+    /// question was open, lasts up to the answer, so that nothing between is missed; then it ends.
     fn subscribed(
         &mut self,
         id: &Value,
@@ -250,7 +246,7 @@ impl Session {
         asked: bool,
         caught_up: CaughtUp,
         outbox: &mut Outbox,
-    ) -> Option<Join> {
+    ) -> (Option<Join>, Vec<Left>) {
         let CaughtUp { channel, head, verdict, frames, to } = caught_up;
         let resumed = match verdict {
             Verdict::Fresh => None,
@@ -259,6 +255,8 @@ impl Session {
         };
         debug_assert_eq!(asked, resumed.is_some(), "a verdict answers a position");
         outbox.push_reply(protocol::subscribed(id, on_slow, &channel, head, resumed));
+        let old = self.by_name(channel.name.as_str()).map(|(key, _)| key);
+        let left = old.and_then(|key| self.subscriptions.remove(key).left());
         let sub = Subscription {
             channel,
             on_slow,
@@ -267,9 +265,12 @@ impl Session {
             by_name: true,
         };
         let key = self.subscriptions.insert(sub);
-        self.advance(key, frames, to, head, outbox)
+        (self.advance(key, frames, to, head, outbox), left.into_iter().collect())
     }
 
+    /// Begins a subscription to all channels of a pattern. Of those that are followed already, one
+    /// begins again if it is given a position or if the pattern itself is repeated, as it does by
+    /// name; the others go on, since the client asked for more and not for them.
     fn subscribed_all(
         &mut self,
         id: &Value,
@@ -278,33 +279,54 @@ impl Session {
         from: &From,
         channels: &[Channel],
         outbox: &mut Outbox,
-    ) {
-        let new: Vec<Channel> =
-            channels.iter().filter(|c| self.by_name(c.name.as_str()).is_none()).cloned().collect();
-        if self.subscriptions.len() + new.len() > self.channels_max {
-            let message = format!("a socket follows at most {} channels", self.channels_max);
-            let refusal = Refusal::new(id, Code::Limit, message).about(pattern.as_str());
-            outbox.push_reply(protocol::error(&refusal));
-            return;
+    ) -> Vec<Left> {
+        let keys: HashMap<ChannelId, usize> =
+            self.subscriptions.iter().map(|(key, sub)| (sub.channel.name.clone(), key)).collect();
+        let new = channels.iter().filter(|channel| !keys.contains_key(&channel.name)).count();
+        if self.subscriptions.len() + new > self.channels_max {
+            self.refuse_one_more(id, pattern.as_str(), outbox);
+            return Vec::new();
         }
         outbox.push_reply(protocol::subscribed_all(id, on_slow, &pattern, channels.len()));
-        for channel in new {
+        let repeated = self.wildcards.iter().any(|wildcard| wildcard.pattern == pattern);
+        let mut all_left = Vec::new();
+        for channel in channels {
             let from = match from {
                 From::Positions(positions) => positions.get(&channel.name).copied(),
                 From::Image | From::Position(_) => None,
             };
-            self.follow(channel, on_slow, from);
+            let old = keys.get(&channel.name).copied();
+            if old.is_none() || repeated || from.is_some() {
+                all_left.extend(self.begin(old, channel.clone(), on_slow, from));
+            }
         }
-        if !self.wildcards.iter().any(|wildcard| wildcard.pattern == pattern) {
-            self.wildcards.push(Wildcard { pattern, on_slow });
-        }
+        self.wildcards.retain(|wildcard| wildcard.pattern != pattern);
+        self.wildcards.push(Wildcard { pattern, on_slow });
+        self.unsettled = true;
+        all_left
     }
 
-    fn follow(&mut self, channel: Channel, on_slow: OnSlow, from: Option<Position>) {
+    /// Begins to follow a channel for a wildcard, or begins again where it is followed already; one
+    /// that was asked for by name stays so, with what it was given.
+    fn begin(
+        &mut self,
+        old: Option<usize>,
+        channel: Channel,
+        on_slow: OnSlow,
+        from: Option<Position>,
+    ) -> Option<Left> {
         let stand = Stand::Behind { from, why: "resume" };
-        let sub = Subscription { channel, on_slow, delivered: None, stand, by_name: false };
-        let key = self.subscriptions.insert(sub);
+        let new = Subscription { channel, on_slow, delivered: None, stand, by_name: false };
+        let Some(key) = old else {
+            self.behind.push_back(self.subscriptions.insert(new));
+            return None;
+        };
+        let sub = &mut self.subscriptions[key];
+        let left = sub.left();
+        let on_slow = if sub.by_name { sub.on_slow } else { on_slow };
+        *sub = Subscription { on_slow, by_name: sub.by_name, ..new };
         self.behind.push_back(key);
+        left
     }
 
     /// Queues what brings a subscription forward; it is live when that reaches the head.
@@ -383,6 +405,14 @@ impl Session {
         }
     }
 
+    /// Whether all channels of the wildcards asked for have been brought forward since this was
+    /// last so: a beat then confirms where each stands, those among them where nothing has changed.
+    pub fn settles(&mut self) -> bool {
+        let settles = self.unsettled && self.open.is_none() && self.behind.is_empty();
+        self.unsettled &= !settles;
+        settles
+    }
+
     // --------------------------------------------------------------------------- publications
 
     /// Offers a publication to a live subscription.
@@ -418,12 +448,16 @@ impl Session {
 
     /// A new channel has come to be: follows it where a wildcard covers it, from the empty document
     /// on, so that no event of it is missed. That image is small and goes in whatever the budget.
+    /// One channel too many is not followed, and the client is told which.
     pub fn opened(&mut self, image: &Publication, outbox: &mut Outbox) -> Option<Join> {
         let channel = &image.channel;
         let wildcard = self.wildcards.iter().find(|w| w.pattern.matches(&channel.name))?;
         let on_slow = wildcard.on_slow;
-        let known = self.by_name(channel.name.as_str()).is_some();
-        if known || self.subscriptions.len() >= self.channels_max {
+        if self.by_name(channel.name.as_str()).is_some() {
+            return None;
+        }
+        if self.subscriptions.len() >= self.channels_max {
+            self.refuse_one_more(&Value::Null, channel.name.as_str(), outbox);
             return None;
         }
         outbox.push_reply(image.frame().clone());

@@ -34,8 +34,8 @@ use crate::{
 /// How often time alone is looked at: beats, idle and stalled connections.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Commands of one connection carried out before others get their turn.
-const COMMANDS_A_TURN: usize = 32;
+/// Messages of one connection taken before others get their turn.
+const MESSAGES_A_TURN: usize = 32;
 
 pub(crate) struct Shard {
     number: usize,
@@ -47,6 +47,8 @@ pub(crate) struct Shard {
     beat_due: Micros,
     /// Where the next walk over followers starts, so that nobody is always last.
     rotation: usize,
+    /// All have been told to go, and who still arrives is told so too: come back within this time.
+    draining_ms: Option<u32>,
     stopping: bool,
 }
 
@@ -107,6 +109,7 @@ impl Shard {
             dirty: Vec::new(),
             generation: 0,
             rotation: 0,
+            draining_ms: None,
             stopping: false,
         }
     }
@@ -261,6 +264,9 @@ impl Shard {
         self.shared.sockets[self.number].fetch_add(1, Ordering::Relaxed);
         gauge!("matchwire_sockets").increment(1.0);
         self.touch(slot);
+        if let Some(reconnect_after_ms) = self.draining_ms {
+            self.close(slot, Close::Drain { reconnect_after_ms });
+        }
         Some((slot, generation))
     }
 
@@ -296,10 +302,14 @@ impl Shard {
     /// Reads and carries out what the client sent, then writes.
     fn serve(&mut self, slot: usize, generation: u64) {
         let now = now();
-        for _ in 0..COMMANDS_A_TURN {
+        for turn in 1..=MESSAGES_A_TURN {
             let Some(connection) = self.connection(slot, generation) else { return };
             if !connection.takes_commands() && !connection.is_closing() {
                 break;
+            }
+            if turn == MESSAGES_A_TURN {
+                // What was read already lies in memory: the socket will not tell of it again.
+                connection.wake.notify_one();
             }
             match connection.receive(now) {
                 Received::Text(text) => self.command(slot, &text, now),
@@ -308,6 +318,7 @@ impl Shard {
                         Refusal::new(&Value::Null, Code::BadCommand, "commands are text messages");
                     connection.outbox.push_reply(protocol::error(&refusal));
                 }
+                Received::Control => {}
                 Received::Empty => break,
                 Received::End(Some(close)) => {
                     self.close(slot, close);
@@ -352,6 +363,11 @@ impl Shard {
         }
         if let Some(question) = connection.session.forward(&connection.outbox) {
             self.ask(slot, question);
+        } else if connection.session.settles()
+            && let Some(beat) = connection.session.beat(now())
+        {
+            connection.outbox.push_reply(beat);
+            self.touch(slot);
         }
     }
 
@@ -384,13 +400,16 @@ impl Shard {
         slots.into_iter().for_each(|slot| self.close(slot, close));
     }
 
-    /// Closes all, each with its own moment to come back, spread over the window.
+    /// Closes all, each with its own moment to come back, spread over the window: shards take turns,
+    /// so that no two of them name the same moment.
     fn drain(&mut self, window_ms: u32) {
+        self.draining_ms = Some(window_ms);
         let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
-        let count = u32::try_from(slots.len()).unwrap_or(u32::MAX).max(1);
+        let shards = self.shared.mailboxes.len();
+        let count = (slots.len() * shards).max(1) as u64;
         for (order, slot) in slots.into_iter().enumerate() {
-            let order = u64::try_from(order).unwrap_or(0);
-            let share = u64::from(window_ms) * order / u64::from(count);
+            let order = (order * shards + self.number) as u64;
+            let share = u64::from(window_ms) * order / count;
             let reconnect_after_ms = u32::try_from(share).unwrap_or(window_ms);
             self.close(slot, Close::Drain { reconnect_after_ms });
         }

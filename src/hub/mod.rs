@@ -4,23 +4,25 @@
 //! state: no socket, no clock (time is passed in), no thread. Public shapes are `wire`'s.
 
 pub mod feeds;
+mod health;
+mod images;
+mod publishing;
 pub mod sequence;
 pub mod state;
 
 use std::{collections::HashMap, sync::Arc};
 
-use fanout::{Change, Epoch, Micros, Publication};
-use ingest::event::{Batch, Event, Fact, Id, Sport};
+use fanout::{Change, Epoch, Micros};
+use ingest::event::{Batch, Event, Fact, Id};
 
 use self::{
     feeds::{Feed, Source, SourceNumber},
     sequence::{Stamp, Window},
-    state::{BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
+    state::{Life, Match, Moment, Touched},
 };
 use crate::{
-    channels::{Channels, Entry, Subject},
-    dialect::stream,
-    document::{Node, Object},
+    channels::{Channels, Subject},
+    document::Object,
     wire,
 };
 
@@ -128,8 +130,6 @@ impl Hub {
         self.matches.len()
     }
 
-    // ------------------------------------------------------------------------------ facts
-
     /// Applies all of one message. What could not be applied is returned beside the changes.
     pub fn apply(
         &mut self,
@@ -207,324 +207,6 @@ impl Hub {
         Ok(())
     }
 
-    // ---------------------------------------------------------------------------- channels
-
-    /// Publishes what a batch changed in one match: the match itself first, so that prices can say
-    /// what they have seen of it; then the books, what they add up to, and the board.
-    fn publish_match(
-        &mut self,
-        id: Id,
-        touched: &Touched,
-        moment: Moment,
-        stamp: Stamp,
-        changes: &mut Vec<Change>,
-    ) {
-        let sport = self.matches[&id].state.sport;
-        let followed = !matches!(self.matches[&id].state.play, Play::None);
-        if followed {
-            self.publish_play(id, sport, touched, moment, stamp, changes);
-        }
-        for book in &touched.books {
-            self.publish_book(id, sport, book, stamp, changes);
-        }
-        self.publish_consensus(id, sport, &touched.books, stamp, changes);
-        self.note_end(id, moment);
-    }
-
-    fn publish_play(
-        &mut self,
-        id: Id,
-        sport: Sport,
-        touched: &Touched,
-        moment: Moment,
-        stamp: Stamp,
-        changes: &mut Vec<Change>,
-    ) {
-        let is_new = self.ensure(Subject::Match(id), sport, None, changes);
-        let board_is_new = self.ensure(Subject::Board(sport), sport, None, changes);
-        let Known { state, source } = &self.matches[&id];
-        let before = self.channels.get(Subject::Match(id)).map_or(Header::EMPTY, |e| e.header);
-        let after = match_header(state, self.sources[source.0].state);
-        let (patch, mut board) = if is_new {
-            let mut board = Object::default();
-            wire::board::line(board.object("matches"), state, after);
-            (wire::match_image(state, after, self.settings.stale_after_ms), board)
-        } else {
-            let mut board = Object::default();
-            wire::board::line_patch(&mut board, state, touched, before, after);
-            (wire::match_patch(state, touched, before, after), board)
-        };
-        let events = wire::match_events(state, touched, moment);
-        self.publish(Subject::Match(id), after, patch, events, stamp, changes);
-        let header = if board_is_new {
-            wire::set_header(&mut board, self.board_header(sport));
-            self.board_header(sport)
-        } else {
-            self.channels.get(Subject::Board(sport)).map_or(Header::EMPTY, |entry| entry.header)
-        };
-        self.publish(Subject::Board(sport), header, board, Vec::new(), stamp, changes);
-    }
-
-    fn publish_book(
-        &mut self,
-        id: Id,
-        sport: Sport,
-        touched: &TouchedBook,
-        stamp: Stamp,
-        changes: &mut Vec<Change>,
-    ) {
-        let match_seq = self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head());
-        let known = self.matches.get_mut(&id).expect("a touched match is known");
-        let book = &mut known.state.books[touched.book];
-        book.match_seq = match_seq;
-        let slug = Arc::clone(&book.slug);
-        let subject = Subject::Book(id, touched.book);
-        let is_new = self.ensure(subject, sport, Some(&slug), changes);
-        let Known { state, source } = &self.matches[&id];
-        let book = &state.books[touched.book];
-        let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
-        let after = Header {
-            life: book.life(),
-            feed: self.sources[source.0].state,
-            status: None,
-            suspended: Some(book.is_suspended()),
-            match_seq,
-        };
-        let patch = if is_new {
-            wire::book::image(book, after, self.settings.stale_after_ms)
-        } else {
-            wire::book::patch(book, touched, before, after)
-        };
-        let events = wire::book::events(book, &touched.events);
-        self.publish(subject, after, patch, events, stamp, changes);
-    }
-
-    fn publish_consensus(
-        &mut self,
-        id: Id,
-        sport: Sport,
-        touched: &[TouchedBook],
-        stamp: Stamp,
-        changes: &mut Vec<Change>,
-    ) {
-        let markets = touched_markets(touched);
-        let subject = Subject::Consensus(id);
-        let number = self.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
-        let known = self.matches.get_mut(&id).expect("a touched match is known");
-        let Match { books, consensus, .. } = &mut known.state;
-        let changed = consensus.refresh(books, &markets, number);
-        if changed.is_empty() {
-            return;
-        }
-        let is_new = self.ensure(subject, sport, None, changes);
-        let Known { state, source } = &self.matches[&id];
-        let feed = self.sources[source.0].state;
-        let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
-        let match_seq = self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head());
-        let after = consensus_header(state, feed, match_seq);
-        let patch = if is_new {
-            wire::consensus::image(&state.consensus, after, self.settings.stale_after_ms)
-        } else {
-            wire::consensus::patch(&state.consensus, &changed, before, after)
-        };
-        let events = wire::consensus::events(&state.consensus, &changed, number);
-        self.publish(subject, after, patch, events, stamp, changes);
-    }
-
-    /// Makes sure that a channel exists; returns whether it is new.
-    fn ensure(
-        &mut self,
-        subject: Subject,
-        sport: Sport,
-        slug: Option<&Arc<str>>,
-        changes: &mut Vec<Change>,
-    ) -> bool {
-        if self.channels.get(subject).is_some() {
-            return false;
-        }
-        let name = Channels::name(subject, sport, slug);
-        let epoch = if subject == Subject::Feeds { self.epochs.feeds } else { self.epochs.matches };
-        let entry = self.channels.open(subject, name, epoch, Header::EMPTY);
-        let mut base = Object::default();
-        wire::set_header(&mut base, Header::EMPTY);
-        base.set("stale_after_ms", self.settings.stale_after_ms);
-        let channel = entry.sequence.channel.clone();
-        let body = stream::BaseImage { channel: channel.clone(), data: base };
-        changes.push(Change::Opened(Arc::new(Publication::new(channel, 0, 0, Box::new(body)))));
-        true
-    }
-
-    /// Numbers a change and hands it out. Nothing changed and nothing happened: nothing is numbered.
-    fn publish(
-        &mut self,
-        subject: Subject,
-        header: Header,
-        patch: Object,
-        events: Vec<Node>,
-        stamp: Stamp,
-        changes: &mut Vec<Change>,
-    ) {
-        if patch.is_empty() && events.is_empty() {
-            return;
-        }
-        let Some(entry) = self.channels.get_mut(subject) else { return };
-        entry.header = header;
-        entry.stamp = Some(stamp);
-        entry.image = None;
-        let prev = entry.sequence.head();
-        let update = entry.sequence.push(stamp, patch, events, self.settings.window);
-        let channel = entry.sequence.channel.clone();
-        let body =
-            stream::Update { channel: channel.name.clone(), prev, update: Arc::clone(&update) };
-        let publication = Publication::new(channel, prev, update.seq, Box::new(body));
-        changes.push(Change::Published(Arc::new(publication)));
-    }
-
-    // ------------------------------------------------------------------------------ images
-
-    /// The whole document of a channel now.
-    #[must_use]
-    pub fn image(&self, subject: Subject) -> Option<Object> {
-        let header = self.channels.get(subject)?.header;
-        let stale = self.settings.stale_after_ms;
-        match subject {
-            Subject::Match(id) => {
-                Some(wire::match_image(&self.matches.get(&id)?.state, header, stale))
-            }
-            Subject::Consensus(id) => {
-                let state = &self.matches.get(&id)?.state;
-                Some(wire::consensus::image(&state.consensus, header, stale))
-            }
-            Subject::Book(id, book) => {
-                let book = self.matches.get(&id)?.state.books.get(book)?;
-                Some(wire::book::image(book, header, stale))
-            }
-            Subject::Board(sport) => Some(self.board(sport, header)),
-            Subject::Feeds => Some(self.feeds(header)),
-        }
-    }
-
-    fn board(&self, sport: Sport, header: Header) -> Object {
-        let mut image = Object::default();
-        wire::set_header(&mut image, header);
-        image.set("stale_after_ms", self.settings.stale_after_ms);
-        let matches = image.object("matches");
-        let mut known: Vec<_> = self.matches.values().filter(|k| k.state.sport == sport).collect();
-        known.sort_by_key(|known| known.state.id);
-        for Known { state, source } in known {
-            wire::board::line(matches, state, match_header(state, self.sources[source.0].state));
-        }
-        image
-    }
-
-    fn board_header(&self, sport: Sport) -> Header {
-        let feeds = self.matches.values().filter(|known| known.state.sport == sport);
-        let live = feeds.map(|known| self.sources[known.source.0].state).any(|f| f == Feed::Live);
-        let feed = if live { Feed::Live } else { Feed::Down };
-        Header { life: Life::Live, feed, ..Header::EMPTY }
-    }
-
-    fn feeds(&self, header: Header) -> Object {
-        let mut image = Object::default();
-        wire::set_header(&mut image, header);
-        image.set("stale_after_ms", self.settings.stale_after_ms);
-        image.set("sources", self.feeds_published.clone());
-        image
-    }
-
-    // ------------------------------------------------------------------------------ sources
-
-    /// Counts a refused message of a source.
-    pub fn refused(&mut self, source: SourceNumber) {
-        self.sources[source.0].quarantined += 1;
-        self.sources[source.0].changed = true;
-    }
-
-    /// A source has ended or failed: everything that depends on it says so, unless it is over.
-    pub fn source_down(
-        &mut self,
-        source: SourceNumber,
-        ended: bool,
-        now: Micros,
-        changes: &mut Vec<Change>,
-    ) {
-        let own = &mut self.sources[source.0];
-        own.state = Feed::Down;
-        own.ended = ended;
-        own.changed = true;
-        let stamp = Stamp { source: None, received: now, published: now };
-        let matches: Vec<Id> =
-            self.matches.iter().filter(|(_, k)| k.source == source).map(|(id, _)| *id).collect();
-        let mut all_subjects: Vec<Subject> = Vec::new();
-        for id in matches {
-            all_subjects.extend([Subject::Match(id), Subject::Consensus(id)]);
-            let books = self.matches[&id].state.books.len();
-            all_subjects.extend((0..books).map(|book| Subject::Book(id, book)));
-        }
-        all_subjects.extend([Subject::Board(Sport::Football), Subject::Board(Sport::Tennis)]);
-        for subject in all_subjects {
-            self.refresh_feed(subject, stamp, changes);
-        }
-        self.feeds_due = 0;
-        self.tick(now, changes);
-    }
-
-    /// A source begins again: what it said is forgotten, and its channels end. Those that come anew
-    /// under their names have another epoch.
-    pub fn source_restarted(
-        &mut self,
-        source: SourceNumber,
-        now: Micros,
-        changes: &mut Vec<Change>,
-    ) {
-        let stamp = Stamp { source: None, received: now, published: now };
-        let matches: Vec<Id> =
-            self.matches.iter().filter(|(_, k)| k.source == source).map(|(id, _)| *id).collect();
-        for id in matches {
-            self.remove(id, stamp, changes);
-        }
-        self.sources[source.0].over.clear();
-    }
-
-    fn refresh_feed(&mut self, subject: Subject, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(Entry { header: before, .. }) = self.channels.get(subject) else { return };
-        let before = *before;
-        let after = match subject {
-            Subject::Board(sport) => self.board_header(sport),
-            _ if before.life == Life::Ended => before,
-            _ => Header { feed: Feed::Down, ..before },
-        };
-        let patch = wire::header_patch(before, after);
-        self.publish(subject, after, patch, Vec::new(), stamp, changes);
-    }
-
-    /// What time alone makes due: the counts of the `feeds` channel, and tails that have aged.
-    pub fn tick(&mut self, now: Micros, changes: &mut Vec<Change>) {
-        if now < self.feeds_due {
-            return;
-        }
-        self.feeds_due = now + FEEDS_EVERY_US;
-        self.ensure(Subject::Feeds, Sport::Other, None, changes);
-        let mut patch = Object::default();
-        let header = Header { life: Life::Live, ..Header::EMPTY };
-        let is_first = self.channels.get(Subject::Feeds).is_some_and(|e| e.header != header);
-        if is_first {
-            wire::set_header(&mut patch, header);
-            patch.object("sources");
-        }
-        for source in self.sources.iter_mut().filter(|source| source.changed) {
-            wire::feeds::source(patch.object("sources"), source);
-            wire::feeds::source(&mut self.feeds_published, source);
-            source.changed = false;
-        }
-        let stamp = Stamp { source: None, received: now, published: now };
-        self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
-        let window = self.settings.window;
-        self.channels.iter_mut().for_each(|entry| entry.sequence.trim(now, window));
-    }
-
-    // --------------------------------------------------------------------------------- end
-
     /// Notes that a match has ended, or that it goes on: a market may open after all others closed.
     fn note_end(&mut self, id: Id, moment: Moment) {
         let Some(Known { state, source }) = self.matches.get_mut(&id) else { return };
@@ -591,43 +273,4 @@ impl Hub {
             self.publish(Subject::Board(sport), header, patch, Vec::new(), stamp, changes);
         }
     }
-}
-
-fn match_header(state: &Match, feed: Feed) -> Header {
-    let status = match &state.play {
-        Play::Football(football) => state.football_status(football).map(wire::football::status),
-        Play::Tennis(tennis) => Some(wire::tennis::status(state.tennis_status(tennis))),
-        Play::None => None,
-    };
-    let life = state.life();
-    Header { life, feed, status, suspended: None, match_seq: None }
-}
-
-fn consensus_header(state: &Match, feed: Feed, match_seq: Option<u64>) -> Header {
-    use ingest::event::MarketStatus;
-    let statuses =
-        || state.consensus.markets.values().filter_map(|m| m.current.as_ref()).map(|m| m.status);
-    let mut open = statuses().filter(|status| *status != MarketStatus::Closed).peekable();
-    let all_closed = open.peek().is_none();
-    let suspended = !all_closed && open.all(|status| status != MarketStatus::Open);
-    let life = match (all_closed, suspended) {
-        (true, _) => Life::Ended,
-        (false, true) => Life::Suspended,
-        (false, false) if state.life() == Life::Prematch => Life::Prematch,
-        (false, false) => Life::Live,
-    };
-    Header { life, feed, status: None, suspended: Some(suspended), match_seq }
-}
-
-/// The markets whose part in the consensus may have changed: the rungs of a ladder have none.
-fn touched_markets(touched: &[TouchedBook]) -> Vec<(usize, usize)> {
-    let counts = |part: &BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
-    let each = |book: &TouchedBook| {
-        let parts = book.parts.iter().filter(|part| counts(part));
-        parts.map(|part| (book.book, part.market())).collect::<Vec<_>>()
-    };
-    let mut markets: Vec<(usize, usize)> = touched.iter().flat_map(each).collect();
-    markets.sort_unstable();
-    markets.dedup();
-    markets
 }

@@ -1,0 +1,58 @@
+//! Whole documents, as they were last published.
+
+use ingest::event::Sport;
+
+use super::{Header, Hub, Known, feeds::Feed, publishing::match_header, state::Life};
+use crate::{channels::Subject, document::Object, wire};
+
+impl Hub {
+    /// The whole document of a channel now.
+    #[must_use]
+    pub fn image(&self, subject: Subject) -> Option<Object> {
+        let header = self.channels.get(subject)?.header;
+        let stale = self.settings.stale_after_ms;
+        match subject {
+            Subject::Match(id) => {
+                Some(wire::match_image(&self.matches.get(&id)?.state, header, stale))
+            }
+            Subject::Consensus(id) => {
+                let state = &self.matches.get(&id)?.state;
+                Some(wire::consensus::image(&state.consensus, header, stale))
+            }
+            Subject::Book(id, book) => {
+                let book = self.matches.get(&id)?.state.books.get(book)?;
+                Some(wire::book::image(book, header, stale))
+            }
+            Subject::Board(sport) => Some(self.board(sport, header)),
+            Subject::Feeds => Some(self.feeds(header)),
+        }
+    }
+
+    fn board(&self, sport: Sport, header: Header) -> Object {
+        let mut image = Object::default();
+        wire::set_header(&mut image, header);
+        image.set("stale_after_ms", self.settings.stale_after_ms);
+        let matches = image.object("matches");
+        let mut known: Vec<_> = self.matches.values().filter(|k| k.state.sport == sport).collect();
+        known.sort_by_key(|known| known.state.id);
+        for Known { state, source } in known {
+            wire::board::line(matches, state, match_header(state, self.sources[source.0].state));
+        }
+        image
+    }
+
+    pub(super) fn board_header(&self, sport: Sport) -> Header {
+        let feeds = self.matches.values().filter(|known| known.state.sport == sport);
+        let live = feeds.map(|known| self.sources[known.source.0].state).any(|f| f == Feed::Live);
+        let feed = if live { Feed::Live } else { Feed::Down };
+        Header { life: Life::Live, feed, ..Header::EMPTY }
+    }
+
+    fn feeds(&self, header: Header) -> Object {
+        let mut image = Object::default();
+        wire::set_header(&mut image, header);
+        image.set("stale_after_ms", self.settings.stale_after_ms);
+        image.set("sources", self.feeds_published.clone());
+        image
+    }
+}

@@ -1,0 +1,231 @@
+//! What a batch changed, as numbered changes of channels: the match itself first, so that prices can
+//! say what they have seen of it; then the books, what they add up to, and the board.
+
+use std::sync::Arc;
+
+use fanout::{Change, Publication};
+use ingest::event::{Id, MarketStatus, Sport};
+
+use super::{
+    Header, Hub, Known,
+    feeds::Feed,
+    sequence::Stamp,
+    state::{BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
+};
+use crate::{
+    channels::{Channels, Subject},
+    dialect::stream,
+    document::{Node, Object},
+    wire,
+};
+
+impl Hub {
+    /// Publishes what a batch changed in one match: the match itself first, so that prices can say
+    /// what they have seen of it; then the books, what they add up to, and the board.
+    pub(super) fn publish_match(
+        &mut self,
+        id: Id,
+        touched: &Touched,
+        moment: Moment,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let sport = self.matches[&id].state.sport;
+        let followed = !matches!(self.matches[&id].state.play, Play::None);
+        if followed {
+            self.publish_play(id, sport, touched, moment, stamp, changes);
+        }
+        for book in &touched.books {
+            self.publish_book(id, sport, book, stamp, changes);
+        }
+        self.publish_consensus(id, sport, &touched.books, stamp, changes);
+        self.note_end(id, moment);
+    }
+
+    fn publish_play(
+        &mut self,
+        id: Id,
+        sport: Sport,
+        touched: &Touched,
+        moment: Moment,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let is_new = self.ensure(Subject::Match(id), sport, None, changes);
+        let board_is_new = self.ensure(Subject::Board(sport), sport, None, changes);
+        let Known { state, source } = &self.matches[&id];
+        let before = self.channels.get(Subject::Match(id)).map_or(Header::EMPTY, |e| e.header);
+        let after = match_header(state, self.sources[source.0].state);
+        let (patch, mut board) = if is_new {
+            let mut board = Object::default();
+            wire::board::line(board.object("matches"), state, after);
+            (wire::match_image(state, after, self.settings.stale_after_ms), board)
+        } else {
+            let mut board = Object::default();
+            wire::board::line_patch(&mut board, state, touched, before, after);
+            (wire::match_patch(state, touched, before, after), board)
+        };
+        let events = wire::match_events(state, touched, moment);
+        self.publish(Subject::Match(id), after, patch, events, stamp, changes);
+        let header = if board_is_new {
+            wire::set_header(&mut board, self.board_header(sport));
+            self.board_header(sport)
+        } else {
+            self.channels.get(Subject::Board(sport)).map_or(Header::EMPTY, |entry| entry.header)
+        };
+        self.publish(Subject::Board(sport), header, board, Vec::new(), stamp, changes);
+    }
+
+    fn publish_book(
+        &mut self,
+        id: Id,
+        sport: Sport,
+        touched: &TouchedBook,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let match_seq = self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head());
+        let known = self.matches.get_mut(&id).expect("a touched match is known");
+        let book = &mut known.state.books[touched.book];
+        book.match_seq = match_seq;
+        let slug = Arc::clone(&book.slug);
+        let subject = Subject::Book(id, touched.book);
+        let is_new = self.ensure(subject, sport, Some(&slug), changes);
+        let Known { state, source } = &self.matches[&id];
+        let book = &state.books[touched.book];
+        let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
+        let after = Header {
+            life: book.life(),
+            feed: self.sources[source.0].state,
+            status: None,
+            suspended: Some(book.is_suspended()),
+            match_seq,
+        };
+        let patch = if is_new {
+            wire::book::image(book, after, self.settings.stale_after_ms)
+        } else {
+            wire::book::patch(book, touched, before, after)
+        };
+        let events = wire::book::events(book, &touched.events);
+        self.publish(subject, after, patch, events, stamp, changes);
+    }
+
+    fn publish_consensus(
+        &mut self,
+        id: Id,
+        sport: Sport,
+        touched: &[TouchedBook],
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let markets = touched_markets(touched);
+        let subject = Subject::Consensus(id);
+        let number = self.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
+        let known = self.matches.get_mut(&id).expect("a touched match is known");
+        let Match { books, consensus, .. } = &mut known.state;
+        let changed = consensus.refresh(books, &markets, number);
+        if changed.is_empty() {
+            return;
+        }
+        let is_new = self.ensure(subject, sport, None, changes);
+        let Known { state, source } = &self.matches[&id];
+        let feed = self.sources[source.0].state;
+        let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
+        let match_seq = self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head());
+        let after = consensus_header(state, feed, match_seq);
+        let patch = if is_new {
+            wire::consensus::image(&state.consensus, after, self.settings.stale_after_ms)
+        } else {
+            wire::consensus::patch(&state.consensus, &changed, before, after)
+        };
+        let events = wire::consensus::events(&state.consensus, &changed, number);
+        self.publish(subject, after, patch, events, stamp, changes);
+    }
+
+    /// Makes sure that a channel exists; returns whether it is new.
+    pub(super) fn ensure(
+        &mut self,
+        subject: Subject,
+        sport: Sport,
+        slug: Option<&Arc<str>>,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        if self.channels.get(subject).is_some() {
+            return false;
+        }
+        let name = Channels::name(subject, sport, slug);
+        let epoch = if subject == Subject::Feeds { self.epochs.feeds } else { self.epochs.matches };
+        let entry = self.channels.open(subject, name, epoch, Header::EMPTY);
+        let mut base = Object::default();
+        wire::set_header(&mut base, Header::EMPTY);
+        base.set("stale_after_ms", self.settings.stale_after_ms);
+        let channel = entry.sequence.channel.clone();
+        let body = stream::BaseImage { channel: channel.clone(), data: base };
+        changes.push(Change::Opened(Arc::new(Publication::new(channel, 0, 0, Box::new(body)))));
+        true
+    }
+
+    /// Numbers a change and hands it out. Nothing changed and nothing happened: nothing is numbered.
+    pub(super) fn publish(
+        &mut self,
+        subject: Subject,
+        header: Header,
+        patch: Object,
+        events: Vec<Node>,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        if patch.is_empty() && events.is_empty() {
+            return;
+        }
+        let Some(entry) = self.channels.get_mut(subject) else { return };
+        entry.header = header;
+        entry.stamp = Some(stamp);
+        entry.image = None;
+        let prev = entry.sequence.head();
+        let update = entry.sequence.push(stamp, patch, events, self.settings.window);
+        let channel = entry.sequence.channel.clone();
+        let body =
+            stream::Update { channel: channel.name.clone(), prev, update: Arc::clone(&update) };
+        let publication = Publication::new(channel, prev, update.seq, Box::new(body));
+        changes.push(Change::Published(Arc::new(publication)));
+    }
+}
+
+pub(super) fn match_header(state: &Match, feed: Feed) -> Header {
+    let status = match &state.play {
+        Play::Football(football) => state.football_status(football).map(wire::football::status),
+        Play::Tennis(tennis) => Some(wire::tennis::status(state.tennis_status(tennis))),
+        Play::None => None,
+    };
+    let life = state.life();
+    Header { life, feed, status, suspended: None, match_seq: None }
+}
+
+fn consensus_header(state: &Match, feed: Feed, match_seq: Option<u64>) -> Header {
+    let statuses =
+        || state.consensus.markets.values().filter_map(|m| m.current.as_ref()).map(|m| m.status);
+    let mut open = statuses().filter(|status| *status != MarketStatus::Closed).peekable();
+    let all_closed = open.peek().is_none();
+    let suspended = !all_closed && open.all(|status| status != MarketStatus::Open);
+    let life = match (all_closed, suspended) {
+        (true, _) => Life::Ended,
+        (false, true) => Life::Suspended,
+        (false, false) if state.life() == Life::Prematch => Life::Prematch,
+        (false, false) => Life::Live,
+    };
+    Header { life, feed, status: None, suspended: Some(suspended), match_seq }
+}
+
+/// The markets whose part in the consensus may have changed: the rungs of a ladder have none.
+fn touched_markets(touched: &[TouchedBook]) -> Vec<(usize, usize)> {
+    let counts = |part: &BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
+    let each = |book: &TouchedBook| {
+        let parts = book.parts.iter().filter(|part| counts(part));
+        parts.map(|part| (book.book, part.market())).collect::<Vec<_>>()
+    };
+    let mut markets: Vec<(usize, usize)> = touched.iter().flat_map(each).collect();
+    markets.sort_unstable();
+    markets.dedup();
+    markets
+}

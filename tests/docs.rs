@@ -1,0 +1,103 @@
+//! The pages of `docs/` say what the program does: codes, metrics and examples are held against it.
+
+use serde_json::Value;
+
+const PROTOCOL: &str = include_str!("../docs/PROTOCOL.md");
+const OPERATING: &str = include_str!("../docs/OPERATING.md");
+const EXAMPLE: &str = include_str!("../matchwire.toml.example");
+
+/// What stands between two marks, wherever that is in the text.
+fn all_between<'a>(text: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
+    text.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect()
+}
+
+/// `BadCommand` as clients see it: `bad_command`.
+fn snake_case(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+/// A block is one JSON text, or one on each line.
+fn texts(block: &str) -> Vec<Value> {
+    let whole = serde_json::from_str(block).map(|text| vec![text]);
+    whole.unwrap_or_else(|_| {
+        let line = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        block.lines().map(line).collect()
+    })
+}
+
+#[test]
+fn examples_are_frames_that_hang_together() {
+    let examples: Vec<Value> =
+        all_between(PROTOCOL, "```json\n", "\n```").into_iter().flat_map(texts).collect();
+    assert!(examples.len() > 20, "only {} examples were found", examples.len());
+    for frame in &examples {
+        match frame["type"].as_str() {
+            Some("update") => {
+                let span = frame["seq"].as_u64().unwrap() - frame["prev"].as_u64().unwrap();
+                assert_eq!(frame["n"].as_u64().unwrap_or(1), span, "{frame}");
+                assert!(frame["patch"].is_object() || frame["events"].is_array(), "{frame}");
+            }
+            Some("image") => assert!(frame["data"]["life"].is_string(), "{frame}"),
+            Some(kind) => assert!(PROTOCOL.contains(&format!("`{kind}`")), "{frame}"),
+            // A command, an event, a line of a board.
+            None => assert!(frame.is_object(), "{frame}"),
+        }
+    }
+    assert!(!PROTOCOL.contains("mw_"), "a key stands in the page");
+}
+
+#[test]
+fn every_close_code_is_in_the_table() {
+    let source = include_str!("../fanout/src/close.rs");
+    let code = source.split("fn code").nth(1).and_then(|rest| rest.split("\n    }").next());
+    let codes = all_between(code.expect("the function `code`"), "=> ", ",");
+    assert!(codes.len() > 8, "the codes were not found: {codes:?}");
+    for code in codes {
+        assert!(PROTOCOL.contains(&format!("\n| {code} | `")), "close code {code} is missing");
+    }
+}
+
+#[test]
+fn every_error_code_is_in_the_table() {
+    let source = include_str!("../fanout/src/protocol.rs");
+    let codes = source.split("pub enum Code {").nth(1).and_then(|rest| rest.split('}').next());
+    for code in codes.expect("the enum `Code`").split(',').map(str::trim).filter(|c| !c.is_empty())
+    {
+        let code = snake_case(code);
+        assert!(PROTOCOL.contains(&format!("`{code}`")), "error code {code} is missing");
+    }
+}
+
+#[test]
+fn every_metric_is_explained_and_none_is_invented() {
+    let described = all_between(include_str!("../src/telemetry.rs"), "\"matchwire_", "\"");
+    let mut explained = all_between(OPERATING, "\n| `matchwire_", "`");
+    assert!(described.len() > 10, "the metrics were not found: {described:?}");
+    for name in described {
+        let place = explained.iter().position(|own| *own == name);
+        explained.swap_remove(place.unwrap_or_else(|| panic!("matchwire_{name} is missing")));
+    }
+    assert_eq!(explained, [""; 0], "no such metrics");
+}
+
+#[test]
+fn every_setting_that_is_named_exists() {
+    let sections = ["server", "accounts", "hub", "fanout", "demo", "feeds", "log"];
+    for name in [PROTOCOL, OPERATING].into_iter().flat_map(|page| all_between(page, "`", "`")) {
+        let Some((section, knob)) = name.split_once('.').filter(|(s, _)| sections.contains(s))
+        else {
+            continue;
+        };
+        let knob = knob.split(' ').next().unwrap_or(knob);
+        let part = EXAMPLE.split(&format!("\n[{section}]\n")).nth(1).expect("the section");
+        let part = format!("\n{}", part.split("\n[").next().unwrap_or(part));
+        assert!(part.contains(&format!("\n{knob} = ")), "{name} is no setting");
+    }
+}
