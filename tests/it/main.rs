@@ -5,6 +5,7 @@ mod bad_feed;
 mod commands;
 mod replay;
 mod rest;
+mod resume;
 mod secrecy;
 mod slow;
 mod stop;

@@ -1,0 +1,229 @@
+//! A client that is cut off resumes where it was: every event once, in order, and the same
+//! documents; or it is told that it cannot, and gets the image.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use crate::support::{Client, Followed, Hub, Setting, ended, shared};
+
+/// A tennis match and the market of another one.
+const FILES: [&str; 2] = [
+    "slam-pointbypoint/2012-ausopen-1701.points.csv.gz",
+    "betfair-stream/tennis-29788105.pro.jsonl.gz",
+];
+
+/// Fast enough for a test, and slow enough for a hundred cuts: the two take six seconds.
+const SPEED: &str = "3000";
+
+/// The matches, the market, what it comes to, the board, the sources.
+const CHANNELS: usize = 6;
+
+const CUTS: u32 = 100;
+
+/// A window that nobody leaves, however slow the machine is on which it is tested.
+const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
+
+#[tokio::test]
+async fn cut_a_hundred_times_with_wildcards() {
+    check(1, |_| ["*/*/odds/*", "*/*/odds", "*/*", "*"].map(ToOwned::to_owned).to_vec()).await;
+}
+
+#[tokio::test]
+async fn cut_a_hundred_times_with_exact_channels() {
+    check(2, |known| known.keys().cloned().collect()).await;
+}
+
+/// `channels`: what the client follows after a cut, from what it knows.
+async fn check(seed: u64, channels: fn(&BTreeMap<String, Followed>) -> Vec<String>) {
+    let Some(files) = FILES.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
+    let files = files.iter().map(|path| path.to_str().expect("a path of text"));
+    let arguments: Vec<_> =
+        ["replay", "--speed", SPEED, "--hold"].into_iter().chain(files).collect();
+    let hub = Hub::start_with(&arguments, &[PATIENT]);
+    let key = hub.key(&["websocket"]);
+    let [mut whole, mut first] =
+        [Client::connect(&hub.address, &key).await, Client::connect(&hub.address, &key).await];
+    for pattern in ["*/*/odds/*", "*/*/odds", "*/*", "*"] {
+        first.subscribe(pattern).await;
+        whole.subscribe(pattern).await;
+    }
+    let whole = async {
+        whole.until(ended).await;
+        whole.until(is_complete).await;
+        whole.channels
+    };
+    let cut = async {
+        first.until(|client| client.channels.len() == CHANNELS).await;
+        cut_off(&hub, &key, first, &mut Chance(seed), channels).await
+    };
+    let (whole, mut cut) = tokio::join!(whole, cut);
+    let has_all =
+        |client: &Client| whole.iter().all(|(name, it)| client.channels[name].seq >= it.seq);
+    cut.until(has_all).await;
+    check_nothing_left_out(&cut);
+    assert_eq!(cut.channels.len(), CHANNELS);
+    for (name, whole) in &whole {
+        let own = &cut.channels[name];
+        assert_eq!((&own.epoch, own.seq), (&whole.epoch, whole.seq), "{name}");
+        assert_eq!(own.data, whole.data, "{name}");
+        assert_eq!(own.events, whole.events, "{name}");
+    }
+    assert!(whole.values().map(|it| it.events.len()).sum::<usize>() > 400);
+}
+
+/// Both matches are over, not only their sources.
+fn is_complete(client: &Client) -> bool {
+    let matches = client.channels.iter().filter(|(name, _)| name.split('/').count() == 2);
+    matches.clone().count() == 2 && matches.clone().all(|(_, it)| it.data["life"] == "ended")
+}
+
+/// Cuts the client off again and again, after a while or in the middle of things, and lets it
+/// resume. Returns the client that was left whole at last.
+async fn cut_off(
+    hub: &Hub,
+    key: &str,
+    mut client: Client,
+    chance: &mut Chance,
+    channels: fn(&BTreeMap<String, Followed>) -> Vec<String>,
+) -> Client {
+    let mut cuts_in_play = 0;
+    for _ in 0..CUTS {
+        let frames = chance.below(200);
+        let until = Instant::now() + Duration::from_millis(chance.below(70));
+        for _ in 0..frames {
+            match timeout_at(until, client.next()).await {
+                Ok(frame) => drop(frame.expect("nobody else cuts it off")),
+                Err(_) => break,
+            }
+        }
+        check_nothing_left_out(&client);
+        cuts_in_play += u32::from(!ended(&client));
+        let known = client.channels;
+        client = Client::connect(&hub.address, key).await.knowing(known);
+        let channels = channels(&client.channels);
+        for channel in &channels {
+            client.subscribe(channel).await;
+        }
+        check_resumed(&mut client, channels.len()).await;
+    }
+    assert!(cuts_in_play > CUTS / 2, "{cuts_in_play} cuts were in play");
+    client
+}
+
+/// Reads on to the answers; each position was honoured.
+async fn check_resumed(client: &mut Client, channels: usize) {
+    let answers = |client: &Client| {
+        let own = client.others.iter().filter(|frame| frame["type"] == "subscribed");
+        own.cloned().collect::<Vec<_>>()
+    };
+    client.until(|client| answers(client).len() == channels).await;
+    for answer in answers(client) {
+        let by_name = answer.get("epoch").is_some();
+        assert!(!by_name || answer["resumed"] == true, "{answer}");
+    }
+}
+
+fn check_nothing_left_out(client: &Client) {
+    let left_out: Vec<_> = client.others.iter().filter(|it| it["type"] == "resync").collect();
+    assert!(left_out.is_empty(), "{left_out:?}");
+}
+
+/// Numbers as if by chance: the same ones for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        // Knuth's constants; the low bits are the weak ones.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+// ---------------------------------------------------------------------------- out of the window
+
+/// A hub that keeps next to nothing, its recording at an end, and the name and position of the match.
+async fn forgetful() -> Option<(Hub, String, Followed)> {
+    let path = shared(FILES[0])?;
+    let arguments = ["replay", "--speed", "max", path.to_str().expect("a path of text")];
+    let hub = Hub::start_with(&arguments, &[("HUB_TAIL_BYTES", "20000")]);
+    let mut client = connect(&hub).await;
+    // The channel of the sources is there from the first moment on, or a moment later.
+    client.subscribe("*").await;
+    client.until(ended).await;
+    client.subscribe("tennis/*").await;
+    let is_match = |name: &&String| name.starts_with("tennis/");
+    client.until(|client| client.channels.keys().any(|name| is_match(&name))).await;
+    let (name, followed) = client.channels.into_iter().find(|(name, _)| is_match(&name))?;
+    Some((hub, name, followed))
+}
+
+async fn connect(hub: &Hub) -> Client {
+    Client::connect(&hub.address, &hub.key(&["websocket"])).await
+}
+
+#[tokio::test]
+async fn position_that_cannot_be_honoured_is_answered_with_the_reason_and_the_image() {
+    let Some((hub, name, now)) = forgetful().await else { return };
+    let position = |epoch: &str, seq: u64| json!({"epoch": epoch, "seq": seq});
+    let refused = [
+        (position(&now.epoch, 3), "window", "gap"),
+        (position("abc", now.seq), "epoch", "epoch"),
+        (position("Not ours!", now.seq), "epoch", "epoch"),
+        (position(&now.epoch, now.seq + 1), "ahead", "gap"),
+    ];
+    for (from, why, why_of_wildcard) in refused {
+        let mut client = connect(&hub).await;
+        client.send(&json!({"op": "subscribe", "id": 1, "ch": name, "from": from})).await;
+        let answer = client.next_of("subscribed").await;
+        assert_eq!((&answer["resumed"], &answer["why"]), (&json!(false), &json!(why)), "{from}");
+        assert_eq!((&answer["epoch"], &answer["seq"]), (&json!(now.epoch), &json!(now.seq)));
+        check_image(&mut client, &name, &now).await;
+
+        let mut client = connect(&hub).await;
+        let from = json!({ &name: from });
+        client.send(&json!({"op": "subscribe", "id": 1, "ch": "tennis/*", "from": from})).await;
+        let answer = client.next_of("resync").await;
+        assert_eq!(
+            (&answer["ch"], &answer["why"]),
+            (&json!(name), &json!(why_of_wildcard)),
+            "{from}"
+        );
+        assert_eq!(answer["to"], now.seq);
+        check_image(&mut client, &name, &now).await;
+    }
+}
+
+async fn check_image(client: &mut Client, name: &str, now: &Followed) {
+    let image: Value = client.next().await.expect("the connection lasts");
+    assert_eq!((&image["type"], &image["ch"]), (&json!("image"), &json!(name)));
+    assert_eq!(client.channels[name].data, now.data);
+    assert_eq!(client.channels[name].seq, now.seq);
+}
+
+#[tokio::test]
+async fn position_at_the_head_and_just_before_it_is_honoured() {
+    let Some((hub, name, now)) = forgetful().await else { return };
+    for behind in [0, 1, 2] {
+        let mut known = now.clone();
+        known.seq -= behind;
+        let mut client = connect(&hub).await.knowing(BTreeMap::from([(name.clone(), known)]));
+        client.subscribe(&name).await;
+        let answer = client.next_of("subscribed").await;
+        assert_eq!((&answer["resumed"], answer.get("why")), (&json!(true), None), "{behind}");
+        // A client that resumes is not sent what it has: only what it lacks stands before the answer
+        // to its next command.
+        client.send(&json!({"op": "ping", "id": 2})).await;
+        let mut at = now.seq - behind;
+        while let frame = client.next().await.expect("the connection lasts")
+            && frame["type"] != "pong"
+        {
+            assert_eq!((&frame["type"], &frame["prev"]), (&json!("update"), &json!(at)), "{frame}");
+            at = client.channels[&name].seq;
+        }
+        assert_eq!(client.channels[&name].seq, now.seq);
+        assert_eq!(client.channels[&name].data, now.data);
+    }
+}
