@@ -1,10 +1,14 @@
 //! The pages of `docs/` say what the program does: codes, metrics and examples are held against it.
 
+use std::{fs, path::Path};
+
 use serde_json::Value;
 
 const PROTOCOL: &str = include_str!("../docs/PROTOCOL.md");
 const OPERATING: &str = include_str!("../docs/OPERATING.md");
 const EXAMPLE: &str = include_str!("../matchwire.toml.example");
+
+const ARCHITECTURE: &str = include_str!("../docs/ARCHITECTURE.md");
 
 /// What stands between two marks, wherever that is in the text.
 fn all_between<'a>(text: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
@@ -99,5 +103,35 @@ fn every_setting_that_is_named_exists() {
         let part = EXAMPLE.split(&format!("\n[{section}]\n")).nth(1).expect("the section");
         let part = format!("\n{}", part.split("\n[").next().unwrap_or(part));
         assert!(part.contains(&format!("\n{knob} = ")), "{name} is no setting");
+    }
+}
+
+#[test]
+fn every_function_and_file_that_is_walked_through_exists() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut source = String::new();
+    for folder in ["src", "fanout/src", "ingest/src"] {
+        read_all(&top.join(folder), &mut source);
+    }
+    for name in all_between(ARCHITECTURE, "`", "`") {
+        if let Some((noun, function)) = name.split_once("::")
+            && noun.starts_with(|c: char| c.is_ascii_uppercase())
+            && function.starts_with(|c: char| c.is_ascii_lowercase())
+        {
+            assert!(source.contains(&format!("fn {function}(")), "there is no {name}");
+        } else if name.contains('/') && !name.contains(' ') && !name.starts_with('/') {
+            assert!(top.join(name).exists(), "there is no {name}");
+        }
+    }
+}
+
+fn read_all(folder: &Path, out: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            read_all(&path, out);
+        } else {
+            out.push_str(&fs::read_to_string(&path).expect("a source in UTF-8"));
+        }
     }
 }
