@@ -18,6 +18,7 @@ pub(crate) use self::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A file of the shared recordings; `None`, said plainly, where they are not.
+#[expect(clippy::print_stderr, reason = "the test harness keeps what is printed, and shows it")]
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
     if !feeds.is_dir() {
