@@ -54,7 +54,7 @@ async fn check(file: &str, speed: &str) {
         let (name, book) = book_of(&client.channels, id);
         assert!(name.ends_with("/odds/betfair"), "{name}");
         assert_eq!(name.split('/').next(), Some(sport(expected)), "{name}");
-        let event = books.entry(name).or_insert(&expected["event_id"]);
+        let event = books.entry(name).or_insert_with(|| &expected["event_id"]);
         assert_eq!(*event, &expected["event_id"], "a match is one event: {name}");
         let market = &book.data["markets"][id];
         check_definition(market, expected);

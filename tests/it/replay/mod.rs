@@ -8,13 +8,10 @@ mod betfair;
 mod slam;
 mod wyscout;
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::support::{Client, Followed, Hub, PATIENCE, Setting, ended, shared};
 
@@ -91,10 +88,10 @@ fn events(frame: &Value) -> impl Iterator<Item = &Value> {
 
 fn sheet(file: &str) -> Value {
     let name = file.replace('/', "__");
-    let name = [".gz", ".bz2", ".jsonl", ".csv"]
-        .iter()
-        .fold(name, |name, end| name.strip_suffix(end).map_or(name.clone(), ToOwned::to_owned));
-    let name = name.strip_suffix(".json").unwrap_or(&name);
+    let mut name = name.as_str();
+    for end in [".gz", ".bz2", ".jsonl", ".json", ".csv"] {
+        name = name.strip_suffix(end).unwrap_or(name);
+    }
     let path = shared(&format!("expected/{name}.json")).expect("sheets lie beside recordings");
     let text = fs::read(path).expect("each recording has its answer sheet");
     serde_json::from_slice(&text).expect("answer sheets are JSON")
