@@ -159,16 +159,21 @@ async def subscribed(socket, number, name, **more):
 
 
 async def match_in_play(hub):
-    """The channel of a football match that is being played, from the board."""
+    """The channel of a football match that is being played, from the board: the one that has most of
+    its half before it, since at half time nothing happens for a quarter of an hour."""
     async with connect(hub.url, proxy=None, additional_headers={"Authorization": f"Token {hub.key}"}) as socket:
-        await hello(socket)
+        now = (await hello(socket))["now"]
         await subscribed(socket, 1, "football")
         image = await frame(socket)
         assert image["type"] == "image", image
-        for number, match in image["data"]["matches"].items():
-            if match["status"] in ("first_half", "second_half"):
-                return f"football/{number}"
-    raise AssertionError("no football match is being played")
+
+    def left(match):
+        clock, ends = match["clock"], {"first_half": 45 * 60, "second_half": 90 * 60}
+        return ends[match["status"]] - clock["s"] - (now - clock["at"]) / 1e6
+
+    in_play = {n: m for n, m in image["data"]["matches"].items() if m.get("status") in ("first_half", "second_half")}
+    assert in_play, "no football match is being played"
+    return f"football/{max(in_play, key=lambda number: left(in_play[number]))}"
 
 
 async def image_then_continuous_updates(hub):
@@ -180,7 +185,7 @@ async def image_then_continuous_updates(hub):
         for number, name in channels.items():
             await socket.send(json.dumps({"op": "subscribe", "id": number, "ch": name}))
         confirmed, position, updates = set(), {}, dict.fromkeys(wanted, 0)
-        async with asyncio.timeout(2 * WAIT_S):
+        async with asyncio.timeout(4 * WAIT_S):
             while len(position) < len(wanted) or any(updates[name] < wanted[name] for name in wanted):
                 said = await frame(socket)
                 name = said.get("ch")
