@@ -113,7 +113,8 @@ impl Rig {
         let (asked, questions) = mpsc::sync_channel(SUBSCRIBERS);
         let fanout = Fanout::start(limits(), "bench", Box::new(Desk(asked)))
             .expect("the system gives a thread");
-        let channel = Channel { number: 1, name: ChannelId::new("bench"), epoch: Epoch(1) };
+        let channel =
+            Channel { number: 1, name: ChannelId::new("bench"), epoch: Epoch(1), trails: false };
         let (mut readers, streams) = Readers::connect();
         for stream in streams {
             let owner = Owner { key: 1, expires: None, guard: Box::new(()) };

@@ -63,7 +63,8 @@ impl Channels {
         header: Header,
     ) -> &Entry {
         self.numbers += 1;
-        let channel = Channel { number: self.numbers, name: name.clone(), epoch };
+        let trails = subject == Subject::Feeds;
+        let channel = Channel { number: self.numbers, name: name.clone(), epoch, trails };
         let sequence = Sequence::new(channel);
         let entry = Entry { subject, sequence, header, image: None, stamp: None };
         self.names.insert(name, subject);

@@ -119,6 +119,9 @@ pub struct Channel {
     pub number: u32,
     pub name: ChannelId,
     pub epoch: Epoch,
+    /// It tells of other channels (that their source has ended, say), so on a socket it never gets
+    /// ahead of one that is still being caught up.
+    pub trails: bool,
 }
 
 /// One change of one channel, addressed and numbered; shared by all shards.

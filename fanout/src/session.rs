@@ -360,6 +360,11 @@ impl Session {
         outbox: &mut Outbox,
     ) -> Option<Join> {
         let CaughtUp { channel, head, verdict, frames, to } = caught_up;
+        if channel.trails && self.others_are_behind() {
+            // Somebody else fell behind while this was asked: after them, then.
+            self.behind.push_back(key);
+            return None;
+        }
         let sub = self.subscriptions.get_mut(key)?;
         let lost = matches!(verdict, Verdict::Refused(_))
             || sub.on_slow == OnSlow::Resync && why == "slow";
@@ -392,10 +397,14 @@ impl Session {
         if self.open.is_some() || !outbox.has_room() {
             return None;
         }
-        loop {
+        for _ in 0..self.behind.len() {
             let key = self.behind.pop_front()?;
             let Some(sub) = self.subscriptions.get(key) else { continue };
             let Stand::Behind { from, why } = sub.stand else { continue };
+            if sub.channel.trails && self.others_are_behind() {
+                self.behind.push_back(key);
+                continue;
+            }
             let Some(channel) = Pattern::parse(sub.channel.name.as_str()) else { continue };
             let image = sub.on_slow == OnSlow::Resync && why == "slow";
             let number = sub.channel.number;
@@ -403,6 +412,14 @@ impl Session {
             let from = from.filter(|_| !image);
             return Some(Question::CatchUp { channel, from, why, bytes_max: outbox.room() });
         }
+        None
+    }
+
+    /// Whether a channel that does not trail is still being caught up.
+    fn others_are_behind(&self) -> bool {
+        self.subscriptions
+            .iter()
+            .any(|(_, sub)| !sub.channel.trails && matches!(sub.stand, Stand::Behind { .. }))
     }
 
     /// Whether all channels of the wildcards asked for have been brought forward since this was
@@ -430,6 +447,10 @@ impl Session {
         if publication.prev > delivered {
             return self.fall_behind(key, "resume");
         }
+        if publication.channel.trails && self.others_are_behind() {
+            return self.fall_behind(key, "slow");
+        }
+        let sub = &mut self.subscriptions[key];
         if outbox.push(publication.frame().clone()).is_ok() {
             sub.delivered = Some(publication.seq);
             return Delivered::Queued;

@@ -44,15 +44,23 @@ struct Host {
 
 impl Host {
     fn channel(number: u32) -> Channel {
-        Channel { number, name: ChannelId::new(format!("c/{number}")), epoch: EPOCH }
+        let name = ChannelId::new(format!("c/{number}"));
+        // Each change of the last one tells of all the others before it.
+        Channel { number, name, epoch: EPOCH, trails: number == CHANNELS - 1 }
     }
 
     fn publish(&mut self, number: u32) -> Arc<Publication> {
         let head = self.heads.entry(number).or_default();
         *head += 1;
-        let body = Payload(format!("update {number} {} {head}", *head - 1));
+        let head = *head;
+        let body = Payload(format!("update {number} {} {head}{}", head - 1, self.others()));
         let channel = Self::channel(number);
-        Arc::new(Publication::new(channel, *head - 1, *head, Box::new(body)))
+        Arc::new(Publication::new(channel, head - 1, head, Box::new(body)))
+    }
+
+    /// How far all channels are, for a channel that tells of others: ` 0:5 1:7`.
+    fn others(&self) -> String {
+        self.heads.iter().map(|(number, head)| format!(" {number}:{head}")).collect()
     }
 
     fn answer(&self, question: &Question) -> Answer {
@@ -67,13 +75,14 @@ impl Host {
                     return Answer::NotTracked;
                 };
                 let from = from.map(|from| check(from, EPOCH, head.saturating_sub(TAIL), head));
-                Answer::CaughtUp(Self::catch_up(number, head, from, *bytes_max))
+                Answer::CaughtUp(self.catch_up(number, head, from, *bytes_max))
             }
         }
     }
 
     /// Every update alone, so that nothing is hidden by merging.
     fn catch_up(
+        &self,
         number: u32,
         head: Seq,
         from: Option<Result<Seq, fanout::catch_up::Gap>>,
@@ -81,14 +90,14 @@ impl Host {
     ) -> CaughtUp {
         let channel = Self::channel(number);
         let text = |text: String| text_frame(|out| out.extend_from_slice(text.as_bytes()));
-        let image = || vec![text(format!("image {number} {head}"))];
+        let image = || vec![text(format!("image {number} {head}{}", self.others()))];
         let (verdict, frames, to) = match from {
             None => (Verdict::Fresh, image(), head),
             Some(Err(gap)) => (Verdict::Refused(gap), image(), head),
             Some(Ok(from)) => {
                 let (mut frames, mut to, mut bytes): (Vec<Bytes>, _, _) = (Vec::new(), from, 0);
                 while to < head && bytes < bytes_max {
-                    let frame = text(format!("update {number} {to} {}", to + 1));
+                    let frame = text(format!("update {number} {to} {}{}", to + 1, self.others()));
                     bytes += frame.len();
                     frames.push(frame);
                     to += 1;
@@ -110,6 +119,8 @@ struct World {
     unread: Rc<RefCell<Vec<u8>>>,
     /// What the client knows of each channel it follows.
     known: BTreeMap<u32, Seq>,
+    /// From the beginning, and without an end.
+    follows_all: bool,
 }
 
 impl World {
@@ -122,6 +133,7 @@ impl World {
             question: None,
             unread: Rc::default(),
             known: BTreeMap::new(),
+            follows_all: false,
         }
     }
 
@@ -225,6 +237,22 @@ impl World {
             }
             _ => assert!(text.starts_with('{'), "{text} is no frame of control"),
         }
+        if self.follows_all && ["image 2", "update 2"].iter().any(|it| text.starts_with(it)) {
+            self.check_others(text);
+        }
+    }
+
+    /// What the last channel tells of has arrived before it.
+    fn check_others(&self, text: &str) {
+        for (other, head) in text.split(' ').filter_map(|word| word.split_once(':')) {
+            let other = other.parse::<u32>().expect("a number");
+            if other == CHANNELS - 1 {
+                continue;
+            }
+            let head = head.parse::<Seq>().expect("a number");
+            let known = self.known.get(&other).copied();
+            assert!(known >= Some(head), "{text} came at {known:?} of {other}");
+        }
     }
 
     /// Everything is answered and read.
@@ -265,6 +293,28 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    /// A channel that tells of others never gets ahead of them.
+    #[test]
+    fn what_tells_of_others_comes_after_them(steps in prop::collection::vec(step(), 1..150)) {
+        let mut world = World::new();
+        world.command(r#"{"op":"subscribe","ch":"c/*"}"#);
+        world.follows_all = true;
+        for step in steps {
+            match step {
+                Step::Publish(number) => world.publish(number),
+                Step::Answer => world.answer(),
+                Step::Read(bytes) => world.read(bytes),
+                Step::LosePublications => {
+                    let all_left = world.session.all_behind();
+                    world.leave(all_left);
+                }
+                Step::Subscribe(_) | Step::SubscribeAll | Step::Unsubscribe(_) => {}
+            }
+        }
+        world.settle();
+        prop_assert_eq!(&world.known, &world.host.heads);
+    }
 
     #[test]
     fn client_ends_where_the_channel_is(steps in prop::collection::vec(step(), 1..150)) {

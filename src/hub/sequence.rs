@@ -116,7 +116,7 @@ mod tests {
 
     fn sequence() -> Sequence {
         let name = ChannelId::new("football/1");
-        Sequence::new(Channel { number: 1, name, epoch: Epoch(7) })
+        Sequence::new(Channel { number: 1, name, epoch: Epoch(7), trails: false })
     }
 
     fn stamp(published: Micros) -> Stamp {
