@@ -128,9 +128,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
     }
     stop.send_replace(true);
+    // The door is closed first: whoever is told to go does not come back to this process.
+    let mut answering = serving.await.unwrap_or_default();
     drain(&fanout, config.server.drain_ms).await;
     let patience = Duration::from_millis(config.server.drain_ms);
-    if tokio::time::timeout(patience, serving).await.is_err() {
+    let answered = async { while answering.join_next().await.is_some() {} };
+    if tokio::time::timeout(patience, answered).await.is_err() {
         info!("requests were cut off");
     }
     stop_writer(&doors, writer).await;

@@ -69,8 +69,13 @@ struct Shared {
     ready: AtomicBool,
 }
 
-/// Serves until `stop` turns true, then finishes the requests that are being answered.
-pub async fn serve(listener: TcpListener, parts: Parts, mut stop: watch::Receiver<bool>) {
+/// Serves until `stop` turns true, and then closes the door; the requests that are being answered
+/// then are returned, to be waited for.
+pub async fn serve(
+    listener: TcpListener,
+    parts: Parts,
+    mut stop: watch::Receiver<bool>,
+) -> JoinSet<()> {
     let connections = Arc::new(Semaphore::new(parts.connections_max));
     let timeout = parts.handshake_timeout;
     let shared =
@@ -92,8 +97,7 @@ pub async fn serve(listener: TcpListener, parts: Parts, mut stop: watch::Receive
         });
     }
     shared.ready.store(false, Ordering::Relaxed);
-    drop(listener);
-    while answering.join_next().await.is_some() {}
+    answering
 }
 
 async fn accept(
