@@ -1,18 +1,24 @@
 //! Matchwire: real feeds come in, are normalised, and fan out to WebSocket channels.
 //!
-//! The crate in which sports and channels meet. Read it in this order: [`pipeline`] is the data path
-//! on one page; [`hub`] applies facts and numbers what they change; [`channels`] names who is
-//! addressed; [`wire`] and [`dialect`] give it its public shape; [`catch_up`] brings readers forward.
-//! Beside the path stand [`accounts`], [`config`] and the command line.
+//! The crate in which sports and channels meet; `ingest` knows no channels, `fanout` no sports. The
+//! modules stand in reading order: how the program starts, the data path, what it is made of, and
+//! what stands beside it.
 
+// How it starts: the command line and the settings, and the one file that knows every part.
 pub mod cli;
 pub mod config;
-pub mod key_command;
+
+pub mod app;
+
+// The data path: sources are played into the pipeline, the hub makes numbered changes of facts.
+pub mod demo;
+pub mod sources;
 
 pub mod pipeline;
 
 pub mod hub;
 
+// What the hub's changes look like, who is addressed, and how readers are brought forward.
 pub mod channels;
 pub mod document;
 pub mod wire;
@@ -20,12 +26,12 @@ pub mod wire;
 pub mod catch_up;
 pub mod dialect;
 
+// Who may come in, and what stands beside the path.
 pub mod accounts;
-pub mod app;
-pub mod clock;
-pub mod demo;
 pub mod http;
-pub mod quarantine;
+pub mod key_command;
 pub mod revocation;
-pub mod sources;
+
+pub mod clock;
+pub mod quarantine;
 pub mod telemetry;

@@ -68,6 +68,6 @@ fn describe() {
     describe_counter!("matchwire_questions_dropped_total", "Questions to a hub that was stopping");
     describe_counter!("matchwire_commands_refused_total", "Commands answered with an error");
     describe_counter!("matchwire_sockets_refused_total", "Sockets closed at the door, by reason");
-    describe_counter!("matchwire_closes_total", "Sockets closed by the hub, by reason");
+    describe_counter!("matchwire_closes_total", "Sockets closed, by reason");
     describe_histogram!("matchwire_changes_a_turn", Unit::Count, "Changes published at once");
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
-    /// Address and port; port 0 takes a free one, which is logged. Default 127.0.0.1:8080.
+    /// Address and port; port 0 takes a free one, which is printed. Default 127.0.0.1:8080.
     pub listen: SocketAddr,
     /// Where clients reach the hub, for links in its answers, without a slash at the end. Default
     /// empty: the address that it listens on.
@@ -207,7 +207,7 @@ impl Default for DemoConfig {
     }
 }
 
-/// `[feeds]`: what is taken from a feed, and when it is called stale.
+/// `[feeds]`: what is taken from a feed, and what clients are told of its age.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeedsConfig {
@@ -215,7 +215,8 @@ pub struct FeedsConfig {
     pub quarantine_bytes_max: usize,
     /// Bytes of one message. Default 16 MiB. As much memory a feed; a longer one is refused.
     pub message_bytes_max: usize,
-    /// Milliseconds without a message after which a feed's data is called stale. Default 15000.
+    /// Milliseconds without a frame or a beat after which clients are to call a document stale.
+    /// Default 15000. It is told in every document; three beats is a good measure.
     pub stale_after_ms: u64,
 }
 
