@@ -42,8 +42,15 @@ pub struct Window {
 pub struct Sequence {
     pub channel: Channel,
     head: Seq,
-    tail: VecDeque<Arc<Update>>,
+    tail: VecDeque<Kept>,
     bytes: usize,
+}
+
+/// An update in the tail, and what it weighs there: weighing walks the whole patch.
+#[derive(Debug)]
+struct Kept {
+    update: Arc<Update>,
+    weight: usize,
 }
 
 impl Update {
@@ -71,7 +78,7 @@ impl Sequence {
     /// The oldest position from which the tail leads to the head.
     #[must_use]
     pub fn oldest(&self) -> Seq {
-        self.tail.front().map_or(self.head, |update| update.seq - 1)
+        self.tail.front().map_or(self.head, |kept| kept.update.seq - 1)
     }
 
     /// Numbers a change, keeps it, and lets go of what is older than the window.
@@ -84,8 +91,9 @@ impl Sequence {
     ) -> Arc<Update> {
         self.head += 1;
         let update = Arc::new(Update { seq: self.head, stamp, patch, events });
-        self.bytes += update.weight();
-        self.tail.push_back(Arc::clone(&update));
+        let weight = update.weight();
+        self.bytes += weight;
+        self.tail.push_back(Kept { update: Arc::clone(&update), weight });
         self.trim(stamp.published, window);
         update
     }
@@ -93,9 +101,9 @@ impl Sequence {
     /// Lets go of what has left the window.
     pub fn trim(&mut self, now: Micros, window: Window) {
         while let Some(oldest) = self.tail.front()
-            && (self.bytes > window.bytes || now - oldest.stamp.published > window.age_us)
+            && (self.bytes > window.bytes || now - oldest.update.stamp.published > window.age_us)
         {
-            self.bytes -= oldest.weight();
+            self.bytes -= oldest.weight;
             self.tail.pop_front();
         }
     }
@@ -103,7 +111,7 @@ impl Sequence {
     /// The updates after `from`, in order. `from` must not be before [`Sequence::oldest`].
     pub fn since(&self, from: Seq) -> impl Iterator<Item = &Arc<Update>> {
         let skip = usize::try_from(from.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
-        self.tail.iter().skip(skip)
+        self.tail.iter().skip(skip).map(|kept| &kept.update)
     }
 }
 
@@ -138,7 +146,7 @@ mod tests {
                 }
                 sequence.push(stamp(now), patch, Vec::new(), window);
                 prop_assert!(sequence.bytes <= window.bytes);
-                prop_assert!(sequence.tail.iter().all(|u| now - u.stamp.published <= window.age_us));
+                prop_assert!(sequence.tail.iter().all(|kept| now - kept.update.stamp.published <= window.age_us));
                 for from in sequence.oldest()..=sequence.head() {
                     let found: Vec<Seq> = sequence.since(from).map(|update| update.seq).collect();
                     let expected: Vec<Seq> = (from + 1..=sequence.head()).collect();
