@@ -6,6 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use fanout::{ChannelId, Epoch, Pattern, channel::Channel};
 use ingest::event::{Id, Sport};
+use rustc_hash::FxHashMap;
 
 use crate::hub::{Header, sequence::Sequence};
 
@@ -35,7 +36,9 @@ pub struct Entry {
 /// All channels.
 #[derive(Debug, Default)]
 pub struct Channels {
-    entries: HashMap<Subject, Entry>,
+    /// Looked up several times for each change. Subjects hold numbers that no feed can choose, so
+    /// a hash that could be provoked to collide does no harm.
+    entries: FxHashMap<Subject, Entry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
 }

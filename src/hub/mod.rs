@@ -10,10 +10,11 @@ mod publishing;
 pub mod sequence;
 pub mod state;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use fanout::{Change, Epoch, Micros};
 use ingest::event::{Batch, Event, Fact, Id};
+use rustc_hash::FxHashMap;
 
 use self::{
     feeds::{Feed, Source, SourceNumber},
@@ -50,7 +51,8 @@ pub struct Epochs {
 pub struct Hub {
     settings: Settings,
     epochs: Epochs,
-    matches: HashMap<Id, Known>,
+    /// By ids of ours, which are digests already.
+    matches: FxHashMap<Id, Known>,
     sources: Vec<Source>,
     pub(crate) channels: Channels,
     /// The sources as they were last published; their counts move on in between.
@@ -106,7 +108,7 @@ impl Hub {
         Self {
             settings,
             epochs,
-            matches: HashMap::new(),
+            matches: FxHashMap::default(),
             sources: Vec::new(),
             channels: Channels::default(),
             feeds_published: Object::default(),
