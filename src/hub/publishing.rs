@@ -119,6 +119,9 @@ impl Hub {
         changes: &mut Vec<Change>,
     ) {
         let markets = touched_markets(touched);
+        if markets.is_empty() {
+            return;
+        }
         let subject = Subject::Consensus(id);
         let number = self.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
         let known = self.matches.get_mut(&id).expect("a touched match is known");
@@ -219,12 +222,12 @@ fn consensus_header(state: &Match, feed: Feed, match_seq: Option<u64>) -> Header
 
 /// The markets whose part in the consensus may have changed: the rungs of a ladder have none.
 fn touched_markets(touched: &[TouchedBook]) -> Vec<(usize, usize)> {
-    let counts = |part: &BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
-    let each = |book: &TouchedBook| {
-        let parts = book.parts.iter().filter(|part| counts(part));
-        parts.map(|part| (book.book, part.market())).collect::<Vec<_>>()
-    };
-    let mut markets: Vec<(usize, usize)> = touched.iter().flat_map(each).collect();
+    let counts = |part: &&BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
+    let places = touched.iter().flat_map(|book| {
+        let place = book.book;
+        book.parts.iter().filter(counts).map(move |part| (place, part.market()))
+    });
+    let mut markets: Vec<(usize, usize)> = places.collect();
     markets.sort_unstable();
     markets.dedup();
     markets
