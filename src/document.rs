@@ -62,6 +62,13 @@ impl Object {
         *self.slot(key.into()) = value.into();
     }
 
+    /// Adds a field of which the caller knows that it is new, without looking for it.
+    pub fn add(&mut self, key: impl Into<Key>, value: impl Into<Node>) {
+        let key = key.into();
+        debug_assert!(self.get(&key).is_none(), "a key stands once");
+        self.0.push((key, value.into()));
+    }
+
     /// Sets a field that is there; one that is absent stays absent.
     pub fn set_some(&mut self, key: impl Into<Key>, value: Option<impl Into<Node>>) {
         if let Some(value) = value {

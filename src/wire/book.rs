@@ -147,7 +147,7 @@ fn ladder(out: &mut Object, rung: Rung, ladder: &Ladder) {
     }
     let out = out.object(rung_name(rung));
     for level in ladder.levels() {
-        out.set(Key::Price(level.price.normalize()), level.size);
+        out.add(Key::Price(level.price.normalize()), level.size);
     }
 }
 
