@@ -1,0 +1,48 @@
+//! The hub's address. Only one on this machine is taken: a load test of somebody else's service is
+//! an attack, and one over a network measures the network.
+
+use std::net::IpAddr;
+
+use anyhow::{Result, bail, ensure};
+use tokio_tungstenite::tungstenite::http::Uri;
+
+/// Checks a URL of the command line.
+pub(crate) fn loopback(url: &str) -> Result<Uri, String> {
+    check(url).map_err(|error| error.to_string())
+}
+
+fn check(url: &str) -> Result<Uri> {
+    let uri: Uri = url.parse()?;
+    ensure!(uri.scheme_str() == Some("ws"), "it has to begin with ws://");
+    let Some(host) = uri.host() else { bail!("it has no host") };
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_loopback = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    ensure!(is_loopback, "{host} is not this machine; only loopback addresses are followed");
+    Ok(uri)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_taken() {
+        for url in
+            ["ws://127.0.0.1:8080/stream/v1", "ws://localhost/", "ws://[::1]:9/", "ws://127.9.9.9/"]
+        {
+            assert!(loopback(url).is_ok(), "{url}");
+        }
+        for url in [
+            "ws://example.com/",
+            "ws://10.0.0.1/",
+            "ws://localhost.example.com/",
+            "ws://127.0.0.1.example.com/",
+            "ws://0.0.0.0/",
+            "http://127.0.0.1/",
+            "127.0.0.1:8080",
+            "",
+        ] {
+            assert!(loopback(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! `follow`: many sockets on the same channels for a while. Every frame of every socket is checked;
+//! at the end the documents of some of them are held against what a new subscriber is given.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+use tokio_tungstenite::tungstenite::http::Uri;
+
+use crate::{
+    address,
+    follower::Follower,
+    report::Report,
+    socket::{Read, Socket},
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The hub's socket, on this machine.
+    #[arg(long, default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback)]
+    url: Uri,
+    /// A key with the WebSocket add-on. In the environment nobody else sees it.
+    #[arg(long, env = "LOADTEST_KEY", hide_env_values = true)]
+    key: String,
+    /// A channel or a pattern to follow; may be given several times.
+    #[arg(long = "channel", required = true)]
+    channels: Vec<String>,
+    #[arg(long, default_value_t = 1)]
+    sockets: usize,
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// How many of the sockets keep their documents, to be compared at the end: it costs the load
+    /// test more than the hub.
+    #[arg(long, default_value_t = 10)]
+    documents: usize,
+}
+
+/// How long a document may take to come to a sequence that the new subscriber has as well.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Faults that are told in words.
+const FAULTS_TOLD: usize = 10;
+
+/// Where to follow, and what.
+#[derive(Debug)]
+struct Plan {
+    url: Uri,
+    key: String,
+    channels: Vec<String>,
+}
+
+/// How the documents of one socket compare with those of a new subscriber.
+#[derive(Debug, Default)]
+struct Comparison {
+    same: usize,
+    different: Vec<String>,
+    /// Channels for which the two have not met at a sequence yet.
+    pending: BTreeSet<String>,
+}
+
+/// Follows, checks, and reports.
+///
+/// # Errors
+///
+/// When a connection cannot be opened.
+pub(crate) async fn run(args: Args) -> Result<Report> {
+    let Args { url, key, channels, sockets, seconds, documents } = args;
+    let plan = Arc::new(Plan { url, key, channels });
+    let (stop, stopped) = watch::channel(false);
+    let began = Instant::now();
+    let mut followers = JoinSet::new();
+    for number in 0..sockets {
+        let socket = plan.open().await.with_context(|| format!("socket {number}"))?;
+        // Read from the start: one that waits for the others would be a slow reader.
+        let follower = Follower::new(number < documents);
+        followers.spawn(follow(Arc::clone(&plan), socket, follower, stopped.clone()));
+    }
+    sleep(Duration::from_secs(seconds)).await;
+    let mut report = Report { sockets, lasted: began.elapsed(), ..Report::default() };
+    stop.send_replace(true);
+    while let Some(followed) = followers.join_next().await {
+        let (follower, comparison) = followed.context("a follower panicked")??;
+        report.add(&follower, &comparison);
+    }
+    Ok(report)
+}
+
+async fn follow(
+    plan: Arc<Plan>,
+    mut socket: Socket,
+    mut follower: Follower,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<(Follower, Comparison)> {
+    loop {
+        tokio::select! {
+            read = socket.read() => match read {
+                Read::Text(text) => drop(follower.take(&text)),
+                Read::End(how) => {
+                    follower.cut_off(how);
+                    return Ok((follower, Comparison::default()));
+                }
+            },
+            _ = stopped.changed() => break,
+        }
+    }
+    let comparison = if follower.keeps_documents() {
+        compare(&plan, &mut socket, &mut follower).await?
+    } else {
+        Comparison::default()
+    };
+    Ok((follower, comparison))
+}
+
+/// Subscribes anew and reads on, on both sides, until every document was held against its image at
+/// one and the same sequence.
+async fn compare(plan: &Plan, socket: &mut Socket, follower: &mut Follower) -> Result<Comparison> {
+    let mut fresh_socket = plan.open().await?;
+    let mut fresh = Follower::new(true);
+    let pending = follower.channels.keys().cloned().collect();
+    let mut comparison = Comparison { pending, ..Comparison::default() };
+    let patience = sleep(PATIENCE);
+    tokio::pin!(patience);
+    while !comparison.pending.is_empty() {
+        let (read, of) = tokio::select! {
+            read = socket.read() => (read, &mut *follower),
+            read = fresh_socket.read() => (read, &mut fresh),
+            () = &mut patience => break,
+        };
+        match read {
+            Read::Text(text) => {
+                if let Some(channel) = of.take(&text) {
+                    comparison.look(channel, follower, &fresh);
+                }
+            }
+            Read::End(how) => {
+                of.cut_off(how);
+                break;
+            }
+        }
+        comparison.pending.retain(|channel| follower.channels.contains_key(channel));
+    }
+    Ok(comparison)
+}
+
+impl Plan {
+    async fn open(&self) -> Result<Socket> {
+        Socket::open(&self.url, &self.key, &self.channels).await
+    }
+}
+
+impl Comparison {
+    /// Compares the documents of a channel if both stand at one sequence.
+    fn look(&mut self, name: &str, one: &Follower, other: &Follower) {
+        let (Some(one), Some(other)) = (one.channels.get(name), other.channels.get(name)) else {
+            return;
+        };
+        if (&one.epoch, one.seq) != (&other.epoch, other.seq) || !self.pending.remove(name) {
+            return;
+        }
+        if one.document == other.document {
+            self.same += 1;
+        } else {
+            self.different.push(format!("{name}: another document than the image at {}", one.seq));
+        }
+    }
+}
+
+impl Report {
+    fn add(&mut self, follower: &Follower, comparison: &Comparison) {
+        let Comparison { same, different, pending } = comparison;
+        self.channels += follower.channels.len();
+        self.counts.add(&follower.counts);
+        self.compared += same + different.len();
+        self.different += different.len();
+        self.not_compared += pending.len();
+        let never_met = pending.iter().map(|name| format!("{name}: never at one sequence"));
+        self.faults.extend(follower.faults.iter().chain(different).cloned().chain(never_met));
+        self.faults.truncate(FAULTS_TOLD);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follower(seq: u64, data: &str) -> Follower {
+        let mut follower = Follower::new(true);
+        follower
+            .take(&format!(r#"{{"type":"image","ch":"a","epoch":"e","seq":{seq},"data":{data}}}"#));
+        follower
+    }
+
+    #[track_caller]
+    fn check(one: (u64, &str), other: (u64, &str), expected: (usize, usize, usize)) {
+        let mut comparison =
+            Comparison { pending: BTreeSet::from(["a".to_owned()]), ..Comparison::default() };
+        for _ in 0..2 {
+            comparison.look("a", &follower(one.0, one.1), &follower(other.0, other.1));
+        }
+        let Comparison { same, different, pending } = comparison;
+        assert_eq!((same, different.len(), pending.len()), expected);
+    }
+
+    #[test]
+    fn documents_are_compared_once_and_at_one_sequence() {
+        check((4, r#"{"x":1,"y":2}"#), (4, r#"{"y":2,"x":1}"#), (1, 0, 0));
+        check((4, r#"{"x":1}"#), (4, r#"{"x":2}"#), (0, 1, 0));
+        check((4, r#"{"x":1}"#), (5, r#"{"x":1}"#), (0, 0, 1));
+    }
+}

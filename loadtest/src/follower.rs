@@ -1,0 +1,373 @@
+//! What one client knows of the channels it follows, and what was wrong with what it was sent.
+//!
+//! Frames go in, counts and documents come out: no socket, no clock. The rules are those of the
+//! protocol page: an update applies from `prev` up to before `seq`, merged ones say of how many, no
+//! event comes twice, and a beat knows no position that was not sent.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value;
+
+use crate::frame::{Event, Frame};
+
+/// One client's view.
+#[derive(Debug, Default)]
+pub(crate) struct Follower {
+    /// Whether documents are kept. Sequences and events are checked either way.
+    keeps_documents: bool,
+    pub(crate) channels: BTreeMap<String, Channel>,
+    pub(crate) counts: Counts,
+    /// The first faults, in words.
+    pub(crate) faults: Vec<String>,
+}
+
+/// One channel as far as its frames have come.
+#[derive(Debug, Default)]
+pub(crate) struct Channel {
+    pub(crate) epoch: String,
+    pub(crate) seq: u64,
+    pub(crate) document: Value,
+    eids: HashSet<String>,
+}
+
+/// What came, and what was wrong with it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    pub(crate) images: u64,
+    pub(crate) updates: u64,
+    pub(crate) events: u64,
+    /// Changes that came as a part of a merged update.
+    pub(crate) merged: u64,
+    /// The hub said that it left something out.
+    pub(crate) resyncs: u64,
+    /// Something is missing, and the hub did not say so.
+    pub(crate) gaps: u64,
+    /// An update or an event came again.
+    pub(crate) duplicates: u64,
+    /// Frames that the protocol does not know, or that refuse something.
+    pub(crate) errors: u64,
+}
+
+/// Faults kept in words; the others are only counted.
+const FAULTS_TOLD: usize = 5;
+
+impl Follower {
+    pub(crate) fn new(keeps_documents: bool) -> Self {
+        Self { keeps_documents, ..Self::default() }
+    }
+
+    pub(crate) fn keeps_documents(&self) -> bool {
+        self.keeps_documents
+    }
+
+    /// Takes the text of one message. Returns the name of the channel whose position has moved.
+    pub(crate) fn take<'a>(&mut self, text: &'a str) -> Option<&'a str> {
+        self.counts.frames += 1;
+        self.counts.bytes += text.len() as u64;
+        let frame: Frame<'a> = match serde_json::from_str(text) {
+            Ok(frame) => frame,
+            Err(error) => {
+                self.wrong(|counts| &mut counts.errors, format!("not a frame: {error}"));
+                return None;
+            }
+        };
+        match (frame.kind, frame.ch) {
+            ("image", Some(ch)) => self.image(ch, &frame).then_some(ch),
+            ("update", Some(ch)) => self.update(ch, &frame).then_some(ch),
+            ("resync", _) => {
+                self.counts.resyncs += 1;
+                None
+            }
+            ("beat", _) => {
+                self.beat(&frame);
+                None
+            }
+            // The channel is gone: its match has ended long ago.
+            ("unsubscribed", Some(ch)) => {
+                self.channels.remove(ch);
+                None
+            }
+            ("error", _) => {
+                let code = frame.code.unwrap_or("without a code");
+                self.wrong(|counts| &mut counts.errors, format!("refused: {code}"));
+                None
+            }
+            ("bye", _) => {
+                let why = frame.why.unwrap_or("without a reason");
+                self.wrong(|counts| &mut counts.errors, format!("sent away: {why}"));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes that the connection ended before it was to.
+    pub(crate) fn cut_off(&mut self, how: String) {
+        self.wrong(|counts| &mut counts.errors, how);
+    }
+
+    fn image(&mut self, ch: &str, frame: &Frame<'_>) -> bool {
+        let (Some(epoch), Some(seq), Some(data)) = (frame.epoch, frame.seq, frame.data) else {
+            self.wrong(|counts| &mut counts.errors, format!("{ch}: an image lacks a field"));
+            return false;
+        };
+        self.counts.images += 1;
+        let keeps_documents = self.keeps_documents;
+        let channel = self.channels.entry(ch.to_owned()).or_default();
+        if channel.epoch != epoch {
+            channel.eids.clear();
+        }
+        epoch.clone_into(&mut channel.epoch);
+        channel.seq = seq;
+        if keeps_documents {
+            channel.document = parse(data.get());
+        }
+        true
+    }
+
+    fn update(&mut self, ch: &str, frame: &Frame<'_>) -> bool {
+        let (Some(seq), Some(prev)) = (frame.seq, frame.prev) else {
+            self.wrong(|counts| &mut counts.errors, format!("{ch}: an update lacks a field"));
+            return false;
+        };
+        self.counts.updates += 1;
+        let Some(known) = self.channels.get(ch).map(|channel| channel.seq) else {
+            self.wrong(|counts| &mut counts.gaps, format!("{ch}: an update before any image"));
+            return false;
+        };
+        if seq <= known {
+            let fault = format!("{ch}: {seq} came again at {known}");
+            self.wrong(|counts| &mut counts.duplicates, fault);
+            return false;
+        }
+        if prev > known {
+            let fault = format!("{ch}: nothing between {known} and {prev}");
+            self.wrong(|counts| &mut counts.gaps, fault);
+        }
+        match frame.n {
+            Some(n) if prev.checked_add(n) == Some(seq) => self.counts.merged += n,
+            None if prev + 1 == seq => {}
+            n => {
+                let fault =
+                    format!("{ch}: {prev} to {seq} says that it is {} changes", n.unwrap_or(1));
+                self.wrong(|counts| &mut counts.errors, fault);
+            }
+        }
+        self.events(ch, &frame.events);
+        if let Some(channel) = self.channels.get_mut(ch) {
+            channel.seq = seq;
+            if let Some(patch) = frame.patch.filter(|_| self.keeps_documents) {
+                merge(&mut channel.document, parse(patch.get()));
+            }
+        }
+        true
+    }
+
+    fn events(&mut self, ch: &str, events: &[Event<'_>]) {
+        self.counts.events += events.len() as u64;
+        for Event { eid } in events {
+            let Some(channel) = self.channels.get_mut(ch) else { return };
+            if !channel.eids.insert(eid.clone().into_owned()) {
+                let fault = format!("{ch}: event {eid} came again");
+                self.wrong(|counts| &mut counts.duplicates, fault);
+            }
+        }
+    }
+
+    /// A beat says where the frames before it lead to.
+    fn beat(&mut self, frame: &Frame<'_>) {
+        for (ch, head) in &frame.heads {
+            let known = self.channels.get(*ch).map_or(0, |channel| channel.seq);
+            if *head > known {
+                let fault = format!("{ch}: the beat says {head}, frames led to {known}");
+                self.wrong(|counts| &mut counts.gaps, fault);
+            }
+        }
+    }
+
+    fn wrong(&mut self, count: impl FnOnce(&mut Counts) -> &mut u64, fault: String) {
+        *count(&mut self.counts) += 1;
+        if self.faults.len() < FAULTS_TOLD {
+            self.faults.push(fault);
+        }
+    }
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            frames,
+            bytes,
+            images,
+            updates,
+            events,
+            merged,
+            resyncs,
+            gaps,
+            duplicates,
+            errors,
+        } = other;
+        self.frames += frames;
+        self.bytes += bytes;
+        self.images += images;
+        self.updates += updates;
+        self.events += events;
+        self.merged += merged;
+        self.resyncs += resyncs;
+        self.gaps += gaps;
+        self.duplicates += duplicates;
+        self.errors += errors;
+    }
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).expect("a part of JSON is JSON")
+}
+
+/// Applies a JSON merge patch (RFC 7396, section 2).
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let fields = target.as_object_mut().expect("made an object above");
+    for (name, value) in patch {
+        if value.is_null() {
+            fields.remove(&name);
+        } else {
+            merge(fields.entry(name).or_insert(Value::Null), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const IMAGE: &str =
+        r#"{"type":"image","ch":"a","epoch":"e","seq":4,"at":{},"data":{"x":1,"y":{"z":2}}}"#;
+
+    /// Takes these frames after an image at 4, and checks position, document and counts but those
+    /// of frames and bytes.
+    #[track_caller]
+    fn check(frames: &[&str], seq: u64, document: &Value, expected: Counts) {
+        let mut follower = Follower::new(true);
+        follower.take(IMAGE);
+        for frame in frames {
+            follower.take(frame);
+        }
+        let Counts { frames, bytes, .. } = follower.counts;
+        let faults = &follower.faults;
+        assert_eq!(follower.counts, Counts { frames, bytes, images: 1, ..expected }, "{faults:?}");
+        let wrong = expected.gaps + expected.duplicates + expected.errors;
+        assert_eq!(faults.len() as u64, wrong.min(FAULTS_TOLD as u64), "{faults:?}");
+        let channel = &follower.channels["a"];
+        assert_eq!((channel.seq, &channel.document), (seq, document));
+    }
+
+    fn update(seq: u64, prev: u64, rest: &str) -> String {
+        format!(r#"{{"type":"update","ch":"a","seq":{seq},"prev":{prev},"at":{{}}{rest}}}"#)
+    }
+
+    #[test]
+    fn chain_is_followed() {
+        check(
+            &[
+                &update(5, 4, r#","patch":{"x":null,"y":{"w":3}}"#),
+                &update(6, 5, r#","events":[{"kind":"goal","eid":"g1"}]"#),
+                &update(9, 6, r#","n":3,"why":"slow","patch":{"x":"7"}"#),
+                r#"{"type":"beat","now":1,"heads":{"a":9}}"#,
+                r#"{"type":"pong","id":1,"now":1}"#,
+            ],
+            9,
+            &json!({"x": "7", "y": {"z": 2, "w": 3}}),
+            Counts { updates: 3, events: 1, merged: 3, ..Counts::default() },
+        );
+    }
+
+    #[test]
+    fn update_from_before_the_image_applies() {
+        check(
+            &[&update(6, 2, r#","n":4,"why":"resume","patch":{"x":3}"#)],
+            6,
+            &json!({"x": 3, "y": {"z": 2}}),
+            Counts { updates: 1, merged: 4, ..Counts::default() },
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_a_gap() {
+        check(
+            &[
+                &update(7, 6, r#","patch":{"x":3}"#),
+                r#"{"type":"beat","now":1,"heads":{"a":8,"b":1}}"#,
+                r#"{"type":"update","ch":"b","seq":2,"prev":1,"at":{},"patch":{}}"#,
+            ],
+            7,
+            &json!({"x": 3, "y": {"z": 2}}),
+            Counts { updates: 2, gaps: 4, ..Counts::default() },
+        );
+    }
+
+    #[test]
+    fn what_comes_again_is_a_duplicate() {
+        let event = update(5, 4, r#","events":[{"eid":"g1"},{"eid":"g1"}]"#);
+        check(
+            &[&event, &event],
+            5,
+            &json!({"x": 1, "y": {"z": 2}}),
+            Counts { updates: 2, events: 2, duplicates: 2, ..Counts::default() },
+        );
+    }
+
+    #[test]
+    fn what_was_merged_must_add_up() {
+        check(
+            &[&update(7, 4, r#","patch":{}"#), &update(9, 7, r#","n":3,"patch":{}"#)],
+            9,
+            &json!({"x": 1, "y": {"z": 2}}),
+            Counts { updates: 2, errors: 2, ..Counts::default() },
+        );
+    }
+
+    #[test]
+    fn resync_is_no_fault_and_refusals_are() {
+        check(
+            &[
+                r#"{"type":"resync","ch":"a","why":"slow","from":1,"to":4}"#,
+                r#"{"type":"error","code":"limit","message":"","retry":false}"#,
+                r#"{"type":"bye","why":"drain","reconnect_after_ms":1}"#,
+                r#"{"type":"image","ch":"a"}"#,
+                "{",
+            ],
+            4,
+            &json!({"x": 1, "y": {"z": 2}}),
+            Counts { resyncs: 1, errors: 4, ..Counts::default() },
+        );
+    }
+
+    #[test]
+    fn event_of_another_epoch_is_another_event() {
+        let mut follower = Follower::new(false);
+        for epoch in ["e", "f"] {
+            follower.take(&IMAGE.replace(r#""e""#, &format!(r#""{epoch}""#)));
+            follower.take(&update(5, 4, r#","events":[{"eid":"g1"}]"#));
+        }
+        assert_eq!((follower.counts.duplicates, follower.counts.events), (0, 2));
+    }
+
+    #[test]
+    fn channel_that_is_gone_is_forgotten() {
+        let mut follower = Follower::new(false);
+        follower.take(IMAGE);
+        follower.take(r#"{"type":"unsubscribed","ch":"a","why":"gone"}"#);
+        assert!(follower.channels.is_empty() && follower.faults.is_empty());
+    }
+}

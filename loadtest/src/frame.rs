@@ -1,0 +1,36 @@
+//! A frame of the hub as a client reads it: all fields of all types, most of them absent. Documents
+//! and patches stay text until somebody wants them.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Frame<'a> {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'a str,
+    /// Names of channels need no escapes, so they can be borrowed.
+    pub(crate) ch: Option<&'a str>,
+    pub(crate) epoch: Option<&'a str>,
+    pub(crate) seq: Option<u64>,
+    pub(crate) prev: Option<u64>,
+    /// How many changes were merged into this one.
+    pub(crate) n: Option<u64>,
+    #[serde(borrow)]
+    pub(crate) data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) patch: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) events: Vec<Event<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) heads: HashMap<&'a str, u64>,
+    pub(crate) code: Option<&'a str>,
+    pub(crate) why: Option<&'a str>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Event<'a> {
+    #[serde(borrow)]
+    pub(crate) eid: Cow<'a, str>,
+}
