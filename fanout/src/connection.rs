@@ -13,11 +13,12 @@ use tokio_tungstenite::tungstenite::{
 
 use crate::{
     Micros,
+    channel::Publication,
     close::Close,
     encode,
     outbox::{Outbox, Written},
     protocol::{self, Code},
-    session::Session,
+    session::{Delivered, Session},
     socket::{Socket, Stream},
 };
 
@@ -228,6 +229,11 @@ impl Connection {
         self.outbox.push_reply(encode::close_frame(close.code(), close.reason()));
         self.phase = Phase::Closing { deadline: now + LINGER_US };
         self.owner = None;
+    }
+
+    /// Offers a publication to one of the subscriptions.
+    pub(crate) fn deliver(&mut self, key: usize, publication: &Publication) -> Delivered {
+        self.session.deliver(key, publication, &mut self.outbox)
     }
 
     /// Writes one turn's share. Returns whether more could be written at once.

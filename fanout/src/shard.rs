@@ -144,21 +144,27 @@ impl Shard {
     }
 
     fn publish(&mut self, publication: &Publication) {
-        let count = self.topics.followers(publication.channel.number).len();
-        if count == 0 {
+        let Self { topics, connections, dirty, rotation, .. } = self;
+        let followers = topics.followers(publication.channel.number);
+        if followers.is_empty() {
             return;
         }
-        self.rotation = self.rotation.wrapping_add(1);
-        let start = self.rotation % count;
+        *rotation = rotation.wrapping_add(1);
+        let (last, first) = followers.split_at(*rotation % followers.len());
         let (mut behind, mut too_slow) = (Vec::new(), Vec::new());
         let mut queued = 0_u64;
-        for position in (start..count).chain(0..start) {
-            let follower = self.topics.followers(publication.channel.number)[position];
-            match self.deliver(follower, publication) {
+        for follower in first.iter().chain(last) {
+            let slot = follower.slot as usize;
+            let connection = &mut connections[slot];
+            match connection.deliver(follower.subscription as usize, publication) {
                 Delivered::Queued => queued += 1,
                 Delivered::Known => {}
                 Delivered::Behind(left) => behind.push(left),
-                Delivered::TooSlow => too_slow.push(follower.slot as usize),
+                Delivered::TooSlow => too_slow.push(slot),
+            }
+            if !connection.dirty {
+                connection.dirty = true;
+                dirty.push(slot);
             }
         }
         counter!("matchwire_deliveries_total").increment(queued);
@@ -172,17 +178,6 @@ impl Shard {
     fn fall_behind(&mut self, mut behind: Vec<Left>) {
         behind.sort_unstable_by_key(|left| std::cmp::Reverse(left.place));
         behind.into_iter().for_each(|left| self.leave(left));
-    }
-
-    fn deliver(&mut self, follower: Follower, publication: &Publication) -> Delivered {
-        let connection = &mut self.connections[follower.slot as usize];
-        let key = follower.subscription as usize;
-        let delivered = connection.session.deliver(key, publication, &mut connection.outbox);
-        if !connection.dirty {
-            connection.dirty = true;
-            self.dirty.push(follower.slot as usize);
-        }
-        delivered
     }
 
     fn opened(&mut self, image: &Publication) {
