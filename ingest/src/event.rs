@@ -208,6 +208,26 @@ pub enum FootballStatus {
     Cancelled,
 }
 
+impl FootballStatus {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::FirstHalf => "first_half",
+            Self::HalfTime => "half_time",
+            Self::SecondHalf => "second_half",
+            Self::ExtraFirst => "extra_first",
+            Self::ExtraHalf => "extra_half",
+            Self::ExtraSecond => "extra_second",
+            Self::Penalties => "penalties",
+            Self::Finished => "finished",
+            Self::Postponed => "postponed",
+            Self::Abandoned => "abandoned",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FootballScore {
     /// What the scoreboard shows: all goals in play, without the shoot-out.
@@ -263,6 +283,17 @@ pub enum GoalKind {
     Regular,
     Penalty,
     OwnGoal,
+}
+
+impl GoalKind {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Regular => "regular",
+            Self::Penalty => "penalty",
+            Self::OwnGoal => "own_goal",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -401,6 +432,21 @@ pub enum TennisStatus {
     Cancelled,
 }
 
+impl TennisStatus {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::Live => "live",
+            Self::Interrupted => "interrupted",
+            Self::Finished => "finished",
+            Self::Retired => "retired",
+            Self::Walkover => "walkover",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
     pub eid: Eid,
@@ -499,6 +545,18 @@ pub enum MarketStatus {
     Closed,
 }
 
+impl MarketStatus {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inactive => "inactive",
+            Self::Open => "open",
+            Self::Suspended => "suspended",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectionDefinition {
     /// The provider's id; `id@handicap` where it exists once for each handicap.
@@ -515,6 +573,18 @@ pub enum SelectionStatus {
     Winner,
     Loser,
     Removed,
+}
+
+impl SelectionStatus {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Winner => "winner",
+            Self::Loser => "loser",
+            Self::Removed => "removed",
+        }
+    }
 }
 
 /// A selection that means the same with every bookmaker.

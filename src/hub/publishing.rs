@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fanout::{Change, Publication};
-use ingest::event::{Id, MarketStatus, Sport};
+use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 
 use super::{
     Header, Hub, Known,
@@ -197,8 +197,8 @@ impl Hub {
 
 pub(super) fn match_header(state: &Match, feed: Feed) -> Header {
     let status = match &state.play {
-        Play::Football(football) => state.football_status(football).map(wire::football::status),
-        Play::Tennis(tennis) => Some(wire::tennis::status(state.tennis_status(tennis))),
+        Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
+        Play::Tennis(tennis) => Some(state.tennis_status(tennis).as_str()),
         Play::None => None,
     };
     let life = state.life();

@@ -88,7 +88,7 @@ fn definition(out: &mut Object, market: &Market, patch: bool) {
         out.set_some("line", market.line);
         out.set_some("period", market.period.as_ref());
     }
-    out.set("status", market_status(market.status));
+    out.set("status", market.status.as_str());
     out.set("in_play", market.in_play);
     for selection in &market.selections {
         let out = out.object("selections").object(&selection.id);
@@ -99,7 +99,7 @@ fn definition(out: &mut Object, market: &Market, patch: bool) {
             out.set_some("name", selection.name.as_ref());
             out.set_some("outcome", selection.outcome.map(Outcome::as_str));
         }
-        out.set("status", selection_status(selection.status));
+        out.set("status", selection.status.as_str());
     }
 }
 
@@ -124,7 +124,7 @@ fn transition(transition: Transition) -> Object {
     let Transition { at, status, in_play } = transition;
     let mut out = Object::default();
     out.set("at", at);
-    out.set("status", market_status(status));
+    out.set("status", status.as_str());
     out.set("in_play", in_play);
     out
 }
@@ -160,26 +160,6 @@ fn rung_name(rung: Rung) -> &'static str {
 }
 
 #[must_use]
-pub fn market_status(status: MarketStatus) -> &'static str {
-    match status {
-        MarketStatus::Inactive => "inactive",
-        MarketStatus::Open => "open",
-        MarketStatus::Suspended => "suspended",
-        MarketStatus::Closed => "closed",
-    }
-}
-
-#[must_use]
-pub fn selection_status(status: SelectionStatus) -> &'static str {
-    match status {
-        SelectionStatus::Active => "active",
-        SelectionStatus::Winner => "winner",
-        SelectionStatus::Loser => "loser",
-        SelectionStatus::Removed => "removed",
-    }
-}
-
-#[must_use]
 pub fn events(book: &Book, events: &[BookEvent]) -> Vec<Node> {
     events.iter().map(|event| Node::Object(self::event(book, event))).collect()
 }
@@ -209,7 +189,7 @@ fn moved(
     out.set("kind", kind);
     out.set("eid", format!("{}:{number}", market.id));
     out.set("market", &market.id);
-    out.set("status", market_status(status));
+    out.set("status", status.as_str());
     out.set("in_play", in_play);
     out.set("at", at);
     if kind == "settle" {

@@ -2,7 +2,6 @@
 
 use ingest::event::MarketStatus;
 
-use super::book::{market_status, selection_status};
 use crate::{
     document::{Node, Object},
     hub::{
@@ -48,7 +47,7 @@ fn market(
     out.set("kind", &key.kind);
     out.set_some("line", key.line);
     out.set_some("period", key.period.as_ref());
-    out.set("status", market_status(market.status));
+    out.set("status", market.status.as_str());
     out.set("in_play", market.in_play);
     let before = patch.iter().flat_map(|before| before.selections.keys());
     for gone in before.filter(|outcome| !market.selections.contains_key(outcome)) {
@@ -56,7 +55,7 @@ fn market(
     }
     for (outcome, price) in &market.selections {
         let out = out.object("selections").object(outcome.as_str());
-        out.set("status", selection_status(price.status));
+        out.set("status", price.status.as_str());
         match &price.offer {
             Some(offer) => self::offer(out, offer),
             None if patch.is_some() => no_offer(out),
@@ -104,7 +103,7 @@ fn event(consensus: &Consensus, changed: &Changed, number: u64) -> Option<Node> 
     out.set("kind", kind);
     out.set("eid", format!("{id}:{number}"));
     out.set("market", &id);
-    out.set("status", market_status(market.status));
+    out.set("status", market.status.as_str());
     if kind == "correct" {
         out.set_some("of", members.settled.map(|settled| format!("{id}:{settled}")));
     }

@@ -1,8 +1,6 @@
 //! A football match: `clock`, `score`, `incidents`, `stats`, `ball`, and its events.
 
-use ingest::event::{
-    Ball, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair, Side, VarDecision,
-};
+use ingest::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side, VarDecision};
 use rust_decimal::Decimal;
 
 use super::participant;
@@ -10,24 +8,6 @@ use crate::{
     document::{Node, Object},
     hub::state::{Clock, Entry, Football, FootballEvent, FootballPart},
 };
-
-#[must_use]
-pub fn status(status: FootballStatus) -> &'static str {
-    match status {
-        FootballStatus::NotStarted => "not_started",
-        FootballStatus::FirstHalf => "first_half",
-        FootballStatus::HalfTime => "half_time",
-        FootballStatus::SecondHalf => "second_half",
-        FootballStatus::ExtraFirst => "extra_first",
-        FootballStatus::ExtraHalf => "extra_half",
-        FootballStatus::ExtraSecond => "extra_second",
-        FootballStatus::Penalties => "penalties",
-        FootballStatus::Finished => "finished",
-        FootballStatus::Postponed => "postponed",
-        FootballStatus::Abandoned => "abandoned",
-        FootballStatus::Cancelled => "cancelled",
-    }
-}
 
 pub(super) fn image(out: &mut Object, state: &Football) {
     out.set_some("clock", state.clock.map(clock));
@@ -128,9 +108,9 @@ fn particulars(out: &mut Object, incident: &Incident) {
     out.set_some("player", incident.player.as_ref().map(participant));
     out.set_some("assist", incident.assist.as_ref().map(participant));
     match incident.kind {
-        IncidentKind::Goal(kind) => out.set("type", goal_kind(kind)),
+        IncidentKind::Goal(kind) => out.set("type", kind.as_str()),
         IncidentKind::Var(decision) => out.set("decision", var_decision(decision)),
-        IncidentKind::Period(phase) => out.set("status", status(phase)),
+        IncidentKind::Period(phase) => out.set("status", phase.as_str()),
         IncidentKind::Shootout { scored } => out.set("scored", scored),
         IncidentKind::Yellow
         | IncidentKind::SecondYellow
@@ -171,14 +151,6 @@ fn incident_kind(kind: IncidentKind) -> &'static str {
         IncidentKind::Var(_) => "var",
         IncidentKind::Period(_) => "period",
         IncidentKind::Shootout { .. } => "shootout",
-    }
-}
-
-fn goal_kind(kind: GoalKind) -> &'static str {
-    match kind {
-        GoalKind::Regular => "regular",
-        GoalKind::Penalty => "penalty",
-        GoalKind::OwnGoal => "own_goal",
     }
 }
 

@@ -2,25 +2,12 @@
 
 use std::sync::Arc;
 
-use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore, TennisStatus};
+use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore};
 
 use crate::{
     document::{Key, Node, Object},
     hub::state::{Ended, Moment, Tennis, TennisEvent, TennisPart, number},
 };
-
-#[must_use]
-pub fn status(status: TennisStatus) -> &'static str {
-    match status {
-        TennisStatus::NotStarted => "not_started",
-        TennisStatus::Live => "live",
-        TennisStatus::Interrupted => "interrupted",
-        TennisStatus::Finished => "finished",
-        TennisStatus::Retired => "retired",
-        TennisStatus::Walkover => "walkover",
-        TennisStatus::Cancelled => "cancelled",
-    }
-}
 
 pub(super) fn image(out: &mut Object, state: &Tennis) {
     if let Some(told) = state.told_score() {

@@ -8,9 +8,8 @@ use std::io;
 use serde_json::{Value, json};
 
 use crate::event::{
-    Event, Fact, FootballFact, FootballScore, FootballStatus, GameScore, GoalKind, Incident,
-    IncidentKind, MarketChange, MarketStatus, OddsFact, Participant, PointKind, SelectionStatus,
-    SetScore, Side, TennisFact, TennisScore, TennisStatus, Timed, VarDecision,
+    Event, Fact, FootballFact, FootballScore, GameScore, Incident, IncidentKind, MarketChange,
+    OddsFact, Participant, PointKind, SetScore, Side, TennisFact, TennisScore, Timed, VarDecision,
 };
 
 /// One line: `{"at":..,"events":[{"fact":"goal","match":..,"sport":"football",..}]}`.
@@ -47,7 +46,7 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
 
 fn football(fact: &FootballFact) -> (&'static str, Value) {
     match fact {
-        FootballFact::Status(status) => ("status", json!(football_status(*status))),
+        FootballFact::Status(status) => ("status", json!(status.as_str())),
         FootballFact::Clock { second, running } => {
             ("clock", json!({ "running": running, "second": second }))
         }
@@ -94,7 +93,7 @@ fn incident(told: &Incident) -> Value {
 
 fn incident_kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
     match kind {
-        IncidentKind::Goal(goal) => ("goal", Some(goal_kind(goal))),
+        IncidentKind::Goal(goal) => ("goal", Some(goal.as_str())),
         IncidentKind::Yellow => ("yellow", None),
         IncidentKind::SecondYellow => ("second_yellow", None),
         IncidentKind::Red => ("red", None),
@@ -103,34 +102,9 @@ fn incident_kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
         IncidentKind::Var(VarDecision::Checking) => ("var", Some("checking")),
         IncidentKind::Var(VarDecision::Confirmed) => ("var", Some("confirmed")),
         IncidentKind::Var(VarDecision::Overturned) => ("var", Some("overturned")),
-        IncidentKind::Period(status) => ("period", Some(football_status(status))),
+        IncidentKind::Period(status) => ("period", Some(status.as_str())),
         IncidentKind::Shootout { scored: true } => ("shootout", Some("scored")),
         IncidentKind::Shootout { scored: false } => ("shootout", Some("missed")),
-    }
-}
-
-pub(super) fn goal_kind(kind: GoalKind) -> &'static str {
-    match kind {
-        GoalKind::Regular => "regular",
-        GoalKind::Penalty => "penalty",
-        GoalKind::OwnGoal => "own_goal",
-    }
-}
-
-pub(super) fn football_status(status: FootballStatus) -> &'static str {
-    match status {
-        FootballStatus::NotStarted => "not_started",
-        FootballStatus::FirstHalf => "first_half",
-        FootballStatus::HalfTime => "half_time",
-        FootballStatus::SecondHalf => "second_half",
-        FootballStatus::ExtraFirst => "extra_first",
-        FootballStatus::ExtraHalf => "extra_half",
-        FootballStatus::ExtraSecond => "extra_second",
-        FootballStatus::Penalties => "penalties",
-        FootballStatus::Finished => "finished",
-        FootballStatus::Postponed => "postponed",
-        FootballStatus::Abandoned => "abandoned",
-        FootballStatus::Cancelled => "cancelled",
     }
 }
 
@@ -145,7 +119,7 @@ pub(super) fn football_side(side: Side) -> &'static str {
 
 fn tennis(fact: &TennisFact) -> (&'static str, Value) {
     match fact {
-        TennisFact::Status(status) => ("status", json!(tennis_status(*status))),
+        TennisFact::Status(status) => ("status", json!(status.as_str())),
         TennisFact::Score(score) => ("score", tennis_score(score)),
         TennisFact::Point(point) => {
             let how = point.how.map(|how| match how {
@@ -194,18 +168,6 @@ fn point_name(points: u8) -> &'static str {
     ["0", "15", "30", "40", "A"][usize::from(points.min(4))]
 }
 
-pub(super) fn tennis_status(status: TennisStatus) -> &'static str {
-    match status {
-        TennisStatus::NotStarted => "not_started",
-        TennisStatus::Live => "live",
-        TennisStatus::Interrupted => "interrupted",
-        TennisStatus::Finished => "finished",
-        TennisStatus::Retired => "retired",
-        TennisStatus::Walkover => "walkover",
-        TennisStatus::Cancelled => "cancelled",
-    }
-}
-
 /// Players are 1 and 2.
 pub(super) fn number(side: Side) -> usize {
     side.index() + 1
@@ -219,13 +181,13 @@ fn odds(fact: &OddsFact) -> (&'static str, Value) {
         MarketChange::Define(definition) => {
             let selections = definition.selections.iter();
             let selections: Vec<_> =
-                selections.map(|s| json!([&*s.id, selection_status(s.status)])).collect();
+                selections.map(|s| json!([&*s.id, s.status.as_str()])).collect();
             let value = json!({
                 "book": **book,
                 "in_play": definition.in_play,
                 "market": **market,
                 "selections": selections,
-                "status": market_status(definition.status),
+                "status": definition.status.as_str(),
             });
             ("market", value)
         }
@@ -238,24 +200,6 @@ fn odds(fact: &OddsFact) -> (&'static str, Value) {
                 .collect();
             ("prices", json!({ "book": **book, "market": **market, "prices": prices }))
         }
-    }
-}
-
-fn market_status(status: MarketStatus) -> &'static str {
-    match status {
-        MarketStatus::Inactive => "inactive",
-        MarketStatus::Open => "open",
-        MarketStatus::Suspended => "suspended",
-        MarketStatus::Closed => "closed",
-    }
-}
-
-fn selection_status(status: SelectionStatus) -> &'static str {
-    match status {
-        SelectionStatus::Active => "active",
-        SelectionStatus::Winner => "winner",
-        SelectionStatus::Loser => "loser",
-        SelectionStatus::Removed => "removed",
     }
 }
 

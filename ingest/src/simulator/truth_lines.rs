@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use crate::event::TennisStatus;
 
 use super::{
-    lines::{
-        football_side, football_status, goal_kind, name, number, present, sets, tennis_status,
-    },
+    lines::{football_side, name, number, present, sets},
     truth::{
         Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
         Settled, Substitution, TennisTruth, Truth,
@@ -53,7 +51,7 @@ fn football(truth: &FootballTruth) -> Value {
         "penalties_missed": truth.penalties_missed.iter().map(missed).collect::<Vec<_>>(),
         "red_cards": truth.red_cards(),
         "score": truth.score,
-        "status": football_status(truth.status),
+        "status": truth.status.as_str(),
         "substitutions": truth.substitutions.iter().map(substitution).collect::<Vec<_>>(),
     })
 }
@@ -64,7 +62,7 @@ fn goal(goal: &Goal) -> Value {
         "added": added,
         "assist": goal.assist.as_ref().map(name),
         "eid": &*goal.eid,
-        "kind": goal_kind(goal.kind),
+        "kind": goal.kind.as_str(),
         "minute": minute,
         "score": goal.score,
         "scorer": name(&goal.scorer),
@@ -122,7 +120,7 @@ fn tennis(truth: &TennisTruth) -> Value {
         "retracted": truth.retracted.iter().map(|eid| &**eid).collect::<Vec<_>>(),
         "serve": truth.serve,
         "sets": sets(&truth.sets),
-        "status": tennis_status(truth.status),
+        "status": truth.status.as_str(),
         "winner": truth.winner.map(number),
     }))
 }
