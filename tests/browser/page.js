@@ -83,22 +83,25 @@ test("a bookmaker's own book can be chosen", async ({ page }) => {
 
 test("odds of the tennis match can be chosen", async ({ page }) => {
   await page.click("#odds button[data-sport=tennis]");
-  await page.waitForFunction(() => document.querySelector("#odds .position").textContent.startsWith("tennis/"), null, { timeout: WAIT_MS });
+  await shows(page, "#odds .position", "tennis/");
   await page.click("#odds button[data-sport=football]");
-  await page.waitForFunction(() => document.querySelector("#odds .position").textContent.startsWith("football/"), null, { timeout: WAIT_MS });
+  await shows(page, "#odds .position", "football/");
 });
 
 test("another match is chosen with the keyboard, and a reload finds it again", async ({ page, base }) => {
   const other = page.locator("#board-football .matches button:not([aria-current])").first();
+  const before = page.url();
   await other.focus();
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelectorAll("#board-football [aria-current]").length === 1);
-  const chosen = await page.evaluate(() => document.querySelector("#football .position").textContent.split(" ")[0]);
+  // The address tells the choice at once; the card shows it with the next frame drawn.
+  await page.waitForFunction((old) => location.href !== old, before, { timeout: WAIT_MS });
   const address = page.url();
+  const chosen = `football/${new URLSearchParams(new URL(address).hash.slice(1)).get("football")}`;
+  await shows(page, "#football .position", chosen);
+  assert((await page.locator("#board-football [aria-current]").count()) === 1, "the board marks no match, or several");
   await page.goto("about:blank");
   await page.goto(address);
-  await page.waitForSelector("#football[data-seq]", { timeout: WAIT_MS });
-  assert((await text(page, "#football .position")).startsWith(chosen), "another match after the reload");
+  await shows(page, "#football .position", chosen);
   await page.goto("about:blank");
   await page.goto(base);
   for (const id of CARDS) await page.waitForSelector(`#${id}[data-health="live"]`, { timeout: WAIT_MS });
@@ -171,6 +174,12 @@ test("no error in the console, and no violation of the policy", async ({ complai
 
 function text(page, selector) {
   return page.locator(selector).first().innerText();
+}
+
+/** Waits until the element's text begins so. */
+async function shows(page, selector, beginning) {
+  const begins = ([selector, beginning]) => document.querySelector(selector)?.textContent.startsWith(beginning);
+  await page.waitForFunction(begins, [selector, beginning], { timeout: WAIT_MS });
 }
 
 async function seq(page, card) {
