@@ -55,7 +55,9 @@ fn changes(before: &[Timed], measured: &[Timed]) -> Vec<Change> {
 
 fn frame_bytes(change: &Change) -> usize {
     match change {
-        Change::Opened(publication) | Change::Published(publication) => publication.frame().len(),
+        Change::Opened(publication) | Change::Published(_, publication) => {
+            publication.frame().len()
+        }
         Change::Closed(_) => 0,
     }
 }

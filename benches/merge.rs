@@ -6,6 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Change, Pattern, Position, Publication,
     catch_up::{Answer, Question, Verdict},
+    channel::Rate,
 };
 use ingest::event::Timed;
 
@@ -24,7 +25,7 @@ fn catch_up(c: &mut Criterion) {
             // All at one moment, so that only its size bounds the tail.
             stage.apply(&Timed { clock_us: 0, batch: timed.batch.clone() }, &mut changes);
             for change in changes.drain(..) {
-                if let Change::Published(publication) = change {
+                if let Change::Published(_, publication) = change {
                     busiest = busier(busiest, publication);
                 }
             }
@@ -34,6 +35,7 @@ fn catch_up(c: &mut Criterion) {
             let channel = busiest.channel.name.as_str();
             let question = Question::CatchUp {
                 channel: Pattern::parse(channel).expect("a name is a pattern"),
+                rate: Rate::Each,
                 from: Some(Position {
                     epoch: Some(busiest.channel.epoch),
                     seq: busiest.seq - behind,

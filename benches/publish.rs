@@ -23,7 +23,7 @@ use criterion::{
 use fanout::{
     Change, ChannelId, Epoch, Fanout, Limits, Owner, Publication, Seq,
     catch_up::{Answer, Ask, CaughtUp, Host, Verdict},
-    channel::Channel,
+    channel::{Channel, Rate},
     encode::{Encode, payload},
     socket::Stream,
 };
@@ -56,7 +56,7 @@ fn frames() -> Vec<Bytes> {
     for timed in &simulated().batches {
         stage.apply(timed, &mut changes);
         frames.extend(changes.drain(..).filter_map(|change| match change {
-            Change::Published(publication) => Some(publication.frame().clone()),
+            Change::Published(_, publication) => Some(publication.frame().clone()),
             Change::Opened(_) | Change::Closed(_) => None,
         }));
     }
@@ -128,6 +128,7 @@ impl Rig {
                 verdict: Verdict::Fresh,
                 frames: Vec::new(),
                 to: 0,
+                lease: None,
             };
             fanout.answer(asker, Answer::CaughtUp(caught_up));
         }
@@ -144,7 +145,7 @@ impl Publisher {
             self.seq += 1;
             let body = Box::new(Rendered(payload(frame)));
             let publication = Publication::new(self.channel.clone(), prev, self.seq, body);
-            Change::Published(Arc::new(publication))
+            Change::Published(Rate::Each, Arc::new(publication))
         };
         frames.iter().map(&mut publication).collect()
     }

@@ -32,7 +32,7 @@ impl Hub {
     pub fn answer(&mut self, question: &Question) -> Answer {
         match question {
             Question::Match { pattern } => Answer::Matched(self.channels.matching(pattern)),
-            Question::CatchUp { channel, from, why, bytes_max } => {
+            Question::CatchUp { channel, from, why, bytes_max, .. } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
                     return Answer::NotTracked;
                 };
@@ -57,7 +57,14 @@ impl Hub {
             let (frames, to) = since(entry, from, why, bytes_max);
             let head = entry.sequence.head();
             let channel = entry.sequence.channel.clone();
-            return Some(CaughtUp { channel, head, verdict: Verdict::Resumed, frames, to });
+            return Some(CaughtUp {
+                channel,
+                head,
+                verdict: Verdict::Resumed,
+                frames,
+                to,
+                lease: None,
+            });
         }
         let channel = entry.sequence.channel.clone();
         let image = self.shared_image(subject)?;
@@ -70,6 +77,7 @@ impl Hub {
             },
             frames: vec![image.frame],
             to: image.seq,
+            lease: None,
         })
     }
 

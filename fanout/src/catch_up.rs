@@ -4,9 +4,11 @@
 //! stands before it in the queue and every later one behind it: whoever joins at the answer misses
 //! nothing and gets nothing twice, without a lock and without a gate.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
-use crate::channel::{Channel, Epoch, Pattern, Position, Seq};
+use crate::channel::{Channel, Epoch, Pattern, Position, Rate, Seq};
 
 /// Who asks: a connection of a shard. A connection that is gone when the answer comes is passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,10 @@ pub enum Question {
     /// Bring me up to date on this channel, from `from` where that can be honoured.
     CatchUp {
         channel: Pattern,
+        /// At which rate it will be followed from then on.
+        rate: Rate,
         from: Option<Position>,
-        /// The `why` of updates that merge values: `resume` or `slow`.
+        /// The `why` of updates that merge values: `resume`, `slow` or `rate`.
         why: &'static str,
         /// Frames are made up to about this many bytes; what is left is asked for again.
         bytes_max: usize,
@@ -55,6 +59,21 @@ pub struct CaughtUp {
     pub frames: Vec<Bytes>,
     /// Where a reader of `frames` stands; before `head` when `bytes_max` cut them short.
     pub to: Seq,
+    /// Held for as long as the channel is followed at a rate other than [`Rate::Each`].
+    pub lease: Option<Lease>,
+}
+
+/// Somebody follows a channel at some rate: the host merges changes for it while a clone of its
+/// lease is held, whether on its way in an answer or by a subscription.
+#[derive(Debug, Clone, Default)]
+pub struct Lease(Arc<()>);
+
+impl Lease {
+    /// Whether a clone of this one is held anywhere.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
 }
 
 /// Whether the asker's `from` could be honoured.

@@ -124,6 +124,54 @@ pub struct Channel {
     pub trails: bool,
 }
 
+/// How often at most a follower gets an update of a channel.
+///
+/// The host merges the changes between two updates of a rate once for all who follow at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Rate {
+    /// Each change, at once.
+    #[default]
+    Each,
+    Ms100,
+    Ms250,
+    Ms500,
+    Ms1000,
+    Ms2000,
+    Ms5000,
+}
+
+impl Rate {
+    pub const ALL: [Self; 7] = [
+        Self::Each,
+        Self::Ms100,
+        Self::Ms250,
+        Self::Ms500,
+        Self::Ms1000,
+        Self::Ms2000,
+        Self::Ms5000,
+    ];
+
+    /// Milliseconds between two updates; 0 for each change at once.
+    #[must_use]
+    pub fn every_ms(self) -> u32 {
+        match self {
+            Self::Each => 0,
+            Self::Ms100 => 100,
+            Self::Ms250 => 250,
+            Self::Ms500 => 500,
+            Self::Ms1000 => 1000,
+            Self::Ms2000 => 2000,
+            Self::Ms5000 => 5000,
+        }
+    }
+
+    /// The rate of so many milliseconds, if it is one that is served.
+    #[must_use]
+    pub fn from_ms(ms: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|rate| u64::from(rate.every_ms()) == ms)
+    }
+}
+
 /// One change of one channel, addressed and numbered; shared by all shards.
 #[derive(Debug)]
 pub struct Publication {
@@ -131,6 +179,8 @@ pub struct Publication {
     /// The change's number. It applies to every document from `prev` up to before `seq`.
     pub seq: Seq,
     pub prev: Seq,
+    /// It goes ahead of everything that waits for a slow reader: a suspension.
+    pub urgent: bool,
     body: Box<dyn Encode>,
     frame: OnceLock<Bytes>,
 }
@@ -138,7 +188,13 @@ pub struct Publication {
 impl Publication {
     #[must_use]
     pub fn new(channel: Channel, prev: Seq, seq: Seq, body: Box<dyn Encode>) -> Self {
-        Self { channel, seq, prev, body, frame: OnceLock::new() }
+        Self { channel, seq, prev, urgent: false, body, frame: OnceLock::new() }
+    }
+
+    /// Lets it go ahead of everything that waits for a slow reader.
+    #[must_use]
+    pub fn urgent(self, urgent: bool) -> Self {
+        Self { urgent, ..self }
     }
 
     /// The frame that every follower gets. The first shard that needs it encodes it; a publication

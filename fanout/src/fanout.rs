@@ -13,7 +13,7 @@ use tokio::task::LocalSet;
 use crate::{
     Micros,
     catch_up::{Answer, Asker, Host},
-    channel::{Channel, Publication},
+    channel::{Channel, Publication, Rate},
     close::Close,
     connection::{Arrival, Purpose},
     mailbox::{Item, Mailbox},
@@ -100,7 +100,8 @@ pub struct StartError {
 pub enum Change {
     /// The channel has come to be; the publication renders its image at sequence 0.
     Opened(Arc<Publication>),
-    Published(Arc<Publication>),
+    /// An update for those who follow at this rate.
+    Published(Rate, Arc<Publication>),
     /// The channel is gone.
     Closed(Channel),
 }
@@ -138,7 +139,9 @@ impl Fanout {
         for mailbox in &self.shared.mailboxes {
             mailbox.push(changes.iter().map(|change| match change {
                 Change::Opened(image) => Item::Opened(Arc::clone(image)),
-                Change::Published(publication) => Item::Publish(Arc::clone(publication)),
+                Change::Published(rate, publication) => {
+                    Item::Publish(*rate, Arc::clone(publication))
+                }
                 Change::Closed(channel) => Item::Closed(channel.clone()),
             }));
         }

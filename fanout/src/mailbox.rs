@@ -12,14 +12,14 @@ use tokio::sync::Notify;
 
 use crate::{
     catch_up::{Answer, Asker},
-    channel::{Channel, Publication},
+    channel::{Channel, Publication, Rate},
     close::Close,
     connection::Arrival,
 };
 
 #[derive(Debug)]
 pub(crate) enum Item {
-    Publish(Arc<Publication>),
+    Publish(Rate, Arc<Publication>),
     /// A channel has come to be; the publication is its image at sequence 0.
     Opened(Arc<Publication>),
     Closed(Channel),
@@ -77,10 +77,10 @@ impl Mailbox {
         let mut queue = self.lock();
         for item in items {
             match item {
-                Item::Publish(_) if queue.publications >= self.publications_max => {
+                Item::Publish(..) if queue.publications >= self.publications_max => {
                     queue.overflowed = true;
                 }
-                Item::Publish(_) => {
+                Item::Publish(..) => {
                     queue.publications += 1;
                     queue.items.push(item);
                 }

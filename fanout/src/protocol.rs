@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use crate::{
     Micros,
-    channel::{Channel, ChannelId, Epoch, Pattern, Position, Seq},
+    channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq},
     encode::text_frame,
 };
 
 /// What a client may ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    Subscribe { id: Value, channel: Pattern, from: From, on_slow: OnSlow },
+    Subscribe { id: Value, channel: Pattern, from: From, terms: Terms },
     Unsubscribe { id: Value, channel: Pattern },
     Ping { id: Value, t: Option<Value> },
 }
@@ -30,6 +30,13 @@ pub enum From {
     Position(Position),
     /// For a wildcard: a position for each channel the client knows.
     Positions(HashMap<ChannelId, Position>),
+}
+
+/// How a channel is followed, as `subscribed` confirms it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    pub rate: Rate,
+    pub on_slow: OnSlow,
 }
 
 /// What is done when a reader cannot keep up.
@@ -98,10 +105,6 @@ impl Code {
     }
 }
 
-/// Rates that a client may name. Only 0, every change at once, is served so far; `subscribed` says
-/// what holds.
-const EVERY_MS: [u64; 7] = [0, 100, 250, 500, 1000, 2000, 5000];
-
 /// The longest `id` of a command that is a string, in bytes.
 const ID_BYTES_MAX: usize = 64;
 
@@ -144,9 +147,9 @@ impl Command {
             }
         };
         let every = fields.get("every_ms").map_or(Some(0), Value::as_u64);
-        if !every.is_some_and(|ms| EVERY_MS.contains(&ms)) {
+        let Some(rate) = every.and_then(Rate::from_ms) else {
             return Err(bad("every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000"));
-        }
+        };
         if fields.get("lag").is_some_and(|lag| !lag.is_boolean()) {
             return Err(bad("lag is true or false"));
         }
@@ -156,7 +159,7 @@ impl Command {
             Some(Some("close")) => OnSlow::Close,
             Some(_) => return Err(bad("on_slow is merge, resync or close")),
         };
-        Ok(Self::Subscribe { id, channel, from, on_slow })
+        Ok(Self::Subscribe { id, channel, from, terms: Terms { rate, on_slow } })
     }
 }
 
@@ -294,7 +297,7 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
 #[must_use]
 pub fn subscribed(
     id: &Value,
-    on_slow: OnSlow,
+    terms: Terms,
     channel: &Channel,
     head: Seq,
     resumed: Option<Result<(), &str>>,
@@ -302,8 +305,8 @@ pub fn subscribed(
     json_frame(&Frame::Subscribed {
         id,
         ch: channel.name.as_str(),
-        every_ms: 0,
-        on_slow: on_slow.as_str(),
+        every_ms: terms.rate.every_ms(),
+        on_slow: terms.on_slow.as_str(),
         epoch: Some(channel.epoch.to_string()),
         seq: Some(head),
         channels: None,
@@ -314,12 +317,12 @@ pub fn subscribed(
 
 /// How a subscription to all channels of a pattern begins.
 #[must_use]
-pub fn subscribed_all(id: &Value, on_slow: OnSlow, pattern: &Pattern, channels: usize) -> Bytes {
+pub fn subscribed_all(id: &Value, terms: Terms, pattern: &Pattern, channels: usize) -> Bytes {
     json_frame(&Frame::Subscribed {
         id,
         ch: pattern.as_str(),
-        every_ms: 0,
-        on_slow: on_slow.as_str(),
+        every_ms: terms.rate.every_ms(),
+        on_slow: terms.on_slow.as_str(),
         epoch: None,
         seq: None,
         channels: Some(channels),
@@ -385,12 +388,13 @@ mod tests {
     fn subscribe_is_read_with_all_its_fields() {
         let text = r#"{"op":"subscribe","id":1,"ch":"football/7","from":{"epoch":"k3f9","seq":812},
             "every_ms":250,"on_slow":"close","lag":true,"later":[]}"#;
-        let Ok(Command::Subscribe { id, channel, from, on_slow }) = Command::parse(text) else {
+        let Ok(Command::Subscribe { id, channel, from, terms }) = Command::parse(text) else {
             panic!("a whole subscribe was refused");
         };
         assert_eq!((id, channel.as_str()), (Value::from(1), "football/7"));
         let position = Position { epoch: Epoch::parse("k3f9"), seq: 812 };
-        assert_eq!((from, on_slow), (From::Position(position), OnSlow::Close));
+        let expected = Terms { rate: Rate::Ms250, on_slow: OnSlow::Close };
+        assert_eq!((from, terms), (From::Position(position), expected));
     }
 
     #[test]

@@ -12,10 +12,11 @@ use slab::Slab;
 
 use crate::{
     Micros,
-    catch_up::{Answer, CaughtUp, Question, Verdict},
-    channel::{Channel, ChannelId, Pattern, Position, Publication, Seq},
+    catch_up::{Answer, CaughtUp, Lease, Question, Verdict},
+    channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
     outbox::Outbox,
-    protocol::{self, Code, Command, From, OnSlow, Refusal},
+    protocol::{self, Code, Command, From, OnSlow, Refusal, Terms},
+    topics::Topic,
 };
 
 #[derive(Debug)]
@@ -35,7 +36,9 @@ pub struct Session {
 #[derive(Debug)]
 pub struct Subscription {
     pub channel: Channel,
-    on_slow: OnSlow,
+    terms: Terms,
+    /// Held while changes are merged for this subscription and others of its rate.
+    lease: Option<Lease>,
     /// The sequence up to which frames have been queued; `None` before the first image.
     delivered: Option<Seq>,
     stand: Stand,
@@ -54,21 +57,21 @@ enum Stand {
 #[derive(Debug)]
 struct Wildcard {
     pattern: Pattern,
-    on_slow: OnSlow,
+    terms: Terms,
 }
 
 /// What was asked of the host and for what.
 #[derive(Debug)]
 enum Open {
-    Subscribe { id: Value, channel: Pattern, on_slow: OnSlow, asked_from: Option<Position> },
-    SubscribeAll { id: Value, pattern: Pattern, on_slow: OnSlow, from: From },
+    Subscribe { id: Value, channel: Pattern, terms: Terms, asked_from: Option<Position> },
+    SubscribeAll { id: Value, pattern: Pattern, terms: Terms, from: From },
     Forward { key: usize, channel: u32, from: Option<Position>, why: &'static str },
 }
 
 /// A subscription that has left; the shard takes it out of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
-    pub channel: u32,
+    pub topic: Topic,
     pub place: usize,
 }
 
@@ -131,13 +134,13 @@ impl Session {
             Command::Unsubscribe { id, channel } => {
                 (self.unsubscribe(&id, &channel, outbox), Next::Nothing)
             }
-            Command::Subscribe { id, channel, from, on_slow } if channel.is_wildcard() => {
+            Command::Subscribe { id, channel, from, terms } if channel.is_wildcard() => {
                 let question = Question::Match { pattern: channel.clone() };
-                self.open = Some(Open::SubscribeAll { id, pattern: channel, on_slow, from });
+                self.open = Some(Open::SubscribeAll { id, pattern: channel, terms, from });
                 (Vec::new(), Next::Ask(question))
             }
-            Command::Subscribe { id, channel, from, on_slow } => {
-                (Vec::new(), self.subscribe(id, channel, &from, on_slow, outbox))
+            Command::Subscribe { id, channel, from, terms } => {
+                (Vec::new(), self.subscribe(id, channel, &from, terms, outbox))
             }
         }
     }
@@ -147,7 +150,7 @@ impl Session {
         id: Value,
         channel: Pattern,
         from: &From,
-        on_slow: OnSlow,
+        terms: Terms,
         outbox: &mut Outbox,
     ) -> Next {
         let followed = self.by_name(channel.as_str()).is_some();
@@ -158,11 +161,12 @@ impl Session {
         let asked_from = if let From::Position(position) = from { Some(*position) } else { None };
         let question = Question::CatchUp {
             channel: channel.clone(),
+            rate: terms.rate,
             from: asked_from,
             why: "resume",
             bytes_max: outbox.room(),
         };
-        self.open = Some(Open::Subscribe { id, channel, on_slow, asked_from });
+        self.open = Some(Open::Subscribe { id, channel, terms, asked_from });
         Next::Ask(question)
     }
 
@@ -208,10 +212,10 @@ impl Session {
     /// live by it, for the shard to put into the index, and what has left.
     pub fn answer(&mut self, answer: Answer, outbox: &mut Outbox) -> (Option<Join>, Vec<Left>) {
         match (self.open.take(), answer) {
-            (Some(Open::Subscribe { id, channel, on_slow, asked_from }), answer) => match answer {
+            (Some(Open::Subscribe { id, channel, terms, asked_from }), answer) => match answer {
                 Answer::CaughtUp(caught_up) => {
                     let resumed = asked_from.is_some();
-                    self.subscribed(&id, on_slow, resumed, caught_up, outbox)
+                    self.subscribed(&id, terms, resumed, caught_up, outbox)
                 }
                 Answer::NotTracked | Answer::Matched(_) => {
                     let refusal = Refusal::new(&id, Code::NotTracked, "no such channel now");
@@ -219,10 +223,9 @@ impl Session {
                     (None, Vec::new())
                 }
             },
-            (
-                Some(Open::SubscribeAll { id, pattern, on_slow, from }),
-                Answer::Matched(channels),
-            ) => (None, self.subscribed_all(&id, pattern, on_slow, &from, &channels, outbox)),
+            (Some(Open::SubscribeAll { id, pattern, terms, from }), Answer::Matched(channels)) => {
+                (None, self.subscribed_all(&id, pattern, terms, &from, &channels, outbox))
+            }
             // Another subscription may have taken the place of one that ended meanwhile.
             (Some(Open::Forward { key, channel, .. }), _) if !self.is_behind(key, channel) => {
                 (None, Vec::new())
@@ -242,24 +245,25 @@ impl Session {
     fn subscribed(
         &mut self,
         id: &Value,
-        on_slow: OnSlow,
+        terms: Terms,
         asked: bool,
         caught_up: CaughtUp,
         outbox: &mut Outbox,
     ) -> (Option<Join>, Vec<Left>) {
-        let CaughtUp { channel, head, verdict, frames, to } = caught_up;
+        let CaughtUp { channel, head, verdict, frames, to, lease } = caught_up;
         let resumed = match verdict {
             Verdict::Fresh => None,
             Verdict::Resumed => Some(Ok(())),
             Verdict::Refused(gap) => Some(Err(gap.as_str())),
         };
         debug_assert_eq!(asked, resumed.is_some(), "a verdict answers a position");
-        outbox.push_reply(protocol::subscribed(id, on_slow, &channel, head, resumed));
+        outbox.push_reply(protocol::subscribed(id, terms, &channel, head, resumed));
         let old = self.by_name(channel.name.as_str()).map(|(key, _)| key);
         let left = old.and_then(|key| self.subscriptions.remove(key).left());
         let sub = Subscription {
             channel,
-            on_slow,
+            terms,
+            lease,
             delivered: None,
             stand: Stand::Behind { from: None, why: "resume" },
             by_name: true,
@@ -275,7 +279,7 @@ impl Session {
         &mut self,
         id: &Value,
         pattern: Pattern,
-        on_slow: OnSlow,
+        terms: Terms,
         from: &From,
         channels: &[Channel],
         outbox: &mut Outbox,
@@ -287,7 +291,7 @@ impl Session {
             self.refuse_one_more(id, pattern.as_str(), outbox);
             return Vec::new();
         }
-        outbox.push_reply(protocol::subscribed_all(id, on_slow, &pattern, channels.len()));
+        outbox.push_reply(protocol::subscribed_all(id, terms, &pattern, channels.len()));
         let repeated = self.wildcards.iter().any(|wildcard| wildcard.pattern == pattern);
         let mut all_left = Vec::new();
         for channel in channels {
@@ -297,11 +301,11 @@ impl Session {
             };
             let old = keys.get(&channel.name).copied();
             if old.is_none() || repeated || from.is_some() {
-                all_left.extend(self.begin(old, channel.clone(), on_slow, from));
+                all_left.extend(self.begin(old, channel.clone(), terms, from));
             }
         }
         self.wildcards.retain(|wildcard| wildcard.pattern != pattern);
-        self.wildcards.push(Wildcard { pattern, on_slow });
+        self.wildcards.push(Wildcard { pattern, terms });
         self.unsettled = true;
         all_left
     }
@@ -312,19 +316,20 @@ impl Session {
         &mut self,
         old: Option<usize>,
         channel: Channel,
-        on_slow: OnSlow,
+        terms: Terms,
         from: Option<Position>,
     ) -> Option<Left> {
         let stand = Stand::Behind { from, why: "resume" };
-        let new = Subscription { channel, on_slow, delivered: None, stand, by_name: false };
+        let new =
+            Subscription { channel, terms, lease: None, delivered: None, stand, by_name: false };
         let Some(key) = old else {
             self.behind.push_back(self.subscriptions.insert(new));
             return None;
         };
         let sub = &mut self.subscriptions[key];
         let left = sub.left();
-        let on_slow = if sub.by_name { sub.on_slow } else { on_slow };
-        *sub = Subscription { on_slow, by_name: sub.by_name, ..new };
+        let terms = if sub.by_name { sub.terms } else { terms };
+        *sub = Subscription { terms, by_name: sub.by_name, ..new };
         self.behind.push_back(key);
         left
     }
@@ -348,7 +353,7 @@ impl Session {
             self.behind.push_back(key);
             return None;
         }
-        Some(Join { key, channel: sub.channel.number })
+        Some(Join { key, topic: sub.topic() })
     }
 
     fn forwarded(
@@ -359,7 +364,7 @@ impl Session {
         caught_up: CaughtUp,
         outbox: &mut Outbox,
     ) -> Option<Join> {
-        let CaughtUp { channel, head, verdict, frames, to } = caught_up;
+        let CaughtUp { channel, head, verdict, frames, to, lease } = caught_up;
         if channel.trails && self.others_are_behind() {
             // Somebody else fell behind while this was asked: after them, then.
             self.behind.push_back(key);
@@ -367,7 +372,7 @@ impl Session {
         }
         let sub = self.subscriptions.get_mut(key)?;
         let lost = matches!(verdict, Verdict::Refused(_))
-            || sub.on_slow == OnSlow::Resync && why == "slow";
+            || sub.terms.on_slow == OnSlow::Resync && why == "slow";
         if lost {
             let why = match verdict {
                 Verdict::Refused(crate::catch_up::Gap::Epoch) => "epoch",
@@ -378,6 +383,7 @@ impl Session {
             outbox.push_reply(protocol::resync(channel.name.as_str(), why, from, head));
         }
         sub.channel = channel;
+        sub.lease = lease;
         self.advance(key, frames, to, head, outbox)
     }
 
@@ -406,11 +412,11 @@ impl Session {
                 continue;
             }
             let Some(channel) = Pattern::parse(sub.channel.name.as_str()) else { continue };
-            let image = sub.on_slow == OnSlow::Resync && why == "slow";
-            let number = sub.channel.number;
+            let image = sub.terms.on_slow == OnSlow::Resync && why == "slow";
+            let (number, rate) = (sub.channel.number, sub.terms.rate);
             self.open = Some(Open::Forward { key, channel: number, from, why });
             let from = from.filter(|_| !image);
-            return Some(Question::CatchUp { channel, from, why, bytes_max: outbox.room() });
+            return Some(Question::CatchUp { channel, rate, from, why, bytes_max: outbox.room() });
         }
         None
     }
@@ -455,7 +461,7 @@ impl Session {
             sub.delivered = Some(publication.seq);
             return Delivered::Queued;
         }
-        if sub.on_slow == OnSlow::Close {
+        if sub.terms.on_slow == OnSlow::Close {
             return Delivered::TooSlow;
         }
         self.fall_behind(key, "slow")
@@ -473,7 +479,7 @@ impl Session {
     pub fn opened(&mut self, image: &Publication, outbox: &mut Outbox) -> Option<Join> {
         let channel = &image.channel;
         let wildcard = self.wildcards.iter().find(|w| w.pattern.matches(&channel.name))?;
-        let on_slow = wildcard.on_slow;
+        let terms = wildcard.terms;
         if self.by_name(channel.name.as_str()).is_some() {
             return None;
         }
@@ -484,13 +490,21 @@ impl Session {
         outbox.push_reply(image.frame().clone());
         let sub = Subscription {
             channel: channel.clone(),
-            on_slow,
+            terms,
+            lease: None,
             delivered: Some(image.seq),
             stand: Stand::Behind { from: None, why: "resume" },
             by_name: false,
         };
         let key = self.subscriptions.insert(sub);
-        Some(Join { key, channel: channel.number })
+        if terms.rate != Rate::Each {
+            // The host is yet to hear that somebody wants it at this rate.
+            let from = Some(Position { epoch: Some(channel.epoch), seq: image.seq });
+            self.subscriptions[key].stand = Stand::Behind { from, why: "resume" };
+            self.behind.push_back(key);
+            return None;
+        }
+        Some(Join { key, topic: Topic { channel: channel.number, rate: terms.rate } })
     }
 
     #[must_use]
@@ -543,13 +557,17 @@ impl Session {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Join {
     pub key: usize,
-    pub channel: u32,
+    pub topic: Topic,
 }
 
 impl Subscription {
+    fn topic(&self) -> Topic {
+        Topic { channel: self.channel.number, rate: self.terms.rate }
+    }
+
     fn left(&self) -> Option<Left> {
         let Stand::Live { place } = self.stand else { return None };
-        Some(Left { channel: self.channel.number, place })
+        Some(Left { topic: self.topic(), place })
     }
 
     fn fall_behind(&mut self, why: &'static str) -> Option<Left> {

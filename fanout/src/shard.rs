@@ -20,7 +20,7 @@ use tracing::debug;
 use crate::{
     Micros,
     catch_up::{Answer, Ask, Asker, Question},
-    channel::{Channel, Publication},
+    channel::{Channel, Publication, Rate},
     close::Close,
     connection::{Arrival, Connection, Overdue, Purpose, Received},
     fanout::Shared,
@@ -28,7 +28,7 @@ use crate::{
     protocol::{self, Code, Command, Hello, HelloLimits, Refusal},
     session::{Delivered, Join, Left, Next, Session},
     socket::Socket,
-    topics::{Follower, Topics},
+    topics::{Follower, Topic, Topics},
 };
 
 /// How often time alone is looked at: beats, idle and stalled connections.
@@ -124,7 +124,7 @@ impl Shard {
         let mut own = shard.borrow_mut();
         for item in turn.items {
             match item {
-                Item::Publish(publication) => own.publish(&publication),
+                Item::Publish(rate, publication) => own.publish(rate, &publication),
                 Item::Opened(image) => own.opened(&image),
                 Item::Closed(channel) => own.closed(&channel),
                 Item::Answer(asker, answer) => own.answer(asker, answer),
@@ -143,9 +143,9 @@ impl Shard {
         }
     }
 
-    fn publish(&mut self, publication: &Publication) {
+    fn publish(&mut self, rate: Rate, publication: &Publication) {
         let Self { topics, connections, dirty, rotation, .. } = self;
-        let followers = topics.followers(publication.channel.number);
+        let followers = topics.followers(Topic { channel: publication.channel.number, rate });
         if followers.is_empty() {
             return;
         }
@@ -226,7 +226,7 @@ impl Shard {
         for slot in slots {
             let all_left = self.connections[slot].session.all_behind();
             // Everybody leaves, so no place is worth keeping.
-            all_left.into_iter().for_each(|left| drop(self.topics.close(left.channel)));
+            all_left.into_iter().for_each(|left| drop(self.topics.close(left.topic.channel)));
             self.forward(slot);
         }
     }
@@ -377,12 +377,12 @@ impl Shard {
             slot: u32::try_from(slot).expect("fewer sockets than 2^32"),
             subscription: u32::try_from(join.key).expect("fewer subscriptions than 2^32"),
         };
-        let place = self.topics.join(join.channel, follower);
+        let place = self.topics.join(join.topic, follower);
         self.connections[slot].session.placed(join.key, place);
     }
 
     fn leave(&mut self, left: Left) {
-        if let Some(moved) = self.topics.leave(left.channel, left.place) {
+        if let Some(moved) = self.topics.leave(left.topic, left.place) {
             let connection = &mut self.connections[moved.slot as usize];
             connection.session.placed(moved.subscription as usize, left.place);
         }

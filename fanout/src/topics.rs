@@ -6,7 +6,17 @@
 
 use std::collections::HashMap;
 
-/// One follower of a channel.
+use crate::channel::Rate;
+
+/// A channel at a rate: what can be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Topic {
+    /// The channel's number.
+    pub channel: u32,
+    pub rate: Rate,
+}
+
+/// One follower of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Follower {
     /// The connection's slot in its shard.
@@ -17,38 +27,39 @@ pub struct Follower {
 
 #[derive(Debug, Default)]
 pub struct Topics {
-    channels: HashMap<u32, Vec<Follower>>,
+    topics: HashMap<Topic, Vec<Follower>>,
 }
 
 impl Topics {
     /// Adds a follower; its place is to be kept and given back to [`Topics::leave`].
-    pub fn join(&mut self, channel: u32, follower: Follower) -> usize {
-        let followers = self.channels.entry(channel).or_default();
+    pub fn join(&mut self, topic: Topic, follower: Follower) -> usize {
+        let followers = self.topics.entry(topic).or_default();
         followers.push(follower);
         followers.len() - 1
     }
 
     /// Takes away the follower at `place`. Where another one moved into that place it is returned,
     /// so that its subscription can note the new place.
-    pub fn leave(&mut self, channel: u32, place: usize) -> Option<Follower> {
-        let followers = self.channels.get_mut(&channel)?;
+    pub fn leave(&mut self, topic: Topic, place: usize) -> Option<Follower> {
+        let followers = self.topics.get_mut(&topic)?;
         followers.swap_remove(place);
         let moved = followers.get(place).copied();
         if followers.is_empty() {
-            self.channels.remove(&channel);
+            self.topics.remove(&topic);
         }
         moved
     }
 
-    /// Everyone who follows the channel.
+    /// Everyone who follows the topic.
     #[must_use]
-    pub fn followers(&self, channel: u32) -> &[Follower] {
-        self.channels.get(&channel).map_or(&[], Vec::as_slice)
+    pub fn followers(&self, topic: Topic) -> &[Follower] {
+        self.topics.get(&topic).map_or(&[], Vec::as_slice)
     }
 
-    /// Forgets the channel and returns who followed it.
+    /// Forgets the channel at all rates and returns who followed it.
     pub fn close(&mut self, channel: u32) -> Vec<Follower> {
-        self.channels.remove(&channel).unwrap_or_default()
+        let topics = Rate::ALL.map(|rate| Topic { channel, rate });
+        topics.iter().filter_map(|topic| self.topics.remove(topic)).flatten().collect()
     }
 }
 
@@ -60,6 +71,10 @@ mod tests {
 
     use super::*;
 
+    fn topic(channel: u32) -> Topic {
+        Topic { channel, rate: Rate::Each }
+    }
+
     proptest! {
         /// Against a set: whoever joined and did not leave is a follower, and every place is right.
         #[test]
@@ -69,14 +84,14 @@ mod tests {
             for (join, channel, slot) in steps {
                 let key = (channel, slot);
                 if join && !places.contains_key(&key) {
-                    places.insert(key, topics.join(channel, Follower { slot, subscription: 0 }));
+                    places.insert(key, topics.join(topic(channel), Follower { slot, subscription: 0 }));
                 } else if let Some(place) = places.remove(&key)
-                    && let Some(moved) = topics.leave(channel, place)
+                    && let Some(moved) = topics.leave(topic(channel), place)
                 {
                     places.insert((channel, moved.slot), place);
                 }
                 for channel in 0..3 {
-                    let followers = topics.followers(channel);
+                    let followers = topics.followers(topic(channel));
                     let found: BTreeSet<u32> = followers.iter().map(|f| f.slot).collect();
                     let expected: BTreeSet<u32> =
                         places.keys().filter(|k| k.0 == channel).map(|k| k.1).collect();

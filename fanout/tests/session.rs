@@ -13,12 +13,12 @@ use bytes::Bytes;
 use fanout::{
     ChannelId, Epoch, Publication, Seq,
     catch_up::{Answer, CaughtUp, Question, Verdict, check},
-    channel::Channel,
+    channel::{Channel, Rate},
     encode::{Encode, text_frame},
     outbox::Outbox,
     protocol::Command,
     session::{Delivered, Join, Left, Next, Session},
-    topics::{Follower, Topics},
+    topics::{Follower, Topic, Topics},
 };
 use proptest::prelude::*;
 
@@ -105,7 +105,7 @@ impl Host {
                 (Verdict::Resumed, frames, to)
             }
         };
-        CaughtUp { channel, head, verdict, frames, to }
+        CaughtUp { channel, head, verdict, frames, to, lease: None }
     }
 }
 
@@ -158,7 +158,8 @@ impl World {
             self.join(join);
         }
         let publication = self.host.publish(number);
-        for follower in self.topics.followers(number).to_vec() {
+        for follower in self.topics.followers(Topic { channel: number, rate: Rate::Each }).to_vec()
+        {
             let key = follower.subscription as usize;
             let delivered = self.session.deliver(key, &publication, &mut self.outbox);
             if let Delivered::Behind(left) = delivered {
@@ -178,16 +179,16 @@ impl World {
     }
 
     fn join(&mut self, join: Option<Join>) {
-        if let Some(Join { key, channel }) = join {
+        if let Some(Join { key, topic }) = join {
             let subscription = u32::try_from(key).expect("few subscriptions");
-            let place = self.topics.join(channel, Follower { slot: 0, subscription });
+            let place = self.topics.join(topic, Follower { slot: 0, subscription });
             self.session.placed(key, place);
         }
     }
 
     fn leave(&mut self, all_left: Vec<Left>) {
         for left in all_left {
-            if let Some(moved) = self.topics.leave(left.channel, left.place) {
+            if let Some(moved) = self.topics.leave(left.topic, left.place) {
                 self.session.placed(moved.subscription as usize, left.place);
             }
         }

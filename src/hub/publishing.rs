@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fanout::{Change, Publication};
+use fanout::{Change, Publication, channel::Rate};
 use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 
 use super::{
@@ -191,7 +191,7 @@ impl Hub {
         let body =
             stream::Update { channel: channel.name.clone(), prev, update: Arc::clone(&update) };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
-        changes.push(Change::Published(Arc::new(publication)));
+        changes.push(Change::Published(Rate::Each, Arc::new(publication)));
     }
 }
 

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use fanout::{
     Change, Epoch, Micros, Pattern, Position, Publication,
     catch_up::{Answer, CaughtUp, Gap, Question, Verdict},
+    channel::Rate,
 };
 use ingest::event::Batch;
 use matchwire::hub::{ApplyError, Epochs, Hub, Settings, feeds::SourceNumber, sequence::Window};
@@ -91,7 +92,7 @@ impl Bench {
                 let before = self.readers.insert(name.clone(), reader);
                 assert!(before.is_none(), "{name} was opened twice");
             }
-            Change::Published(publication) => {
+            Change::Published(_, publication) => {
                 let name = publication.channel.name.as_str();
                 self.readers.get_mut(name).expect("it was opened").take(publication);
             }
@@ -104,7 +105,8 @@ impl Bench {
 
     fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CaughtUp {
         let channel = Pattern::parse(channel).expect("a channel's name is well formed");
-        let question = Question::CatchUp { channel, from, why: "resume", bytes_max };
+        let question =
+            Question::CatchUp { channel, rate: Rate::Each, from, why: "resume", bytes_max };
         match self.hub.answer(&question) {
             Answer::CaughtUp(caught_up) => caught_up,
             other => panic!("no answer: {other:?}"),

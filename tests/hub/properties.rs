@@ -92,7 +92,7 @@ proptest! {
 /// What changes say, without when.
 fn frames(changes: &[Change]) -> Vec<String> {
     let frame = |change: &Change| match change {
-        Change::Opened(publication) | Change::Published(publication) => {
+        Change::Opened(publication) | Change::Published(_, publication) => {
             content(publication.frame())
         }
         Change::Closed(channel) => format!("{} closed", channel.name),
