@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use fanout::{Epoch, Fanout, Limits, StartError};
+use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
 use ingest::recording::{self, OpenError, Recording};
 use tokio::{
     net::TcpListener,
@@ -294,6 +294,7 @@ fn limits(config: &Config) -> Limits {
     Limits {
         shards: if shards == 0 { cores } else { shards },
         outbox_bytes: config.fanout.outbox_bytes,
+        outbox_age_ms: milliseconds(config.fanout.outbox_age_ms),
         write_bytes_max: config.fanout.write_bytes_max,
         channels_max: config.fanout.channels_max,
         command_bytes_max: config.server.command_bytes_max,
@@ -301,6 +302,10 @@ fn limits(config: &Config) -> Limits {
         beat_ms: milliseconds(config.fanout.beat_ms),
         idle_ms: milliseconds(config.fanout.idle_ms),
         stall_ms: milliseconds(config.fanout.stall_ms),
+        sockets: SocketOptions {
+            send_buffer_bytes: config.fanout.send_buffer_bytes,
+            unsent_bytes: u32::try_from(config.fanout.unsent_bytes).unwrap_or(u32::MAX),
+        },
     }
 }
 

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use fanout::{
     Position, Seq,
-    catch_up::{Answer, CaughtUp, Gap, Question, Verdict, check},
+    catch_up::{Answer, CaughtUp, Forward, Gap, Question, Verdict, check},
     encode::text_frame,
 };
 
@@ -75,7 +75,7 @@ impl Hub {
                 Some(Err(gap)) => Verdict::Refused(gap),
                 _ => Verdict::Fresh,
             },
-            frames: vec![image.frame],
+            frames: vec![Forward { frame: image.frame, to: image.seq }],
             to: image.seq,
             lease: None,
         })
@@ -111,7 +111,7 @@ fn verify(entry: &Entry, from: Position) -> Result<Seq, Gap> {
 
 /// The updates after `from` in as few frames as is right: events stand alone, in order, and values
 /// are merged only between them. Stops at the first frame that reaches `bytes_max`.
-fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Bytes>, Seq) {
+fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Forward>, Seq) {
     let channel = &entry.sequence.channel.name;
     let mut frames = Vec::new();
     let (mut bytes, mut to) = (0, from);
@@ -124,7 +124,7 @@ fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Bytes>, 
         let frame = text_frame(|out| run.write(out, channel, why));
         bytes += frame.len();
         to = run.seq;
-        frames.push(frame);
+        frames.push(Forward { frame, to });
         if bytes >= bytes_max {
             break;
         }

@@ -131,6 +131,7 @@ impl Config {
             ("hub.matches_max", hub.matches_max as u64),
             ("hub.inbox_batches", hub.inbox_batches as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
+            ("fanout.outbox_age_ms", fanout.outbox_age_ms),
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
             ("fanout.channels_max", fanout.channels_max as u64),
             ("fanout.beat_ms", fanout.beat_ms),

@@ -149,7 +149,7 @@ impl Bench {
     fn check_image(&mut self, name: &str) {
         let caught_up = self.ask(name, None, usize::MAX);
         assert_eq!(caught_up.verdict, Verdict::Fresh);
-        let image = parse(&caught_up.frames[0]);
+        let image = parse(&caught_up.frames[0].frame);
         let reader = &self.readers[name];
         assert_eq!(image["seq"], reader.frames.len(), "{name}");
         assert_eq!(image["epoch"], *reader.epoch, "{name}");
@@ -173,7 +173,8 @@ impl Bench {
                 return false;
             }
             assert_eq!(answer.verdict, Verdict::Resumed, "{name} from {seq}");
-            let frames: Vec<Value> = answer.frames.iter().map(parse).collect();
+            let frames: Vec<Value> =
+                answer.frames.iter().map(|forward| parse(&forward.frame)).collect();
             for frame in &frames {
                 seq = check_frame(name, frame, seq);
                 merge(&mut data, &frame["patch"]);
@@ -183,7 +184,7 @@ impl Bench {
             if seq == head {
                 break;
             }
-            let bytes: usize = answer.frames.iter().map(Bytes::len).sum();
+            let bytes: usize = answer.frames.iter().map(|forward| forward.frame.len()).sum();
             assert!(bytes >= bytes_max, "{name}: cut short at {bytes} bytes of {bytes_max}");
         }
         let reader = &self.readers[name];
