@@ -9,6 +9,7 @@ use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 use super::{
     Header, Hub, Known,
     feeds::Feed,
+    lanes::Numbered,
     sequence::Stamp,
     state::{BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
 };
@@ -191,7 +192,10 @@ impl Hub {
         let body =
             stream::Update { channel: channel.name.clone(), prev, update: Arc::clone(&update) };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
-        changes.push(Change::Published(Rate::Each, Arc::new(publication)));
+        let publication = Arc::new(publication);
+        changes.push(Change::Published(Rate::Each, Arc::clone(&publication)));
+        let change = Numbered { update, publication };
+        entry.lanes.take(subject, &change, &mut self.lane_timers, changes);
     }
 }
 
