@@ -252,7 +252,7 @@ impl Reader {
         data
     }
 
-    fn events_after(&self, seq: usize) -> Vec<Value> {
+    pub(crate) fn events_after(&self, seq: usize) -> Vec<Value> {
         let frames = self.frames[seq..].iter().map(parse);
         let events = |frame: Value| frame["events"].as_array().cloned().unwrap_or_default();
         frames.flat_map(events).collect()
