@@ -31,6 +31,12 @@ pub enum Input {
         batch: Batch,
         received: Micros,
     },
+    /// Several at once, of a source that is to be handed in many a millisecond.
+    Batches {
+        source: SourceNumber,
+        batches: Vec<Batch>,
+        received: Micros,
+    },
     Refused {
         source: SourceNumber,
         refusal: Refusal,
@@ -173,6 +179,9 @@ impl Writer {
     fn input(&mut self, input: Input) {
         match input {
             Input::Batch { source, batch, received } => self.batch(source, &batch, received),
+            Input::Batches { source, batches, received } => {
+                batches.iter().for_each(|batch| self.batch(source, batch, received));
+            }
             Input::Refused { source, refusal } => self.refused(source, &refusal),
             Input::Ended { source } => {
                 self.hub.source_down(source, true, now(), &mut self.changes);
