@@ -32,12 +32,14 @@ impl Hub {
     pub fn answer(&mut self, question: &Question) -> Answer {
         match question {
             Question::Match { pattern } => Answer::Matched(self.channels.matching(pattern)),
-            Question::CatchUp { channel, from, why, bytes_max, .. } => {
+            Question::CatchUp { channel, rate, from, why, bytes_max } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
                     return Answer::NotTracked;
                 };
-                match self.catch_up(subject, *from, why, *bytes_max) {
-                    Some(caught_up) => Answer::CaughtUp(caught_up),
+                let caught_up = self.catch_up(subject, *from, why, *bytes_max);
+                let lease = self.channels.get_mut(subject).and_then(|it| it.lanes.lease(*rate));
+                match caught_up {
+                    Some(caught_up) => Answer::CaughtUp(CaughtUp { lease, ..caught_up }),
                     None => Answer::NotTracked,
                 }
             }

@@ -219,6 +219,22 @@ impl Default for DemoConfig {
     }
 }
 
+/// `[bench]`: a steady load to measure with, in place of the demo, on loopback only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BenchConfig {
+    /// Changes of prices a second, in all. Default 0: none, no such load.
+    pub rate: u32,
+    /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
+    pub channels: u32,
+}
+
+impl Default for BenchConfig {
+    fn default() -> Self {
+        Self { rate: 0, channels: 20 }
+    }
+}
+
 /// `[feeds]`: what is taken from a feed, and what clients are told of its age.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -92,10 +92,12 @@ impl Bench {
                 let before = self.readers.insert(name.clone(), reader);
                 assert!(before.is_none(), "{name} was opened twice");
             }
-            Change::Published(_, publication) => {
+            Change::Published(Rate::Each, publication) => {
                 let name = publication.channel.name.as_str();
                 self.readers.get_mut(name).expect("it was opened").take(publication);
             }
+            // Not this reader's: `lanes` has those.
+            Change::Published(..) => {}
             Change::Closed(channel) => {
                 let known = self.readers.remove(channel.name.as_str());
                 assert!(known.is_some(), "{} was not open", channel.name);
@@ -251,7 +253,7 @@ impl Reader {
         data
     }
 
-    fn events_after(&self, seq: usize) -> Vec<Value> {
+    pub(crate) fn events_after(&self, seq: usize) -> Vec<Value> {
         let frames = self.frames[seq..].iter().map(parse);
         let events = |frame: Value| frame["events"].as_array().cloned().unwrap_or_default();
         frames.flat_map(events).collect()
