@@ -5,6 +5,7 @@ use std::{
     future,
     io::{self, Write},
     iter::Peekable,
+    net::{self, SocketAddr},
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
@@ -14,9 +15,10 @@ use std::{
 use fanout::{Epoch, Fanout, Limits, StartError};
 use ingest::recording::{self, OpenError, Recording};
 use tokio::{
-    net::TcpListener,
+    net::TcpSocket,
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
+    task::{JoinError, JoinSet},
 };
 use tracing::{error, info};
 
@@ -43,7 +45,9 @@ pub enum AppError {
     #[error("a recording cannot be played")]
     Recording(#[from] OpenError),
     #[error("cannot listen on {address}")]
-    Listen { address: std::net::SocketAddr, source: io::Error },
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("the door closed by itself")]
+    Door(#[source] Option<io::Error>),
     #[error("the fan-out did not start")]
     Fanout(#[from] StartError),
     #[error(transparent)]
@@ -84,7 +88,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
     let recordings = recordings(&config, &play)?;
 
-    let listener = listen(&config).await?;
+    let listener = listen(config.server.listen)?;
     let address = listener.local_addr()?;
     let (doors, ends) = pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
     let fanout = Fanout::start(
@@ -120,16 +124,17 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
-    let serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
+    let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     greet(&mut io::stdout(), address, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
         Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
+        served = &mut serving => return Err(AppError::Door(ended(served).err())),
     }
     stop.send_replace(true);
     // The door is closed first: whoever is told to go does not come back to this process.
-    let mut answering = serving.await.unwrap_or_default();
+    let mut answering = ended(serving.await).unwrap_or_default();
     drain(&fanout, config.server.drain_ms).await;
     let patience = Duration::from_millis(config.server.drain_ms);
     let answered = async { while answering.join_next().await.is_some() {} };
@@ -274,9 +279,19 @@ fn start_sources(
     Ok(stops)
 }
 
-async fn listen(config: &Config) -> Result<TcpListener, AppError> {
-    let address = config.server.listen;
-    TcpListener::bind(address).await.map_err(|source| AppError::Listen { address, source })
+/// Connections that may wait to be accepted, as far as the system allows: when the hub starts
+/// again, all its clients come back at once.
+const BACKLOG: u32 = 4096;
+
+fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
+    let listening = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // What is left of the connections of the run before does not keep this one waiting.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)?.into_std()
+    };
+    listening().map_err(|source| AppError::Listen { address, source })
 }
 
 fn settings(config: &Config) -> Settings {
@@ -312,12 +327,13 @@ fn milliseconds(ms: u64) -> u32 {
     u32::try_from(ms).unwrap_or(u32::MAX)
 }
 
+/// How the door's task ended, a panic being a failure like others.
+fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinSet<()>> {
+    served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
+}
+
 /// What a person sees first: where to look and what to paste.
-fn greet(
-    out: &mut impl Write,
-    address: std::net::SocketAddr,
-    demo_key: Option<&str>,
-) -> io::Result<()> {
+fn greet(out: &mut impl Write, address: SocketAddr, demo_key: Option<&str>) -> io::Result<()> {
     writeln!(out, "listening on http://{address}")?;
     if let Some(key) = demo_key {
         writeln!(

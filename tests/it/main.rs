@@ -3,6 +3,7 @@
 mod auth;
 mod bad_feed;
 mod commands;
+mod door;
 mod replay;
 mod rest;
 mod resume;
