@@ -25,7 +25,7 @@ use fanout::{
     catch_up::{Answer, Ask, CaughtUp, Host, Verdict},
     channel::{Channel, Rate},
     encode::{Encode, payload},
-    socket::Stream,
+    socket::{SocketOptions, Stream},
 };
 
 use support::{Stage, simulated};
@@ -163,6 +163,8 @@ fn limits() -> Limits {
         beat_ms: u32::MAX,
         idle_ms: 0,
         stall_ms: u32::MAX,
+        outbox_age_ms: u32::MAX,
+        sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
     }
 }
 

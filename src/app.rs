@@ -6,13 +6,14 @@ use std::{
     io::{self, Write},
     iter::Peekable,
     net::{self, SocketAddr},
+    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
     time::Duration,
 };
 
-use fanout::{Epoch, Fanout, Limits, StartError};
+use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
 use ingest::recording::{self, OpenError, Recording};
 use tokio::{
     net::TcpSocket,
@@ -26,7 +27,7 @@ use crate::{
     accounts::{Accounts, AccountsError},
     cli::ReplayArgs,
     clock::now,
-    config::{Config, FanoutConfig},
+    config::{BenchConfig, Config, FanoutConfig},
     demo::{self, Days, Run},
     http::{self, Registry},
     hub::{Epochs, Hub, Settings, sequence::Window},
@@ -34,6 +35,7 @@ use crate::{
     quarantine::Quarantine,
     revocation::{self, Revoker},
     sources::{Pace, Player},
+    steady::{self, Load, Steady},
     telemetry::{self, TelemetryError},
 };
 
@@ -63,9 +65,24 @@ pub enum AppError {
 pub enum Play {
     /// Simulated days without end.
     Demo,
+    /// A load to measure with.
+    Steady(Load),
     /// Nothing of its own.
     Nothing,
     Recordings(ReplayArgs),
+}
+
+impl Play {
+    /// What the settings say is to be played.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let BenchConfig { rate, channels } = config.bench;
+        match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
+            (Some(rate), Some(channels)) => Self::Steady(Load { rate, channels }),
+            _ if config.demo.enabled => Self::Demo,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 /// Runs the hub until it is told to stop.
@@ -82,7 +99,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
     let demo = match &play {
         Play::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
-        Play::Nothing | Play::Recordings(_) => None,
+        Play::Steady(_) | Play::Nothing | Play::Recordings(_) => None,
     };
     let epochs =
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
@@ -97,7 +114,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Box::new(doors.clone()),
     )?;
     let mut hub = Hub::new(settings(&config), epochs);
-    let sources = announce(&mut hub, demo, recordings);
+    let sources = announce(&mut hub, demo, &play, recordings);
     let quarantine =
         Quarantine::beside(&config.server.db, config.feeds.quarantine_bytes_max as u64);
     let writer = pipeline::start(hub, fanout.clone(), ends, quarantine)?;
@@ -125,7 +142,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
-    greet(&mut io::stdout(), address, demo_key.as_deref())?;
+    greet(&mut io::stdout(), address, &play, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
@@ -152,7 +169,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
 
 async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {
     match play {
-        Play::Demo => Ok(Some(accounts.ensure_demo_key(now()).await?.expose().to_owned())),
+        Play::Demo | Play::Steady(_) => {
+            Ok(Some(accounts.ensure_demo_key(now()).await?.expose().to_owned()))
+        }
         // It stands in clear in the store, which only a demo may have.
         Play::Nothing | Play::Recordings(_) => {
             accounts.forget_demo_key(now()).await?;
@@ -204,15 +223,22 @@ struct Source {
 
 enum Steps {
     Demo(Peekable<Days>),
+    Steady(Steady),
     Reel(Box<Reel>),
 }
 
-fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
+fn announce(hub: &mut Hub, demo: Option<Run>, play: &Play, reels: Vec<Reel>) -> Vec<Source> {
     let demo = demo.map(|run| {
         let number = hub.source("simulator".into(), "simulator");
         let mut days = run.days().peekable();
         demo::play_past(&mut days, hub, number, now());
         Source { number, steps: Steps::Demo(days) }
+    });
+    let steady = if let Play::Steady(load) = play { Some(Steady::new(*load)) } else { None };
+    let steady = steady.map(|steady| {
+        let number = hub.source("steady".into(), "steady");
+        steady.introduce(hub, number, now());
+        Source { number, steps: Steps::Steady(steady) }
     });
     let reels: Vec<Source> = reels
         .into_iter()
@@ -222,7 +248,7 @@ fn announce(hub: &mut Hub, demo: Option<Run>, reels: Vec<Reel>) -> Vec<Source> {
             Source { number, steps: Steps::Reel(Box::new(reel)) }
         })
         .collect();
-    demo.into_iter().chain(reels).collect()
+    demo.into_iter().chain(steady).chain(reels).collect()
 }
 
 /// Plays all sources for as long as this is polled.
@@ -252,17 +278,20 @@ fn start_sources(
     for Source { number, steps } in sources {
         let (stop, stopped) = mpsc::sync_channel(0);
         stops.push(stop);
-        let player = |pace| Player {
+        let player = |pace, stop| Player {
             source: number,
             inputs: doors.inputs.clone(),
             fanout: fanout.clone(),
             runtime: tokio::runtime::Handle::current(),
             pace,
-            stop: stopped,
+            stop,
         };
         match (steps, play) {
             (Steps::Demo(days), _) => {
-                player(Pace::OnTime).start(days, || None)?;
+                player(Pace::OnTime, stopped).start(days, || None)?;
+            }
+            (Steps::Steady(steady), _) => {
+                steady.start(number, doors.inputs.clone(), stopped)?;
             }
             (Steps::Reel(reel), Play::Recordings(args)) => {
                 let Reel { recording, path } = *reel;
@@ -271,9 +300,9 @@ fn start_sources(
                     let opened = repeat.then(|| open(&path, &named, &config))?;
                     opened.inspect_err(|error| error!(%error, "no second round")).ok()
                 };
-                player(Pace::FromStart(args.speed)).start(recording, again)?;
+                player(Pace::FromStart(args.speed), stopped).start(recording, again)?;
             }
-            (Steps::Reel(_), Play::Demo | Play::Nothing) => {}
+            (Steps::Reel(_), Play::Demo | Play::Steady(_) | Play::Nothing) => {}
         }
     }
     Ok(stops)
@@ -309,6 +338,7 @@ fn limits(config: &Config) -> Limits {
     Limits {
         shards: if shards == 0 { cores } else { shards },
         outbox_bytes: config.fanout.outbox_bytes,
+        outbox_age_ms: milliseconds(config.fanout.outbox_age_ms),
         write_bytes_max: config.fanout.write_bytes_max,
         channels_max: config.fanout.channels_max,
         command_bytes_max: config.server.command_bytes_max,
@@ -316,6 +346,10 @@ fn limits(config: &Config) -> Limits {
         beat_ms: milliseconds(config.fanout.beat_ms),
         idle_ms: milliseconds(config.fanout.idle_ms),
         stall_ms: milliseconds(config.fanout.stall_ms),
+        sockets: SocketOptions {
+            send_buffer_bytes: config.fanout.send_buffer_bytes,
+            unsent_bytes: u32::try_from(config.fanout.unsent_bytes).unwrap_or(u32::MAX),
+        },
     }
 }
 
@@ -333,12 +367,39 @@ fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinS
 }
 
 /// What a person sees first: where to look and what to paste.
-fn greet(out: &mut impl Write, address: SocketAddr, demo_key: Option<&str>) -> io::Result<()> {
+fn greet(
+    out: &mut impl Write,
+    address: SocketAddr,
+    play: &Play,
+    demo_key: Option<&str>,
+) -> io::Result<()> {
     writeln!(out, "listening on http://{address}")?;
-    if let Some(key) = demo_key {
-        writeln!(
-            out,
-            r#"
+    match (play, demo_key) {
+        (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
+        (_, Some(key)) => greet_guest(out, address, key)?,
+        (_, None) => {}
+    }
+    out.flush()
+}
+
+fn greet_loader(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
+    let Load { rate, channels } = load;
+    writeln!(
+        out,
+        r#"
+Matchwire plays a steady load: {rate} changes a second in all, on {channels} channels in turn.
+
+  channels  {}
+  demo key  {key}
+"#,
+        steady::CHANNELS
+    )
+}
+
+fn greet_guest(out: &mut impl Write, address: SocketAddr, key: &str) -> io::Result<()> {
+    writeln!(
+        out,
+        r#"
 Matchwire plays its demo: football, tennis and odds, simulated, without end.
 
   page      http://{address}/
@@ -354,9 +415,7 @@ or from the console of a browser:
   ws.onmessage = (m) => console.log(JSON.parse(m.data));
   ws.onopen = () => ws.send(JSON.stringify({{op: "subscribe", id: 1, ch: "football"}}));
 "#
-        )?;
-    }
-    out.flush()
+    )
 }
 
 /// How long a recording that is held waits after the first subscription.

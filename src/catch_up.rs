@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use fanout::{
     Position, Seq,
-    catch_up::{Answer, CaughtUp, Gap, Question, Verdict, check},
+    catch_up::{Answer, CaughtUp, Forward, Gap, Question, Verdict, check},
     encode::text_frame,
 };
 
@@ -32,12 +32,14 @@ impl Hub {
     pub fn answer(&mut self, question: &Question) -> Answer {
         match question {
             Question::Match { pattern } => Answer::Matched(self.channels.matching(pattern)),
-            Question::CatchUp { channel, from, why, bytes_max, .. } => {
+            Question::CatchUp { channel, rate, from, why, bytes_max } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
                     return Answer::NotTracked;
                 };
-                match self.catch_up(subject, *from, why, *bytes_max) {
-                    Some(caught_up) => Answer::CaughtUp(caught_up),
+                let caught_up = self.catch_up(subject, *from, why, *bytes_max);
+                let lease = self.channels.get_mut(subject).and_then(|it| it.lanes.lease(*rate));
+                match caught_up {
+                    Some(caught_up) => Answer::CaughtUp(CaughtUp { lease, ..caught_up }),
                     None => Answer::NotTracked,
                 }
             }
@@ -75,7 +77,7 @@ impl Hub {
                 Some(Err(gap)) => Verdict::Refused(gap),
                 _ => Verdict::Fresh,
             },
-            frames: vec![image.frame],
+            frames: vec![Forward { frame: image.frame, to: image.seq }],
             to: image.seq,
             lease: None,
         })
@@ -111,7 +113,7 @@ fn verify(entry: &Entry, from: Position) -> Result<Seq, Gap> {
 
 /// The updates after `from` in as few frames as is right: events stand alone, in order, and values
 /// are merged only between them. Stops at the first frame that reaches `bytes_max`.
-fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Bytes>, Seq) {
+fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Forward>, Seq) {
     let channel = &entry.sequence.channel.name;
     let mut frames = Vec::new();
     let (mut bytes, mut to) = (0, from);
@@ -124,7 +126,7 @@ fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Bytes>, 
         let frame = text_frame(|out| run.write(out, channel, why));
         bytes += frame.len();
         to = run.seq;
-        frames.push(frame);
+        frames.push(Forward { frame, to });
         if bytes >= bytes_max {
             break;
         }

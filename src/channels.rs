@@ -8,10 +8,10 @@ use fanout::{ChannelId, Epoch, Pattern, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
-use crate::hub::{Header, sequence::Sequence};
+use crate::hub::{Header, lanes::Lanes, sequence::Sequence};
 
 /// What a channel shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     Match(Id),
     Consensus(Id),
@@ -26,6 +26,8 @@ pub enum Subject {
 pub struct Entry {
     pub subject: Subject,
     pub sequence: Sequence,
+    /// The channel at the rates at which it is followed, beside each change at once.
+    pub lanes: Lanes,
     pub header: Header,
     /// The image as a frame, for as long as it is the newest.
     pub image: Option<(fanout::Seq, bytes::Bytes)>,
@@ -69,7 +71,8 @@ impl Channels {
         let trails = subject == Subject::Feeds;
         let channel = Channel { number: self.numbers, name: name.clone(), epoch, trails };
         let sequence = Sequence::new(channel);
-        let entry = Entry { subject, sequence, header, image: None, stamp: None };
+        let lanes = Lanes::default();
+        let entry = Entry { subject, sequence, lanes, header, image: None, stamp: None };
         self.names.insert(name, subject);
         self.entries.entry(subject).or_insert(entry)
     }

@@ -33,7 +33,7 @@ impl Cli {
 
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
-    /// Run the hub on its feeds, or on the demo's day.
+    /// Run the hub on its feeds, on the demo's day, or on a steady load.
     Serve(ServeArgs),
     /// Run the hub with recordings as its only sources.
     Replay(ReplayArgs),
@@ -48,13 +48,20 @@ pub enum Command {
 pub struct ServeArgs {
     #[command(flatten)]
     pub hub: HubArgs,
+    /// Play a steady load in place of the demo: so many changes a second in all, to measure with.
+    #[arg(long, value_name = "N")]
+    pub bench_rate: Option<u32>,
+    /// How many channels the load changes in turn [default: 20].
+    #[arg(long, value_name = "M")]
+    pub bench_channels: Option<u32>,
 }
 
 impl ServeArgs {
     /// The settings among the arguments.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        self.hub.flags()
+        let Self { hub, bench_rate, bench_channels } = self;
+        Flags { bench_rate: *bench_rate, bench_channels: *bench_channels, ..hub.flags() }
     }
 }
 
@@ -74,7 +81,7 @@ pub struct HubArgs {
 
 impl HubArgs {
     fn flags(&self) -> Flags {
-        Flags { listen: self.listen, db: self.db.clone(), demo: None }
+        Flags { listen: self.listen, db: self.db.clone(), ..Flags::default() }
     }
 }
 
@@ -97,10 +104,11 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    /// The settings among the arguments. The recordings are the only sources, so there is no demo.
+    /// The settings among the arguments. The recordings are the only sources, so there is no demo
+    /// and no steady load.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        Flags { demo: Some(false), ..self.hub.flags() }
+        Flags { demo: Some(false), bench_rate: Some(0), ..self.hub.flags() }
     }
 }
 

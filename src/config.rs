@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 pub use self::sections::{
-    AccountsConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, LogConfig, LogFormat, Pepper,
-    ServerConfig,
+    AccountsConfig, BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, LogConfig,
+    LogFormat, Pepper, ServerConfig,
 };
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
@@ -33,6 +33,7 @@ pub struct Config {
     pub hub: HubConfig,
     pub fanout: FanoutConfig,
     pub demo: DemoConfig,
+    pub bench: BenchConfig,
     pub feeds: FeedsConfig,
     pub log: LogConfig,
 }
@@ -44,6 +45,9 @@ pub struct Flags {
     pub db: Option<PathBuf>,
     /// False for a command that brings its own sources.
     pub demo: Option<bool>,
+    /// Changes a second of the steady load; 0 for a command that brings its own sources.
+    pub bench_rate: Option<u32>,
+    pub bench_channels: Option<u32>,
 }
 
 /// Why the settings cannot be used. Always the operator's to mend.
@@ -68,6 +72,11 @@ pub enum ConfigError {
          set demo.enabled = false, or listen on 127.0.0.1"
     )]
     DemoForAll { listen: SocketAddr },
+    #[error(
+        "the steady load listens on loopback only, not on {listen}: \
+         set bench.rate = 0, or listen on 127.0.0.1"
+    )]
+    BenchForAll { listen: SocketAddr },
 }
 
 impl Config {
@@ -104,22 +113,30 @@ impl Config {
         if let Some(demo) = flags.demo {
             self.demo.enabled = demo;
         }
+        if let Some(rate) = flags.bench_rate {
+            self.bench.rate = rate;
+        }
+        if let Some(channels) = flags.bench_channels {
+            self.bench.channels = channels;
+        }
         self
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         self.check_zeros()?;
         self.check_relations()?;
-        if self.demo.enabled && !self.server.listen.ip().is_loopback() {
-            return Err(ConfigError::DemoForAll { listen: self.server.listen });
+        let listen = self.server.listen;
+        match listen.ip().is_loopback() {
+            false if self.bench.rate > 0 => Err(ConfigError::BenchForAll { listen }),
+            false if self.demo.enabled => Err(ConfigError::DemoForAll { listen }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// What must be there at all. Absent from the list: `drain_ms`, `shards` and `idle_ms`, where 0
-    /// has a meaning, and `ended_keep_ms`, where an ended match may go at once.
+    /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms` and `bench.rate`,
+    /// where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
-        let Self { server, accounts, hub, fanout, feeds, .. } = self;
+        let Self { server, accounts, hub, fanout, bench, feeds, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
@@ -131,6 +148,7 @@ impl Config {
             ("hub.matches_max", hub.matches_max as u64),
             ("hub.inbox_batches", hub.inbox_batches as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
+            ("fanout.outbox_age_ms", fanout.outbox_age_ms),
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
             ("fanout.channels_max", fanout.channels_max as u64),
             ("fanout.beat_ms", fanout.beat_ms),
@@ -138,6 +156,7 @@ impl Config {
             ("fanout.mailbox", fanout.mailbox as u64),
             ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
             ("fanout.sockets_max", fanout.sockets_max as u64),
+            ("bench.channels", bench.channels.into()),
             ("feeds.quarantine_bytes_max", feeds.quarantine_bytes_max as u64),
             ("feeds.message_bytes_max", feeds.message_bytes_max as u64),
             ("feeds.stale_after_ms", feeds.stale_after_ms),
@@ -149,7 +168,13 @@ impl Config {
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { fanout, .. } = self;
+        let Self { hub, fanout, bench, .. } = self;
+        // Its schedule is told in microseconds, and each of its channels is a match.
+        at_most(("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000))?;
+        at_most(
+            ("bench.channels", bench.channels.into()),
+            ("hub.matches_max", hub.matches_max as u64),
+        )?;
         // A turn cannot write more than may wait.
         at_most(
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),

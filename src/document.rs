@@ -315,7 +315,7 @@ impl From<Object> for Node {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     /// RFC 7396, section 2, word for word.
-    fn apply(target: &mut Value, patch: &Value) {
+    pub(crate) fn apply(target: &mut Value, patch: &Value) {
         let Value::Object(patch) = patch else {
             *target = patch.clone();
             return;
@@ -344,7 +344,8 @@ mod tests {
         }
     }
 
-    fn tree() -> impl Strategy<Value = Object> {
+    /// Any patch of a few names, with deletions at any depth.
+    pub(crate) fn tree() -> impl Strategy<Value = Object> {
         let leaf = prop_oneof![
             Just(Node::Null),
             any::<bool>().prop_map(Node::Bool),

@@ -13,6 +13,7 @@ pub mod app;
 // The data path: sources are played into the pipeline, the hub makes numbered changes of facts.
 pub mod demo;
 pub mod sources;
+pub mod steady;
 
 pub mod pipeline;
 

@@ -47,8 +47,7 @@ fn serve(
     telemetry::start_logging(&config.log)?;
     let play = match replay {
         Some(args) => Play::Recordings(args),
-        None if config.demo.enabled => Play::Demo,
-        None => Play::Nothing,
+        None => Play::of(&config),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     Ok(runtime.block_on(app::run(config, play))?)

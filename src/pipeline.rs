@@ -31,6 +31,12 @@ pub enum Input {
         batch: Batch,
         received: Micros,
     },
+    /// Several at once, of a source that is to be handed in many a millisecond.
+    Batches {
+        source: SourceNumber,
+        batches: Vec<Batch>,
+        received: Micros,
+    },
     Refused {
         source: SourceNumber,
         refusal: Refusal,
@@ -136,13 +142,16 @@ impl Writer {
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         loop {
             let mut question = None;
+            let due = self.hub.lanes_due();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 _ = tick.tick() => self.tick(),
+                () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
+            self.flush_lanes();
             self.publish();
             let ready = || requests.try_recv().ok();
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
@@ -157,11 +166,22 @@ impl Writer {
         self.hub.tick(now(), &mut self.changes);
         gauge!("matchwire_matches").set(count(self.hub.matches()));
         gauge!("matchwire_channels").set(count(self.hub.channels.len()));
+        gauge!("matchwire_lanes").set(count(self.hub.lanes()));
+    }
+
+    /// What is due by now goes out with what was just applied, merged with it where it may be.
+    fn flush_lanes(&mut self) {
+        if self.hub.lanes_due().is_some() {
+            self.hub.flush_lanes(now(), &mut self.changes);
+        }
     }
 
     fn input(&mut self, input: Input) {
         match input {
             Input::Batch { source, batch, received } => self.batch(source, &batch, received),
+            Input::Batches { source, batches, received } => {
+                batches.iter().for_each(|batch| self.batch(source, batch, received));
+            }
             Input::Refused { source, refusal } => self.refused(source, &refusal),
             Input::Ended { source } => {
                 self.hub.source_down(source, true, now(), &mut self.changes);
@@ -236,6 +256,11 @@ impl Writer {
             }
         }
     }
+}
+
+async fn until(due: Micros) {
+    let wait = u64::try_from(due - now()).unwrap_or(0);
+    tokio::time::sleep(Duration::from_micros(wait)).await;
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and counts stay below 2^52")]

@@ -55,12 +55,20 @@ pub struct CaughtUp {
     /// The channel's own position now.
     pub head: Seq,
     pub verdict: Verdict,
-    /// Whole frames: the image, or the updates since `from`.
-    pub frames: Vec<Bytes>,
+    /// Whole frames, in order: the image, or the updates since `from`.
+    pub frames: Vec<Forward>,
     /// Where a reader of `frames` stands; before `head` when `bytes_max` cut them short.
     pub to: Seq,
     /// Held for as long as the channel is followed at a rate other than [`Rate::Each`].
     pub lease: Option<Lease>,
+}
+
+/// A frame that brings a reader forward.
+#[derive(Debug, Clone)]
+pub struct Forward {
+    pub frame: Bytes,
+    /// Where a reader stands after it.
+    pub to: Seq,
 }
 
 /// Somebody follows a channel at some rate: the host merges changes for it while a clone of its

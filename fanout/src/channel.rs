@@ -181,14 +181,21 @@ pub struct Publication {
     pub prev: Seq,
     /// It goes ahead of everything that waits for a slow reader: a suspension.
     pub urgent: bool,
-    body: Box<dyn Encode>,
+    body: Option<Box<dyn Encode>>,
     frame: OnceLock<Bytes>,
 }
 
 impl Publication {
     #[must_use]
     pub fn new(channel: Channel, prev: Seq, seq: Seq, body: Box<dyn Encode>) -> Self {
-        Self { channel, seq, prev, urgent: false, body, frame: OnceLock::new() }
+        Self { channel, seq, prev, urgent: false, body: Some(body), frame: OnceLock::new() }
+    }
+
+    /// One whose frame is there already.
+    #[must_use]
+    pub fn rendered(channel: Channel, prev: Seq, seq: Seq, frame: Bytes) -> Self {
+        let frame = OnceLock::from(frame);
+        Self { channel, seq, prev, urgent: false, body: None, frame }
     }
 
     /// Lets it go ahead of everything that waits for a slow reader.
@@ -200,7 +207,8 @@ impl Publication {
     /// The frame that every follower gets. The first shard that needs it encodes it; a publication
     /// that nobody follows is never encoded.
     pub fn frame(&self) -> &Bytes {
-        self.frame.get_or_init(|| text_frame(|out| self.body.encode(out)))
+        self.frame
+            .get_or_init(|| text_frame(|out| self.body.iter().for_each(|body| body.encode(out))))
     }
 }
 

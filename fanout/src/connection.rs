@@ -1,24 +1,15 @@
-//! One connected client: its socket, what it sends, what waits for it, and how it ends.
+//! One connected client: its socket, what it sends, who holds it, and how it ends.
 
-use std::{any::Any, fmt, io, rc::Rc};
-
-use bytes::Bytes;
-use serde_json::Value;
-use tokio::{io::Interest, sync::Notify};
-use tokio_tungstenite::tungstenite::{
-    self, Message,
-    error::CapacityError,
-    protocol::{Role, WebSocketConfig, WebSocketContext},
+use std::{
+    any::Any,
+    fmt,
+    io::{self, IoSlice, Read, Write},
 };
 
 use crate::{
     Micros,
-    channel::Publication,
     close::Close,
-    encode,
-    outbox::{Outbox, Written},
-    protocol::{self, Code},
-    session::{Delivered, Session},
+    inbound::{Inbound, Received},
     socket::{Socket, Stream},
 };
 
@@ -38,6 +29,12 @@ impl fmt::Debug for Owner {
     }
 }
 
+impl Owner {
+    fn is_over(&self, now: Micros) -> bool {
+        self.expires.is_some_and(|expires| now >= expires)
+    }
+}
+
 /// A connection on its way to a shard. `read_ahead`: bytes that came in behind the handshake.
 #[derive(Debug)]
 pub(crate) struct Arrival {
@@ -49,15 +46,13 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) enum Purpose {
     Serve(Owner),
+    /// To follow one bare channel, by its number among those.
+    Bare(u32),
     /// To be told why it is not served, and closed.
-    Refuse(protocol::Refusal, Close),
+    Refuse(crate::protocol::Refusal, Close),
 }
 
-/// Bytes read from a socket at a time. Commands are small and rare; this is also what an idle
-/// connection holds.
-const READ_BYTES: usize = 512;
-
-/// Reads of a connection that is closing at a turn, 4 KiB each.
+/// Reads of a connection that is closing at a turn.
 const DISCARDS_A_TURN: usize = 16;
 
 /// How long a closed connection may take to hear of it before it is cut, in microseconds.
@@ -66,22 +61,17 @@ const LINGER_US: Micros = 2_000_000;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) generation: u64,
-    pub(crate) socket: Rc<Socket>,
-    pub(crate) wake: Rc<Notify>,
-    pub(crate) session: Session,
-    pub(crate) outbox: Outbox,
     pub(crate) owner: Option<Owner>,
-    /// Noted for writing at the end of the turn.
-    pub(crate) dirty: bool,
-    context: WebSocketContext,
-    /// What the protocol layer answers by itself: pongs.
-    answers: Vec<u8>,
-    blocked: bool,
+    socket: Socket,
+    inbound: Inbound,
     phase: Phase,
-    /// When the client last sent anything, and when the socket last took anything.
-    heard: Micros,
-    progressed: Micros,
+    /// The socket may have more to read: it tells so once only.
+    readable: bool,
     pinged: bool,
+    /// Its delay has been told to the client, last at this time.
+    pub(crate) lag_told: Option<Micros>,
+    /// When the client last sent anything.
+    heard: Micros,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,175 +85,119 @@ enum Phase {
 
 /// What reading brought.
 #[derive(Debug)]
-pub(crate) enum Received {
-    Text(String),
-    Binary,
-    /// A ping or a pong, which the protocol layer has dealt with.
-    Control,
+pub(crate) enum Reading {
+    Message(Received),
     /// Nothing now.
     Empty,
-    /// The connection has ended, or is to be ended like this.
-    End(Option<Close>),
+    /// The client is gone.
+    Gone,
+}
+
+/// What time alone makes due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overdue {
+    Nothing,
+    Ping,
+    Close(Close),
+    /// It had its time to go.
+    Cut,
 }
 
 impl Connection {
-    pub(crate) fn new(
-        generation: u64,
-        socket: Rc<Socket>,
-        read_ahead: Vec<u8>,
-        session: Session,
-        limits: &crate::Limits,
-        now: Micros,
-    ) -> Self {
-        let config = WebSocketConfig::default()
-            .read_buffer_size(READ_BYTES)
-            .max_message_size(Some(limits.command_bytes_max))
-            .max_frame_size(Some(limits.command_bytes_max));
+    pub(crate) fn new(generation: u64, socket: Socket, read_ahead: &[u8], now: Micros) -> Self {
+        let mut inbound = Inbound::default();
+        if !read_ahead.is_empty() {
+            inbound.extend(read_ahead);
+        }
         Self {
             generation,
-            socket,
-            wake: Rc::default(),
-            session,
-            outbox: Outbox::new(limits.outbox_bytes),
             owner: None,
-            dirty: false,
-            context: WebSocketContext::from_partially_read(read_ahead, Role::Server, Some(config)),
-            answers: Vec::new(),
-            blocked: false,
+            socket,
+            inbound,
             phase: Phase::Open,
-            heard: now,
-            progressed: now,
+            readable: true,
             pinged: false,
+            lag_told: None,
+            heard: now,
         }
-    }
-
-    /// What to wait for on the socket; `None` while only the shard can move this connection on.
-    pub(crate) fn interest(&self) -> Option<Interest> {
-        let reads = self.is_closing() || self.takes_commands();
-        match (reads, self.blocked) {
-            (true, true) => Some(Interest::READABLE | Interest::WRITABLE),
-            (true, false) => Some(Interest::READABLE),
-            (false, true) => Some(Interest::WRITABLE),
-            (false, false) => None,
-        }
-    }
-
-    /// Commands wait while one is being answered and while the client does not read its answers.
-    pub(crate) fn takes_commands(&self) -> bool {
-        !self.is_closing() && !self.session.is_waiting() && !self.outbox.is_over()
     }
 
     pub(crate) fn is_closing(&self) -> bool {
         matches!(self.phase, Phase::Closing { .. })
     }
 
-    /// Reads the next message.
-    pub(crate) fn receive(&mut self, now: Micros) -> Received {
+    /// Notes that the socket has something to read.
+    pub(crate) fn readable(&mut self) {
+        self.readable = true;
+    }
+
+    /// Reads the next message, through a buffer that all connections share.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8], bytes_max: usize, now: Micros) -> Reading {
         if self.is_closing() {
-            return self.discard();
+            return self.discard(buffer);
         }
-        let mut pipe = Pipe { socket: &self.socket, answers: &mut self.answers, read: false };
-        let message = self.context.read(&mut pipe);
-        if pipe.read {
-            self.heard = now;
-            self.pinged = false;
-        }
-        if !self.answers.is_empty() {
-            self.outbox.push_reply(encode::raw_frames(&self.answers));
-            self.answers = Vec::new();
-        }
-        match message {
-            Ok(Message::Text(text)) => Received::Text(text.as_str().to_owned()),
-            Ok(Message::Binary(_)) => Received::Binary,
-            Ok(Message::Close(_)) => Received::End(Some(Close::Client)),
-            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Received::Control,
-            Err(error) => Self::ended(&error),
+        loop {
+            if let Some(received) = self.inbound.next(bytes_max) {
+                return Reading::Message(received);
+            }
+            match self.read(buffer) {
+                Ok(Some(count)) => {
+                    self.heard = now;
+                    self.pinged = false;
+                    self.inbound.extend(&buffer[..count]);
+                }
+                Ok(None) => return Reading::Empty,
+                Err(_) => return Reading::Gone,
+            }
         }
     }
 
-    fn ended(error: &tungstenite::Error) -> Received {
-        match error {
-            tungstenite::Error::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                Received::Empty
+    /// Bytes, none now, or the end.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        while self.readable {
+            match self.socket.read(buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => return Ok(Some(count)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
-            tungstenite::Error::Io(_)
-            | tungstenite::Error::ConnectionClosed
-            | tungstenite::Error::AlreadyClosed => Received::End(None),
-            tungstenite::Error::Capacity(CapacityError::MessageTooLong { .. }) => {
-                Received::End(Some(Close::CommandTooLarge))
-            }
-            tungstenite::Error::Utf8(_) => Received::End(Some(Close::NotText)),
-            _ => Received::End(Some(Close::Protocol)),
         }
+        Ok(None)
     }
 
     /// Throws away what a client sends after its close frame was queued. Dropping the socket with
     /// unread bytes would reset it, and the client would never see the code. A turn's share only:
     /// who never stops sending must not hold up the others.
-    fn discard(&self) -> Received {
-        let mut waste = [0; 4096];
+    fn discard(&mut self, buffer: &mut [u8]) -> Reading {
         for _ in 0..DISCARDS_A_TURN {
-            match self.socket.try_read(&mut waste) {
-                Ok(0) => return Received::End(None),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::Empty,
-                Err(_) => return Received::End(None),
+            match self.read(buffer) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return Reading::Gone,
             }
         }
-        Received::Empty
+        Reading::Empty
     }
 
-    /// Begins to end: `bye` where there is one, the close frame, and then nothing more.
-    pub(crate) fn close(&mut self, close: Close, now: Micros) {
-        if self.is_closing() {
-            return;
-        }
-        if close == Close::AddonRequired && self.owner.is_some() {
-            let message = "the WebSocket add-on has run out";
-            let refusal = protocol::Refusal::new(&Value::Null, Code::AddonRequired, message);
-            self.outbox.push_reply(protocol::error(&refusal));
-        }
-        if let Some((why, after)) = close.bye() {
-            self.outbox.push_reply(protocol::bye(why, after));
-        }
-        self.outbox.push_reply(encode::close_frame(close.code(), close.reason()));
+    /// Begins to end: it owes nobody anything from now on, but has some time to hear of it.
+    pub(crate) fn close(&mut self, now: Micros) {
         self.phase = Phase::Closing { deadline: now + LINGER_US };
         self.owner = None;
+        self.inbound = Inbound::default();
     }
 
-    /// Offers a publication to one of the subscriptions.
-    pub(crate) fn deliver(&mut self, key: usize, publication: &Publication) -> Delivered {
-        self.session.deliver(key, publication, &mut self.outbox)
-    }
-
-    /// Writes one turn's share. Returns whether more could be written at once.
-    pub(crate) fn flush(&mut self, bytes_max: usize, now: Micros) -> io::Result<bool> {
-        let socket = &self.socket;
-        let was_over = self.outbox.is_over();
-        let written = self.outbox.write(bytes_max, |slices| socket.try_write_vectored(slices))?;
-        let (blocked, progress) = match written {
-            Written::All => (false, true),
-            Written::Cap => (self.blocked, true),
-            Written::Blocked { progress } => (true, progress),
-        };
-        if progress {
-            self.progressed = now;
-        }
-        // What the connection's task waits for has changed.
-        if blocked != self.blocked || was_over != self.outbox.is_over() {
-            self.blocked = blocked;
-            self.wake.notify_one();
-        }
-        Ok(written == Written::Cap)
-    }
-
-    /// What time alone makes due.
-    pub(crate) fn overdue(&mut self, limits: &crate::Limits, now: Micros) -> Overdue {
-        let stalled = self.blocked && now - self.progressed > limits.stall_us();
+    /// What time alone makes due. `stalled`: for how long its socket has taken nothing.
+    pub(crate) fn overdue(
+        &mut self,
+        limits: &crate::Limits,
+        stalled: Micros,
+        now: Micros,
+    ) -> Overdue {
         match self.phase {
             Phase::Closing { deadline } if now > deadline => Overdue::Cut,
             Phase::Closing { .. } => Overdue::Nothing,
-            Phase::Open if stalled => Overdue::Close(Close::TooSlow),
+            Phase::Open if stalled > limits.stall_us() => Overdue::Close(Close::TooSlow),
             Phase::Open if self.owner.as_ref().is_some_and(|owner| owner.is_over(now)) => {
                 Overdue::Close(Close::AddonRequired)
             }
@@ -281,49 +215,21 @@ impl Connection {
             Overdue::Nothing
         } else {
             self.pinged = true;
-            Overdue::Ping(encode::ping_frame())
+            Overdue::Ping
         }
     }
 }
 
-#[derive(Debug)]
-pub(crate) enum Overdue {
-    Nothing,
-    Ping(Bytes),
-    Close(Close),
-    /// It had its time to go.
-    Cut,
-}
-
-impl Owner {
-    fn is_over(&self, now: Micros) -> bool {
-        self.expires.is_some_and(|expires| now >= expires)
-    }
-}
-
-/// The socket as the protocol layer sees it: reads come from the socket, what it answers by itself
-/// is kept for the outbox, so that nothing overtakes what waits there.
-struct Pipe<'a> {
-    socket: &'a Socket,
-    answers: &'a mut Vec<u8>,
-    read: bool,
-}
-
-impl io::Read for Pipe<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.socket.try_read(buffer)?;
-        self.read = true;
-        Ok(count)
-    }
-}
-
-impl io::Write for Pipe<'_> {
+impl Write for Connection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.answers.extend_from_slice(bytes);
-        Ok(bytes.len())
+        self.socket.write(bytes)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.socket.write_vectored(slices)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.socket.flush()
     }
 }

@@ -15,12 +15,19 @@ pub trait Encode: fmt::Debug + Send + Sync {
 /// The longest header without a mask: two bytes and a 64 bit length.
 const HEADER_BYTES_MAX: usize = 10;
 const FIN_TEXT: u8 = 0x81;
+const FIN_BINARY: u8 = 0x82;
 const FIN_CLOSE: u8 = 0x88;
 const FIN_PING: u8 = 0x89;
 
 /// A text message in one frame; `write` appends its payload.
 pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     frame(FIN_TEXT, write)
+}
+
+/// A binary message in one frame.
+#[must_use]
+pub fn binary_frame(payload: &[u8]) -> Bytes {
+    frame(FIN_BINARY, |out| out.extend_from_slice(payload))
 }
 
 /// The payload of a frame of ours, sharing its bytes.
@@ -46,12 +53,6 @@ pub fn close_frame(code: u16, reason: &str) -> Bytes {
 #[must_use]
 pub fn ping_frame() -> Bytes {
     frame(FIN_PING, |_| {})
-}
-
-/// Wraps bytes that already are whole frames.
-#[must_use]
-pub fn raw_frames(bytes: &[u8]) -> Bytes {
-    Bytes::copy_from_slice(bytes)
 }
 
 /// The payload is written behind room for the longest header; the header then goes right before it

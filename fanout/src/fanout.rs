@@ -3,23 +3,26 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
 };
 
-use tokio::task::LocalSet;
+use bytes::Bytes;
+use mio::Poll;
+use tokio::sync::Notify;
 
 use crate::{
-    Micros,
+    Micros, Seq,
     catch_up::{Answer, Asker, Host},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::{Arrival, Purpose},
-    mailbox::{Item, Mailbox},
+    encode::binary_frame,
+    mailbox::Mailbox,
     protocol::Refusal,
-    shard,
-    socket::Stream,
+    shard::{self, Item, Shard, bare_channel},
+    socket::{SocketOptions, Stream},
 };
 
 pub use crate::connection::Owner;
@@ -31,6 +34,8 @@ pub struct Limits {
     pub shards: usize,
     /// Bytes that may wait for one connection before it is brought forward from the tail instead.
     pub outbox_bytes: usize,
+    /// Milliseconds for which they may have waited when more comes.
+    pub outbox_age_ms: u32,
     /// Bytes written to one connection at a turn, for fairness to the others.
     pub write_bytes_max: usize,
     /// Channels that one connection may follow.
@@ -46,11 +51,19 @@ pub struct Limits {
     pub idle_ms: u32,
     /// Milliseconds for which a socket may take nothing of what waits for it.
     pub stall_ms: u32,
+    /// How sockets are set up.
+    pub sockets: SocketOptions,
 }
 
 impl Limits {
-    pub(crate) fn beat_us(&self) -> Micros {
-        Micros::from(self.beat_ms) * 1000
+    pub(crate) fn outbox_age_us(&self) -> Micros {
+        Micros::from(self.outbox_age_ms) * 1000
+    }
+
+    /// How often each connection is looked at: for its beat, and often enough to see it idle.
+    pub(crate) fn round_us(&self) -> Micros {
+        let beat = Micros::from(self.beat_ms) * 1000;
+        if self.idle_ms == 0 { beat.max(1) } else { beat.min(self.idle_us() / 4).max(1) }
     }
 
     pub(crate) fn idle_us(&self) -> Micros {
@@ -74,7 +87,13 @@ pub(crate) struct Shared {
     /// What `hello` calls the server: name and version.
     pub(crate) server: String,
     pub(crate) host: Box<dyn Host>,
-    pub(crate) mailboxes: Vec<Mailbox>,
+    pub(crate) mailboxes: Vec<Mailbox<Item, mio::Waker>>,
+    /// Told when a shard has taken from its mailbox, or has room for bare channels again.
+    relieved: Notify,
+    /// Shards on which readers of bare channels have much waiting.
+    crowded: Vec<AtomicBool>,
+    /// Messages on bare channels so far.
+    bare: AtomicU64,
     /// Connections of each shard.
     pub(crate) sockets: Vec<AtomicUsize>,
     /// Somebody has followed something.
@@ -84,6 +103,21 @@ pub(crate) struct Shared {
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// A shard has taken what was in its mailbox.
+    pub(crate) fn took(&self, _shard: usize) {
+        self.relieved.notify_waiters();
+    }
+
+    /// Whether bare channels should get no more for now.
+    pub(crate) fn crowded(&self, shard: usize, is_crowded: bool) {
+        let was = self.crowded[shard].swap(is_crowded, Ordering::Relaxed);
+        if was && !is_crowded {
+            self.relieved.notify_waiters();
+        }
     }
 }
 
@@ -118,17 +152,26 @@ impl Fanout {
         host: Box<dyn Host>,
     ) -> Result<Self, StartError> {
         let shards = limits.shards.max(1);
+        let (mut polls, mut mailboxes) = (Vec::new(), Vec::new());
+        for shard in 0..shards {
+            let (poll, waker) = shard::poll().map_err(|source| StartError { shard, source })?;
+            polls.push(poll);
+            mailboxes.push(Mailbox::new(limits.mailbox_max, waker));
+        }
         let shared = Arc::new(Shared {
             server: server.into(),
             host,
-            mailboxes: (0..shards).map(|_| Mailbox::new(limits.mailbox_max)).collect(),
+            mailboxes,
+            relieved: Notify::new(),
+            crowded: (0..shards).map(|_| AtomicBool::new(false)).collect(),
+            bare: AtomicU64::new(0),
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
             followed: AtomicBool::new(false),
             limits,
         });
         let mut threads = Vec::new();
-        for shard in 0..shards {
-            let thread = start_shard(shard, &shared);
+        for (shard, poll) in polls.into_iter().enumerate() {
+            let thread = start_shard(shard, &shared, poll);
             threads.push(thread.map_err(|source| StartError { shard, source })?);
         }
         Ok(Self { shared, threads: Arc::new(Mutex::new(threads)) })
@@ -147,11 +190,33 @@ impl Fanout {
         }
     }
 
-    /// Waits until no shard's mailbox is more than half full. For sources that can wait, such as a
-    /// recording played as fast as it goes; a live source never does.
+    /// Publishes messages on bare channels, each with the channel's number among those and its
+    /// payload: what follows such a channel gets the bare payload as one binary message.
+    pub fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
+        let changes: Vec<Change> = messages
+            .into_iter()
+            .map(|(channel, payload)| {
+                let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
+                let frame = binary_frame(&payload);
+                let publication = Publication::rendered(bare_channel(channel), seq - 1, seq, frame);
+                Change::Published(Rate::Each, Arc::new(publication))
+            })
+            .collect();
+        self.publish(&changes);
+    }
+
+    /// Waits until no shard's mailbox is more than half full and no reader of a bare channel has
+    /// half of its budget waiting. For sources that can wait, such as a recording played as fast as
+    /// it goes; a live source never does.
     pub async fn room(&self) {
-        for mailbox in &self.shared.mailboxes {
-            mailbox.room().await;
+        let shared = &self.shared;
+        loop {
+            let relieved = shared.relieved.notified();
+            let crowded = shared.crowded.iter().any(|crowded| crowded.load(Ordering::Relaxed));
+            if !crowded && !shared.mailboxes.iter().any(Mailbox::is_crowded) {
+                return;
+            }
+            relieved.await;
         }
     }
 
@@ -165,6 +230,11 @@ impl Fanout {
         self.connect(Arrival { stream, read_ahead, purpose: Purpose::Serve(owner) });
     }
 
+    /// Takes over a connection whose handshake is done, to follow one bare channel.
+    pub fn serve_raw(&self, stream: Stream, read_ahead: Vec<u8>, channel: u32) {
+        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Bare(channel) });
+    }
+
     /// Takes over a connection whose handshake is done, only to tell it why it is not served.
     pub fn refuse(&self, stream: Stream, refusal: Refusal, close: Close) {
         let purpose = Purpose::Refuse(refusal, close);
@@ -174,6 +244,7 @@ impl Fanout {
     fn connect(&self, arrival: Arrival) {
         let load = |shard: &usize| self.shared.sockets[*shard].load(Ordering::Relaxed);
         let emptiest = (0..self.shared.mailboxes.len()).min_by_key(load).unwrap_or(0);
+        self.shared.sockets[emptiest].fetch_add(1, Ordering::Relaxed);
         self.shared.mailboxes[emptiest].push([Item::Connect(Box::new(arrival))]);
     }
 
@@ -213,10 +284,11 @@ impl Fanout {
     }
 }
 
-fn start_shard(number: usize, shared: &Arc<Shared>) -> std::io::Result<thread::JoinHandle<()>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let shared = Arc::clone(shared);
-    thread::Builder::new()
-        .name(format!("shard-{number}"))
-        .spawn(move || runtime.block_on(LocalSet::new().run_until(shard::run(number, shared))))
+fn start_shard(
+    number: usize,
+    shared: &Arc<Shared>,
+    poll: Poll,
+) -> std::io::Result<thread::JoinHandle<()>> {
+    let shard = Shard::new(number, Arc::clone(shared), poll);
+    thread::Builder::new().name(format!("shard-{number}")).spawn(move || shard.run())
 }

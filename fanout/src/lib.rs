@@ -17,15 +17,19 @@ pub mod catch_up;
 pub mod close;
 pub mod protocol;
 
+pub mod audience;
+pub mod outbox;
+pub mod run;
 pub mod session;
 pub mod topics;
 
-pub mod outbox;
 pub mod socket;
 
 mod connection;
+mod inbound;
 mod mailbox;
 mod shard;
+mod sync;
 
 mod fanout;
 

@@ -1,126 +1,118 @@
-//! What reaches a shard from outside: one bounded queue, taken whole at each turn.
+//! What reaches a shard from outside: one bounded queue, taken at each turn.
 
-use std::{
-    mem,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{collections::VecDeque, mem};
 
-use tokio::sync::Notify;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, unpoisoned};
 
-use crate::{
-    catch_up::{Answer, Asker},
-    channel::{Channel, Publication, Rate},
-    close::Close,
-    connection::Arrival,
-};
-
-#[derive(Debug)]
-pub(crate) enum Item {
-    Publish(Rate, Arc<Publication>),
-    /// A channel has come to be; the publication is its image at sequence 0.
-    Opened(Arc<Publication>),
-    Closed(Channel),
-    Answer(Asker, Answer),
-    Connect(Box<Arrival>),
-    /// Every connection that came with this key is to be closed.
-    End(u64, Close),
-    /// Every connection is to be closed, each with its own delay within the window.
-    Drain {
-        window_ms: u32,
-    },
-    Stop,
+/// Wakes whoever takes from a mailbox.
+pub(crate) trait Wake {
+    fn wake(&self);
 }
 
-/// A shard's mailbox. Its limit counts publications: answers and arrivals are bounded by the number
-/// of sockets, and are never dropped.
+/// What a mailbox can hold.
+pub(crate) trait Letter: Sized {
+    /// Whether it counts towards the limit, and is dropped beyond it. The others are bounded by the
+    /// number of sockets, and are never dropped.
+    fn counts(&self) -> bool;
+    /// Whether it may wait while others of its kind are dealt with: no more than so many at a turn.
+    fn waits_its_turn(&self) -> bool;
+    /// Says, at this place in the queue, that letters were dropped.
+    fn dropped() -> Self;
+    fn is_dropped(&self) -> bool;
+}
+
+/// A queue that many put letters into and one takes from.
 #[derive(Debug)]
-pub(crate) struct Mailbox {
-    queue: Mutex<Queue>,
-    arrived: Notify,
-    taken: Notify,
+pub(crate) struct Mailbox<T, W> {
+    queue: Mutex<Queue<T>>,
+    /// The taker has been woken, or is about to take.
+    woken: AtomicBool,
+    wake: W,
+    /// Letters that count and wait.
     waiting: AtomicUsize,
-    publications_max: usize,
+    counted_max: usize,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    items: Vec<Item>,
-    publications: usize,
-    overflowed: bool,
-}
-
-/// What a shard takes at a turn.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    pub(crate) items: Vec<Item>,
-    /// Publications were dropped: everybody has to be brought forward by the host.
-    pub(crate) overflowed: bool,
+struct Queue<T> {
+    letters: Vec<T>,
+    in_turn: VecDeque<T>,
+    counted: usize,
 }
 
-impl Mailbox {
-    pub(crate) fn new(publications_max: usize) -> Self {
+impl<T: Letter, W: Wake> Mailbox<T, W> {
+    pub(crate) fn new(counted_max: usize, wake: W) -> Self {
+        let queue = Queue { letters: Vec::new(), in_turn: VecDeque::new(), counted: 0 };
         Self {
-            queue: Mutex::default(),
-            arrived: Notify::new(),
-            taken: Notify::new(),
+            queue: Mutex::new(queue),
+            woken: AtomicBool::new(false),
+            wake,
             waiting: AtomicUsize::new(0),
-            publications_max,
+            counted_max,
         }
     }
 
-    /// Puts items into the queue in one piece. Never waits: when there is no room for publications
-    /// they are dropped, and the shard is told to catch up from the host instead.
-    pub(crate) fn push(&self, items: impl IntoIterator<Item = Item>) {
+    /// Puts letters into the queue in one piece. Never waits: when there is no room for letters that
+    /// count, they are dropped, and a letter that says so stands in their place.
+    pub(crate) fn push(&self, letters: impl IntoIterator<Item = T>) {
         let mut queue = self.lock();
-        for item in items {
-            match item {
-                Item::Publish(..) if queue.publications >= self.publications_max => {
-                    queue.overflowed = true;
-                }
-                Item::Publish(..) => {
-                    queue.publications += 1;
-                    queue.items.push(item);
-                }
-                _ => queue.items.push(item),
+        for letter in letters {
+            if letter.waits_its_turn() {
+                queue.in_turn.push_back(letter);
+            } else if !letter.counts() {
+                queue.letters.push(letter);
+            } else if queue.counted < self.counted_max {
+                queue.counted += 1;
+                queue.letters.push(letter);
+            } else if !queue.letters.last().is_some_and(Letter::is_dropped) {
+                queue.letters.push(T::dropped());
             }
         }
-        self.waiting.store(queue.publications, Ordering::Relaxed);
+        self.waiting.store(queue.counted, Ordering::Relaxed);
         drop(queue);
-        self.arrived.notify_one();
-    }
-
-    /// Waits until there is something, then takes it all.
-    pub(crate) async fn take(&self) -> Turn {
-        loop {
-            {
-                let mut queue = self.lock();
-                if !queue.items.is_empty() || queue.overflowed {
-                    let queue = mem::take(&mut *queue);
-                    self.waiting.store(0, Ordering::Relaxed);
-                    self.taken.notify_waiters();
-                    return Turn { items: queue.items, overflowed: queue.overflowed };
-                }
-            }
-            self.arrived.notified().await;
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            self.wake.wake();
         }
     }
 
-    /// Waits until at most half of the queue is in use.
-    pub(crate) async fn room(&self) {
-        loop {
-            let taken = self.taken.notified();
-            if self.waiting.load(Ordering::Relaxed) <= self.publications_max / 2 {
-                return;
-            }
-            taken.await;
+    /// Takes all letters, and up to `turns` of those that wait their turn. The taker is woken for what
+    /// comes after this, but not for what it left.
+    pub(crate) fn take(&self, turns: usize) -> Taken<T> {
+        // Before the queue is looked at: whatever is put into it later wakes.
+        self.woken.swap(false, Ordering::AcqRel);
+        let mut queue = self.lock();
+        let letters = mem::take(&mut queue.letters);
+        let turns = turns.min(queue.in_turn.len());
+        let in_turn = queue.in_turn.drain(..turns).collect();
+        let more = !queue.in_turn.is_empty();
+        if !more {
+            queue.in_turn = VecDeque::new();
         }
+        queue.counted = 0;
+        self.waiting.store(0, Ordering::Relaxed);
+        Taken { letters, in_turn, more }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Nothing that runs under the lock can panic half way, so a poisoned queue is still whole.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes all that wait their turn.
+    pub(crate) fn take_in_turn(&self) -> impl Iterator<Item = T> {
+        mem::take(&mut self.lock().in_turn).into_iter()
     }
+
+    /// Whether more than half of the room for letters that count is in use.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > self.counted_max / 2
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        unpoisoned(self.queue.lock())
+    }
+}
+
+/// What was taken at a turn.
+#[derive(Debug)]
+pub(crate) struct Taken<T> {
+    pub(crate) letters: Vec<T>,
+    pub(crate) in_turn: Vec<T>,
+    /// Others still wait their turn.
+    pub(crate) more: bool,
 }

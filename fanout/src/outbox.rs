@@ -1,16 +1,47 @@
 //! One connection's bounded queue of frames: references to shared bytes, written in batches.
+//!
+//! In use only while its socket takes nothing: a reader who keeps up is written to directly.
 
 use std::{collections::VecDeque, io, io::IoSlice};
 
 use bytes::{Buf, Bytes};
 
-/// Frames waiting to be written. Its budget counts bytes; a frame larger than the budget is taken
-/// when nothing else waits, so that an image of any size gets through.
-#[derive(Debug)]
+use crate::{Micros, channel::Seq};
+
+/// Frames waiting to be written, within a budget in bytes and in age. A frame larger than the budget
+/// is taken when nothing else waits, so that an image of any size gets through.
+#[derive(Debug, Default)]
 pub struct Outbox {
-    frames: VecDeque<Bytes>,
+    frames: VecDeque<Waiting>,
     bytes: usize,
-    bytes_max: usize,
+    /// A part of the first frame is on its way: nothing can go before it any more.
+    begun: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    frame: Bytes,
+    /// What it brings forward, if it does.
+    of: Option<Of>,
+    /// Since when it waits.
+    since: Micros,
+}
+
+/// What a frame brings forward, and from where: to know where a reader stands without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Of {
+    /// The channel's number.
+    pub channel: u32,
+    /// Where the reader stands before it; `None` where it has nothing of the channel.
+    pub before: Option<Seq>,
+}
+
+/// What may wait for one connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    pub bytes: usize,
+    /// How long the oldest frame may have waited when another is added, in microseconds.
+    pub age_us: Micros,
 }
 
 /// The queue has no room for another frame: the reader is behind.
@@ -22,30 +53,80 @@ pub struct Full;
 const SLICES_MAX: usize = 64;
 
 impl Outbox {
-    /// `bytes_max`: the connection's budget.
-    #[must_use]
-    pub fn new(bytes_max: usize) -> Self {
-        Self { frames: VecDeque::new(), bytes: 0, bytes_max }
-    }
-
-    /// Queues a frame.
+    /// Queues an update.
     ///
     /// # Errors
     ///
     /// [`Full`] when it would exceed the budget; nothing is queued then.
-    pub fn push(&mut self, frame: Bytes) -> Result<(), Full> {
-        if !self.frames.is_empty() && self.bytes + frame.len() > self.bytes_max {
+    pub fn push(&mut self, frame: Bytes, of: Of, budget: Budget, now: Micros) -> Result<(), Full> {
+        let spent = self.bytes + frame.len() > budget.bytes || self.age(now) > budget.age_us;
+        if !self.frames.is_empty() && spent {
             return Err(Full);
         }
-        self.push_reply(frame);
+        self.add(frame, Some(of), now);
         Ok(())
     }
 
-    /// Queues an answer to the client, whatever the budget. The connection takes no further command
-    /// while [`Outbox::is_over`], so this is bounded by one command's answer.
-    pub fn push_reply(&mut self, frame: Bytes) {
+    /// Queues what a reader was asked for or brought forward by, whatever the budget. The connection
+    /// takes no further command while [`Outbox::is_over`], so this is bounded by one answer.
+    pub fn add(&mut self, frame: Bytes, of: Option<Of>, now: Micros) {
         self.bytes += frame.len();
-        self.frames.push_back(frame);
+        self.frames.push_back(Waiting { frame, of, since: now });
+    }
+
+    /// Queues an answer to the client, whatever the budget.
+    pub fn push_reply(&mut self, frame: Bytes, now: Micros) {
+        self.add(frame, None, now);
+    }
+
+    /// Puts frames before everything that has not been begun, but behind what is left of their own
+    /// channel.
+    pub fn add_first(
+        &mut self,
+        channel: Option<u32>,
+        frames: Vec<(Bytes, Option<Of>)>,
+        now: Micros,
+    ) {
+        let is_own = |waiting: &Waiting| waiting.of.is_some_and(|of| Some(of.channel) == channel);
+        let behind_own = self.frames.iter().rposition(is_own).map_or(0, |place| place + 1);
+        let first = behind_own.max(usize::from(self.begun));
+        for (place, (frame, of)) in frames.into_iter().enumerate() {
+            self.bytes += frame.len();
+            self.frames.insert(first + place, Waiting { frame, of, since: now });
+        }
+    }
+
+    /// Queues the rest of a frame of which the socket has taken a part.
+    pub fn begin(&mut self, rest: Bytes, now: Micros) {
+        debug_assert!(self.frames.is_empty(), "what was begun stands first");
+        self.begun = true;
+        self.add(rest, None, now);
+    }
+
+    /// Takes back the frames of a channel that have not been begun; with `image` even its images,
+    /// which otherwise stay, with all that stands before them. Returns where the reader stands without
+    /// what was taken back, if there was any.
+    #[expect(
+        clippy::option_option,
+        reason = "nothing taken back, and back to nothing, are two things"
+    )]
+    pub fn take_back(&mut self, channel: u32, image: bool) -> Option<Option<Seq>> {
+        let (mut place, mut bytes, mut position) = (0, 0, None);
+        let is_image = |waiting: &Waiting| {
+            waiting.of.is_some_and(|of| of.channel == channel && of.before.is_none())
+        };
+        let image = self.frames.iter().rposition(is_image).filter(|_| !image);
+        let begun = usize::from(self.begun).max(image.map_or(0, |place| place + 1));
+        self.frames.retain(|waiting| {
+            let own = waiting.of.filter(|of| of.channel == channel && place >= begun);
+            place += 1;
+            let Some(of) = own else { return true };
+            position = position.or(Some(of.before));
+            bytes += waiting.frame.len();
+            false
+        });
+        self.bytes -= bytes;
+        position
     }
 
     #[must_use]
@@ -59,21 +140,27 @@ impl Outbox {
         self.bytes
     }
 
+    /// How long the first frame has waited, in microseconds.
     #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.bytes >= self.bytes_max
+    pub fn age(&self, now: Micros) -> Micros {
+        self.frames.front().map_or(0, |waiting| now - waiting.since)
+    }
+
+    #[must_use]
+    pub fn is_over(&self, budget: Budget) -> bool {
+        self.bytes >= budget.bytes
     }
 
     /// Whether there is room for a reader who is behind to be brought forward.
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.bytes <= self.bytes_max / 2
+    pub fn has_room(&self, budget: Budget) -> bool {
+        self.bytes <= budget.bytes / 2
     }
 
     /// How many bytes a catch-up may bring.
     #[must_use]
-    pub fn room(&self) -> usize {
-        self.bytes_max.saturating_sub(self.bytes)
+    pub fn room(&self, budget: Budget) -> usize {
+        budget.bytes.saturating_sub(self.bytes)
     }
 
     /// Writes as much as `write` takes, up to `bytes_max` bytes for fairness to other connections.
@@ -93,8 +180,8 @@ impl Outbox {
             }
             let mut slices = [IoSlice::new(&[]); SLICES_MAX];
             let count = self.frames.len().min(SLICES_MAX);
-            for (slice, frame) in slices.iter_mut().zip(&self.frames) {
-                *slice = IoSlice::new(frame);
+            for (slice, waiting) in slices.iter_mut().zip(&self.frames) {
+                *slice = IoSlice::new(&waiting.frame);
             }
             match write(&slices[..count]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -114,18 +201,18 @@ impl Outbox {
 
     fn advance(&mut self, mut written: usize) {
         self.bytes -= written;
-        while let Some(front) = self.frames.front_mut() {
-            if front.len() > written {
-                front.advance(written);
+        while let Some(first) = self.frames.front_mut() {
+            if first.frame.len() > written {
+                first.frame.advance(written);
+                self.begun |= written > 0;
                 return;
             }
-            written -= front.len();
+            written -= first.frame.len();
+            self.begun = false;
             self.frames.pop_front();
         }
-        // An idle connection keeps no queue.
-        if self.frames.capacity() > 16 {
-            self.frames = VecDeque::new();
-        }
+        // A connection that keeps up has no queue.
+        self.frames = VecDeque::new();
     }
 }
 
@@ -146,6 +233,26 @@ mod tests {
 
     use super::*;
 
+    const BUDGET: Budget = Budget { bytes: 100, age_us: 1000 };
+
+    fn of(channel: u32, before: Seq) -> Of {
+        Of { channel, before: Some(before) }
+    }
+
+    /// Writes so many bytes and then no more; returns what was written.
+    fn take(outbox: &mut Outbox, mut bytes: usize) -> Vec<u8> {
+        let mut sent = Vec::new();
+        let written = outbox.write(usize::MAX, |slices| {
+            let all: Vec<u8> = slices.iter().flat_map(|s| s.iter().copied()).collect();
+            let count = bytes.min(all.len());
+            bytes -= count;
+            sent.extend_from_slice(&all[..count]);
+            if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+        });
+        written.expect("only blocks");
+        sent
+    }
+
     proptest! {
         /// Whatever a socket takes at a time, the bytes come out whole and in order, and the queue
         /// never holds more than its budget and one frame.
@@ -154,44 +261,90 @@ mod tests {
             frames in prop::collection::vec(1_usize..40, 0..60),
             takes in prop::collection::vec(0_usize..50, 1..60),
         ) {
-            let mut outbox = Outbox::new(100);
+            let mut outbox = Outbox::default();
             let (mut sent, mut accepted) = (Vec::new(), Vec::new());
             let mut takes = takes.into_iter().cycle();
             for (number, length) in frames.into_iter().enumerate() {
                 let frame = vec![u8::try_from(number).expect("few frames"); length];
-                if outbox.push(Bytes::from(frame.clone())).is_ok() {
+                if outbox.push(Bytes::from(frame.clone()), of(1, 0), BUDGET, 0).is_ok() {
                     accepted.extend(frame);
                 }
                 prop_assert!(outbox.bytes() <= 140);
-                let mut take = takes.next().expect("a cycle has no end");
-                outbox.write(1000, |slices| {
-                    let all: Vec<u8> = slices.iter().flat_map(|s| s.iter().copied()).collect();
-                    let count = take.min(all.len());
-                    take -= count;
-                    sent.extend_from_slice(&all[..count]);
-                    if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
-                }).expect("only blocks");
+                sent.extend(take(&mut outbox, takes.next().expect("a cycle has no end")));
             }
-            outbox.write(usize::MAX, |slices| {
-                sent.extend(slices.iter().flat_map(|s| s.iter().copied()));
-                Ok(slices.iter().map(|s| s.len()).sum())
-            }).ok();
+            sent.extend(take(&mut outbox, usize::MAX));
             prop_assert_eq!(sent, accepted);
+        }
+
+        /// What is taken back was never begun, what goes first splits no frame, and all else comes
+        /// out whole and in order.
+        #[test]
+        fn what_overtakes_splits_no_frame(
+            steps in prop::collection::vec((0_u32..3, 1_usize..20, 0_usize..40), 1..60),
+        ) {
+            let mut outbox = Outbox::default();
+            let mut sent = Vec::new();
+            for (number, (channel, length, taken)) in steps.into_iter().enumerate() {
+                let mark = u8::try_from(number).expect("few frames");
+                // A frame is its length and so many marks.
+                let mut frame = vec![mark; length + 1];
+                frame[0] = u8::try_from(length).expect("short frames");
+                let frame = Bytes::from(frame);
+                if channel == 0 {
+                    let before = outbox.bytes();
+                    let position = outbox.take_back(1, true);
+                    prop_assert_eq!(position.is_some(), outbox.bytes() < before);
+                    outbox.add_first(None, vec![(frame, None)], 0);
+                } else {
+                    outbox.add(frame, Some(of(channel, number as u64)), 0);
+                }
+                sent.extend(take(&mut outbox, taken));
+            }
+            sent.extend(take(&mut outbox, usize::MAX));
+            prop_assert_eq!(outbox.bytes(), 0);
+            let mut rest = &sent[..];
+            while let Some((length, after)) = rest.split_first() {
+                let (marks, after) = after.split_at(usize::from(*length));
+                prop_assert!(marks.windows(2).all(|pair| pair[0] == pair[1]), "a frame was split");
+                rest = after;
+            }
         }
     }
 
     #[test]
     fn frame_larger_than_the_budget_passes_when_alone() {
-        let mut outbox = Outbox::new(10);
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 50])), Ok(()));
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 1])), Err(Full));
+        let mut outbox = Outbox::default();
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 500]), of(1, 0), BUDGET, 0), Ok(()));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 1]), of(1, 1), BUDGET, 0), Err(Full));
+    }
+
+    #[test]
+    fn age_spends_the_budget_too() {
+        let mut outbox = Outbox::default();
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), of(1, 0), BUDGET, 0), Ok(()));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), of(1, 1), BUDGET, 1000), Ok(()));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), of(1, 2), BUDGET, 1001), Err(Full));
+    }
+
+    #[test]
+    fn position_is_where_the_first_frame_taken_back_began() {
+        let mut outbox = Outbox::default();
+        for before in 3..6 {
+            outbox.add(Bytes::from_static(&[0; 10]), Some(of(1, before)), 0);
+            outbox.add(Bytes::from_static(&[0; 10]), Some(of(2, before)), 0);
+        }
+        // The first frame of channel 1 has begun, so it stays.
+        take(&mut outbox, 1);
+        assert_eq!(outbox.take_back(1, false), Some(Some(4)));
+        assert_eq!(outbox.bytes(), 9 + 30);
+        assert_eq!(outbox.take_back(1, false), None);
     }
 
     #[test]
     fn turn_stops_at_its_cap() {
-        let mut outbox = Outbox::new(1000);
+        let mut outbox = Outbox::default();
         for _ in 0..5 {
-            outbox.push(Bytes::from_static(&[0; 100])).expect("room");
+            outbox.add(Bytes::from_static(&[0; 100]), None, 0);
         }
         let written = outbox.write(150, |slices| Ok(slices[0].len())).expect("no error");
         assert_eq!((written, outbox.bytes()), (Written::Cap, 300));

@@ -18,6 +18,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     Subscribe { id: Value, channel: Pattern, from: From, terms: Terms },
+    Set { id: Value, channel: Pattern, wishes: Wishes },
     Unsubscribe { id: Value, channel: Pattern },
     Ping { id: Value, t: Option<Value> },
 }
@@ -37,6 +38,28 @@ pub enum From {
 pub struct Terms {
     pub rate: Rate,
     pub on_slow: OnSlow,
+    /// Whether to be told how far the connection's own delay goes.
+    pub lag: bool,
+}
+
+/// What a command says of the terms; what it leaves out stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wishes {
+    pub rate: Option<Rate>,
+    pub on_slow: Option<OnSlow>,
+    pub lag: Option<bool>,
+}
+
+impl Wishes {
+    /// These terms, with what is wished for.
+    #[must_use]
+    pub fn on(self, terms: Terms) -> Terms {
+        Terms {
+            rate: self.rate.unwrap_or(terms.rate),
+            on_slow: self.on_slow.unwrap_or(terms.on_slow),
+            lag: self.lag.unwrap_or(terms.lag),
+        }
+    }
 }
 
 /// What is done when a reader cannot keep up.
@@ -49,6 +72,8 @@ pub enum OnSlow {
     Resync,
     /// Close with 4508.
     Close,
+    /// Leave out whole messages. Only on bare channels, which have no document to keep whole.
+    Skip,
 }
 
 impl OnSlow {
@@ -58,6 +83,7 @@ impl OnSlow {
             Self::Merge => "merge",
             Self::Resync => "resync",
             Self::Close => "close",
+            Self::Skip => "skip",
         }
     }
 }
@@ -125,6 +151,11 @@ impl Command {
         let id = id(&fields)?;
         match fields.get("op").and_then(Value::as_str) {
             Some("subscribe") => Self::subscribe(id, &fields),
+            Some("set") => {
+                let channel = pattern(&id, &fields)?;
+                let wishes = wishes(&id, &fields)?;
+                Ok(Self::Set { id, channel, wishes })
+            }
             Some("unsubscribe") => {
                 let channel = pattern(&id, &fields)?;
                 Ok(Self::Unsubscribe { id, channel })
@@ -146,21 +177,34 @@ impl Command {
                 From::Position(position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?)
             }
         };
-        let every = fields.get("every_ms").map_or(Some(0), Value::as_u64);
-        let Some(rate) = every.and_then(Rate::from_ms) else {
-            return Err(bad("every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000"));
-        };
-        if fields.get("lag").is_some_and(|lag| !lag.is_boolean()) {
-            return Err(bad("lag is true or false"));
-        }
-        let on_slow = match fields.get("on_slow").map(Value::as_str) {
-            None | Some(Some("merge")) => OnSlow::Merge,
-            Some(Some("resync")) => OnSlow::Resync,
-            Some(Some("close")) => OnSlow::Close,
-            Some(_) => return Err(bad("on_slow is merge, resync or close")),
-        };
-        Ok(Self::Subscribe { id, channel, from, terms: Terms { rate, on_slow } })
+        let terms = wishes(&id, fields)?.on(Terms::default());
+        Ok(Self::Subscribe { id, channel, from, terms })
     }
+}
+
+fn wishes(id: &Value, fields: &Map<String, Value>) -> Result<Wishes, Refusal> {
+    let bad = |message: &str| Refusal::new(id, Code::BadCommand, message);
+    let rate = match fields.get("every_ms") {
+        None => None,
+        Some(every) => Some(
+            every
+                .as_u64()
+                .and_then(Rate::from_ms)
+                .ok_or_else(|| bad("every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000"))?,
+        ),
+    };
+    let lag = match fields.get("lag") {
+        None => None,
+        Some(lag) => Some(lag.as_bool().ok_or_else(|| bad("lag is true or false"))?),
+    };
+    let on_slow = match fields.get("on_slow").map(Value::as_str) {
+        None => None,
+        Some(Some("merge")) => Some(OnSlow::Merge),
+        Some(Some("resync")) => Some(OnSlow::Resync),
+        Some(Some("close")) => Some(OnSlow::Close),
+        Some(_) => return Err(bad("on_slow is merge, resync or close")),
+    };
+    Ok(Wishes { rate, on_slow, lag })
 }
 
 fn id(fields: &Map<String, Value>) -> Result<Value, Refusal> {
@@ -263,6 +307,7 @@ enum Frame<'a> {
         now: Micros,
         heads: Heads<'a>,
     },
+    Lag(Lag),
     Error {
         #[serde(skip_serializing_if = "Value::is_null")]
         id: &'a Value,
@@ -276,6 +321,17 @@ enum Frame<'a> {
         why: &'a str,
         reconnect_after_ms: u32,
     },
+}
+
+/// How far a connection is behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Lag {
+    /// Bytes that wait for its socket.
+    pub queued_bytes: usize,
+    /// How long the first of them has waited, in milliseconds.
+    pub oldest_ms: u64,
+    /// Changes that reached it merged into others, since it is behind.
+    pub merged: u64,
 }
 
 /// Channel to sequence, as a JSON object.
@@ -358,6 +414,11 @@ pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)]) -> Bytes {
 }
 
 #[must_use]
+pub fn lag(lag: Lag) -> Bytes {
+    json_frame(&Frame::Lag(lag))
+}
+
+#[must_use]
 pub fn error(refusal: &Refusal) -> Bytes {
     json_frame(&Frame::Error {
         id: &refusal.id,
@@ -393,8 +454,18 @@ mod tests {
         };
         assert_eq!((id, channel.as_str()), (Value::from(1), "football/7"));
         let position = Position { epoch: Epoch::parse("k3f9"), seq: 812 };
-        let expected = Terms { rate: Rate::Ms250, on_slow: OnSlow::Close };
+        let expected = Terms { rate: Rate::Ms250, on_slow: OnSlow::Close, lag: true };
         assert_eq!((from, terms), (From::Position(position), expected));
+    }
+
+    #[test]
+    fn set_changes_what_it_names() {
+        let text = r#"{"op":"set","id":2,"ch":"football/7","every_ms":1000}"#;
+        let Ok(Command::Set { wishes, .. }) = Command::parse(text) else {
+            panic!("a whole set was refused");
+        };
+        let before = Terms { rate: Rate::Each, on_slow: OnSlow::Resync, lag: true };
+        assert_eq!(wishes.on(before), Terms { rate: Rate::Ms1000, ..before });
     }
 
     #[test]
@@ -426,6 +497,8 @@ mod tests {
         check(r#"{"op":"subscribe","ch":"a","every_ms":7}"#, Code::BadCommand, "every_ms");
         check(r#"{"op":"subscribe","ch":"a","on_slow":"x"}"#, Code::BadCommand, "on_slow");
         check(r#"{"op":"subscribe","ch":"a","lag":1}"#, Code::BadCommand, "lag");
+        check(r#"{"op":"set","ch":"a","every_ms":7}"#, Code::BadCommand, "every_ms");
+        check(r#"{"op":"set","ch":"a","on_slow":"skip"}"#, Code::BadCommand, "on_slow");
         check(r#"{"op":"ping","id":{}}"#, Code::BadCommand, "id");
     }
 

@@ -1,268 +1,353 @@
 //! One thread: its connections, its part of the index, and the turns in which it serves them.
 //!
-//! A turn takes all that is ready in the mailbox, walks each publication to its followers, then
-//! writes each touched connection once. A connection's own task does nothing but wait for its
-//! socket; whatever happens then happens here.
+//! A turn takes all that is ready: what sockets tell, and what lies in the mailbox. Publications are
+//! put together and written once to each connection that follows them. Nothing here waits but for
+//! the next event; writes wait for their socket, never for a timer.
 
 use std::{
-    cell::RefCell,
-    rc::Rc,
+    collections::{HashSet, VecDeque},
+    io,
     sync::{Arc, atomic::Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use metrics::{counter, gauge};
+use mio::{Events, Poll, Token};
+use rustc_hash::FxBuildHasher;
 use serde_json::Value;
-use slab::Slab;
-use tokio::task::{spawn_local, yield_now};
-use tracing::debug;
+use tracing::{debug, error};
 
 use crate::{
     Micros,
+    audience::{Audience, Due, Shares},
     catch_up::{Answer, Ask, Asker, Question},
-    channel::{Channel, Publication, Rate},
+    channel::{Channel, Epoch, Publication, Rate},
     close::Close,
-    connection::{Arrival, Connection, Overdue, Purpose, Received},
+    connection::{Arrival, Connection, Overdue, Purpose, Reading},
+    encode,
     fanout::Shared,
-    mailbox::{Item, Turn},
-    protocol::{self, Code, Command, Hello, HelloLimits, Refusal},
-    session::{Delivered, Join, Left, Next, Session},
+    inbound::Received,
+    mailbox::{Letter, Taken, Wake},
+    outbox::Budget,
+    protocol::{self, Code, Command, Hello, HelloLimits, Lag, Refusal},
+    session::Session,
     socket::Socket,
-    topics::{Follower, Topic, Topics},
 };
 
-/// How often time alone is looked at: beats, idle and stalled connections.
-const TICK: Duration = Duration::from_millis(100);
+/// How often time alone is looked at.
+const TICK_US: Micros = 20_000;
+
+/// How often connections that are slow or closing are looked at.
+const SLOW_TICK_US: Micros = 100_000;
+
+/// How often a slow client is told how far it is behind.
+const LAG_EVERY_US: Micros = 1_000_000;
 
 /// Messages of one connection taken before others get their turn.
 const MESSAGES_A_TURN: usize = 32;
 
+/// Connections that are taken over at a turn, and questions of this shard that may be open at a
+/// time: a storm of joins goes as fast as it is answered, and holds up a live reader no longer than
+/// so many joins take.
+const JOINS_A_TURN: usize = 64;
+
+/// Events taken from the system at a time.
+const EVENTS: usize = 1024;
+
+/// Bytes read from a socket at a time, into a buffer that all connections share.
+const READ_BYTES: usize = 16 * 1024;
+
+/// The token of the mailbox; all others are slots.
+const MAILBOX: Token = Token(usize::MAX);
+
+#[derive(Debug)]
+pub(crate) enum Item {
+    Publish(Rate, Arc<Publication>),
+    /// A channel has come to be; the publication is its image at sequence 0.
+    Opened(Arc<Publication>),
+    Closed(Channel),
+    Answer(Asker, Answer),
+    Connect(Box<Arrival>),
+    /// Every connection that came with this key is to be closed.
+    End(u64, Close),
+    /// Every connection is to be closed, each with its own delay within the window.
+    Drain {
+        window_ms: u32,
+    },
+    Stop,
+    /// Publications that came here found no room.
+    Lost,
+}
+
+impl Letter for Item {
+    fn counts(&self) -> bool {
+        matches!(self, Self::Publish(..))
+    }
+
+    fn waits_its_turn(&self) -> bool {
+        matches!(self, Self::Connect(_))
+    }
+
+    fn dropped() -> Self {
+        Self::Lost
+    }
+
+    fn is_dropped(&self) -> bool {
+        matches!(self, Self::Lost)
+    }
+}
+
+impl Wake for mio::Waker {
+    fn wake(&self) {
+        if let Err(error) = Self::wake(self) {
+            error!(%error, "a shard could not be woken");
+        }
+    }
+}
+
+/// The poll of a shard, and what wakes it.
+pub(crate) fn poll() -> io::Result<(Poll, mio::Waker)> {
+    let poll = Poll::new()?;
+    let waker = mio::Waker::new(poll.registry(), MAILBOX)?;
+    Ok((poll, waker))
+}
+
 pub(crate) struct Shard {
     number: usize,
     shared: Arc<Shared>,
-    topics: Topics,
-    connections: Slab<Connection>,
-    dirty: Vec<usize>,
+    poll: Poll,
+    audience: Audience<Connection>,
+    buffer: Box<[u8]>,
     generation: u64,
-    beat_due: Micros,
-    /// Where the next walk over followers starts, so that nobody is always last.
-    rotation: usize,
+    /// Connections to be read from at the next turn, though their sockets tell nothing new.
+    unread: Vec<usize>,
+    /// Connections that are closing.
+    closing: HashSet<usize, FxBuildHasher>,
+    /// Questions that wait until fewer are open.
+    questions: VecDeque<(usize, u64, Question)>,
+    questions_open: usize,
+    clock: Clock,
     /// All have been told to go, and who still arrives is told so too: come back within this time.
     draining_ms: Option<u32>,
     stopping: bool,
 }
 
-/// Serves until it is told to stop and every connection has ended.
-pub(crate) async fn run(number: usize, shared: Arc<Shared>) {
-    let shard = Rc::new(RefCell::new(Shard::new(number, Arc::clone(&shared))));
-    let mailbox = &shared.mailboxes[number];
-    let mut tick = tokio::time::interval(TICK);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        let more_to_write = !shard.borrow().dirty.is_empty();
-        tokio::select! {
-            turn = mailbox.take() => Shard::turn(&shard, turn),
-            _ = tick.tick() => shard.borrow_mut().tick(),
-            () = yield_now(), if more_to_write => {}
-        }
-        shard.borrow_mut().flush_dirty();
-        if shard.borrow().is_over() {
-            return;
-        }
-        // Connections' tasks get their chance between two turns, however full the mailbox is.
-        yield_now().await;
-    }
-}
-
-/// Waits for one socket, for as long as its connection lives.
-async fn attend(shard: Rc<RefCell<Shard>>, slot: usize, generation: u64) {
-    loop {
-        let Some((socket, wake, interest)) = shard.borrow().waits(slot, generation) else { return };
-        match interest {
-            Some(interest) => tokio::select! {
-                ready = socket.ready(interest) => if ready.is_err() {
-                    return shard.borrow_mut().remove(slot, generation);
-                },
-                () = wake.notified() => {}
-            },
-            None => wake.notified().await,
-        }
-        shard.borrow_mut().serve(slot, generation);
-        yield_now().await;
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is where the fan-out asks for the time")]
-pub(crate) fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)
+/// What time makes due: each connection is looked at once in a round, a part of them at each tick,
+/// so that many connections make no burst.
+#[derive(Debug)]
+struct Clock {
+    tick_due: Micros,
+    slow_due: Micros,
+    /// How long a round takes, and the slot at which its next part begins.
+    round_us: Micros,
+    next: usize,
+    /// Of a round, how much has not been walked yet, in slots times microseconds.
+    carry: i64,
 }
 
 impl Shard {
-    fn new(number: usize, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(number: usize, shared: Arc<Shared>, poll: Poll) -> Self {
+        let limits = &shared.limits;
+        let budget = Budget { bytes: limits.outbox_bytes, age_us: limits.outbox_age_us() };
+        let shares = Shares { budget, write_bytes: limits.write_bytes_max };
+        let now = now();
+        let clock = Clock {
+            tick_due: now + TICK_US,
+            slow_due: now + SLOW_TICK_US,
+            round_us: limits.round_us(),
+            next: 0,
+            carry: 0,
+        };
         Self {
             number,
-            beat_due: now() + shared.limits.beat_us(),
             shared,
-            topics: Topics::default(),
-            connections: Slab::new(),
-            dirty: Vec::new(),
+            poll,
+            audience: Audience::new(shares),
+            buffer: vec![0; READ_BYTES].into(),
             generation: 0,
-            rotation: 0,
+            unread: Vec::new(),
+            closing: HashSet::default(),
+            questions: VecDeque::new(),
+            questions_open: 0,
+            clock,
             draining_ms: None,
             stopping: false,
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.stopping && self.connections.is_empty()
+    /// Serves until it is told to stop and every connection has ended.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(EVENTS);
+        let mut more = false;
+        loop {
+            let now = now();
+            let busy = more || self.audience.has_ready() || !self.unread.is_empty();
+            let wait = if busy { 0 } else { u64::try_from(self.clock.tick_due - now).unwrap_or(0) };
+            match self.poll.poll(&mut events, Some(Duration::from_micros(wait))) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return error!(%error, shard = self.number, "no events any more"),
+            }
+            more = self.turn(&events);
+            if self.stopping && self.audience.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Serves everything that is ready. Returns whether arrivals still wait their turn.
+    fn turn(&mut self, events: &Events) -> bool {
+        let now = now();
+        for event in events {
+            let slot = event.token().0;
+            if event.token() == MAILBOX {
+                continue;
+            }
+            if event.is_writable() {
+                self.audience.writable(slot);
+            }
+            if event.is_readable() || event.is_read_closed() || event.is_error() {
+                if let Some(member) = self.audience.get_mut(slot) {
+                    member.sink.readable();
+                }
+                self.serve(slot, now);
+            }
+        }
+        for slot in std::mem::take(&mut self.unread) {
+            self.serve(slot, now);
+        }
+        let more = self.letters(now);
+        self.audience.flush(now);
+        self.due(now);
+        if now >= self.clock.tick_due {
+            self.tick(now);
+        }
+        self.shared.crowded(self.number, self.audience.is_crowded(now));
+        more
     }
 
     // ------------------------------------------------------------------------ from the mailbox
 
-    fn turn(shard: &Rc<RefCell<Self>>, turn: Turn) {
-        let mut own = shard.borrow_mut();
-        for item in turn.items {
-            match item {
-                Item::Publish(rate, publication) => own.publish(rate, &publication),
-                Item::Opened(image) => own.opened(&image),
-                Item::Closed(channel) => own.closed(&channel),
-                Item::Answer(asker, answer) => own.answer(asker, answer),
-                Item::Connect(arrival) => {
-                    if let Some((slot, generation)) = own.connect(*arrival) {
-                        spawn_local(attend(Rc::clone(shard), slot, generation));
-                    }
-                }
-                Item::End(key, close) => own.end(key, close),
-                Item::Drain { window_ms } => own.drain(window_ms),
-                Item::Stop => own.stopping = true,
+    fn letters(&mut self, now: Micros) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let mailbox = &shared.mailboxes[self.number];
+        let Taken { letters, in_turn, more } = mailbox.take(JOINS_A_TURN);
+        in_turn.into_iter().for_each(|arrival| self.letter(arrival, now));
+        for letter in letters {
+            if matches!(letter, Item::End(..) | Item::Drain { .. }) {
+                // Whoever arrived before is meant too.
+                mailbox.take_in_turn().for_each(|arrival| self.letter(arrival, now));
+            }
+            self.letter(letter, now);
+        }
+        self.audience.perform(now);
+        shared.took(self.number);
+        more
+    }
+
+    fn letter(&mut self, item: Item, now: Micros) {
+        match item {
+            Item::Publish(rate, publication) => {
+                return self.audience.publish(rate, publication, now);
+            }
+            Item::Opened(image) => self.audience.opened(&image, now),
+            Item::Closed(channel) => self.audience.closed(&channel, now),
+            Item::Answer(asker, answer) => self.answer(asker, answer, now),
+            Item::Connect(arrival) => self.connect(*arrival, now),
+            Item::End(key, close) => self.end(key, close, now),
+            Item::Drain { window_ms } => self.drain(window_ms, now),
+            Item::Stop => self.stopping = true,
+            Item::Lost => {
+                counter!("matchwire_mailbox_overflows_total").increment(1);
+                self.audience.lost(now);
             }
         }
-        if turn.overflowed {
-            own.overflowed();
-        }
+        self.due(now);
     }
 
-    fn publish(&mut self, rate: Rate, publication: &Publication) {
-        let Self { topics, connections, dirty, rotation, .. } = self;
-        let followers = topics.followers(Topic { channel: publication.channel.number, rate });
-        if followers.is_empty() {
-            return;
-        }
-        *rotation = rotation.wrapping_add(1);
-        let (last, first) = followers.split_at(*rotation % followers.len());
-        let (mut behind, mut too_slow) = (Vec::new(), Vec::new());
-        let mut queued = 0_u64;
-        for follower in first.iter().chain(last) {
-            let slot = follower.slot as usize;
-            let connection = &mut connections[slot];
-            match connection.deliver(follower.subscription as usize, publication) {
-                Delivered::Queued => queued += 1,
-                Delivered::Known => {}
-                Delivered::Behind(left) => behind.push(left),
-                Delivered::TooSlow => too_slow.push(slot),
-            }
-            if !connection.dirty {
-                connection.dirty = true;
-                dirty.push(slot);
-            }
-        }
-        counter!("matchwire_deliveries_total").increment(queued);
-        counter!("matchwire_behind_total").increment(behind.len() as u64);
-        self.fall_behind(behind);
-        too_slow.into_iter().for_each(|slot| self.close(slot, Close::TooSlow));
-    }
-
-    /// Takes those who could not keep up out of the index: the last place first, so that whoever
-    /// moves into a freed place is never one of them and no noted place becomes wrong.
-    fn fall_behind(&mut self, mut behind: Vec<Left>) {
-        behind.sort_unstable_by_key(|left| std::cmp::Reverse(left.place));
-        behind.into_iter().for_each(|left| self.leave(left));
-    }
-
-    fn opened(&mut self, image: &Publication) {
-        let following: Vec<usize> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| connection.session.has_wildcards())
-            .map(|(slot, _)| slot)
-            .collect();
-        for slot in following {
-            let connection = &mut self.connections[slot];
-            let join = connection.session.opened(image, &mut connection.outbox);
-            if let Some(join) = join {
-                self.join(slot, join);
-                self.touch(slot);
-            }
-        }
-    }
-
-    fn closed(&mut self, channel: &Channel) {
-        for follower in self.topics.close(channel.number) {
-            let slot = follower.slot as usize;
-            let connection = &mut self.connections[slot];
-            connection.session.closed(channel.number, &mut connection.outbox);
-            self.touch(slot);
-        }
-    }
-
-    fn answer(&mut self, asker: Asker, answer: Answer) {
+    fn answer(&mut self, asker: Asker, answer: Answer, now: Micros) {
+        self.questions_open -= 1;
+        self.ask_waiting();
         self.shared.followed.store(true, Ordering::Relaxed);
         let Some(connection) = self.connection(asker.slot, asker.generation) else { return };
-        let (join, all_left) = connection.session.answer(answer, &mut connection.outbox);
-        // Commands may have waited for the answer.
-        connection.wake.notify_one();
-        all_left.into_iter().for_each(|left| self.leave(left));
-        if let Some(join) = join {
-            self.join(asker.slot, join);
+        if connection.is_closing() {
+            return;
         }
-        self.touch(asker.slot);
-        self.forward(asker.slot);
+        self.audience.answer(asker.slot, answer, now);
+        // Commands may have waited for the answer.
+        self.unread.push(asker.slot);
     }
 
-    fn overflowed(&mut self) {
-        counter!("matchwire_mailbox_overflows_total").increment(1);
-        let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
-        for slot in slots {
-            let all_left = self.connections[slot].session.all_behind();
-            // Everybody leaves, so no place is worth keeping.
-            all_left.into_iter().for_each(|left| drop(self.topics.close(left.topic.channel)));
-            self.forward(slot);
+    /// What the audience asks of the shard.
+    fn due(&mut self, now: Micros) {
+        for (slot, due) in self.audience.take_due() {
+            let Some(member) = self.audience.get(slot) else { continue };
+            let generation = member.sink.generation;
+            match due {
+                Due::Ask(question) => {
+                    self.questions.push_back((slot, generation, question));
+                    self.ask_waiting();
+                }
+                Due::TooSlow => self.close(slot, Close::TooSlow, now),
+                Due::Failed => self.remove(slot, generation, now),
+            }
+        }
+    }
+
+    /// Puts questions to the host, as many as may be open.
+    fn ask_waiting(&mut self) {
+        while self.questions_open < JOINS_A_TURN
+            && let Some((slot, generation, question)) = self.questions.pop_front()
+        {
+            if self.connection(slot, generation).is_some() {
+                self.questions_open += 1;
+                let asker = Asker { shard: self.number, slot, generation };
+                self.shared.host.ask(Ask { asker, question });
+            }
         }
     }
 
     // ------------------------------------------------------------------------- connections
 
-    fn connect(&mut self, arrival: Arrival) -> Option<(usize, u64)> {
-        let now = now();
+    fn connect(&mut self, arrival: Arrival, now: Micros) {
+        let Arrival { stream, read_ahead, purpose } = arrival;
         let limits = &self.shared.limits;
-        let socket = Rc::new(Socket::register(arrival.stream).ok()?);
+        let slot = self.audience.next_slot();
+        let registry = self.poll.registry();
+        let socket = match Socket::register(stream, limits.sockets, registry, Token(slot)) {
+            Ok(socket) => socket,
+            Err(error) => {
+                self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
+                return debug!(%error, "a socket could not be taken over");
+            }
+        };
         self.generation += 1;
-        let session = Session::new(limits.channels_max);
-        let mut connection =
-            Connection::new(self.generation, socket, arrival.read_ahead, session, limits, now);
-        match arrival.purpose {
+        let mut connection = Connection::new(self.generation, socket, &read_ahead, now);
+        gauge!("matchwire_sockets").increment(1.0);
+        match purpose {
             Purpose::Serve(owner) => {
-                connection.outbox.push_reply(self.hello(now));
                 connection.owner = Some(owner);
+                self.audience.admit(Session::new(limits.channels_max), connection);
+                let hello = self.hello(now);
+                self.audience.reply(slot, hello, now);
+            }
+            Purpose::Bare(number) => {
+                let (session, join) = Session::bare(bare_channel(number));
+                self.audience.perform(now);
+                self.audience.admit(session, connection);
+                self.audience.join(slot, Some(join));
             }
             Purpose::Refuse(refusal, close) => {
-                connection.outbox.push_reply(protocol::error(&refusal));
-                count_close(close);
-                connection.close(close, now);
+                self.audience.admit(Session::new(0), connection);
+                self.audience.reply(slot, protocol::error(&refusal), now);
+                self.close(slot, close, now);
             }
         }
-        // What was read ahead is served at once.
-        connection.wake.notify_one();
-        let generation = connection.generation;
-        let slot = self.connections.insert(connection);
-        self.shared.sockets[self.number].fetch_add(1, Ordering::Relaxed);
-        gauge!("matchwire_sockets").increment(1.0);
-        self.touch(slot);
         if let Some(reconnect_after_ms) = self.draining_ms {
-            self.close(slot, Close::Drain { reconnect_after_ms });
+            self.close(slot, Close::Drain { reconnect_after_ms }, now);
         }
-        Some((slot, generation))
+        // What was read ahead is served at once.
+        self.unread.push(slot);
     }
 
     fn hello(&self, now: Micros) -> bytes::Bytes {
@@ -280,233 +365,215 @@ impl Shard {
         })
     }
 
-    /// What a connection's task waits for; `None` when the connection is gone.
-    fn waits(
-        &self,
-        slot: usize,
-        generation: u64,
-    ) -> Option<(Rc<Socket>, Rc<tokio::sync::Notify>, Option<tokio::io::Interest>)> {
-        let connection = self.connections.get(slot).filter(|c| c.generation == generation)?;
-        Some((Rc::clone(&connection.socket), Rc::clone(&connection.wake), connection.interest()))
-    }
-
     fn connection(&mut self, slot: usize, generation: u64) -> Option<&mut Connection> {
-        self.connections.get_mut(slot).filter(|connection| connection.generation == generation)
+        let member = self.audience.get_mut(slot)?;
+        Some(&mut member.sink).filter(|connection| connection.generation == generation)
     }
 
-    /// Reads and carries out what the client sent, then writes.
-    fn serve(&mut self, slot: usize, generation: u64) {
-        let now = now();
-        for turn in 1..=MESSAGES_A_TURN {
-            let Some(connection) = self.connection(slot, generation) else { return };
-            if !connection.takes_commands() && !connection.is_closing() {
-                break;
+    /// Reads and carries out what a client sent.
+    fn serve(&mut self, slot: usize, now: Micros) {
+        let (outbox_max, command_max) =
+            (self.shared.limits.outbox_bytes, self.shared.limits.command_bytes_max);
+        for _ in 0..MESSAGES_A_TURN {
+            let Some(member) = self.audience.get_mut(slot) else { return };
+            let connection = &mut member.sink;
+            // Commands wait while one is being answered and while the client does not read.
+            let waits = member.session.is_waiting() || member.outbox.bytes() >= outbox_max;
+            if waits && !connection.is_closing() {
+                return;
             }
-            if turn == MESSAGES_A_TURN {
-                // What was read already lies in memory: the socket will not tell of it again.
-                connection.wake.notify_one();
-            }
-            match connection.receive(now) {
-                Received::Text(text) => self.command(slot, &text, now),
-                Received::Binary => {
-                    let refusal =
-                        Refusal::new(&Value::Null, Code::BadCommand, "commands are text messages");
-                    connection.outbox.push_reply(protocol::error(&refusal));
+            match connection.receive(&mut self.buffer, command_max, now) {
+                Reading::Message(received) => self.received(slot, received, now),
+                Reading::Empty => return,
+                Reading::Gone => {
+                    let generation = connection.generation;
+                    return self.remove(slot, generation, now);
                 }
-                Received::Control => {}
-                Received::Empty => break,
-                Received::End(Some(close)) => {
-                    self.close(slot, close);
-                    break;
-                }
-                Received::End(None) => return self.remove(slot, generation),
             }
+            self.due(now);
         }
-        self.touch(slot);
-        self.flush(slot);
-        self.forward_if_there(slot, generation);
+        // There may be more: the socket will not tell of it again.
+        self.unread.push(slot);
+    }
+
+    fn received(&mut self, slot: usize, received: Received, now: Micros) {
+        match received {
+            Received::Text(text) if self.is_bare(slot) => drop(text),
+            Received::Text(text) => self.command(slot, &text, now),
+            Received::Binary if self.is_bare(slot) => {}
+            Received::Binary => {
+                let refusal =
+                    Refusal::new(&Value::Null, Code::BadCommand, "commands are text messages");
+                self.audience.reply(slot, protocol::error(&refusal), now);
+            }
+            Received::Control(answer) if answer.is_empty() => {}
+            Received::Control(answer) => self.audience.reply(slot, answer.into(), now),
+            Received::End(close) => self.close(slot, close, now),
+        }
+    }
+
+    fn is_bare(&self, slot: usize) -> bool {
+        self.audience.get(slot).is_some_and(|member| member.session.is_bare())
     }
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
-        let connection = &mut self.connections[slot];
-        let command = match Command::parse(text) {
-            Ok(command) => command,
+        match Command::parse(text) {
+            Ok(command) => self.audience.command(slot, command, now),
             Err(refusal) => {
                 counter!("matchwire_commands_refused_total").increment(1);
-                return connection.outbox.push_reply(protocol::error(&refusal));
+                self.audience.reply(slot, protocol::error(&refusal), now);
             }
-        };
-        let (all_left, next) = connection.session.command(command, now, &mut connection.outbox);
-        all_left.into_iter().for_each(|left| self.leave(left));
-        if let Next::Ask(question) = next {
-            self.ask(slot, question);
         }
     }
 
-    fn ask(&self, slot: usize, question: Question) {
-        let generation = self.connections[slot].generation;
-        self.shared
-            .host
-            .ask(Ask { asker: Asker { shard: self.number, slot, generation }, question });
-    }
-
-    /// Brings forward the next of this connection's subscriptions that is behind.
-    fn forward(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        if connection.is_closing() {
-            return;
-        }
-        if let Some(question) = connection.session.forward(&connection.outbox) {
-            self.ask(slot, question);
-        } else if connection.session.settles()
-            && let Some(beat) = connection.session.beat(now())
-        {
-            connection.outbox.push_reply(beat);
-            self.touch(slot);
-        }
-    }
-
-    fn forward_if_there(&mut self, slot: usize, generation: u64) {
-        if self.connection(slot, generation).is_some() {
-            self.forward(slot);
-        }
-    }
-
-    fn join(&mut self, slot: usize, join: Join) {
-        let follower = Follower {
-            slot: u32::try_from(slot).expect("fewer sockets than 2^32"),
-            subscription: u32::try_from(join.key).expect("fewer subscriptions than 2^32"),
-        };
-        let place = self.topics.join(join.topic, follower);
-        self.connections[slot].session.placed(join.key, place);
-    }
-
-    fn leave(&mut self, left: Left) {
-        if let Some(moved) = self.topics.leave(left.topic, left.place) {
-            let connection = &mut self.connections[moved.slot as usize];
-            connection.session.placed(moved.subscription as usize, left.place);
-        }
-    }
-
-    fn end(&mut self, key: u64, close: Close) {
+    fn end(&mut self, key: u64, close: Close, now: Micros) {
         let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
-        let slots: Vec<usize> =
-            self.connections.iter().filter(|(_, c)| own(c)).map(|(slot, _)| slot).collect();
-        slots.into_iter().for_each(|slot| self.close(slot, close));
+        let slots = self.audience.iter().filter(|(_, member)| own(&member.sink));
+        let slots: Vec<usize> = slots.map(|(slot, _)| slot).collect();
+        slots.into_iter().for_each(|slot| self.close(slot, close, now));
     }
 
     /// Closes all, each with its own moment to come back, spread over the window: shards take turns,
     /// so that no two of them name the same moment.
-    fn drain(&mut self, window_ms: u32) {
+    fn drain(&mut self, window_ms: u32, now: Micros) {
         self.draining_ms = Some(window_ms);
-        let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
+        let slots: Vec<usize> = self.audience.iter().map(|(slot, _)| slot).collect();
         let shards = self.shared.mailboxes.len();
         let count = (slots.len() * shards).max(1) as u64;
         for (order, slot) in slots.into_iter().enumerate() {
             let order = (order * shards + self.number) as u64;
             let share = u64::from(window_ms) * order / count;
             let reconnect_after_ms = u32::try_from(share).unwrap_or(window_ms);
-            self.close(slot, Close::Drain { reconnect_after_ms });
+            self.close(slot, Close::Drain { reconnect_after_ms }, now);
         }
     }
 
-    fn close(&mut self, slot: usize, close: Close) {
-        let connection = &mut self.connections[slot];
+    /// Begins to end a connection: `bye` where there is one, the close frame, and then nothing more.
+    fn close(&mut self, slot: usize, close: Close, now: Micros) {
+        let Some(member) = self.audience.get_mut(slot) else { return };
+        let connection = &mut member.sink;
         if connection.is_closing() {
             return;
         }
         debug!(slot, code = close.code(), reason = close.reason(), "closing");
-        count_close(close);
-        let all_left = connection.session.end();
-        connection.close(close, now());
-        connection.wake.notify_one();
-        all_left.into_iter().for_each(|left| self.leave(left));
-        self.touch(slot);
+        counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
+        let has_owner = connection.owner.is_some();
+        connection.close(now);
+        self.closing.insert(slot);
+        self.audience.end(slot, now);
+        if close == Close::AddonRequired && has_owner {
+            let message = "the WebSocket add-on has run out";
+            let refusal = Refusal::new(&Value::Null, Code::AddonRequired, message);
+            self.audience.reply(slot, protocol::error(&refusal), now);
+        }
+        if let Some((why, after)) = close.bye() {
+            self.audience.reply(slot, protocol::bye(why, after), now);
+        }
+        let frame = encode::close_frame(close.code(), close.reason());
+        self.audience.reply(slot, frame, now);
+        self.unread.push(slot);
     }
 
-    fn remove(&mut self, slot: usize, generation: u64) {
+    fn remove(&mut self, slot: usize, generation: u64, now: Micros) {
         if self.connection(slot, generation).is_none() {
             return;
         }
-        let all_left = self.connections[slot].session.end();
-        all_left.into_iter().for_each(|left| self.leave(left));
-        let connection = self.connections.remove(slot);
-        connection.wake.notify_one();
-        self.dirty.retain(|dirty| *dirty != slot);
+        // Closing the socket takes it out of the poll.
+        drop(self.audience.remove(slot, now));
+        self.closing.remove(&slot);
         self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
         gauge!("matchwire_sockets").decrement(1.0);
     }
 
-    // ----------------------------------------------------------------------------- writing
-
-    fn touch(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        if !connection.dirty {
-            connection.dirty = true;
-            self.dirty.push(slot);
-        }
-    }
-
-    /// Writes every touched connection once.
-    fn flush_dirty(&mut self) {
-        for slot in std::mem::take(&mut self.dirty) {
-            self.flush(slot);
-        }
-    }
-
-    fn flush(&mut self, slot: usize) {
-        let now = now();
-        let Some(connection) = self.connections.get_mut(slot) else { return };
-        connection.dirty = false;
-        let generation = connection.generation;
-        match connection.flush(self.shared.limits.write_bytes_max, now) {
-            Ok(true) => self.touch(slot),
-            Ok(false) => self.forward(slot),
-            Err(error) => {
-                debug!(slot, %error, "socket failed");
-                self.remove(slot, generation);
-            }
-        }
-    }
-
     // -------------------------------------------------------------------------------- time
 
-    fn tick(&mut self) {
-        let now = now();
-        let beat = now >= self.beat_due;
-        if beat {
-            self.beat_due = now + self.shared.limits.beat_us();
+    fn tick(&mut self, now: Micros) {
+        let (from, to) = self.clock.part(self.audience.slots(), now);
+        for slot in from..to {
+            self.look_at(slot, now);
+            if self.audience.get(slot).is_some_and(|member| !member.sink.is_closing()) {
+                self.audience.beat(slot, now);
+            }
         }
-        let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
-        for slot in slots {
-            self.tick_one(slot, beat, now);
+        if now >= self.clock.slow_due {
+            self.clock.slow_due = now + SLOW_TICK_US;
+            let closing: Vec<usize> = self.closing.iter().copied().collect();
+            closing.into_iter().for_each(|slot| self.look_at(slot, now));
+            for slot in self.audience.slow() {
+                self.look_at(slot, now);
+                self.tell_lag(slot, now);
+            }
+        }
+        self.audience.flush(now);
+        self.due(now);
+    }
+
+    fn look_at(&mut self, slot: usize, now: Micros) {
+        let Some(member) = self.audience.get_mut(slot) else { return };
+        let stalled = member.stalled(now);
+        let generation = member.sink.generation;
+        match member.sink.overdue(&self.shared.limits, stalled, now) {
+            Overdue::Nothing => {}
+            Overdue::Ping => self.audience.reply(slot, encode::ping_frame(), now),
+            Overdue::Close(close) => self.close(slot, close, now),
+            Overdue::Cut => self.remove(slot, generation, now),
         }
     }
 
-    fn tick_one(&mut self, slot: usize, beat: bool, now: Micros) {
-        let connection = &mut self.connections[slot];
-        let generation = connection.generation;
-        match connection.overdue(&self.shared.limits, now) {
-            Overdue::Nothing => {}
-            Overdue::Ping(frame) => connection.outbox.push_reply(frame),
-            Overdue::Close(close) => return self.close(slot, close),
-            Overdue::Cut => return self.remove(slot, generation),
+    /// Tells a slow client how far it is behind, if it asked for that: when that begins, each second,
+    /// and when it ends.
+    fn tell_lag(&mut self, slot: usize, now: Micros) {
+        let Some(member) = self.audience.get_mut(slot) else { return };
+        if member.sink.is_closing() || !member.session.wants_lag() {
+            return;
         }
-        if beat
-            && !connection.is_closing()
-            && let Some(frame) = connection.session.beat(now)
-        {
-            // Without room the beat is left out: it only says where the frames before it lead to.
-            if connection.outbox.push(frame).is_err() {
-                counter!("matchwire_beats_skipped_total").increment(1);
-            }
+        let is_slow = member.is_slow();
+        let told = member.sink.lag_told;
+        let is_due = told.is_none_or(|told| now - told >= LAG_EVERY_US);
+        if is_slow && !is_due || !is_slow && told.is_none() {
+            return;
         }
-        if !connection.outbox.is_empty() {
-            self.touch(slot);
+        let lag = Lag {
+            queued_bytes: member.outbox.bytes(),
+            oldest_ms: u64::try_from(member.outbox.age(now) / 1000).unwrap_or(0),
+            merged: member.session.merged(),
+        };
+        member.sink.lag_told = is_slow.then_some(now);
+        if !is_slow {
+            member.session.forget_merged();
         }
+        self.audience.reply_first(slot, protocol::lag(lag), now);
     }
 }
 
-fn count_close(close: Close) {
-    counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
+impl Clock {
+    /// The slots whose turn it is.
+    fn part(&mut self, slots: usize, now: Micros) -> (usize, usize) {
+        let passed = (now - self.tick_due + TICK_US).clamp(0, self.round_us);
+        self.tick_due = now + TICK_US;
+        self.carry += passed * i64::try_from(slots).unwrap_or(i64::MAX);
+        let count = usize::try_from(self.carry / self.round_us).unwrap_or(0);
+        self.carry %= self.round_us;
+        if self.next >= slots {
+            self.next = 0;
+        }
+        let from = self.next;
+        let to = (from + count).min(slots);
+        self.next = to;
+        (from, to)
+    }
+}
+
+/// Bare channels are numbered apart from those of the host.
+const BARE: u32 = 1 << 31;
+
+pub(crate) fn bare_channel(number: u32) -> Channel {
+    let name = crate::ChannelId::new(format!("bare/{number}"));
+    Channel { number: BARE | number, name, epoch: Epoch(0), trails: false }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is where the fan-out asks for the time")]
+pub(crate) fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)
 }

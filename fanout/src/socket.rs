@@ -1,61 +1,179 @@
-//! The two kinds of stream a shard writes to: TCP, and Unix sockets for a proxy on the same host.
+//! The kinds of stream a shard writes to: TCP, with TLS or without, and Unix sockets for a proxy on
+//! the same host.
 
-use std::{io, io::IoSlice, net, os::unix};
-
-use tokio::{
-    io::{Interest, Ready},
-    net::{TcpStream, UnixStream},
+use std::{
+    io::{self, IoSlice, Read, Write},
+    net,
+    os::unix,
 };
 
-/// A connected stream that no runtime owns yet.
+use mio::{Interest, Registry, Token, event::Source};
+use rustls::ServerConnection;
+use socket2::SockRef;
+
+/// A connected stream that no shard owns yet.
 #[derive(Debug)]
 pub enum Stream {
     Tcp(net::TcpStream),
+    /// With its handshake done.
+    Tls(net::TcpStream, Box<ServerConnection>),
     Unix(unix::net::UnixStream),
 }
 
-/// A stream on its shard's runtime.
+/// How sockets are set up.
+#[derive(Debug, Clone, Copy)]
+pub struct SocketOptions {
+    /// Bytes of the kernel's send buffer; 0 leaves it to the system.
+    pub send_buffer_bytes: usize,
+    /// Bytes that the kernel takes beyond what is on the wire; 0 leaves it to the system. So what has
+    /// been written has been sent, but for so much.
+    pub unsent_bytes: u32,
+}
+
+/// A stream on its shard.
 #[derive(Debug)]
 pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+    Tcp(mio::net::TcpStream),
+    Tls(Box<Tls>),
+    Unix(mio::net::UnixStream),
+}
+
+/// Plain bytes on the one side, records on the other.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    tcp: mio::net::TcpStream,
+    connection: Box<ServerConnection>,
 }
 
 impl Socket {
-    /// Registers the stream with the runtime of the calling thread.
-    pub(crate) fn register(stream: Stream) -> io::Result<Self> {
-        match stream {
-            Stream::Tcp(tcp) => {
-                tcp.set_nonblocking(true)?;
-                // Frames are written whole and in batches; waiting for more only adds delay.
-                tcp.set_nodelay(true)?;
-                TcpStream::from_std(tcp).map(Self::Tcp)
+    /// Sets the stream up and has its readiness told under this token.
+    pub(crate) fn register(
+        stream: Stream,
+        options: SocketOptions,
+        registry: &Registry,
+        token: Token,
+    ) -> io::Result<Self> {
+        let mut socket = match stream {
+            Stream::Tcp(tcp) => Self::Tcp(set_up(tcp, options)?),
+            Stream::Tls(tcp, connection) => {
+                Self::Tls(Box::new(Tls { tcp: set_up(tcp, options)?, connection }))
             }
             Stream::Unix(unix) => {
                 unix.set_nonblocking(true)?;
-                UnixStream::from_std(unix).map(Self::Unix)
+                Self::Unix(mio::net::UnixStream::from_std(unix))
+            }
+        };
+        registry.register(socket.source(), token, Interest::READABLE | Interest::WRITABLE)?;
+        Ok(socket)
+    }
+
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Self::Tcp(tcp) => tcp,
+            Self::Tls(tls) => &mut tls.tcp,
+            Self::Unix(unix) => unix,
+        }
+    }
+}
+
+fn set_up(tcp: net::TcpStream, options: SocketOptions) -> io::Result<mio::net::TcpStream> {
+    tcp.set_nonblocking(true)?;
+    // Frames are written whole and in batches; waiting for more only adds delay.
+    tcp.set_nodelay(true)?;
+    let socket = SockRef::from(&tcp);
+    if options.send_buffer_bytes > 0 {
+        socket.set_send_buffer_size(options.send_buffer_bytes)?;
+    }
+    if options.unsent_bytes > 0 {
+        socket.set_tcp_notsent_lowat(options.unsent_bytes)?;
+    }
+    Ok(mio::net::TcpStream::from_std(tcp))
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(tcp) => tcp.read(buffer),
+            Self::Tls(tls) => tls.read(buffer),
+            Self::Unix(unix) => unix.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(tcp) => tcp.write(bytes),
+            Self::Tls(tls) => tls.write(bytes),
+            Self::Unix(unix) => unix.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(tcp) => tcp.write_vectored(slices),
+            Self::Tls(tls) => tls.write_vectored(slices),
+            Self::Unix(unix) => unix.write_vectored(slices),
+        }
+    }
+
+    /// Sends what TLS holds back; the others hold nothing.
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tls(tls) => tls.send(),
+            Self::Tcp(_) | Self::Unix(_) => Ok(()),
+        }
+    }
+}
+
+impl Tls {
+    /// Sends all records that wait.
+    fn send(&mut self) -> io::Result<()> {
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut self.tcp)?;
+        }
+        Ok(())
+    }
+}
+
+impl Read for Tls {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+            if self.connection.read_tls(&mut self.tcp)? == 0 {
+                return Ok(0);
+            }
+            self.connection.process_new_packets().map_err(io::Error::other)?;
+            // An alert or a new key may have to go out; if the socket is full it goes with the next
+            // write.
+            match self.send() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => other?,
             }
         }
     }
+}
 
-    pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        match self {
-            Self::Tcp(tcp) => tcp.ready(interest).await,
-            Self::Unix(unix) => unix.ready(interest).await,
+impl Write for Tls {
+    /// Takes bytes only when all that was taken before is sent, so that what waits in memory stays
+    /// with the outbox and its budget.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.send()?;
+        let taken = self.connection.writer().write_vectored(slices)?;
+        match self.send() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
         }
     }
 
-    pub(crate) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(tcp) => tcp.try_read(buffer),
-            Self::Unix(unix) => unix.try_read(buffer),
-        }
-    }
-
-    pub(crate) fn try_write_vectored(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(tcp) => tcp.try_write_vectored(slices),
-            Self::Unix(unix) => unix.try_write_vectored(slices),
-        }
+    fn flush(&mut self) -> io::Result<()> {
+        self.send()
     }
 }

@@ -27,7 +27,7 @@ fn the_definition_is_consistent() {
 
 #[test]
 fn to_serve_is_the_default() {
-    let serve = |hub| Command::Serve(ServeArgs { hub });
+    let serve = |hub| Command::Serve(ServeArgs { hub, bench_rate: None, bench_channels: None });
     check("", &serve(hub(None, None, None)));
     check("serve", &serve(hub(None, None, None)));
     check("--listen 127.0.0.1:0", &serve(hub(None, Some("127.0.0.1:0"), None)));
@@ -35,6 +35,15 @@ fn to_serve_is_the_default() {
         "serve --config c.toml --listen [::1]:80 --db a.db",
         &serve(hub(Some("c.toml"), Some("[::1]:80"), Some("a.db"))),
     );
+}
+
+#[test]
+fn a_steady_load_may_take_the_place_of_the_demo() {
+    let Ok(Command::Serve(serve)) = parse("serve --bench-rate 500 --bench-channels 7") else {
+        panic!()
+    };
+    let (bench_rate, bench_channels) = (Some(500), Some(7));
+    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, ..Flags::default() });
 }
 
 #[test]
@@ -56,7 +65,10 @@ fn a_replay_takes_files_and_their_pace() {
 fn a_replay_is_no_demo() {
     let Ok(Command::Replay(replay)) = parse("replay --listen 0.0.0.0:1 a") else { panic!() };
     let listen = "0.0.0.0:1".parse().ok();
-    assert_eq!(replay.flags(), Flags { listen, db: None, demo: Some(false) });
+    assert_eq!(
+        replay.flags(),
+        Flags { listen, db: None, demo: Some(false), bench_rate: Some(0), bench_channels: None }
+    );
     let Ok(Command::Serve(serve)) = parse("serve --db a.db") else { panic!() };
     assert_eq!(serve.flags(), Flags { db: Some("a.db".into()), ..Flags::default() });
 }

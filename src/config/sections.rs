@@ -152,9 +152,18 @@ pub struct FanoutConfig {
     /// Bytes that may wait for one socket. Default 262144. As much memory a socket at most, though
     /// frames are shared; a slower reader gets merged updates or is closed.
     pub outbox_bytes: usize,
-    /// Bytes written to one socket in its turn. Default 262144. More costs the others of the shard
+    /// Milliseconds for which they may have waited when more comes. Default 1000; then the reader is
+    /// too slow as well.
+    pub outbox_age_ms: u64,
+    /// Bytes written to one socket in its turn. Default 65536. More costs the others of the shard
     /// their time.
     pub write_bytes_max: usize,
+    /// Bytes of the kernel's send buffer of a TCP socket. Default 262144, of which the kernel uses
+    /// about a half for data. 0: as the system has it, which may be megabytes for a slow reader.
+    pub send_buffer_bytes: usize,
+    /// Bytes that the kernel takes beyond what is on its way to the client (`TCP_NOTSENT_LOWAT`).
+    /// Default 131072; what waits beyond that can still be merged. 0: as much as the send buffer.
+    pub unsent_bytes: usize,
     /// Subscriptions of one socket. Default 1000. About 100 bytes each.
     pub channels_max: usize,
     /// Milliseconds between two beats to a socket. Default 5000. A beat is some 60 bytes.
@@ -179,7 +188,10 @@ impl Default for FanoutConfig {
         Self {
             shards: 0,
             outbox_bytes: 256 * 1024,
-            write_bytes_max: 256 * 1024,
+            outbox_age_ms: 1_000,
+            write_bytes_max: 64 * 1024,
+            send_buffer_bytes: 256 * 1024,
+            unsent_bytes: 128 * 1024,
             channels_max: 1_000,
             beat_ms: 5_000,
             idle_ms: 90_000,
@@ -204,6 +216,22 @@ pub struct DemoConfig {
 impl Default for DemoConfig {
     fn default() -> Self {
         Self { enabled: true, seed: 1 }
+    }
+}
+
+/// `[bench]`: a steady load to measure with, in place of the demo, on loopback only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BenchConfig {
+    /// Changes of prices a second, in all. Default 0: none, no such load.
+    pub rate: u32,
+    /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
+    pub channels: u32,
+}
+
+impl Default for BenchConfig {
+    fn default() -> Self {
+        Self { rate: 0, channels: 20 }
     }
 }
 

@@ -131,6 +131,19 @@ fn the_demo_listens_on_loopback_only() {
 }
 
 #[test]
+fn the_steady_load_listens_on_loopback_only() {
+    let open = "[server]\nlisten = \"0.0.0.0:8080\"\n[demo]\nenabled = false\n";
+    let rate = ("MATCHWIRE_BENCH_RATE", "20000");
+    check_refused(open, &[rate], &["not on 0.0.0.0:8080", "bench.rate = 0"]);
+    assert_eq!(load("", &[rate], &Flags::default()).map(|it| it.bench.rate), Ok(20_000));
+    let flags = Flags { bench_rate: Some(0), ..Flags::default() };
+    assert!(load(open, &[rate], &flags).is_ok());
+    check_refused("[bench]\nrate = 1000001\n", &[], &["bench.rate is 1000001", "a microsecond"]);
+    check_refused("[bench]\nchannels = 0\n", &[], &["bench.channels must not be 0"]);
+    check_refused("[bench]\nchannels = 20001\n", &[], &["hub.matches_max, which is 20000"]);
+}
+
+#[test]
 fn the_pepper_is_read_and_never_shown() {
     let file = "[accounts]\npepper = \"12345-secret\"\n";
     let config = load(file, &[("MATCHWIRE_LOG_FILTER", "warn")], &Flags::default()).unwrap();

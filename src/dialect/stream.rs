@@ -31,6 +31,24 @@ impl Encode for Update {
     }
 }
 
+/// An `update` frame of several changes, as readers get it who asked for fewer.
+#[derive(Debug)]
+pub struct Merged {
+    pub channel: ChannelId,
+    pub prev: Seq,
+    pub seq: Seq,
+    /// The moments of the last of them.
+    pub stamp: Stamp,
+    pub patch: Object,
+}
+
+impl Encode for Merged {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let Self { channel, prev, seq, stamp, patch } = self;
+        update(out, &Span { channel, prev: *prev, seq: *seq }, *stamp, patch, &[], Some("rate"));
+    }
+}
+
 /// Which changes of a channel an `update` frame stands for: those after `prev`, up to `seq`.
 #[derive(Debug)]
 pub struct Span<'a> {

@@ -48,6 +48,8 @@ impl Hub {
         for subject in all_subjects {
             self.refresh_feed(subject, stamp, changes);
         }
+        // Whoever hears of it on `feeds` has all that it changed.
+        self.flush_lanes_until(Micros::MAX, now, changes);
         self.feeds_due = 0;
         self.tick(now, changes);
     }
@@ -81,7 +83,8 @@ impl Hub {
         self.publish(subject, after, patch, Vec::new(), stamp, changes);
     }
 
-    /// What time alone makes due: the counts of the `feeds` channel, and tails that have aged.
+    /// What time alone makes due: the counts of the `feeds` channel, tails that have aged, and lanes
+    /// that nobody follows any more. What lanes hold is due more often: see [`Hub::flush_lanes`].
     pub fn tick(&mut self, now: Micros, changes: &mut Vec<Change>) {
         if now < self.feeds_due {
             return;
@@ -103,6 +106,11 @@ impl Hub {
         let stamp = Stamp { source: None, received: now, published: now };
         self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
         let window = self.settings.window;
-        self.channels.iter_mut().for_each(|entry| entry.sequence.trim(now, window));
+        self.lanes_open = 0;
+        for entry in self.channels.iter_mut() {
+            entry.sequence.trim(now, window);
+            entry.lanes.close_unfollowed();
+            self.lanes_open += entry.lanes.len();
+        }
     }
 }

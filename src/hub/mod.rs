@@ -6,6 +6,7 @@
 pub mod feeds;
 mod health;
 mod images;
+pub mod lanes;
 mod publishing;
 pub mod sequence;
 pub mod state;
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use self::{
     feeds::{Feed, Source, SourceNumber},
+    lanes::Timers,
     sequence::{Stamp, Window},
     state::{Life, Match, Moment, Touched},
 };
@@ -58,6 +60,10 @@ pub struct Hub {
     /// The sources as they were last published; their counts move on in between.
     feeds_published: Object,
     feeds_due: Micros,
+    /// When which lane of which channel is due.
+    lane_timers: Timers,
+    /// Lanes that were open when they were counted last.
+    lanes_open: usize,
 }
 
 /// A match and where its facts come from.
@@ -113,6 +119,8 @@ impl Hub {
             channels: Channels::default(),
             feeds_published: Object::default(),
             feeds_due: 0,
+            lane_timers: Timers::default(),
+            lanes_open: 0,
         }
     }
 
@@ -130,6 +138,32 @@ impl Hub {
     #[must_use]
     pub fn matches(&self) -> usize {
         self.matches.len()
+    }
+
+    /// Lanes open a moment ago: channels that are merged in time, once for each rate.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.lanes_open
+    }
+
+    /// When [`Hub::flush_lanes`] has something to do, if nothing changes before.
+    #[must_use]
+    pub fn lanes_due(&self) -> Option<Micros> {
+        self.lane_timers.next()
+    }
+
+    /// Lets go of all that lanes hold and that has waited for long enough.
+    pub fn flush_lanes(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        self.flush_lanes_until(now, now, changes);
+    }
+
+    fn flush_lanes_until(&mut self, until: Micros, now: Micros, changes: &mut Vec<Change>) {
+        while let Some(timer) = self.lane_timers.pop(until) {
+            let (_, subject, _) = timer;
+            if let Some(entry) = self.channels.get_mut(subject) {
+                entry.lanes.look(timer, until, now, &mut self.lane_timers, changes);
+            }
+        }
     }
 
     /// Applies all of one message. What could not be applied is returned beside the changes.

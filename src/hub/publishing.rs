@@ -9,6 +9,7 @@ use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 use super::{
     Header, Hub, Known,
     feeds::Feed,
+    lanes::Numbered,
     sequence::Stamp,
     state::{BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
 };
@@ -182,6 +183,7 @@ impl Hub {
             return;
         }
         let Some(entry) = self.channels.get_mut(subject) else { return };
+        let urgent = suspends(entry.header, header, &events);
         entry.header = header;
         entry.stamp = Some(stamp);
         entry.image = None;
@@ -191,8 +193,22 @@ impl Hub {
         let body =
             stream::Update { channel: channel.name.clone(), prev, update: Arc::clone(&update) };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
-        changes.push(Change::Published(Rate::Each, Arc::new(publication)));
+        let publication = Arc::new(publication.urgent(urgent));
+        changes.push(Change::Published(Rate::Each, Arc::clone(&publication)));
+        let change = Numbered { update, publication };
+        entry.lanes.take(subject, &change, &mut self.lane_timers, changes);
     }
+}
+
+/// Whether a change takes away what could be relied on: the document becomes suspended, one of its
+/// markets does, or its source is down. Such a change overtakes what waits.
+fn suspends(before: Header, after: Header, events: &[Node]) -> bool {
+    let suspended = |header: Header| header.suspended == Some(true);
+    let is_suspension = |event: &Node| matches!(event, Node::Object(it) if it.get(&"kind".into()) == Some(&Node::Word("suspend")));
+    suspended(after) && !suspended(before)
+        || after.life == Life::Suspended && before.life != Life::Suspended
+        || after.feed == Feed::Down && before.feed != Feed::Down
+        || events.iter().any(is_suspension)
 }
 
 pub(super) fn match_header(state: &Match, feed: Feed) -> Header {

@@ -92,10 +92,12 @@ impl Bench {
                 let before = self.readers.insert(name.clone(), reader);
                 assert!(before.is_none(), "{name} was opened twice");
             }
-            Change::Published(_, publication) => {
+            Change::Published(Rate::Each, publication) => {
                 let name = publication.channel.name.as_str();
                 self.readers.get_mut(name).expect("it was opened").take(publication);
             }
+            // Not this reader's: `lanes` has those.
+            Change::Published(..) => {}
             Change::Closed(channel) => {
                 let known = self.readers.remove(channel.name.as_str());
                 assert!(known.is_some(), "{} was not open", channel.name);
@@ -149,7 +151,7 @@ impl Bench {
     fn check_image(&mut self, name: &str) {
         let caught_up = self.ask(name, None, usize::MAX);
         assert_eq!(caught_up.verdict, Verdict::Fresh);
-        let image = parse(&caught_up.frames[0]);
+        let image = parse(&caught_up.frames[0].frame);
         let reader = &self.readers[name];
         assert_eq!(image["seq"], reader.frames.len(), "{name}");
         assert_eq!(image["epoch"], *reader.epoch, "{name}");
@@ -173,7 +175,8 @@ impl Bench {
                 return false;
             }
             assert_eq!(answer.verdict, Verdict::Resumed, "{name} from {seq}");
-            let frames: Vec<Value> = answer.frames.iter().map(parse).collect();
+            let frames: Vec<Value> =
+                answer.frames.iter().map(|forward| parse(&forward.frame)).collect();
             for frame in &frames {
                 seq = check_frame(name, frame, seq);
                 merge(&mut data, &frame["patch"]);
@@ -183,7 +186,7 @@ impl Bench {
             if seq == head {
                 break;
             }
-            let bytes: usize = answer.frames.iter().map(Bytes::len).sum();
+            let bytes: usize = answer.frames.iter().map(|forward| forward.frame.len()).sum();
             assert!(bytes >= bytes_max, "{name}: cut short at {bytes} bytes of {bytes_max}");
         }
         let reader = &self.readers[name];
@@ -250,7 +253,7 @@ impl Reader {
         data
     }
 
-    fn events_after(&self, seq: usize) -> Vec<Value> {
+    pub(crate) fn events_after(&self, seq: usize) -> Vec<Value> {
         let frames = self.frames[seq..].iter().map(parse);
         let events = |frame: Value| frame["events"].as_array().cloned().unwrap_or_default();
         frames.flat_map(events).collect()

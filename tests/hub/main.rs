@@ -6,6 +6,7 @@
 mod bench;
 mod facts;
 mod json;
+mod lanes;
 mod properties;
 mod recordings;
 mod rules;

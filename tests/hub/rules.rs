@@ -18,7 +18,7 @@ fn event(id: u64, fact: Fact) -> Event {
     Event { sport: Sport::Football, match_id: Id(id), fact }
 }
 
-fn fixture(id: u64) -> Event {
+pub(crate) fn fixture(id: u64) -> Event {
     let fixture = Fixture {
         provider: "test",
         provider_key: id.to_string().into(),
@@ -33,7 +33,7 @@ fn status(id: u64, status: FootballStatus) -> Event {
     event(id, Fact::Football(FootballFact::Status(status)))
 }
 
-fn market(id: u64, market: &str, status: MarketStatus) -> Event {
+pub(crate) fn market(id: u64, market: &str, status: MarketStatus) -> Event {
     let definition = MarketDefinition {
         kind: "match_winner".into(),
         name: None,

@@ -134,8 +134,7 @@ async fn subscribed_says_what_holds() {
         "on_slow": "resync", "lag": true, "a field": "of later"});
     let subscribed = client.ask(&command).await;
     assert_eq!(subscribed["type"], "subscribed");
-    // Rates come later; what is told is what holds.
-    assert_eq!(subscribed["every_ms"], 0);
+    assert_eq!(subscribed["every_ms"], 250);
     assert_eq!(subscribed["on_slow"], "resync");
     assert_eq!(subscribed["resumed"], false);
     assert_eq!(subscribed.get("why"), None);

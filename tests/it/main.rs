@@ -4,6 +4,7 @@ mod auth;
 mod bad_feed;
 mod commands;
 mod door;
+mod rates;
 mod replay;
 mod rest;
 mod resume;

@@ -150,6 +150,22 @@ impl Hub {
         self.printed.lock().expect("no panic").clone()
     }
 
+    /// What it says of this in its greeting: `channels`, `demo key`.
+    pub(crate) async fn said(&self, what: &str) -> String {
+        let saying = async {
+            loop {
+                let printed = self.printed();
+                let said = printed.lines().find_map(|line| line.trim().strip_prefix(what));
+                if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
+                    return said.trim().to_owned();
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let said = tokio::time::timeout(PATIENCE, saying).await;
+        said.unwrap_or_else(|_| panic!("{what} was not said: {}", self.printed()))
+    }
+
     /// Asks it to stop, waits until it has, and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.terminate();

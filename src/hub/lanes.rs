@@ -1,0 +1,217 @@
+//! What readers get who asked for fewer updates: the changes of a channel merged in time, once for
+//! all who follow it at the same rate.
+//!
+//! A [`Lane`] is one channel at one rate. It is there for as long as somebody holds its lease, so
+//! there are at most as many as channels times rates in use, and each holds at most one merged patch.
+//! It knows no reader: whoever joins gets what leads to the head, and the lane's next frame may begin
+//! before that, since patches hold absolute values.
+//!
+//! Time is passed in. A lane that holds something stands in [`Timers`], which the writer waits for.
+
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+
+use fanout::{Change, Micros, Publication, Seq, catch_up::Lease, channel::Rate};
+
+use super::sequence::Update;
+use crate::{
+    channels::Subject,
+    dialect::stream,
+    document::{Barrier, Object},
+};
+
+/// The lanes of one channel: none where everybody takes each change at once.
+#[derive(Debug, Default)]
+pub struct Lanes(Vec<Lane>);
+
+/// A change that has just been numbered, with the frame that those get who take each one.
+#[derive(Debug, Clone)]
+pub struct Numbered {
+    pub update: Arc<Update>,
+    pub publication: Arc<Publication>,
+}
+
+/// When which lane is to be looked at. Bounded by the lanes that hold something, and those that
+/// held something when they closed, for less than an interval.
+#[derive(Debug, Default)]
+pub struct Timers(BinaryHeap<Reverse<Timer>>);
+
+/// A moment, and the lane that is to be looked at then.
+pub type Timer = (Micros, Subject, Rate);
+
+#[derive(Debug)]
+struct Lane {
+    rate: Rate,
+    lease: Lease,
+    /// The interval since its last frame is over then.
+    free_at: Micros,
+    /// When it is looked at next, if it stands in the timers.
+    timer: Option<Micros>,
+    pending: Option<Pending>,
+}
+
+/// What waits for the interval to be over: it leads from the lane's last frame to the channel's head.
+#[derive(Debug)]
+struct Pending {
+    prev: Seq,
+    last: Numbered,
+    /// The composed patch, where more than one change waits.
+    merged: Option<Object>,
+}
+
+impl Lanes {
+    /// A lease of the lane of this rate, which is opened where there is none. Whoever takes each
+    /// change needs none.
+    pub fn lease(&mut self, rate: Rate) -> Option<Lease> {
+        if rate == Rate::Each {
+            return None;
+        }
+        let place = self.0.iter().position(|lane| lane.rate == rate).unwrap_or_else(|| {
+            self.0.push(Lane::new(rate));
+            self.0.len() - 1
+        });
+        Some(self.0[place].lease.clone())
+    }
+
+    /// Takes the channel's next change. What goes out at once is pushed in order.
+    pub fn take(
+        &mut self,
+        subject: Subject,
+        change: &Numbered,
+        timers: &mut Timers,
+        changes: &mut Vec<Change>,
+    ) {
+        self.close_unfollowed();
+        for lane in &mut self.0 {
+            lane.take(change, changes);
+            lane.set_timer(subject, timers);
+        }
+    }
+
+    /// Closes the lanes that nobody follows any more. None is closed under a reader: an answer on its
+    /// way holds the lease too, and a lease that nobody holds can be cloned here alone.
+    pub fn close_unfollowed(&mut self) {
+        self.0.retain(|lane| lane.lease.is_shared());
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Lets go of what the lane of this rate holds, if it is due until then. It may not be: the
+    /// timer is that of a frame before which something forced another.
+    pub fn look(
+        &mut self,
+        (timer, subject, rate): Timer,
+        until: Micros,
+        now: Micros,
+        timers: &mut Timers,
+        changes: &mut Vec<Change>,
+    ) {
+        let lane = self.0.iter_mut().find(|lane| lane.rate == rate && lane.timer == Some(timer));
+        // One that has closed, and may be open again.
+        let Some(lane) = lane else { return };
+        lane.timer = None;
+        if lane.free_at <= until {
+            lane.flush(now, changes);
+        }
+        lane.set_timer(subject, timers);
+    }
+}
+
+impl Lane {
+    fn new(rate: Rate) -> Self {
+        let lease = Lease::default();
+        Self { rate, lease, free_at: Micros::MIN, timer: None, pending: None }
+    }
+
+    /// What happened, and a suspension, stands alone and never waits; nor does the first change
+    /// after a quiet interval. All else waits, merged with what waits already.
+    fn take(&mut self, change: &Numbered, changes: &mut Vec<Change>) {
+        let Numbered { update, publication } = change;
+        let now = update.stamp.published;
+        if publication.urgent || !update.events.is_empty() {
+            self.flush(now, changes);
+            return self.send(Arc::clone(publication), now, changes);
+        }
+        match self.pending.take() {
+            None if self.free_at <= now => self.send(Arc::clone(publication), now, changes),
+            None => self.pending = Some(Pending::new(change)),
+            Some(mut pending) => match pending.merge(change) {
+                Ok(()) => self.pending = Some(pending),
+                Err(Barrier) => {
+                    self.send(pending.into_publication(), now, changes);
+                    self.pending = Some(Pending::new(change));
+                }
+            },
+        }
+    }
+
+    fn flush(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        if let Some(pending) = self.pending.take() {
+            self.send(pending.into_publication(), now, changes);
+        }
+    }
+
+    fn send(&mut self, publication: Arc<Publication>, now: Micros, changes: &mut Vec<Change>) {
+        self.free_at = now + Micros::from(self.rate.every_ms()) * 1_000;
+        changes.push(Change::Published(self.rate, publication));
+    }
+
+    fn set_timer(&mut self, subject: Subject, timers: &mut Timers) {
+        if self.pending.is_some() && self.timer.is_none() {
+            self.timer = Some(self.free_at);
+            timers.0.push(Reverse((self.free_at, subject, self.rate)));
+        }
+    }
+}
+
+impl Pending {
+    fn new(change: &Numbered) -> Self {
+        Self { prev: change.publication.prev, last: change.clone(), merged: None }
+    }
+
+    fn merge(&mut self, change: &Numbered) -> Result<(), Barrier> {
+        let merged = self.merged.get_or_insert_with(|| self.last.update.patch.clone());
+        merged.merge(&change.update.patch)?;
+        self.last = change.clone();
+        Ok(())
+    }
+
+    /// One change alone goes out as those get it who take each one, encoded once for all.
+    fn into_publication(self) -> Arc<Publication> {
+        let Self { prev, last: Numbered { update, publication }, merged } = self;
+        match merged {
+            Some(patch) if update.seq - prev > 1 => {
+                let (channel, seq) = (publication.channel.clone(), update.seq);
+                let channel_name = channel.name.clone();
+                let body =
+                    stream::Merged { channel: channel_name, prev, seq, stamp: update.stamp, patch };
+                Arc::new(Publication::new(channel, prev, seq, Box::new(body)))
+            }
+            _ => publication,
+        }
+    }
+}
+
+impl Timers {
+    /// When the next lane is to be looked at.
+    #[must_use]
+    pub fn next(&self) -> Option<Micros> {
+        self.0.peek().map(|Reverse((timer, ..))| *timer)
+    }
+
+    /// The next one, if its time comes until then.
+    pub fn pop(&mut self, until: Micros) -> Option<Timer> {
+        self.next().filter(|timer| *timer <= until)?;
+        self.0.pop().map(|Reverse(timer)| timer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! A steady load to measure with: so many changes a second, each of one price, on a schedule that
+//! never slips.
+//!
+//! The schedule is an open loop. The k-th change is intended at the start and k/rate seconds, and says
+//! so (`at.src`), whenever it is handed in; what is late is handed in at once. So a measured delay
+//! counts from when something should have been told, and holding up the source hides nothing.
+
+use std::{
+    iter,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use fanout::Micros;
+use ingest::event::{
+    Batch, Event, Fact, Fixture, Id, MarketChange, MarketDefinition, MarketStatus, OddsFact,
+    Participant, SelectionChange, SelectionDefinition, SelectionStatus, Sport,
+};
+use rust_decimal::Decimal;
+use tokio::sync::mpsc::Sender;
+
+use crate::{
+    clock::now,
+    hub::{Hub, feeds::SourceNumber},
+    pipeline::Input,
+    sources::Stopped,
+};
+
+/// The channels that change, as a pattern.
+pub const CHANNELS: &str = "football/*/odds/steady";
+
+const SLUG: &str = "steady";
+
+/// Changes handed in with one message to the writer, at most: as many as a turn of it takes.
+const TOGETHER_MAX: usize = 64;
+
+/// How many changes, on how many channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Changes a second, in all.
+    pub rate: NonZeroU32,
+    /// Matches with one book each, which change in turn.
+    pub channels: NonZeroU32,
+}
+
+/// The source: what changes next, and what its facts are made of.
+#[derive(Debug)]
+pub struct Steady {
+    load: Load,
+    matches: Vec<Id>,
+    book: Arc<str>,
+    market: Arc<str>,
+    selection: Arc<str>,
+}
+
+impl Steady {
+    #[must_use]
+    pub fn new(load: Load) -> Self {
+        let id = |number: u32| Id::derive(SLUG, "match", &number.to_string());
+        Self {
+            load,
+            matches: (1..=load.channels.get()).map(id).collect(),
+            book: SLUG.into(),
+            market: "match_winner".into(),
+            selection: "home".into(),
+        }
+    }
+
+    /// Introduces all matches and opens their books, before anybody can look.
+    pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
+        let mut changes = Vec::new();
+        for number in 1..=self.load.channels.get() {
+            let batch = self.introduction(number, now);
+            let errors = hub.apply(source, &batch, now, now, &mut changes);
+            debug_assert_eq!(errors, [], "every match is introduced, and there is room for it");
+            changes.clear();
+        }
+    }
+
+    /// When a change is intended, in microseconds after the start.
+    fn intended(&self, number: u64) -> Micros {
+        let us = u128::from(number) * 1_000_000 / u128::from(self.load.rate.get());
+        Micros::try_from(us).unwrap_or(Micros::MAX)
+    }
+
+    /// A change of one price: never to the one that it was before.
+    fn change(&self, number: u64, start: Micros) -> Batch {
+        let matches = self.matches.len() as u64;
+        let place = usize::try_from(number % matches).expect("less than the length of a list");
+        let cents = i64::try_from(number / matches % 900).expect("a small number");
+        let selection = SelectionChange {
+            id: Arc::clone(&self.selection),
+            price: Some(Decimal::new(101 + cents, 2)),
+            ..SelectionChange::default()
+        };
+        let change = MarketChange::Prices { selections: vec![selection], volume: None };
+        let events = vec![self.odds(self.matches[place], change)];
+        Batch { at: Some(start + self.intended(number)), price_changes: 1, events }
+    }
+
+    fn introduction(&self, number: u32, now: Micros) -> Batch {
+        let side = |name: &str| Participant {
+            id: Id::derive(SLUG, "team", &format!("{name} {number}")),
+            name: format!("{name} {number}").into(),
+        };
+        let match_id = self.matches[number as usize - 1];
+        let fixture = Fixture {
+            provider: SLUG,
+            provider_key: number.to_string().into(),
+            competition: None,
+            start: Some(now),
+            sides: Some([side("Home"), side("Away")]),
+        };
+        // Without an outcome it is no part of the consensus, so that a change is one update.
+        let selection = SelectionDefinition {
+            id: Arc::clone(&self.selection),
+            name: None,
+            status: SelectionStatus::Active,
+            outcome: None,
+        };
+        let market = MarketDefinition {
+            kind: Arc::clone(&self.market),
+            name: None,
+            line: None,
+            period: None,
+            status: MarketStatus::Open,
+            in_play: true,
+            selections: vec![selection],
+        };
+        let fixture = Event { sport: Sport::Football, match_id, fact: Fact::Fixture(fixture) };
+        let events = vec![fixture, self.odds(match_id, MarketChange::Define(market))];
+        Batch { at: Some(now), price_changes: 0, events }
+    }
+
+    fn odds(&self, match_id: Id, change: MarketChange) -> Event {
+        let (book, market) = (Arc::clone(&self.book), Arc::clone(&self.market));
+        let fact = Fact::Odds(OddsFact { book, market, change });
+        Event { sport: Sport::Football, match_id, fact }
+    }
+
+    /// Plays on a thread of its own until `stop` closes.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    pub fn start(
+        self,
+        source: SourceNumber,
+        inputs: Sender<Input>,
+        stop: Receiver<()>,
+    ) -> std::io::Result<thread::JoinHandle<()>> {
+        let play = move || {
+            // Stopped is how it ends.
+            self.play(source, &inputs, &stop).ok();
+        };
+        thread::Builder::new().name("source".to_owned()).spawn(play)
+    }
+
+    fn play(
+        &self,
+        source: SourceNumber,
+        inputs: &Sender<Input>,
+        stop: &Receiver<()>,
+    ) -> Result<(), Stopped> {
+        let start = now();
+        let mut next = 0;
+        loop {
+            let received = now();
+            let due = iter::from_fn(|| {
+                let is_due = start + self.intended(next) <= received;
+                is_due.then(|| {
+                    next += 1;
+                    self.change(next - 1, start)
+                })
+            });
+            let batches: Vec<Batch> = due.take(TOGETHER_MAX).collect();
+            if !batches.is_empty() {
+                let input = Input::Batches { source, batches, received };
+                inputs.blocking_send(input).map_err(|_| Stopped)?;
+            }
+            let wait = u64::try_from(start + self.intended(next) - now()).unwrap_or(0);
+            match stop.recv_timeout(Duration::from_micros(wait)) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanout::{Change, Epoch, Publication};
+
+    use super::*;
+    use crate::hub::{Epochs, Settings, sequence::Window};
+
+    fn steady(rate: u32, channels: u32) -> Steady {
+        let [rate, channels] = [rate, channels].map(|it| NonZeroU32::new(it).expect("not 0"));
+        Steady::new(Load { rate, channels })
+    }
+
+    fn publication(change: &Change) -> &Publication {
+        let Change::Published(_, publication) = change else { panic!("{change:?}") };
+        publication
+    }
+
+    #[test]
+    fn each_change_is_one_small_update() {
+        let steady = steady(1_000, 3);
+        let settings = Settings {
+            window: Window { bytes: 1 << 20, age_us: 1_000_000 },
+            matches_max: 3,
+            ended_keep_us: 1,
+            stale_after_ms: 1,
+        };
+        let mut hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(2) });
+        let source = hub.source(SLUG.into(), SLUG);
+        let start = 1_788_220_800_000_000;
+        steady.introduce(&mut hub, source, start);
+        for number in 0..3_000 {
+            let mut changes = Vec::new();
+            let batch = steady.change(number, start);
+            assert!(hub.apply(source, &batch, start, start, &mut changes).is_empty());
+            let [change] = &changes[..] else { panic!("{number} is {changes:?}") };
+            let frame = publication(change).frame();
+            assert!(frame.len() < 280, "{} bytes", frame.len());
+        }
+    }
+
+    #[test]
+    fn schedule_never_slips() {
+        let steady = steady(30_000, 7);
+        assert_eq!(steady.intended(0), 0);
+        assert_eq!(steady.intended(1), 33);
+        assert_eq!(steady.intended(3 * 30_000), 3_000_000);
+        // A year later.
+        assert_eq!(steady.intended(31_536_000 * 30_000), 31_536_000_000_000);
+    }
+}

@@ -1,0 +1,85 @@
+//! Readers who asked for fewer updates, and the steady source that loads are measured with.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    Client, Hub, ended,
+    feed::{self, Market},
+};
+
+const BOOKS: &str = "*/*/odds/*";
+
+/// Plays a busy market in real time, and what two clients hold at its end: one takes each change,
+/// the other asked for four in a second. With the frames of the second.
+async fn played() -> (Client, Client, Vec<Value>) {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let lines = Market { event: 9 }.busy(2_000, 450);
+    let path = feed::write(folder.path(), "feed.json", &lines);
+    let arguments = ["replay", "--speed", "1", "--hold", path.to_str().expect("a path of text")];
+    let hub = Hub::start_in(folder, &arguments);
+    let key = hub.key(&["websocket"]);
+    let mut each = Client::connect(&hub.address, &key).await;
+    let mut modest = Client::connect(&hub.address, &key).await;
+    let command = json!({"op": "subscribe", "id": 1, "ch": BOOKS, "every_ms": 250});
+    assert_eq!(modest.ask(&command).await["every_ms"], 250);
+    each.subscribe(BOOKS).await;
+    for client in [&mut each, &mut modest] {
+        client.subscribe("*").await;
+    }
+    let mut updates = Vec::new();
+    let follow = async {
+        while !ended(&modest) {
+            let frame = modest.next().await.expect("the hub stays up");
+            if frame["type"] == "update" && frame["ch"] != "feeds" {
+                updates.push(frame);
+            }
+        }
+    };
+    tokio::join!(follow, each.until(ended));
+    (each, modest, updates)
+}
+
+#[tokio::test]
+async fn modest_reader_gets_less_and_ends_alike() {
+    let (each, modest, updates) = played().await;
+    let books = |client: &Client| -> Vec<_> {
+        let books = client.channels.iter().filter(|(name, _)| name.contains("/odds/"));
+        books.map(|(_, it)| (it.seq, it.data.clone(), it.events.clone())).collect()
+    };
+    let (own, all) = (books(&modest), books(&each));
+    assert_eq!(own, all);
+    let [(seq, _, events)] = &own[..] else { panic!("there is one book") };
+    assert_eq!(events.iter().filter(|event| event["kind"] == "suspend").count(), 4);
+    let merged: Vec<_> = updates.iter().filter(|frame| frame.get("n").is_some()).collect();
+    // Its first frames may be those that brought it to where it began.
+    assert!(merged.iter().all(|it| ["rate", "resume"].iter().any(|why| it["why"] == *why)));
+    assert!(merged.iter().any(|frame| frame["why"] == "rate"), "{merged:?}");
+    assert!(updates.iter().all(|it| it.get("n").is_none() || it.get("events").is_none()));
+    assert!((updates.len() as u64) < seq / 10, "{} frames for {seq} changes", updates.len());
+}
+
+#[tokio::test]
+async fn steady_load_keeps_its_schedule() {
+    const CHANGES: usize = 2_000;
+    let hub = Hub::start(&["serve", "--bench-rate", "4000", "--bench-channels", "5"]);
+    let mut client = Client::connect(&hub.address, &hub.said("demo key").await).await;
+    let command = json!({"op": "subscribe", "id": 1, "ch": hub.said("channels").await});
+    assert_eq!(client.ask(&command).await["channels"], 5);
+    let (mut intended, mut slugs) = (Vec::new(), BTreeSet::new());
+    while intended.len() < CHANGES {
+        let frame = client.next().await.expect("the hub stays up");
+        // Those that came before this client did may be merged.
+        if frame["type"] == "update" && frame.get("n").is_none() {
+            let at = |which: &str| frame["at"][which].as_i64().expect("a moment");
+            assert!(at("src") <= at("in"), "{frame} comes before its time");
+            intended.push(at("src"));
+            slugs.insert(frame["ch"].as_str().map(str::to_owned));
+        }
+    }
+    assert_eq!(slugs.len(), 5);
+    // Each of the five is caught up by itself before it goes on in turn with the others.
+    let in_turn = &intended[CHANGES / 2..];
+    assert!(in_turn.windows(2).all(|pair| pair[1] - pair[0] == 250), "{in_turn:?}");
+}
