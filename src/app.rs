@@ -8,13 +8,14 @@ use std::{
     net::{self, SocketAddr},
     num::NonZeroU32,
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
 
 use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
 use ingest::recording::{self, OpenError, Recording};
+use rustls::ServerConfig;
 use tokio::{
     net::TcpSocket,
     signal::unix::{Signal, SignalKind, signal},
@@ -27,9 +28,9 @@ use crate::{
     accounts::{Accounts, AccountsError},
     cli::ReplayArgs,
     clock::now,
-    config::{BenchConfig, Config, FanoutConfig},
+    config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::{self, Days, Run},
-    http::{self, Registry},
+    http::{self, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
@@ -46,6 +47,8 @@ pub enum AppError {
     Accounts(#[from] AccountsError),
     #[error("a recording cannot be played")]
     Recording(#[from] OpenError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
     #[error("the door closed by itself")]
@@ -76,7 +79,7 @@ impl Play {
     /// What the settings say is to be played.
     #[must_use]
     pub fn of(config: &Config) -> Self {
-        let BenchConfig { rate, channels } = config.bench;
+        let BenchConfig { rate, channels, .. } = config.bench;
         match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
             (Some(rate), Some(channels)) => Self::Steady(Load { rate, channels }),
             _ if config.demo.enabled => Self::Demo,
@@ -105,6 +108,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
     let recordings = recordings(&config, &play)?;
 
+    let tls = tls(&config.tls)?;
+    let secure = if tls.is_some() { "s" } else { "" };
     let listener = listen(config.server.listen)?;
     let address = listener.local_addr()?;
     let (doors, ends) = pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
@@ -127,7 +132,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         &stopped,
     );
     let public_url = match config.server.public_url.trim_end_matches('/') {
-        "" => format!("http://{address}"),
+        "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
     };
     let parts = http::Parts {
@@ -138,11 +143,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         metrics,
         public_url,
         demo_key: demo_key.clone(),
+        tls,
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
-    greet(&mut io::stdout(), address, &play, demo_key.as_deref())?;
+    greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
@@ -323,6 +329,13 @@ fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
     listening().map_err(|source| AppError::Listen { address, source })
 }
 
+fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
+    if config.certificate.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    http::tls::load(&config.certificate, &config.key).map(Some)
+}
+
 fn settings(config: &Config) -> Settings {
     Settings {
         window: Window { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
@@ -366,17 +379,18 @@ fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinS
     served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }
 
-/// What a person sees first: where to look and what to paste.
+/// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
 fn greet(
     out: &mut impl Write,
     address: SocketAddr,
+    secure: &str,
     play: &Play,
     demo_key: Option<&str>,
 ) -> io::Result<()> {
-    writeln!(out, "listening on http://{address}")?;
+    writeln!(out, "listening on http{secure}://{address}")?;
     match (play, demo_key) {
         (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
-        (_, Some(key)) => greet_guest(out, address, key)?,
+        (_, Some(key)) => greet_guest(out, address, secure, key)?,
         (_, None) => {}
     }
     out.flush()
@@ -396,22 +410,27 @@ Matchwire plays a steady load: {rate} changes a second in all, on {channels} cha
     )
 }
 
-fn greet_guest(out: &mut impl Write, address: SocketAddr, key: &str) -> io::Result<()> {
+fn greet_guest(
+    out: &mut impl Write,
+    address: SocketAddr,
+    secure: &str,
+    key: &str,
+) -> io::Result<()> {
     writeln!(
         out,
         r#"
 Matchwire plays its demo: football, tennis and odds, simulated, without end.
 
-  page      http://{address}/
+  page      http{secure}://{address}/
   demo key  {key}
 
 Follow it with websocat (then type a command, such as the one that is echoed here):
 
-  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws://{address}/stream/v1?token={key}'
+  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws{secure}://{address}/stream/v1?token={key}'
 
 or from the console of a browser:
 
-  const ws = new WebSocket("ws://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
+  const ws = new WebSocket("ws{secure}://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
   ws.onmessage = (m) => console.log(JSON.parse(m.data));
   ws.onopen = () => ws.send(JSON.stringify({{op: "subscribe", id: 1, ch: "football"}}));
 "#

@@ -60,8 +60,8 @@ impl ServeArgs {
     /// The settings among the arguments.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { hub, bench_rate, bench_channels } = self;
-        Flags { bench_rate: *bench_rate, bench_channels: *bench_channels, ..hub.flags() }
+        let &Self { ref hub, bench_rate, bench_channels } = self;
+        Flags { bench_rate, bench_channels, ..hub.flags() }
     }
 }
 
@@ -77,11 +77,18 @@ pub struct HubArgs {
     /// The database [default: matchwire.db].
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
+    /// The chain of certificates, PEM: the hub speaks TLS then.
+    #[arg(long, value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
 }
 
 impl HubArgs {
     fn flags(&self) -> Flags {
-        Flags { listen: self.listen, db: self.db.clone(), ..Flags::default() }
+        let Self { config: _, listen, db, tls_certificate, tls_key } = self.clone();
+        Flags { listen, db, tls_certificate, tls_key, ..Flags::default() }
     }
 }
 

@@ -17,6 +17,8 @@ fn hub(config: Option<&str>, listen: Option<&str>, db: Option<&str>) -> HubArgs 
         config: config.map(PathBuf::from),
         listen: listen.map(|listen| listen.parse().unwrap()),
         db: db.map(PathBuf::from),
+        tls_certificate: None,
+        tls_key: None,
     }
 }
 
@@ -67,7 +69,7 @@ fn a_replay_is_no_demo() {
     let listen = "0.0.0.0:1".parse().ok();
     assert_eq!(
         replay.flags(),
-        Flags { listen, db: None, demo: Some(false), bench_rate: Some(0), bench_channels: None }
+        Flags { listen, demo: Some(false), bench_rate: Some(0), ..Flags::default() }
     );
     let Ok(Command::Serve(serve)) = parse("serve --db a.db") else { panic!() };
     assert_eq!(serve.flags(), Flags { db: Some("a.db".into()), ..Flags::default() });

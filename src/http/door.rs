@@ -21,18 +21,20 @@ use hyper_util::{
 };
 use mio::{Events, Interest, Poll, Token, net::TcpListener};
 use tokio::{
+    net::TcpStream,
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     task::JoinSet,
     time::timeout,
 };
+use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use super::{
     Shared,
-    head::{self, Head},
+    head::{self, Head, Upgrade},
     line::{Line, Rewound},
-    ws::{self, Wish},
+    ws,
 };
 
 /// How long to wait where a connection cannot be accepted: out of descriptors, as a rule, so that
@@ -94,9 +96,10 @@ impl Door {
                 _ => {}
             }
             while let Some((tcp, permit)) = self.accept(&listener, &connections, runtime) {
-                // Most are done at the first look, here and now.
                 let mut visit = Box::pin(Arc::clone(&self).admit(tcp, permit));
-                if is_pending(visit.as_mut()) {
+                // Most are done at the first look, here and now. With TLS that would be much work for
+                // one thread.
+                if self.shared.parts.tls.is_some() || is_pending(visit.as_mut()) {
                     while answering.try_join_next().is_some() {}
                     answering.spawn(visit);
                 }
@@ -143,56 +146,59 @@ impl Door {
 
     /// All that is done for a connection here. The permit counts it until then.
     async fn admit(self: Arc<Self>, tcp: net::TcpStream, _permit: OwnedSemaphorePermit) {
-        if let Err(error) = self.welcome(Line::new(tcp)).await {
+        if let Err(error) = self.welcome(tcp).await {
             debug!(%error, "a connection ended early");
         }
     }
 
-    async fn welcome(&self, line: Line) -> io::Result<()> {
+    async fn welcome(&self, tcp: net::TcpStream) -> io::Result<()> {
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
-        let (mut line, wish) = timeout(patience, self.first_wish(line, &mut bytes)).await??;
-        if let Some((wish, length)) = wish
+        let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
+        if let Some(Upgrade { wish, length, .. }) = upgrade
             // Where that fails it has been logged, and the router has the words for it.
             && let Ok(verdict) = ws::decide(&self.shared, wish.credential()).await
         {
-            line.answer(&wish.answer())?;
-            let read_ahead = bytes.split_off(length);
-            ws::hand_over(&self.shared, line.into_stream(), read_ahead, verdict).await;
+            line.answer(&wish.answer()).await?;
+            let (stream, read_ahead) = line.into_stream(bytes.split_off(length))?;
+            ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
             return Ok(());
         }
         // In a box: it is large, and most never come here.
         Box::pin(self.answer(line.into_rewound(bytes)?)).await
     }
 
-    /// What the first request wishes of the stream, and the length of its head; `None` if it is for
-    /// the router. At the stop, who has begun to ask may finish.
-    async fn first_wish(
+    /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
+    /// has begun to ask may finish.
+    async fn first_upgrade(
         &self,
-        mut line: Line,
+        tcp: net::TcpStream,
         bytes: &mut Vec<u8>,
-    ) -> io::Result<(Line, Option<(Wish, usize)>)> {
+    ) -> io::Result<(Line, Option<Upgrade>)> {
         let mut stop = self.stop.clone();
-        loop {
-            let read;
-            (line, read) = if bytes.is_empty() {
-                tokio::select! {
-                    biased;
-                    read = line.read(bytes) => read?,
-                    _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
+        let first_read = async {
+            let line = match self.shared.parts.tls.clone() {
+                Some(tls) => {
+                    let tcp = TcpStream::from_std(tcp)?;
+                    Line::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))
                 }
-            } else {
-                line.read(bytes).await?
+                None => Line::Tcp(tcp),
             };
-            if read == 0 {
-                return Err(ErrorKind::UnexpectedEof.into());
-            }
-            match head::parse(bytes) {
-                Head::Stream(wish, length) => return Ok((line, Some((wish, length)))),
+            line.read(bytes).await
+        };
+        let (mut line, mut read) = tokio::select! {
+            biased;
+            read = first_read => read?,
+            _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
+        };
+        while read > 0 {
+            match head::parse_for_stream(bytes) {
+                Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
                 Head::Other => return Ok((line, None)),
-                Head::Incomplete => {}
+                Head::Incomplete => (line, read) = line.read(bytes).await?,
             }
         }
+        Err(ErrorKind::UnexpectedEof.into())
     }
 
     /// Serves all requests of a connection by the router.

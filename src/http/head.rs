@@ -1,11 +1,11 @@
-//! The head of a first request: whether it is a plain upgrade to the stream, which the door answers
-//! itself. Pure; whatever is unusual about a request is the router's to judge.
+//! The head of a first request: whether it is a plain upgrade, which the door answers itself. Pure;
+//! whatever is unusual about a request is the router's to judge.
 
 use hyper::{
     HeaderMap, Uri,
     header::{
-        AUTHORIZATION, CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY,
-        SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY,
+        SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, TRANSFER_ENCODING, UPGRADE,
     },
 };
 
@@ -33,52 +33,62 @@ const DECISIVE: [HeaderName; 6] = [
 /// What the bytes of a connection begin with.
 #[derive(Debug)]
 pub(super) enum Head {
-    /// As yet it may be an upgrade to the stream.
+    /// As yet it may be an upgrade.
     Incomplete,
-    /// An upgrade to the stream; its head has so many bytes.
-    Stream(Wish, usize),
+    Upgrade(Upgrade),
     /// Anything else.
     Other,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Head {
+/// A plain upgrade, and where to.
+#[derive(Debug)]
+pub(super) struct Upgrade {
+    pub(super) uri: Uri,
+    pub(super) wish: Wish,
+    /// Bytes of its head.
+    pub(super) length: usize,
+}
+
+/// An upgrade to the stream is one; anything else is told apart as early as can be.
+pub(super) fn parse_for_stream(bytes: &[u8]) -> Head {
     let begun = bytes.len().min(BEGINNING.len());
-    if bytes[..begun] != BEGINNING[..begun] || bytes.len() >= BYTES_MAX {
+    if bytes[..begun] != BEGINNING[..begun] {
         return Head::Other;
     }
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
-    let mut request = httparse::Request::new(&mut fields);
-    match request.parse(bytes) {
-        Ok(httparse::Status::Partial) => Head::Incomplete,
-        Ok(httparse::Status::Complete(length)) => {
-            wish(&request).map_or(Head::Other, |wish| Head::Stream(wish, length))
-        }
-        Err(_) => Head::Other,
+    match parse(bytes) {
+        Head::Upgrade(it) if !["/stream/v1", "/stream/v1/"].contains(&it.uri.path()) => Head::Other,
+        head => head,
     }
 }
 
-fn wish(request: &httparse::Request<'_, '_>) -> Option<Wish> {
-    if request.version != Some(1) {
+/// Any upgrade is one.
+pub(super) fn parse(bytes: &[u8]) -> Head {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut fields);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Partial) if bytes.len() < BYTES_MAX => Head::Incomplete,
+        Ok(httparse::Status::Complete(length)) => {
+            upgrade(&request, length).map_or(Head::Other, Head::Upgrade)
+        }
+        Ok(httparse::Status::Partial) | Err(_) => Head::Other,
+    }
+}
+
+fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade> {
+    if (request.method, request.version) != (Some("GET"), Some(1)) {
         return None;
     }
     let uri: Uri = request.path?.parse().ok()?;
-    if !["/stream/v1", "/stream/v1/"].contains(&uri.path()) {
-        return None;
-    }
     let mut headers = HeaderMap::with_capacity(DECISIVE.len());
     for field in request.headers.iter() {
-        if let Some(name) =
-            DECISIVE.iter().find(|name| field.name.eq_ignore_ascii_case(name.as_str()))
-        {
+        let is = |name: &HeaderName| field.name.eq_ignore_ascii_case(name.as_str());
+        if let Some(name) = DECISIVE.iter().find(|name| is(name)) {
             headers.append(name, HeaderValue::from_bytes(field.value).ok()?);
-        } else if ["content-length", "transfer-encoding"]
-            .iter()
-            .any(|it| field.name.eq_ignore_ascii_case(it))
-        {
+        } else if is(&CONTENT_LENGTH) || is(&TRANSFER_ENCODING) {
             return None;
         }
     }
-    Wish::of(&headers, &uri)
+    Some(Upgrade { wish: Wish::of(&headers, &uri)?, uri, length })
 }
 
 #[cfg(test)]
@@ -89,9 +99,9 @@ mod tests {
         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
     fn check(request: &str, expected: &str) {
-        let found = match parse(request.as_bytes()) {
+        let found = match parse_for_stream(request.as_bytes()) {
             Head::Incomplete => "incomplete".to_owned(),
-            Head::Stream(_, length) => format!("stream, then {:?}", &request[length..]),
+            Head::Upgrade(it) => format!("stream, then {:?}", &request[it.length..]),
             Head::Other => "other".to_owned(),
         };
         assert_eq!(found, expected, "{request:?}");

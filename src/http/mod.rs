@@ -12,6 +12,7 @@ mod pages;
 mod registry;
 mod rest;
 mod ticket;
+pub mod tls;
 mod ws;
 
 use std::{
@@ -33,6 +34,7 @@ use axum::{
 use fanout::Fanout;
 use hyper::header::{HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use metrics_exporter_prometheus::PrometheusHandle;
+use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
 
 pub use self::registry::{Place, Registry};
@@ -51,6 +53,8 @@ pub struct Parts {
     pub public_url: String,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
+    /// TLS, where the hub speaks it itself.
+    pub tls: Option<Arc<ServerConfig>>,
     /// Connections at a time, and the time each has for the head of a request.
     pub connections_max: usize,
     pub handshake_timeout: Duration,

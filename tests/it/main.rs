@@ -12,3 +12,4 @@ mod secrecy;
 mod slow;
 mod stop;
 mod support;
+mod tls;
