@@ -5,7 +5,7 @@ use std::{
     future,
     io::{self, Write},
     iter::Peekable,
-    net::{self, SocketAddr},
+    net::{self, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
@@ -17,7 +17,7 @@ use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
 use ingest::recording::{self, OpenError, Recording};
 use rustls::ServerConfig;
 use tokio::{
-    net::TcpSocket,
+    net::{TcpListener, TcpSocket},
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
     task::{JoinError, JoinSet},
@@ -112,6 +112,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let secure = if tls.is_some() { "s" } else { "" };
     let listener = listen(config.server.listen)?;
     let address = listener.local_addr()?;
+    let bench_listener = bench_listener(&config.bench)?;
     let (doors, ends) = pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
     let fanout = Fanout::start(
         limits(&config),
@@ -148,6 +149,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
+    if let Some(listener) = bench_listener {
+        let patience = Duration::from_millis(config.server.handshake_timeout_ms);
+        let door = http::bench::serve(listener, fanout.clone(), patience, stopped.clone());
+        tokio::spawn(door);
+    }
     greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
 
     tokio::select! {
@@ -327,6 +333,14 @@ fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
         socket.listen(BACKLOG)?.into_std()
     };
     listening().map_err(|source| AppError::Listen { address, source })
+}
+
+fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> {
+    if bench.port == 0 {
+        return Ok(None);
+    }
+    let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port)))?;
+    Ok(Some(TcpListener::from_std(listener)?))
 }
 
 fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {

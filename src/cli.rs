@@ -54,14 +54,17 @@ pub struct ServeArgs {
     /// How many channels the load changes in turn [default: 20].
     #[arg(long, value_name = "M")]
     pub bench_channels: Option<u32>,
+    /// Open the measuring door on this port of 127.0.0.1: bare channels, without a key.
+    #[arg(long, value_name = "PORT")]
+    pub bench_port: Option<u16>,
 }
 
 impl ServeArgs {
     /// The settings among the arguments.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let &Self { ref hub, bench_rate, bench_channels } = self;
-        Flags { bench_rate, bench_channels, ..hub.flags() }
+        let &Self { ref hub, bench_rate, bench_channels, bench_port } = self;
+        Flags { bench_rate, bench_channels, bench_port, ..hub.flags() }
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Flags {
     /// Changes a second of the steady load; 0 for a command that brings its own sources.
     pub bench_rate: Option<u32>,
     pub bench_channels: Option<u32>,
+    /// Port of the measuring door.
+    pub bench_port: Option<u16>,
     pub tls_certificate: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
 }
@@ -124,6 +126,9 @@ impl Config {
         if let Some(channels) = flags.bench_channels {
             self.bench.channels = channels;
         }
+        if let Some(port) = flags.bench_port {
+            self.bench.port = port;
+        }
         if let Some(certificate) = &flags.tls_certificate {
             self.tls.certificate.clone_from(certificate);
         }
@@ -147,8 +152,8 @@ impl Config {
         }
     }
 
-    /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms` and `bench.rate`,
-    /// where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
+    /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms`, `bench.rate` and
+    /// `bench.port`, where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, accounts, hub, fanout, bench, feeds, .. } = self;
         let knobs = [

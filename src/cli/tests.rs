@@ -29,7 +29,9 @@ fn the_definition_is_consistent() {
 
 #[test]
 fn to_serve_is_the_default() {
-    let serve = |hub| Command::Serve(ServeArgs { hub, bench_rate: None, bench_channels: None });
+    let serve = |hub| {
+        Command::Serve(ServeArgs { hub, bench_rate: None, bench_channels: None, bench_port: None })
+    };
     check("", &serve(hub(None, None, None)));
     check("serve", &serve(hub(None, None, None)));
     check("--listen 127.0.0.1:0", &serve(hub(None, Some("127.0.0.1:0"), None)));
@@ -41,11 +43,13 @@ fn to_serve_is_the_default() {
 
 #[test]
 fn a_steady_load_may_take_the_place_of_the_demo() {
-    let Ok(Command::Serve(serve)) = parse("serve --bench-rate 500 --bench-channels 7") else {
+    let Ok(Command::Serve(serve)) =
+        parse("serve --bench-rate 500 --bench-channels 7 --bench-port 9")
+    else {
         panic!()
     };
-    let (bench_rate, bench_channels) = (Some(500), Some(7));
-    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, ..Flags::default() });
+    let (bench_rate, bench_channels, bench_port) = (Some(500), Some(7), Some(9));
+    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, bench_port, ..Flags::default() });
 }
 
 #[test]

@@ -239,11 +239,14 @@ pub struct BenchConfig {
     pub rate: u32,
     /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
     pub channels: u32,
+    /// Port of the measuring door, on 127.0.0.1 whatever else the hub listens on: bare channels, for
+    /// everybody on this machine, without a key. Default 0: none.
+    pub port: u16,
 }
 
 impl Default for BenchConfig {
     fn default() -> Self {
-        Self { rate: 0, channels: 20 }
+        Self { rate: 0, channels: 20, port: 0 }
     }
 }
 

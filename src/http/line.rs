@@ -66,6 +66,14 @@ impl Line {
         }
     }
 
+    /// The connection on the runtime of whoever calls, where it must be plain.
+    pub(super) fn into_tcp(self) -> io::Result<TcpStream> {
+        match self {
+            Self::Tcp(tcp) => TcpStream::from_std(tcp),
+            Self::Tls(_) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// The connection for the router, which reads `ahead` first.
     pub(super) fn into_rewound(self, ahead: Vec<u8>) -> io::Result<Rewound> {
         let io = match self {

@@ -3,6 +3,7 @@
 //! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
 //! from the writer's images, sockets go to the fan-out.
 
+pub mod bench;
 mod credential;
 mod door;
 mod error;

@@ -2,6 +2,7 @@
 
 mod auth;
 mod bad_feed;
+mod bench;
 mod commands;
 mod door;
 mod rates;
