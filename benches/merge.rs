@@ -1,11 +1,14 @@
-//! The tail brings a reader forward: patches are composed into as few updates as is right.
+//! Patches are composed: from the tail, to bring a reader forward in as few updates as is right, and
+//! as changes come, for readers who asked for fewer.
 
 mod support;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::sync::Arc;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
-    Change, Pattern, Position, Publication,
-    catch_up::{Answer, Question, Verdict},
+    Change, ChannelId, Pattern, Position, Publication,
+    catch_up::{Answer, Lease, Question, Verdict},
     channel::Rate,
 };
 use ingest::event::Timed;
@@ -19,18 +22,7 @@ fn catch_up(c: &mut Criterion) {
     let mut group = c.benchmark_group("merge/catch_up");
     group.sample_size(20);
     for Workload { name, batches } in workloads() {
-        let mut stage = Stage::new();
-        let (mut busiest, mut changes) = (None, Vec::new());
-        for timed in &batches {
-            // All at one moment, so that only its size bounds the tail.
-            stage.apply(&Timed { clock_us: 0, batch: timed.batch.clone() }, &mut changes);
-            for change in changes.drain(..) {
-                if let Change::Published(_, publication) = change {
-                    busiest = busier(busiest, publication);
-                }
-            }
-        }
-        let busiest = busiest.expect("something was published");
+        let (mut stage, busiest) = played(&batches);
         for behind in BEHIND {
             let channel = busiest.channel.name.as_str();
             let question = Question::CatchUp {
@@ -57,12 +49,87 @@ fn catch_up(c: &mut Criterion) {
     group.finish();
 }
 
-type Newest = std::sync::Arc<Publication>;
+/// The cost of lanes on the busiest channel: all batches from its first change on, with what is due
+/// let go of after each, as the writer does. Frames are encoded by whoever sends them, not here.
+fn lanes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("merge/lanes");
+    group.sample_size(20);
+    for Workload { name, batches } in workloads() {
+        let busiest = played(&batches).1.channel.name.clone();
+        let opened = opened(&batches, &busiest);
+        let (before, rest) = batches.split_at(opened + 1);
+        group.throughput(Throughput::Elements(rest.len() as u64));
+        for lanes in [0, 1, 6] {
+            group.bench_function(format!("{name}/{lanes}"), |b| {
+                b.iter_batched(
+                    || followed(before, &busiest, &Rate::ALL[Rate::ALL.len() - lanes..]),
+                    |(mut stage, leases)| {
+                        let mut changes = Vec::new();
+                        for timed in rest {
+                            stage.apply(timed, &mut changes);
+                            stage.hub.flush_lanes(timed.clock_us, &mut changes);
+                            changes.clear();
+                        }
+                        (stage, leases)
+                    },
+                    BatchSize::PerIteration,
+                );
+            });
+        }
+    }
+    group.finish();
+}
+
+/// A hub that has heard these batches, and a lease of the channel at each of these rates.
+fn followed(before: &[Timed], channel: &ChannelId, rates: &[Rate]) -> (Stage, Vec<Lease>) {
+    let mut stage = Stage::new();
+    before.iter().for_each(|timed| stage.apply(timed, &mut Vec::new()));
+    let lease = |rate: &Rate| {
+        let channel = Pattern::parse(channel.as_str()).expect("a name is a pattern");
+        let question =
+            Question::CatchUp { channel, rate: *rate, from: None, why: "rate", bytes_max: 0 };
+        let Answer::CaughtUp(caught_up) = stage.hub.answer(&question) else {
+            panic!("the channel is open")
+        };
+        caught_up.lease.expect("a rate has a lease")
+    };
+    let leases = rates.iter().map(lease).collect();
+    (stage, leases)
+}
+
+/// The batch with which a channel opens, by its place.
+fn opened(batches: &[Timed], channel: &ChannelId) -> usize {
+    let mut stage = Stage::new();
+    let opens = |timed: &Timed| {
+        let mut changes = Vec::new();
+        stage.apply(timed, &mut changes);
+        changes.iter().any(|it| matches!(it, Change::Opened(it) if it.channel.name == *channel))
+    };
+    batches.iter().position(opens).expect("it opens some time")
+}
+
+/// A hub that has heard everything, and the newest change of its busiest channel.
+fn played(batches: &[Timed]) -> (Stage, Newest) {
+    let mut stage = Stage::new();
+    let (mut busiest, mut changes) = (None, Vec::new());
+    for timed in batches {
+        // All at one moment, so that only its size bounds the tail.
+        stage.apply(&Timed { clock_us: 0, batch: timed.batch.clone() }, &mut changes);
+        for change in changes.drain(..) {
+            if let Change::Published(_, publication) = change {
+                busiest = busier(busiest, publication);
+            }
+        }
+    }
+    (stage, busiest.expect("something was published"))
+}
+
+type Newest = Arc<Publication>;
 
 /// The one of the channel that has changed more often.
 fn busier(one: Option<Newest>, other: Newest) -> Option<Newest> {
     one.filter(|one| one.seq > other.seq).or(Some(other))
 }
 
-criterion_group!(benches, catch_up);
+criterion_group!(benches, catch_up, lanes);
 criterion_main!(benches);

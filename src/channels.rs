@@ -1,6 +1,6 @@
 //! Which channels exist, what each shows, and its name.
 //!
-//! Owns the sequences. Does not know who follows a channel, nor what an update means.
+//! Owns the sequences and the lanes. Does not know who follows a channel, nor what an update means.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,7 +1,8 @@
 //! The data path on one page: what sources say goes into the hub, what changed goes to the fan-out.
 //!
-//! One thread is the writer. It takes all that is ready, applies it, publishes it once, and then
-//! answers who asked: so an answer stands behind every change it has seen and before all others.
+//! One thread is the writer. It takes all that is ready, applies it, lets go of what was merged for
+//! long enough, publishes it once, and then answers who asked: so an answer stands behind every
+//! change it has seen and before all others.
 
 use std::{iter, mem, sync::Arc, thread, time::Duration};
 

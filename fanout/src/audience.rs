@@ -71,6 +71,8 @@ pub struct Member<S> {
     blocked: bool,
     /// Noted as ready.
     noted: bool,
+    /// No command is taken until its outbox has room again.
+    held: bool,
     pub outbox: Outbox,
     pub session: Session,
     pub sink: S,
@@ -93,6 +95,8 @@ pub enum Due {
     Ask(Question),
     /// It is too slow, and asked to be closed then.
     TooSlow,
+    /// It takes commands again.
+    Resume,
     /// Its socket has failed.
     Failed,
 }
@@ -156,8 +160,16 @@ impl<S: Write> Audience<S> {
 
     pub fn admit(&mut self, session: Session, sink: S) -> usize {
         let outbox = Outbox::default();
-        let (set, blocked, noted, progressed) = (Set::EMPTY, false, false, 0);
-        let member = Member { set, blocked, noted, outbox, session, sink, progressed };
+        let member = Member {
+            set: Set::EMPTY,
+            blocked: false,
+            noted: false,
+            held: false,
+            outbox,
+            session,
+            sink,
+            progressed: 0,
+        };
         let slot = self.members.insert(member);
         self.slots = self.slots.max(slot + 1);
         slot
@@ -192,6 +204,14 @@ impl<S: Write> Audience<S> {
     pub fn reply_first(&mut self, slot: usize, frame: Bytes, now: Micros) {
         self.members[slot].outbox.add_first(None, vec![(frame, None)], now);
         self.note(slot);
+    }
+
+    /// Whether a member's next command has to wait: while one is being answered, and while the client
+    /// does not read its answers.
+    pub fn holds(&mut self, slot: usize) -> bool {
+        let Some(member) = self.members.get_mut(slot) else { return true };
+        member.held = member.outbox.is_over(self.shares.budget);
+        member.held || member.session.is_waiting()
     }
 
     /// Carries out a command. The run has been performed, and the session waits for no answer.
@@ -570,6 +590,11 @@ impl<S: Write> Audience<S> {
                 self.slow.insert(narrow(slot));
             }
             Err(_) => return self.due.push((slot, Due::Failed)),
+        }
+        let member = &mut self.members[slot];
+        if member.held && member.outbox.has_room(self.shares.budget) {
+            member.held = false;
+            self.due.push((slot, Due::Resume));
         }
         self.forward(slot, now);
     }

@@ -3,7 +3,10 @@
 //! Frames are found here and read by tungstenite, a whole message at a time, so that an idle
 //! connection needs neither its buffers nor its state.
 
-use std::io::{self, Cursor, Read, Write};
+use std::{
+    io::{self, Cursor, Read, Write},
+    ops::Range,
+};
 
 use tokio_tungstenite::tungstenite::{
     self, Message,
@@ -12,7 +15,7 @@ use tokio_tungstenite::tungstenite::{
         Role, WebSocketConfig, WebSocketContext,
         frame::{
             FrameHeader,
-            coding::{Control, OpCode},
+            coding::{Data, OpCode},
         },
     },
 };
@@ -43,12 +46,10 @@ impl Inbound {
 
     /// The next whole message. `bytes_max`: of one message.
     pub(crate) fn next(&mut self, bytes_max: usize) -> Option<Received> {
-        let end = match whole_message(&self.bytes, bytes_max) {
-            Ok(end) => end?,
+        let message = match next_message(&self.bytes, bytes_max) {
+            Ok(range) => self.bytes.drain(range?).collect(),
             Err(close) => return Some(Received::End(close)),
         };
-        let rest = self.bytes.split_off(end);
-        let message = std::mem::replace(&mut self.bytes, rest);
         if self.bytes.is_empty() {
             self.bytes = Vec::new();
         }
@@ -56,36 +57,49 @@ impl Inbound {
     }
 }
 
-/// Where the first message ends, with whatever control frames stand between its parts; `None` when
-/// it is not all there.
-fn whole_message(bytes: &[u8], bytes_max: usize) -> Result<Option<usize>, Close> {
+/// Where the next message lies that is all there. A control frame may stand between the parts of
+/// another message, and comes before it.
+fn next_message(bytes: &[u8], bytes_max: usize) -> Result<Option<Range<usize>>, Close> {
     let mut cursor = Cursor::new(bytes);
-    let mut total = 0_u64;
+    let mut parts = None;
     loop {
+        let start = position(&cursor);
         let Some((header, length)) =
             FrameHeader::parse(&mut cursor).map_err(|_| Close::Protocol)?
         else {
             return Ok(None);
         };
-        let is_control = matches!(header.opcode, OpCode::Control(_));
-        if !is_control {
-            total = total.saturating_add(length);
-            if total > bytes_max as u64 {
-                return Err(Close::CommandTooLarge);
-            }
-        } else if length > 125 {
+        let OpCode::Data(data) = header.opcode else {
+            let end = position(&cursor) + usize::try_from(length).unwrap_or(usize::MAX).min(126);
+            return if length > 125 {
+                Err(Close::Protocol)
+            } else {
+                Ok(all_there(start..end, bytes))
+            };
+        };
+        if parts.is_some() != (data == Data::Continue) {
             return Err(Close::Protocol);
         }
+        let total = parts.unwrap_or(0_u64).saturating_add(length);
+        if total > bytes_max as u64 {
+            return Err(Close::CommandTooLarge);
+        }
+        parts = Some(total);
         let end = cursor.position() + length;
-        if end > bytes.len() as u64 {
-            return Ok(None);
+        let whole = usize::try_from(end).ok().and_then(|end| all_there(0..end, bytes));
+        if header.is_final || whole.is_none() {
+            return Ok(whole);
         }
         cursor.set_position(end);
-        let alone = is_control && (total == 0 || header.opcode == OpCode::Control(Control::Close));
-        if alone || !is_control && header.is_final {
-            return Ok(usize::try_from(end).ok());
-        }
     }
+}
+
+fn position(cursor: &Cursor<&[u8]>) -> usize {
+    usize::try_from(cursor.position()).unwrap_or(usize::MAX)
+}
+
+fn all_there(range: Range<usize>, bytes: &[u8]) -> Option<Range<usize>> {
+    (range.end <= bytes.len()).then_some(range)
 }
 
 /// Reads one whole message.
@@ -212,7 +226,7 @@ mod tests {
     #[test]
     fn parts_become_one_message_and_a_ping_between_them_is_taken() {
         let parts = [frame(TEXT, b"one "), frame(0x80 | PING, b"p"), frame(0x80, b"message")];
-        assert_eq!(received(&parts.concat(), 3), ["one message"]);
+        assert_eq!(received(&parts.concat(), 3), ["answer [138, 1, 112]", "one message"]);
     }
 
     #[test]
@@ -230,6 +244,8 @@ mod tests {
         check(&frame(0x80 | TEXT, &[0xff]), 1007);
         check(&[0x81, 1, b'x'], 1002);
         check(&frame(0x83, b""), 1002);
+        check(&frame(0x80, b"the rest of nothing"), 1002);
+        check(&[frame(TEXT, b"one "), text("another")].concat(), 1002);
         check(&frame(0x80 | CLOSE, &[3, 232]), 1000);
     }
 

@@ -288,6 +288,7 @@ impl Shard {
                     self.questions.push_back((slot, generation, question));
                     self.ask_waiting();
                 }
+                Due::Resume => self.unread.push(slot),
                 Due::TooSlow => self.close(slot, Close::TooSlow, now),
                 Due::Failed => self.remove(slot, generation, now),
             }
@@ -372,14 +373,12 @@ impl Shard {
 
     /// Reads and carries out what a client sent.
     fn serve(&mut self, slot: usize, now: Micros) {
-        let (outbox_max, command_max) =
-            (self.shared.limits.outbox_bytes, self.shared.limits.command_bytes_max);
+        let command_max = self.shared.limits.command_bytes_max;
         for _ in 0..MESSAGES_A_TURN {
+            let holds = self.audience.holds(slot);
             let Some(member) = self.audience.get_mut(slot) else { return };
             let connection = &mut member.sink;
-            // Commands wait while one is being answered and while the client does not read.
-            let waits = member.session.is_waiting() || member.outbox.bytes() >= outbox_max;
-            if waits && !connection.is_closing() {
+            if holds && !connection.is_closing() {
                 return;
             }
             match connection.receive(&mut self.buffer, command_max, now) {

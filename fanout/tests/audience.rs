@@ -341,6 +341,7 @@ impl World {
         for (slot, due) in self.audience.take_due() {
             match due {
                 Due::Ask(question) => self.questions.push_back((slot, question)),
+                Due::Resume => {}
                 Due::TooSlow | Due::Failed => panic!("{due:?}: nobody asked for that"),
             }
         }

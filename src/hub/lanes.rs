@@ -1,7 +1,7 @@
 //! What readers get who asked for fewer updates: the changes of a channel merged in time, once for
 //! all who follow it at the same rate.
 //!
-//! A [`Lane`] is one channel at one rate. It is there for as long as somebody holds its lease, so
+//! A lane is one channel at one rate. It is there for as long as somebody holds its lease, so
 //! there are at most as many as channels times rates in use, and each holds at most one merged patch.
 //! It knows no reader: whoever joins gets what leads to the head, and the lane's next frame may begin
 //! before that, since patches hold absolute values.

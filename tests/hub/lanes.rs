@@ -37,7 +37,7 @@ fn join(hub: &mut Hub, channel: &str, rate: Rate) -> Modest {
     let question =
         Question::CatchUp { channel, rate, from: None, why: "rate", bytes_max: usize::MAX };
     let Answer::CaughtUp(caught_up) = hub.answer(&question) else { panic!("it is tracked") };
-    let image = parse(&caught_up.frames[0]);
+    let image = parse(&caught_up.frames[0].frame);
     Modest {
         _lease: caught_up.lease.expect("a rate has a lease"),
         joined: usize::try_from(caught_up.head).expect("a small number"),
