@@ -5,19 +5,22 @@ use std::{
     future,
     io::{self, Write},
     iter::Peekable,
+    net::{self, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
 
 use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
 use ingest::recording::{self, OpenError, Recording};
+use rustls::ServerConfig;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
+    task::{JoinError, JoinSet},
 };
 use tracing::{error, info};
 
@@ -25,9 +28,9 @@ use crate::{
     accounts::{Accounts, AccountsError},
     cli::ReplayArgs,
     clock::now,
-    config::{BenchConfig, Config, FanoutConfig},
+    config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::{self, Days, Run},
-    http::{self, Registry},
+    http::{self, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
@@ -44,8 +47,12 @@ pub enum AppError {
     Accounts(#[from] AccountsError),
     #[error("a recording cannot be played")]
     Recording(#[from] OpenError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("cannot listen on {address}")]
-    Listen { address: std::net::SocketAddr, source: io::Error },
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("the door closed by itself")]
+    Door(#[source] Option<io::Error>),
     #[error("the fan-out did not start")]
     Fanout(#[from] StartError),
     #[error(transparent)]
@@ -72,7 +79,7 @@ impl Play {
     /// What the settings say is to be played.
     #[must_use]
     pub fn of(config: &Config) -> Self {
-        let BenchConfig { rate, channels } = config.bench;
+        let BenchConfig { rate, channels, .. } = config.bench;
         match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
             (Some(rate), Some(channels)) => Self::Steady(Load { rate, channels }),
             _ if config.demo.enabled => Self::Demo,
@@ -101,8 +108,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
     let recordings = recordings(&config, &play)?;
 
-    let listener = listen(&config).await?;
+    let tls = tls(&config.tls)?;
+    let secure = if tls.is_some() { "s" } else { "" };
+    let listener = listen(config.server.listen)?;
     let address = listener.local_addr()?;
+    let bench_listener = bench_listener(&config.bench)?;
     let (doors, ends) = pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
     let fanout = Fanout::start(
         limits(&config),
@@ -123,7 +133,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         &stopped,
     );
     let public_url = match config.server.public_url.trim_end_matches('/') {
-        "" => format!("http://{address}"),
+        "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
     };
     let parts = http::Parts {
@@ -134,19 +144,26 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         metrics,
         public_url,
         demo_key: demo_key.clone(),
+        tls,
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
     };
-    let serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
-    greet(&mut io::stdout(), address, &play, demo_key.as_deref())?;
+    let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
+    if let Some(listener) = bench_listener {
+        let patience = Duration::from_millis(config.server.handshake_timeout_ms);
+        let door = http::bench::serve(listener, fanout.clone(), patience, stopped.clone());
+        tokio::spawn(door);
+    }
+    greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
         Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
+        served = &mut serving => return Err(AppError::Door(ended(served).err())),
     }
     stop.send_replace(true);
     // The door is closed first: whoever is told to go does not come back to this process.
-    let mut answering = serving.await.unwrap_or_default();
+    let mut answering = ended(serving.await).unwrap_or_default();
     drain(&fanout, config.server.drain_ms).await;
     let patience = Duration::from_millis(config.server.drain_ms);
     let answered = async { while answering.join_next().await.is_some() {} };
@@ -303,9 +320,34 @@ fn start_sources(
     Ok(stops)
 }
 
-async fn listen(config: &Config) -> Result<TcpListener, AppError> {
-    let address = config.server.listen;
-    TcpListener::bind(address).await.map_err(|source| AppError::Listen { address, source })
+/// Connections that may wait to be accepted, as far as the system allows: when the hub starts
+/// again, all its clients come back at once.
+const BACKLOG: u32 = 4096;
+
+fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
+    let listening = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // What is left of the connections of the run before does not keep this one waiting.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)?.into_std()
+    };
+    listening().map_err(|source| AppError::Listen { address, source })
+}
+
+fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> {
+    if bench.port == 0 {
+        return Ok(None);
+    }
+    let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port)))?;
+    Ok(Some(TcpListener::from_std(listener)?))
+}
+
+fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
+    if config.certificate.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    http::tls::load(&config.certificate, &config.key).map(Some)
 }
 
 fn settings(config: &Config) -> Settings {
@@ -346,17 +388,23 @@ fn milliseconds(ms: u64) -> u32 {
     u32::try_from(ms).unwrap_or(u32::MAX)
 }
 
-/// What a person sees first: where to look and what to paste.
+/// How the door's task ended, a panic being a failure like others.
+fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinSet<()>> {
+    served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
+}
+
+/// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
 fn greet(
     out: &mut impl Write,
-    address: std::net::SocketAddr,
+    address: SocketAddr,
+    secure: &str,
     play: &Play,
     demo_key: Option<&str>,
 ) -> io::Result<()> {
-    writeln!(out, "listening on http://{address}")?;
+    writeln!(out, "listening on http{secure}://{address}")?;
     match (play, demo_key) {
         (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
-        (_, Some(key)) => greet_guest(out, address, key)?,
+        (_, Some(key)) => greet_guest(out, address, secure, key)?,
         (_, None) => {}
     }
     out.flush()
@@ -376,22 +424,27 @@ Matchwire plays a steady load: {rate} changes a second in all, on {channels} cha
     )
 }
 
-fn greet_guest(out: &mut impl Write, address: std::net::SocketAddr, key: &str) -> io::Result<()> {
+fn greet_guest(
+    out: &mut impl Write,
+    address: SocketAddr,
+    secure: &str,
+    key: &str,
+) -> io::Result<()> {
     writeln!(
         out,
         r#"
 Matchwire plays its demo: football, tennis and odds, simulated, without end.
 
-  page      http://{address}/
+  page      http{secure}://{address}/
   demo key  {key}
 
 Follow it with websocat (then type a command, such as the one that is echoed here):
 
-  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws://{address}/stream/v1?token={key}'
+  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws{secure}://{address}/stream/v1?token={key}'
 
 or from the console of a browser:
 
-  const ws = new WebSocket("ws://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
+  const ws = new WebSocket("ws{secure}://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
   ws.onmessage = (m) => console.log(JSON.parse(m.data));
   ws.onopen = () => ws.send(JSON.stringify({{op: "subscribe", id: 1, ch: "football"}}));
 "#

@@ -54,14 +54,17 @@ pub struct ServeArgs {
     /// How many channels the load changes in turn [default: 20].
     #[arg(long, value_name = "M")]
     pub bench_channels: Option<u32>,
+    /// Open the measuring door on this port of 127.0.0.1: bare channels, without a key.
+    #[arg(long, value_name = "PORT")]
+    pub bench_port: Option<u16>,
 }
 
 impl ServeArgs {
     /// The settings among the arguments.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { hub, bench_rate, bench_channels } = self;
-        Flags { bench_rate: *bench_rate, bench_channels: *bench_channels, ..hub.flags() }
+        let &Self { ref hub, bench_rate, bench_channels, bench_port } = self;
+        Flags { bench_rate, bench_channels, bench_port, ..hub.flags() }
     }
 }
 
@@ -77,11 +80,18 @@ pub struct HubArgs {
     /// The database [default: matchwire.db].
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
+    /// The chain of certificates, PEM: the hub speaks TLS then.
+    #[arg(long, value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
 }
 
 impl HubArgs {
     fn flags(&self) -> Flags {
-        Flags { listen: self.listen, db: self.db.clone(), ..Flags::default() }
+        let Self { config: _, listen, db, tls_certificate, tls_key } = self.clone();
+        Flags { listen, db, tls_certificate, tls_key, ..Flags::default() }
     }
 }
 

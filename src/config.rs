@@ -19,7 +19,7 @@ use toml::{Table, Value};
 
 pub use self::sections::{
     AccountsConfig, BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, LogConfig,
-    LogFormat, Pepper, ServerConfig,
+    LogFormat, Pepper, ServerConfig, TlsConfig,
 };
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
@@ -29,6 +29,7 @@ const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub server: ServerConfig,
+    pub tls: TlsConfig,
     pub accounts: AccountsConfig,
     pub hub: HubConfig,
     pub fanout: FanoutConfig,
@@ -48,6 +49,10 @@ pub struct Flags {
     /// Changes a second of the steady load; 0 for a command that brings its own sources.
     pub bench_rate: Option<u32>,
     pub bench_channels: Option<u32>,
+    /// Port of the measuring door.
+    pub bench_port: Option<u16>,
+    pub tls_certificate: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
 }
 
 /// Why the settings cannot be used. Always the operator's to mend.
@@ -67,6 +72,8 @@ pub enum ConfigError {
     Zero { name: &'static str },
     #[error("{name} is {value}, more than {bound_name}, which is {bound}")]
     AboveBound { name: &'static str, value: u64, bound_name: &'static str, bound: u64 },
+    #[error("tls.certificate and tls.key go together: set both, or none")]
+    HalfTls,
     #[error(
         "the demo listens on loopback only, not on {listen}: \
          set demo.enabled = false, or listen on 127.0.0.1"
@@ -119,12 +126,24 @@ impl Config {
         if let Some(channels) = flags.bench_channels {
             self.bench.channels = channels;
         }
+        if let Some(port) = flags.bench_port {
+            self.bench.port = port;
+        }
+        if let Some(certificate) = &flags.tls_certificate {
+            self.tls.certificate.clone_from(certificate);
+        }
+        if let Some(key) = &flags.tls_key {
+            self.tls.key.clone_from(key);
+        }
         self
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         self.check_zeros()?;
         self.check_relations()?;
+        if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
+            return Err(ConfigError::HalfTls);
+        }
         let listen = self.server.listen;
         match listen.ip().is_loopback() {
             false if self.bench.rate > 0 => Err(ConfigError::BenchForAll { listen }),
@@ -133,8 +152,8 @@ impl Config {
         }
     }
 
-    /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms` and `bench.rate`,
-    /// where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
+    /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms`, `bench.rate` and
+    /// `bench.port`, where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, accounts, hub, fanout, bench, feeds, .. } = self;
         let knobs = [

@@ -56,6 +56,10 @@ fn describe() {
     describe_gauge!("matchwire_matches", "Matches known");
     describe_gauge!("matchwire_channels", "Channels that can be followed");
     describe_gauge!("matchwire_lanes", "Channels merged in time, once for each rate in use");
+    describe_counter!(
+        "matchwire_bench_ignored_total",
+        "Messages on the measuring door without a channel"
+    );
     describe_counter!("matchwire_batches_total", "Messages of feeds applied");
     describe_counter!("matchwire_refused_total", "Messages of feeds refused, by source and kind");
     describe_counter!("matchwire_publications_total", "Changes of channels published");

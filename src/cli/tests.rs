@@ -17,6 +17,8 @@ fn hub(config: Option<&str>, listen: Option<&str>, db: Option<&str>) -> HubArgs 
         config: config.map(PathBuf::from),
         listen: listen.map(|listen| listen.parse().unwrap()),
         db: db.map(PathBuf::from),
+        tls_certificate: None,
+        tls_key: None,
     }
 }
 
@@ -27,7 +29,9 @@ fn the_definition_is_consistent() {
 
 #[test]
 fn to_serve_is_the_default() {
-    let serve = |hub| Command::Serve(ServeArgs { hub, bench_rate: None, bench_channels: None });
+    let serve = |hub| {
+        Command::Serve(ServeArgs { hub, bench_rate: None, bench_channels: None, bench_port: None })
+    };
     check("", &serve(hub(None, None, None)));
     check("serve", &serve(hub(None, None, None)));
     check("--listen 127.0.0.1:0", &serve(hub(None, Some("127.0.0.1:0"), None)));
@@ -39,11 +43,13 @@ fn to_serve_is_the_default() {
 
 #[test]
 fn a_steady_load_may_take_the_place_of_the_demo() {
-    let Ok(Command::Serve(serve)) = parse("serve --bench-rate 500 --bench-channels 7") else {
+    let Ok(Command::Serve(serve)) =
+        parse("serve --bench-rate 500 --bench-channels 7 --bench-port 9")
+    else {
         panic!()
     };
-    let (bench_rate, bench_channels) = (Some(500), Some(7));
-    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, ..Flags::default() });
+    let (bench_rate, bench_channels, bench_port) = (Some(500), Some(7), Some(9));
+    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, bench_port, ..Flags::default() });
 }
 
 #[test]
@@ -67,7 +73,7 @@ fn a_replay_is_no_demo() {
     let listen = "0.0.0.0:1".parse().ok();
     assert_eq!(
         replay.flags(),
-        Flags { listen, db: None, demo: Some(false), bench_rate: Some(0), bench_channels: None }
+        Flags { listen, demo: Some(false), bench_rate: Some(0), ..Flags::default() }
     );
     let Ok(Command::Serve(serve)) = parse("serve --db a.db") else { panic!() };
     assert_eq!(serve.flags(), Flags { db: Some("a.db".into()), ..Flags::default() });

@@ -44,6 +44,18 @@ impl Default for ServerConfig {
     }
 }
 
+/// `[tls]`: a certificate of the hub's own, for where no proxy stands in front.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsConfig {
+    /// The chain of certificates, PEM, the hub's own first. Default empty: no TLS. With it the hub
+    /// speaks TLS only. A socket holds some 20 KiB more, and the first handshake of a client takes a
+    /// signature.
+    pub certificate: PathBuf,
+    /// Its private key, PEM. Both are read at the start.
+    pub key: PathBuf,
+}
+
 /// `[accounts]`: keys, and how fresh the knowledge of them is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -227,11 +239,14 @@ pub struct BenchConfig {
     pub rate: u32,
     /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
     pub channels: u32,
+    /// Port of the measuring door, on 127.0.0.1 whatever else the hub listens on: bare channels, for
+    /// everybody on this machine, without a key. Default 0: none.
+    pub port: u16,
 }
 
 impl Default for BenchConfig {
     fn default() -> Self {
-        Self { rate: 0, channels: 20 }
+        Self { rate: 0, channels: 20, port: 0 }
     }
 }
 

@@ -158,3 +158,13 @@ fn the_example_shows_every_knob_with_its_default() {
     assert_eq!(toml::from_str::<Table>(text).unwrap(), default_table());
     assert_eq!(load(text, &[], &Flags::default()), Ok(Config::default()));
 }
+
+#[test]
+fn certificate_and_key_go_together() {
+    let certificate = ("MATCHWIRE_TLS_CERTIFICATE", "own.pem");
+    check_refused("", &[certificate], &["tls.certificate and tls.key go together"]);
+    check_refused("[tls]\nkey = \"own.key\"\n", &[], &["tls.certificate and tls.key go together"]);
+    let flags = Flags { tls_key: Some("own.key".into()), ..Flags::default() };
+    let tls = load("", &[certificate], &flags).map(|it| it.tls);
+    assert_eq!(tls, Ok(TlsConfig { certificate: "own.pem".into(), key: "own.key".into() }));
+}

@@ -1,17 +1,23 @@
-//! The door: one listener for pages, REST and the upgrade to sockets.
+//! One listener for pages, REST and the upgrade to sockets.
 //!
-//! The router reads as a table of contents. Nothing here knows the hub's internals: answers come
+//! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
 //! from the writer's images, sockets go to the fan-out.
 
+pub mod bench;
 mod credential;
+mod door;
 mod error;
+mod head;
+mod line;
 mod pages;
 mod registry;
 mod rest;
 mod ticket;
+pub mod tls;
 mod ws;
 
 use std::{
+    io, net,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,20 +34,12 @@ use axum::{
 };
 use fanout::Fanout;
 use hyper::header::{HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
-    task::JoinSet,
-};
-use tracing::{debug, warn};
+use rustls::ServerConfig;
+use tokio::{sync::watch, task::JoinSet};
 
 pub use self::registry::{Place, Registry};
-use self::ticket::Tickets;
+use self::{door::Door, ticket::Tickets};
 use crate::{accounts::Accounts, pipeline::Doors};
 
 /// What the answers are made from.
@@ -56,6 +54,8 @@ pub struct Parts {
     pub public_url: String,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
+    /// TLS, where the hub speaks it itself.
+    pub tls: Option<Arc<ServerConfig>>,
     /// Connections at a time, and the time each has for the head of a request.
     pub connections_max: usize,
     pub handshake_timeout: Duration,
@@ -71,78 +71,22 @@ struct Shared {
 
 /// Serves until `stop` turns true, and then closes the door; the requests that are being answered
 /// then are returned, to be waited for.
+///
+/// # Errors
+///
+/// If the listener cannot be watched.
 pub async fn serve(
-    listener: TcpListener,
+    listener: net::TcpListener,
     parts: Parts,
-    mut stop: watch::Receiver<bool>,
-) -> JoinSet<()> {
-    let connections = Arc::new(Semaphore::new(parts.connections_max));
-    let timeout = parts.handshake_timeout;
+    stop: watch::Receiver<bool>,
+) -> io::Result<JoinSet<()>> {
     let shared =
         Arc::new(Shared { parts, tickets: Tickets::default(), ready: AtomicBool::new(true) });
     let router = router(Arc::clone(&shared));
-    let mut answering = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &connections) => accepted,
-            _ = stop.changed() => break,
-        };
-        let Some((stream, permit)) = accepted else { continue };
-        let service = TowerToHyperService::new(router.clone());
-        let stop = stop.clone();
-        while answering.try_join_next().is_some() {}
-        answering.spawn(async move {
-            answer(stream, service, timeout, stop).await;
-            drop(permit);
-        });
-    }
+    let door = Arc::new(Door { shared: Arc::clone(&shared), router, stop });
+    let answering = door.serve(listener).await;
     shared.ready.store(false, Ordering::Relaxed);
     answering
-}
-
-async fn accept(
-    listener: &TcpListener,
-    connections: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(connections).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => Some((stream, permit)),
-        Err(error) => {
-            warn!(%error, "a connection could not be accepted");
-            // Out of descriptors, as a rule: others have to go first.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
-    }
-}
-
-async fn answer(
-    stream: TcpStream,
-    service: TowerToHyperService<Router>,
-    timeout: Duration,
-    mut stop: watch::Receiver<bool>,
-) {
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(timeout)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    let mut connection = std::pin::pin!(connection);
-    let mut stopping = false;
-    loop {
-        tokio::select! {
-            ended = connection.as_mut() => {
-                if let Err(error) = ended {
-                    debug!(%error, "connection ended");
-                }
-                return;
-            }
-            _ = stop.changed(), if !stopping => {
-                stopping = true;
-                connection.as_mut().graceful_shutdown();
-            }
-        }
-    }
 }
 
 fn router(shared: Arc<Shared>) -> Router {

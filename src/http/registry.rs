@@ -31,7 +31,8 @@ struct Shared {
 #[derive(Debug)]
 pub struct Place {
     shared: Arc<Shared>,
-    caller: Caller,
+    account: AccountId,
+    key: KeyId,
 }
 
 impl Registry {
@@ -65,7 +66,7 @@ impl Registry {
         let mut of_key = shared.callers.entry(caller.key).or_insert((caller, 0));
         of_key.1 += 1;
         drop(of_key);
-        Some(Place { shared: Arc::clone(shared), caller })
+        Some(Place { shared: Arc::clone(shared), account: caller.account, key: caller.key })
     }
 
     /// The caller behind open sockets of this key, if there are any.
@@ -84,11 +85,11 @@ impl Registry {
 impl Drop for Place {
     fn drop(&mut self) {
         self.shared.all.fetch_sub(1, Ordering::Relaxed);
-        self.shared.accounts.remove_if_mut(&self.caller.account, |_, count| {
+        self.shared.accounts.remove_if_mut(&self.account, |_, count| {
             *count -= 1;
             *count == 0
         });
-        self.shared.callers.remove_if_mut(&self.caller.key, |_, (_, count)| {
+        self.shared.callers.remove_if_mut(&self.key, |_, (_, count)| {
             *count -= 1;
             *count == 0
         });

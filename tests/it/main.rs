@@ -2,7 +2,9 @@
 
 mod auth;
 mod bad_feed;
+mod bench;
 mod commands;
+mod door;
 mod rates;
 mod replay;
 mod rest;
@@ -11,3 +13,4 @@ mod secrecy;
 mod slow;
 mod stop;
 mod support;
+mod tls;

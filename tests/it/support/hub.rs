@@ -72,7 +72,11 @@ impl Hub {
         let errors = collect(stderr, Arc::clone(&printed));
         let mut first = String::new();
         stdout.read_line(&mut first).expect("its output is text");
-        let Some(address) = first.trim().strip_prefix("listening on http://") else {
+        let Some(address) = first
+            .trim()
+            .strip_prefix("listening on http")
+            .and_then(|url| Some(url.split_once("://")?.1))
+        else {
             let status = process.wait();
             errors.join().expect("no panic");
             let printed = printed.lock().expect("no panic").clone();

@@ -1,0 +1,55 @@
+//! The least of an upgrade (RFC 6455, 4.2): where to, and the answer.
+
+use tungstenite::handshake::derive_accept_key;
+
+use crate::frame::six_digits;
+
+/// Bytes that the head of a request may have.
+pub(crate) const HEAD_BYTES_MAX: usize = 4096;
+
+/// What a client wants to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Publish,
+    Follow(u32),
+}
+
+/// What the beginning of a connection says.
+pub(crate) enum Request {
+    /// The head is not all there.
+    Incomplete,
+    /// No upgrade, or not to an address of ours.
+    Refused,
+    /// `head` bytes of it are read.
+    Upgrade { wish: Wish, answer: String, head: usize },
+}
+
+pub(crate) fn read(bytes: &[u8]) -> Request {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut request = httparse::Request::new(&mut headers);
+    let head = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(head)) => head,
+        Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES_MAX => {
+            return Request::Incomplete;
+        }
+        Ok(httparse::Status::Partial) | Err(_) => return Request::Refused,
+    };
+    let key = request.headers.iter().find(|it| it.name.eq_ignore_ascii_case("sec-websocket-key"));
+    let (Some(wish), Some(key)) = (request.path.and_then(wish), key) else {
+        return Request::Refused;
+    };
+    let accept = derive_accept_key(key.value);
+    let answer = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-accept: {accept}\r\n\r\n"
+    );
+    Request::Upgrade { wish, answer, head }
+}
+
+fn wish(path: &str) -> Option<Wish> {
+    if path == "/pub" {
+        return Some(Wish::Publish);
+    }
+    let digits = path.strip_prefix("/sub/")?.as_bytes().try_into().ok()?;
+    six_digits(digits).map(Wish::Follow)
+}

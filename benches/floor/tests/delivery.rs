@@ -1,0 +1,107 @@
+//! Every subscriber gets every message once, in order, in both modes, however slow it reads.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use tungstenite::{Bytes, Message, WebSocket, client};
+
+const MESSAGES: u32 = 20_000;
+/// More in all than the network holds between two sockets that nobody reads.
+const MESSAGE_BYTES: usize = 1000;
+
+/// The program on a free port, ended when this is dropped.
+struct Floor {
+    process: Child,
+    address: String,
+}
+
+impl Floor {
+    fn start(mode: &str) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_matchwire-floor"))
+            .args(["--port", "0", "--mode", mode])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        let output = process.stdout.take().expect("its output is ours");
+        BufReader::new(output).read_line(&mut line).expect("it says where it listens");
+        let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
+        Self { process, address }
+    }
+
+    fn connect(&self, path: &str) -> WebSocket<TcpStream> {
+        let stream = TcpStream::connect(&self.address).expect("it connects");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
+        client(format!("ws://{}{path}", self.address), stream).expect("it is upgraded").0
+    }
+}
+
+impl Drop for Floor {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+fn message(channel: &str, number: u32) -> Bytes {
+    let mut bytes = format!("!{channel}{number:010}").into_bytes();
+    bytes.resize(MESSAGE_BYTES, b'.');
+    bytes.into()
+}
+
+/// Reads all messages of a channel and checks each.
+fn read_all(mut socket: WebSocket<TcpStream>, channel: &str, slowly: bool) {
+    for number in 0..MESSAGES {
+        let got = socket.read().expect("a message in time");
+        assert_eq!(got, Message::Binary(message(channel, number)), "{channel}, message {number}");
+        if slowly && number % 500 == 0 {
+            pause();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a reader that is slow")]
+fn pause() {
+    thread::sleep(Duration::from_millis(50));
+}
+
+fn check(mode: &str) {
+    let floor = Floor::start(mode);
+    // It never reads, and must not hold up the others.
+    let _stuck = floor.connect("/sub/000001");
+    thread::scope(|scope| {
+        for (channel, slowly) in [("000001", false), ("000001", true), ("000002", false)] {
+            let socket = floor.connect(&format!("/sub/{channel}"));
+            scope.spawn(move || read_all(socket, channel, slowly));
+        }
+        let mut publisher = floor.connect("/pub");
+        for number in 0..MESSAGES {
+            for channel in ["000001", "000002"] {
+                publisher.write(Message::Binary(message(channel, number))).expect("it is taken");
+            }
+        }
+        publisher.flush().expect("it is taken");
+    });
+}
+
+#[test]
+fn one_write_a_message_delivers_all_in_order() {
+    check("write");
+}
+
+#[test]
+fn one_write_a_batch_delivers_all_in_order() {
+    check("writev");
+}
+
+#[test]
+fn other_addresses_are_refused() {
+    let floor = Floor::start("write");
+    let stream = TcpStream::connect(&floor.address).expect("it connects");
+    assert!(client(format!("ws://{}/sub/12345", floor.address), stream).is_err());
+}

@@ -1,0 +1,228 @@
+//! The way in: accepts connections and reads the head of the first request of each.
+//!
+//! An upgrade to the stream is answered here and its socket handed over, with nothing of HTTP left
+//! behind; everything else is served by the router. A rush of clients that come back after a
+//! restart is why: the way through the router costs each of them a task and twice the work.
+
+use std::{
+    io::{self, ErrorKind},
+    net,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{self, Context, Waker},
+    thread,
+    time::Duration,
+};
+
+use axum::Router;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use mio::{Events, Interest, Poll, Token, net::TcpListener};
+use tokio::{
+    net::TcpStream,
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
+    task::JoinSet,
+    time::timeout,
+};
+use tokio_rustls::TlsAcceptor;
+use tracing::{debug, warn};
+
+use super::{
+    Shared,
+    head::{self, Head, Upgrade},
+    line::{Line, Rewound},
+    ws,
+};
+
+/// How long to wait where a connection cannot be accepted: out of descriptors, as a rule, so that
+/// others have to go first.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+const LISTENER: Token = Token(0);
+const STOP: Token = Token(1);
+
+#[derive(Debug)]
+pub(super) struct Door {
+    pub(super) shared: Arc<Shared>,
+    pub(super) router: Router,
+    /// Turns true when the door is to be closed.
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+impl Door {
+    /// Takes connections in until it is told to stop. Those that are being answered then are
+    /// returned, to be waited for.
+    ///
+    /// It accepts on a thread of its own, where a request that has come with its connection is dealt
+    /// with at once: no task is made for it, and no reactor told of its socket.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        listener: net::TcpListener,
+    ) -> io::Result<JoinSet<()>> {
+        let poll = Poll::new()?;
+        let waker = mio::Waker::new(poll.registry(), STOP)?;
+        let runtime = Handle::current();
+        let mut stop = self.stop.clone();
+        let (done, ended) = oneshot::channel();
+        let accept = move || done.send(self.accept_all(listener, poll, &runtime));
+        thread::Builder::new().name("door".to_owned()).spawn(accept)?;
+        let mut ended = pin!(ended);
+        tokio::select! {
+            ended = ended.as_mut() => return ended.map_err(io::Error::other)?,
+            _ = stop.changed() => waker.wake()?,
+        }
+        ended.await.map_err(io::Error::other)?
+    }
+
+    fn accept_all(
+        self: Arc<Self>,
+        listener: net::TcpListener,
+        mut poll: Poll,
+        runtime: &Handle,
+    ) -> io::Result<JoinSet<()>> {
+        let _runtime = runtime.enter();
+        listener.set_nonblocking(true)?;
+        let mut listener = TcpListener::from_std(listener);
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        let connections = Arc::new(Semaphore::new(self.shared.parts.connections_max));
+        let mut answering = JoinSet::new();
+        let mut events = Events::with_capacity(2);
+        loop {
+            match poll.poll(&mut events, None) {
+                Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            while let Some((tcp, permit)) = self.accept(&listener, &connections, runtime) {
+                let mut visit = Box::pin(Arc::clone(&self).admit(tcp, permit));
+                // Most are done at the first look, here and now. With TLS that would be much work for
+                // one thread.
+                if self.shared.parts.tls.is_some() || is_pending(visit.as_mut()) {
+                    while answering.try_join_next().is_some() {}
+                    answering.spawn(visit);
+                }
+            }
+            if self.is_stopped() {
+                return Ok(answering);
+            }
+        }
+    }
+
+    /// The next connection, once there may be one more; `None` when nobody waits, or at the stop.
+    fn accept(
+        &self,
+        listener: &TcpListener,
+        connections: &Arc<Semaphore>,
+        runtime: &Handle,
+    ) -> Option<(net::TcpStream, OwnedSemaphorePermit)> {
+        let mut stop = self.stop.clone();
+        let permit = Arc::clone(connections).try_acquire_owned().ok().or_else(|| {
+            runtime.block_on(async {
+                tokio::select! {
+                    permit = Arc::clone(connections).acquire_owned() => permit.ok(),
+                    _ = stop.changed() => None,
+                }
+            })
+        })?;
+        while !self.is_stopped() {
+            match listener.accept() {
+                Ok((tcp, _)) => return Some((tcp.into(), permit)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+                Err(error) => {
+                    warn!(%error, "a connection could not be accepted");
+                    runtime.block_on(async { tokio::time::sleep(ACCEPT_AGAIN).await });
+                }
+            }
+        }
+        None
+    }
+
+    fn is_stopped(&self) -> bool {
+        // An error: whoever could tell is gone.
+        self.stop.has_changed().unwrap_or(true)
+    }
+
+    /// All that is done for a connection here. The permit counts it until then.
+    async fn admit(self: Arc<Self>, tcp: net::TcpStream, _permit: OwnedSemaphorePermit) {
+        if let Err(error) = self.welcome(tcp).await {
+            debug!(%error, "a connection ended early");
+        }
+    }
+
+    async fn welcome(&self, tcp: net::TcpStream) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let patience = self.shared.parts.handshake_timeout;
+        let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
+        if let Some(Upgrade { wish, length, .. }) = upgrade
+            // Where that fails it has been logged, and the router has the words for it.
+            && let Ok(verdict) = ws::decide(&self.shared, wish.credential()).await
+        {
+            line.answer(&wish.answer()).await?;
+            let (stream, read_ahead) = line.into_stream(bytes.split_off(length))?;
+            ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
+            return Ok(());
+        }
+        // In a box: it is large, and most never come here.
+        Box::pin(self.answer(line.into_rewound(bytes)?)).await
+    }
+
+    /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
+    /// has begun to ask may finish.
+    async fn first_upgrade(
+        &self,
+        tcp: net::TcpStream,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<(Line, Option<Upgrade>)> {
+        let mut stop = self.stop.clone();
+        let first_read = async {
+            let line = match self.shared.parts.tls.clone() {
+                Some(tls) => {
+                    let tcp = TcpStream::from_std(tcp)?;
+                    Line::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))
+                }
+                None => Line::Tcp(tcp),
+            };
+            line.read(bytes).await
+        };
+        let (mut line, mut read) = tokio::select! {
+            biased;
+            read = first_read => read?,
+            _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
+        };
+        while read > 0 {
+            match head::parse_for_stream(bytes) {
+                Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
+                Head::Other => return Ok((line, None)),
+                Head::Incomplete => (line, read) = line.read(bytes).await?,
+            }
+        }
+        Err(ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Serves all requests of a connection by the router.
+    async fn answer(&self, line: Rewound) -> io::Result<()> {
+        let service = TowerToHyperService::new(self.router.clone());
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.shared.parts.handshake_timeout)
+            .serve_connection(TokioIo::new(line), service)
+            .with_upgrades();
+        let mut connection = pin!(connection);
+        let mut stop = self.stop.clone();
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            _ = stop.changed() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        ended.map_err(io::Error::other)
+    }
+}
+
+/// Polls a future once, with nobody to be woken: whoever gets it next polls it first.
+fn is_pending(future: Pin<&mut impl Future<Output = ()>>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())) == task::Poll::Pending
+}

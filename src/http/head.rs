@@ -1,0 +1,137 @@
+//! The head of a first request: whether it is a plain upgrade, which the door answers itself. Pure;
+//! whatever is unusual about a request is the router's to judge.
+
+use hyper::{
+    HeaderMap, Uri,
+    header::{
+        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY,
+        SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, TRANSFER_ENCODING, UPGRADE,
+    },
+};
+
+use super::ws::Wish;
+
+/// Bytes of a head that the door reads itself. A longer one is the router's.
+pub(super) const BYTES_MAX: usize = 8 * 1024;
+
+/// Fields of it. A request with more is the router's.
+const FIELDS_MAX: usize = 48;
+
+/// How each request for the stream begins.
+const BEGINNING: &[u8] = b"GET /stream/v1";
+
+/// Every field that decides about an upgrade.
+const DECISIVE: [HeaderName; 6] = [
+    AUTHORIZATION,
+    CONNECTION,
+    UPGRADE,
+    SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION,
+];
+
+/// What the bytes of a connection begin with.
+#[derive(Debug)]
+pub(super) enum Head {
+    /// As yet it may be an upgrade.
+    Incomplete,
+    Upgrade(Upgrade),
+    /// Anything else.
+    Other,
+}
+
+/// A plain upgrade, and where to.
+#[derive(Debug)]
+pub(super) struct Upgrade {
+    pub(super) uri: Uri,
+    pub(super) wish: Wish,
+    /// Bytes of its head.
+    pub(super) length: usize,
+}
+
+/// An upgrade to the stream is one; anything else is told apart as early as can be.
+pub(super) fn parse_for_stream(bytes: &[u8]) -> Head {
+    let begun = bytes.len().min(BEGINNING.len());
+    if bytes[..begun] != BEGINNING[..begun] {
+        return Head::Other;
+    }
+    match parse(bytes) {
+        Head::Upgrade(it) if !["/stream/v1", "/stream/v1/"].contains(&it.uri.path()) => Head::Other,
+        head => head,
+    }
+}
+
+/// Any upgrade is one.
+pub(super) fn parse(bytes: &[u8]) -> Head {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut fields);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Partial) if bytes.len() < BYTES_MAX => Head::Incomplete,
+        Ok(httparse::Status::Complete(length)) => {
+            upgrade(&request, length).map_or(Head::Other, Head::Upgrade)
+        }
+        Ok(httparse::Status::Partial) | Err(_) => Head::Other,
+    }
+}
+
+fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade> {
+    if (request.method, request.version) != (Some("GET"), Some(1)) {
+        return None;
+    }
+    let uri: Uri = request.path?.parse().ok()?;
+    let mut headers = HeaderMap::with_capacity(DECISIVE.len());
+    for field in request.headers.iter() {
+        let is = |name: &HeaderName| field.name.eq_ignore_ascii_case(name.as_str());
+        if let Some(name) = DECISIVE.iter().find(|name| is(name)) {
+            headers.append(name, HeaderValue::from_bytes(field.value).ok()?);
+        } else if is(&CONTENT_LENGTH) || is(&TRANSFER_ENCODING) {
+            return None;
+        }
+    }
+    Some(Upgrade { wish: Wish::of(&headers, &uri)?, uri, length })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &str = "Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+    fn check(request: &str, expected: &str) {
+        let found = match parse_for_stream(request.as_bytes()) {
+            Head::Incomplete => "incomplete".to_owned(),
+            Head::Upgrade(it) => format!("stream, then {:?}", &request[it.length..]),
+            Head::Other => "other".to_owned(),
+        };
+        assert_eq!(found, expected, "{request:?}");
+    }
+
+    #[test]
+    fn upgrade_to_the_stream_is_recognised_once_it_is_whole() {
+        let request = format!("GET /stream/v1?token=k HTTP/1.1\r\n{FIELDS}\r\n");
+        for end in 0..request.len() {
+            check(&request[..end], "incomplete");
+        }
+        check(&request, r#"stream, then """#);
+        check(&format!("{request}more"), r#"stream, then "more""#);
+        check(&format!("GET /stream/v1/ HTTP/1.1\r\n{FIELDS}\r\n"), r#"stream, then """#);
+    }
+
+    #[test]
+    fn anything_else_is_the_routers() {
+        check(&format!("POST /stream/v1 HTTP/1.1\r\n{FIELDS}\r\n"), "other");
+        check(&format!("GET /stream/v1 HTTP/1.0\r\n{FIELDS}\r\n"), "other");
+        check(&format!("GET /stream/v12 HTTP/1.1\r\n{FIELDS}\r\n"), "other");
+        check(&format!("GET /stream/v1 HTTP/1.1\r\n{FIELDS}Content-Length: 1\r\n\r\n"), "other");
+        check("GET /stream/v1 HTTP/1.1\r\nHost: x\r\n\r\n", "other");
+        check("GET /stream/v1/channels/football HTTP/1.1\r\n\r\n", "other");
+        check("GET /healthz", "other");
+        check("GET /stream/v1 HTTP/1.1\r\nnonsense\r\n", "other");
+        check(&format!("GET /stream/v1 HTTP/1.1\r\nx: {}", "y".repeat(BYTES_MAX)), "other");
+        check(
+            &format!("GET /stream/v1 HTTP/1.1\r\n{}", "x: y\r\n".repeat(FIELDS_MAX + 1)),
+            "other",
+        );
+    }
+}

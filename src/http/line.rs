@@ -1,0 +1,190 @@
+//! The connection under HTTP: before a request is read, and while the router answers on it.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::{Buf, Bytes};
+use fanout::socket::Stream;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::server::TlsStream;
+
+/// Bytes read at once: the head of an upgrade, as a rule, is half of it.
+const READ_BYTES: usize = 2048;
+
+/// A connection on which nothing was asked yet.
+#[derive(Debug)]
+pub(super) enum Line {
+    /// It does not block. No reactor watches it until it has to wait, which most upgrades never do:
+    /// their request comes right behind the connection.
+    Tcp(net::TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Line {
+    /// Appends what there is to read, and waits for it if need be; 0 bytes at the end.
+    pub(super) async fn read(self, bytes: &mut Vec<u8>) -> io::Result<(Self, usize)> {
+        match self {
+            Self::Tcp(mut tcp) => loop {
+                match read_ready(&tcp, bytes) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        tcp = readable(tcp).await?;
+                    }
+                    read => return Ok((Self::Tcp(tcp), read?)),
+                }
+            },
+            Self::Tls(mut tls) => {
+                bytes.reserve(READ_BYTES);
+                let read = tls.read_buf(bytes).await?;
+                Ok((Self::Tls(tls), read))
+            }
+        }
+    }
+
+    /// Writes an answer. It is the first on this connection and short, so it always finds room.
+    pub(super) async fn answer(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tcp(tcp) => tcp.write_all(bytes),
+            Self::Tls(tls) => {
+                tls.write_all(bytes).await?;
+                tls.flush().await
+            }
+        }
+    }
+
+    /// The socket, free of HTTP, and what was read of it beyond `ahead`.
+    pub(super) fn into_stream(self, ahead: Vec<u8>) -> io::Result<(Stream, Vec<u8>)> {
+        match self {
+            Self::Tcp(tcp) => Ok((Stream::Tcp(tcp), ahead)),
+            Self::Tls(tls) => free_tls(*tls, ahead),
+        }
+    }
+
+    /// The connection on the runtime of whoever calls, where it must be plain.
+    pub(super) fn into_tcp(self) -> io::Result<TcpStream> {
+        match self {
+            Self::Tcp(tcp) => TcpStream::from_std(tcp),
+            Self::Tls(_) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The connection for the router, which reads `ahead` first.
+    pub(super) fn into_rewound(self, ahead: Vec<u8>) -> io::Result<Rewound> {
+        let io = match self {
+            Self::Tcp(tcp) => Io::Tcp(TcpStream::from_std(tcp)?),
+            Self::Tls(tls) => Io::Tls(tls),
+        };
+        Ok(Rewound { ahead: ahead.into(), io })
+    }
+}
+
+fn read_ready(mut tcp: &net::TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    let had = bytes.len();
+    bytes.resize(had + READ_BYTES, 0);
+    let read = tcp.read(&mut bytes[had..]);
+    bytes.truncate(had + read.as_ref().map_or(0, |read| *read));
+    read
+}
+
+async fn readable(tcp: net::TcpStream) -> io::Result<net::TcpStream> {
+    let watched = TcpStream::from_std(tcp)?;
+    watched.readable().await?;
+    watched.into_std()
+}
+
+/// What was decrypted and not read would wait for an event that never comes: it goes along.
+fn free_tls(tls: TlsStream<TcpStream>, mut ahead: Vec<u8>) -> io::Result<(Stream, Vec<u8>)> {
+    let (tcp, mut connection) = tls.into_inner();
+    match connection.reader().read_to_end(&mut ahead) {
+        Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+        _ => {}
+    }
+    Ok((Stream::Tls(tcp.into_std()?, Box::new(connection)), ahead))
+}
+
+/// A connection of which something was read ahead.
+#[derive(Debug)]
+pub(super) struct Rewound {
+    ahead: Bytes,
+    io: Io,
+}
+
+#[derive(Debug)]
+enum Io {
+    Tcp(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+trait Duplex: AsyncRead + AsyncWrite + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
+
+impl Rewound {
+    /// The socket, free of HTTP, and what was read of it beyond `read`.
+    pub(super) fn into_stream(self, read: &[u8]) -> io::Result<(Stream, Vec<u8>)> {
+        let ahead = [read, &self.ahead].concat();
+        match self.io {
+            Io::Tcp(tcp) => Ok((Stream::Tcp(tcp.into_std()?), ahead)),
+            Io::Tls(tls) => free_tls(*tls, ahead),
+        }
+    }
+
+    fn io(&mut self) -> Pin<&mut dyn Duplex> {
+        match &mut self.io {
+            Io::Tcp(tcp) => Pin::new(tcp),
+            Io::Tls(tls) => Pin::new(tls),
+        }
+    }
+}
+
+impl AsyncRead for Rewound {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.ahead.is_empty() {
+            return self.io().poll_read(cx, buffer);
+        }
+        let length = self.ahead.len().min(buffer.remaining());
+        buffer.put_slice(&self.ahead[..length]);
+        self.ahead.advance(length);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Rewound {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.io().poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.io().poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io().poll_shutdown(cx)
+    }
+}

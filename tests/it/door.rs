@@ -1,0 +1,83 @@
+//! The two ways in: straight from the first request, and through the router.
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::support::{Hub, PATIENCE, QUIET};
+
+/// A proper upgrade request to this address.
+fn upgrade(path: &str, key: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+         authorization: Token {key}\r\n\r\n"
+    )
+}
+
+/// A text frame, masked with zeros.
+fn frame(text: &str) -> Vec<u8> {
+    let length = u8::try_from(text.len()).expect("a short text") | 0x80;
+    [&[0x81, length, 0, 0, 0, 0], text.as_bytes()].concat()
+}
+
+/// Reads on until this has come; all that was read.
+async fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
+    let mut seen = Vec::new();
+    let reading = async {
+        while !String::from_utf8_lossy(&seen).contains(awaited) {
+            assert_ne!(stream.read_buf(&mut seen).await.expect("it lasts"), 0, "cut off");
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("what was waited for came in time");
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+#[tokio::test]
+async fn head_may_come_in_pieces_and_with_frames_behind_it() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let request = upgrade("/stream/v1", &hub.key(&["websocket"]));
+    let ping = frame(r#"{"op":"ping","id":7}"#);
+    for cut in [1, 20, request.len() / 2, request.len() - 1, request.len()] {
+        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+        let (first, second) = request.as_bytes().split_at(cut);
+        stream.write_all(first).await.expect("it takes a piece");
+        stream.flush().await.expect("it is sent");
+        tokio::task::yield_now().await;
+        stream.write_all(&[second, &ping].concat()).await.expect("it takes the rest");
+        let seen = read_until(&mut stream, r#""type":"pong","id":7"#).await;
+        assert!(seen.starts_with("HTTP/1.1 101 "), "cut at {cut}: {seen}");
+        assert!(seen.contains(r#""type":"hello""#), "cut at {cut}: {seen}");
+    }
+}
+
+#[tokio::test]
+async fn socket_may_follow_requests_on_the_same_connection() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+    let plain = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(plain).await.expect("it takes a request");
+    read_until(&mut stream, r#"{"status":"ok"}"#).await;
+    let request = upgrade("/stream/v1", &hub.key(&["websocket"]));
+    let ping = frame(r#"{"op":"ping","id":7}"#);
+    stream.write_all(&[request.as_bytes(), &ping].concat()).await.expect("it takes a request");
+    read_until(&mut stream, r#""type":"pong","id":7"#).await;
+}
+
+#[tokio::test]
+async fn what_is_no_upgrade_is_the_routers_from_its_first_byte() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let check = async |request: &str, answer: &str| {
+        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+        stream.write_all(request.as_bytes()).await.expect("it takes a request");
+        let seen = read_until(&mut stream, "\r\n\r\n").await;
+        assert!(seen.starts_with(answer), "{request:?}: {seen}");
+    };
+    check("GET /stream/v1 HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 426 ").await;
+    check("GET /stream/v1 nonsense\r\n\r\n", "HTTP/1.1 400 ").await;
+    check("nonsense\r\n\r\n", "HTTP/1.1 400 ").await;
+    let long = format!("GET /stream/v1 HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(20_000));
+    check(&long, "HTTP/1.1 426 ").await;
+}

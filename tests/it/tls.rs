@@ -1,0 +1,129 @@
+//! TLS of the hub's own: the same page and the same sockets.
+
+use std::{fs, path::Path, sync::Arc};
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use tokio_rustls::{
+    TlsConnector,
+    client::TlsStream,
+    rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer},
+};
+use tokio_tungstenite::{
+    client_async,
+    tungstenite::{Message, client::IntoClientRequest},
+};
+
+use crate::support::{Hub, QUIET, program};
+
+/// A certificate for `localhost` and its key, as files of the folder.
+struct Identity {
+    certificate: String,
+    key: String,
+    der: CertificateDer<'static>,
+}
+
+fn identity(folder: &Path, name: &str) -> Identity {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let write = |ending: &str, text: String| {
+        let path = folder.join(format!("{name}.{ending}"));
+        fs::write(&path, text).expect("a file");
+        path.to_str().expect("a path of text").to_owned()
+    };
+    Identity {
+        certificate: write("pem", made.cert.pem()),
+        key: write("key", made.signing_key.serialize_pem()),
+        der: made.cert.der().clone(),
+    }
+}
+
+async fn connect(hub: &Hub, identity: &Identity) -> TlsStream<TcpStream> {
+    let mut roots = RootCertStore::empty();
+    roots.add(identity.der.clone()).expect("a root");
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let tcp = TcpStream::connect(&hub.address).await.expect("it connects");
+    let name = "localhost".try_into().expect("a name");
+    let connected = TlsConnector::from(Arc::new(config)).connect(name, tcp).await;
+    connected.expect("a handshake")
+}
+
+/// One request by the router, and what follows it on the same connection.
+async fn page(stream: &mut TlsStream<TcpStream>) -> String {
+    let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    stream.write_all(request).await.expect("it takes a request");
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"}") {
+        assert_ne!(stream.read_buf(&mut seen).await.expect("it lasts"), 0, "cut off");
+    }
+    String::from_utf8(seen).expect("text")
+}
+
+/// An upgrade on the connection, and a command that is answered.
+async fn socket(stream: TlsStream<TcpStream>, key: &str) {
+    let mut request = "wss://localhost/stream/v1".into_client_request().expect("a URL");
+    let value = format!("Token {key}").parse().expect("a header's value");
+    request.headers_mut().insert("authorization", value);
+    let (mut socket, _) = client_async(request, stream).await.expect("it is upgraded");
+    let mut next = async |command: Option<Message>| {
+        if let Some(command) = command {
+            futures_util::SinkExt::send(&mut socket, command).await.expect("it takes a command");
+        }
+        let message = futures_util::StreamExt::next(&mut socket).await.expect("a message");
+        let text = message.expect("a frame").into_text().expect("text").to_string();
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+    };
+    assert_eq!(next(None).await["type"], "hello");
+    let ping = json!({"op": "ping", "id": 1}).to_string();
+    assert_eq!(next(Some(Message::text(ping))).await["type"], "pong");
+}
+
+#[tokio::test]
+async fn page_and_sockets_are_served_over_tls() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = identity(folder.path(), "own");
+    let arguments = ["serve", "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let hub = Hub::start_with(&arguments, &[QUIET]);
+    let key = hub.key(&["websocket"]);
+
+    socket(connect(&hub, &own).await, &key).await;
+    let mut stream = connect(&hub, &own).await;
+    assert!(page(&mut stream).await.ends_with(r#"{"status":"ok"}"#));
+    socket(stream, &key).await;
+
+    // Whoever speaks plain HTTP gets no answer in it.
+    let mut plain = TcpStream::connect(&hub.address).await.expect("it connects");
+    plain.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it takes a request");
+    let mut seen = Vec::new();
+    plain.read_to_end(&mut seen).await.ok();
+    assert!(!seen.starts_with(b"HTTP"));
+}
+
+#[test]
+fn certificate_that_cannot_be_used_ends_the_start() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (own, other) = (identity(folder.path(), "own"), identity(folder.path(), "other"));
+    let db = folder.path().join("hub.db");
+    let check = |certificate: &str, key: &str, words: &str| {
+        let output = program()
+            .args(["serve", "--listen", "127.0.0.1:0", "--db"])
+            .arg(&db)
+            .args(["--tls-certificate", certificate, "--tls-key", key])
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(words), "{said}");
+    };
+    check("missing.pem", &own.key, "no certificate can be read from missing.pem");
+    check(&own.key, &own.key, "no certificate can be read from");
+    check(&own.certificate, "missing.key", "no private key can be read from missing.key");
+    check(&own.certificate, &own.certificate, "no private key can be read from");
+    check(&own.certificate, &other.key, "cannot be used with the key");
+}
