@@ -18,9 +18,11 @@ mod latency;
 mod ledger;
 mod machine;
 mod outcome;
+mod page;
 mod payload;
 mod peer;
 mod plan;
+mod plot;
 mod position;
 mod profile;
 mod publisher;
@@ -88,6 +90,10 @@ fn measure(profile: Profile) -> Result<ExitCode> {
     if let Some(path) = &common.json {
         let json = serde_json::to_vec_pretty(&outcome)?;
         fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(path) = &common.html {
+        let page = page::of(&outcome);
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(ExitCode::from(outcome.verdict.code()))
 }
