@@ -139,8 +139,13 @@ impl Channels {
     }
 
     /// The message that these bytes are, if they are an update: from memory, or parsed. Notes that
-    /// it was received now.
-    pub(crate) fn update(&mut self, bytes: &[u8], now: u64, phases: &Phases) -> Option<Message> {
+    /// it was received now, if that is given.
+    pub(crate) fn update(
+        &mut self,
+        bytes: &[u8],
+        now: Option<u64>,
+        phases: &Phases,
+    ) -> Option<Message> {
         let rest = bytes.strip_prefix(UPDATE)?;
         let name = &rest[..rest.iter().position(|byte| *byte == b'"')?];
         let name = std::str::from_utf8(name).ok()?;
@@ -149,7 +154,9 @@ impl Channels {
         let known = memos.iter().position(|memo| memo.bytes == bytes);
         if let Some(at) = known {
             let memo = &mut memos[at];
-            memo.receipts.note(now);
+            if let Some(now) = now {
+                memo.receipts.note(now);
+            }
             return Some(memo.message);
         }
         let message = parse(bytes, ch, phases)?;
@@ -163,7 +170,7 @@ impl Channels {
         memo.bytes.clear();
         memo.bytes.extend_from_slice(bytes);
         memo.message = message;
-        memo.receipts = Receipts::at(now);
+        memo.receipts = now.map_or_else(Receipts::default, Receipts::at);
         memos.push_front(memo);
         Some(message)
     }
@@ -211,9 +218,9 @@ mod tests {
     fn same_bytes_are_parsed_once_and_counted_each_time() {
         let mut channels = Channels::default();
         let bytes = frame("a", 7);
-        let first = channels.update(bytes.as_bytes(), 100, &PHASES).unwrap();
+        let first = channels.update(bytes.as_bytes(), Some(100), &PHASES).unwrap();
         // What the memory says is taken without a look at the rest: these are the same bytes.
-        let again = channels.update(bytes.as_bytes(), 160, &PHASES).unwrap();
+        let again = channels.update(bytes.as_bytes(), Some(160), &PHASES).unwrap();
         assert_eq!(first, again);
         assert_eq!((first.seq, first.prev, first.intended, first.sent), (7, 6, Some(70), Some(75)));
         let (spreads, names) = channels.into_spreads();
@@ -226,7 +233,7 @@ mod tests {
     fn socket_that_is_far_behind_gets_the_right_message_all_the_same() {
         let mut channels = Channels::default();
         for seq in (1..=100).chain(1..=100) {
-            let message = channels.update(frame("a", seq).as_bytes(), 5, &PHASES).unwrap();
+            let message = channels.update(frame("a", seq).as_bytes(), Some(5), &PHASES).unwrap();
             assert_eq!(message.seq, seq);
         }
         assert!(channels.list[0].memos.len() <= MEMOS);
@@ -236,7 +243,7 @@ mod tests {
     fn channels_are_told_apart_by_name() {
         let mut channels = Channels::default();
         let numbers = ["a", "b", "a"]
-            .map(|name| channels.update(frame(name, 3).as_bytes(), 1, &PHASES).unwrap().ch);
+            .map(|name| channels.update(frame(name, 3).as_bytes(), Some(1), &PHASES).unwrap().ch);
         assert_eq!(numbers, [0, 1, 0]);
     }
 
@@ -244,7 +251,7 @@ mod tests {
     fn what_is_no_update_is_left_alone() {
         let mut channels = Channels::default();
         for text in ["", "{", r#"{"type":"beat"}"#, r#"{"type":"update","ch":"a"}"#] {
-            assert_eq!(channels.update(text.as_bytes(), 1, &PHASES), None, "{text}");
+            assert_eq!(channels.update(text.as_bytes(), Some(1), &PHASES), None, "{text}");
         }
     }
 
@@ -252,7 +259,7 @@ mod tests {
     fn instants_of_the_last_changes_are_known() {
         let mut channels = Channels::default();
         for seq in 1..=20_000 {
-            let message = channels.update(frame("a", seq).as_bytes(), 1, &PHASES).unwrap();
+            let message = channels.update(frame("a", seq).as_bytes(), Some(1), &PHASES).unwrap();
             channels.changed(&message);
         }
         assert_eq!(channels.intended(0, 20_000), Some(200_000));

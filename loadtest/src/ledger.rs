@@ -20,6 +20,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) class: u8,
+    /// Whether it is late on purpose, so that how late says nothing.
+    pub(crate) excused: bool,
     /// Subscriptions that were not answered yet, and images that are to come.
     pub(crate) unanswered: u16,
     pub(crate) images_due: i32,
@@ -96,7 +98,8 @@ impl Ledger {
             sent: Some(read.sent),
             phase: self.phases.of(read.intended),
         };
-        if sampled && (ch as usize) < self.rings.len() && message.phase.is_some() {
+        if sampled && !reader.excused && (ch as usize) < self.rings.len() && message.phase.is_some()
+        {
             self.bare_receipt(message, now);
         }
         self.arrive(reader, &message, now);
@@ -127,7 +130,9 @@ impl Ledger {
         {
             follower.take(text);
         }
-        if let Some(message) = self.channels.update(text, now, &self.phases) {
+        if let Some(message) =
+            self.channels.update(text, (!reader.excused).then_some(now), &self.phases)
+        {
             self.update(reader, &message, now);
         } else {
             self.other(reader, text);
@@ -205,14 +210,14 @@ impl Ledger {
                 return;
             }
         }
-        self.record(reader.class, message, now);
+        self.record(reader, message, now);
     }
 
     #[inline]
-    fn record(&mut self, class: u8, message: &Message, now: u64) {
+    fn record(&mut self, reader: &Reader, message: &Message, now: u64) {
         let Some(phase) = message.phase else { return };
         let start = self.phases.starts[0];
-        let found = self.phase(class, phase);
+        let found = self.phase(reader.class, phase);
         found.messages += 1;
         let Some(intended) = message.intended else { return };
         let latency = now.saturating_sub(intended);
@@ -220,7 +225,7 @@ impl Ledger {
         if let Some(sent) = message.sent {
             found.latencies.uncorrected.saturating_record(now.saturating_sub(sent));
         }
-        if class != CONTROL {
+        if reader.class != CONTROL && !reader.excused {
             self.tally.series.record(intended.saturating_sub(start), latency);
         }
     }
@@ -333,7 +338,6 @@ impl Ledger {
 
     /// Closes the account of a socket in the end: everything up to the heads was expected.
     pub(crate) fn settle(&mut self, reader: &Reader, heads: &[u64]) {
-        let excused = self.plan.classes[usize::from(reader.class)].excused;
         let ends = reader.positions.all().iter().map(|&Position { ch, joined, seq, .. }| {
             let head = heads.get(ch as usize).copied().unwrap_or(0).max(seq);
             (ch, seq, head, head - joined)
@@ -343,7 +347,7 @@ impl Ledger {
             let counts = self.counts(reader);
             counts.expected += expected;
             counts.missing += head - seq;
-            if head > seq && !excused {
+            if head > seq && !reader.excused {
                 let Self { tally, channels, .. } = self;
                 tally.fault(|| format!("{}: ends at {seq}, not at {head}", channels.name(ch)));
             }

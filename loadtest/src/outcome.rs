@@ -35,7 +35,7 @@ pub(crate) struct Outcome {
     pub(crate) channels: u64,
     /// Over all phases that count.
     pub(crate) throughput: Throughput,
-    /// Over all phases and classes but control.
+    /// Over all phases and classes but control and those that are slow on purpose.
     pub(crate) latency: Latency,
     pub(crate) phases: Vec<Phase>,
     pub(crate) classes: Vec<Class>,
@@ -99,6 +99,8 @@ pub(crate) struct Latency {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
+    /// When it began, in seconds since the run did.
+    pub(crate) t_s: f64,
     pub(crate) seconds: f64,
     pub(crate) classes: Vec<ClassInPhase>,
 }
@@ -192,7 +194,7 @@ pub(crate) struct Memory {
     pub(crate) t_s: f64,
     pub(crate) rss_bytes: Option<u64>,
     pub(crate) tcp_bytes: Option<u64>,
-    /// Cores of the server in use since the last point.
+    /// Cores of the server in use over the last few points.
     pub(crate) cores: Option<f64>,
 }
 
@@ -204,6 +206,9 @@ pub(crate) struct Curves {
     pub(crate) spread: Vec<(f64, u64)>,
     pub(crate) lag: Vec<(f64, u64)>,
 }
+
+/// Samples over which the cores in use are averaged.
+const CPU_SAMPLES: usize = 5;
 
 /// What the outcome says of the run itself.
 #[derive(Debug, Clone)]
@@ -237,6 +242,9 @@ impl Outcome {
                 continue;
             }
             totals.add(&class.counts);
+            if plan.classes[nth].excused {
+                continue;
+            }
             for phase in class.phases.iter().flatten() {
                 messages += phase.messages;
                 latency::add(&mut corrected, &phase.latencies.corrected);
@@ -260,7 +268,8 @@ impl Outcome {
                     unseen: (&found.latencies.unseen).into(),
                 })
             });
-            Phase { name: plan.timeline.names[nth], seconds, classes: classes.collect() }
+            let t_s = seconds_of(phases.starts[nth].saturating_sub(started));
+            Phase { name: plan.timeline.names[nth], t_s, seconds, classes: classes.collect() }
         });
         let in_phases: Vec<Phase> = in_phases.collect();
         let classes = tally.classes.iter().zip(&plan.classes).skip(first_class);
@@ -293,7 +302,8 @@ impl Outcome {
             }
         });
         let memory = samples.iter().enumerate().map(|(nth, sample)| {
-            let before = nth.checked_sub(1).map(|nth| samples[nth]);
+            // Ticks are 10 ms: over a few samples they make a smooth line.
+            let before = nth.checked_sub(CPU_SAMPLES).map(|nth| samples[nth]);
             let cores = before.and_then(|before| {
                 let used = sample.cpu_seconds? - before.cpu_seconds?;
                 Some(used / seconds_of(sample.at - before.at).max(1e-6))

@@ -80,7 +80,7 @@ fn cards(page: &mut String, outcome: &Outcome) {
         ("p50", ms(corrected.p50_us)),
         ("p99", ms(corrected.p99_us)),
         ("slowest", ms(corrected.max_us)),
-        ("reach", format!("{:.4} %", outcome.reach * 100.0)),
+        ("reach", percent(outcome.reach)),
     ];
     if let Some(each) = outcome.server.as_ref().and_then(|server| server.messages_per_cpu_s) {
         cards.push(("messages a CPU second", rounded(each)));
@@ -99,6 +99,11 @@ fn plots(page: &mut String, outcome: &Outcome) {
         points: points.iter().map(|&(rest, value)| (rest, value as f64)).collect(),
     };
     let curves = &outcome.curves;
+    // A run of one phase has nothing to tell apart.
+    let marks: Vec<(f64, &str)> = match outcome.phases.as_slice() {
+        [_] => Vec::new(),
+        phases => phases.iter().map(|phase| (phase.t_s, phase.name)).collect(),
+    };
     page.push_str(&plot(
         "Latency by percentile",
         Axis::Percentile,
@@ -107,6 +112,7 @@ fn plots(page: &mut String, outcome: &Outcome) {
             curve("from when it was to be sent", &curves.corrected),
             curve("from when it was sent", &curves.uncorrected),
         ],
+        &[],
     ));
     let over_time = |name, of: fn(&crate::outcome::Point) -> u64| Line {
         name,
@@ -126,12 +132,14 @@ fn plots(page: &mut String, outcome: &Outcome) {
             over_time("p99", |point| point.p99_us),
             over_time("slowest", |point| point.max_us),
         ],
+        &marks,
     ));
     page.push_str(&plot(
         "From the first receiver to the last, by percentile of messages",
         Axis::Percentile,
         Axis::Micros,
         &[curve("spread", &curves.spread)],
+        &[],
     ));
     // The last interval is hardly ever a whole one.
     let whole = outcome.series.len().saturating_sub(1).max(1);
@@ -144,6 +152,7 @@ fn plots(page: &mut String, outcome: &Outcome) {
             name: "by all sockets",
             points: received.map(|point| (point.t_s, point.received_per_s)).collect(),
         }],
+        &marks,
     ));
     let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
     let memory = |name, of: &dyn Fn(&crate::outcome::Memory) -> Option<f64>| Line {
@@ -158,18 +167,21 @@ fn plots(page: &mut String, outcome: &Outcome) {
             memory("server, resident", &|at| mib(at.rss_bytes)),
             memory("kernel, all TCP buffers", &|at| mib(at.tcp_bytes)),
         ],
+        &marks,
     ));
     page.push_str(&plot(
         "Cores used by the server",
         Axis::Seconds,
         Axis::Linear(""),
         &[memory("cores", &|at| at.cores)],
+        &marks,
     ));
     page.push_str(&plot(
         "How late the tool itself read",
         Axis::Percentile,
         Axis::Micros,
         &[curve("from the kernel's receipt to ours", &curves.lag)],
+        &[],
     ));
 }
 
@@ -294,6 +306,12 @@ fn ms(us: u64) -> String {
     }
 }
 
+/// A share with as many digits as it needs, and never rounded up to all.
+fn percent(share: f64) -> String {
+    let floor = (share * 1e6).floor() / 1e4;
+    format!("{floor} %")
+}
+
 /// A number in groups of three digits.
 fn number(value: u64) -> String {
     let digits = value.to_string();
@@ -331,6 +349,11 @@ mod tests {
             [ms(7), ms(7_123), ms(712_345), ms(71_234_500)],
             ["7 µs", "7.12 ms", "712 ms", "71.2 s"]
         );
+    }
+
+    #[test]
+    fn almost_all_is_not_all() {
+        assert_eq!([1.0, 0.999_999_9, 0.5].map(percent), ["100 %", "99.9999 %", "50 %"]);
     }
 
     #[test]

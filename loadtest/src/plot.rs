@@ -33,12 +33,13 @@ struct Scale {
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 280.0;
 const LEFT: f64 = 68.0;
-const RIGHT: f64 = 18.0;
-const TOP: f64 = 12.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 18.0;
 const BOTTOM: f64 = 34.0;
 
-/// Draws the lines; nothing where there are no two points to join.
-pub(crate) fn plot(title: &str, x: Axis, y: Axis, lines: &[Line]) -> String {
+/// Draws the lines; nothing where there are no two points to join. Marks are named places on the
+/// first axis.
+pub(crate) fn plot(title: &str, x: Axis, y: Axis, lines: &[Line], marks: &[(f64, &str)]) -> String {
     let all = || lines.iter().flat_map(|line| &line.points);
     if all().count() < 2 {
         return String::new();
@@ -69,6 +70,18 @@ pub(crate) fn plot(title: &str, x: Axis, y: Axis, lines: &[Line]) -> String {
              text-anchor=middle>{name}</text>",
             HEIGHT - BOTTOM,
             HEIGHT - BOTTOM + 18.0
+        )
+        .ok();
+    }
+    for (value, name) in marks {
+        let at = x.horizontal(*value).max(LEFT);
+        write!(
+            svg,
+            "<line class=mark x1={at:.1} x2={at:.1} y1={TOP} y2={} /><text x={:.1} y={:.1}>{name}\
+             </text>",
+            HEIGHT - BOTTOM,
+            at + 4.0,
+            TOP - 6.0
         )
         .ok();
     }
@@ -201,9 +214,9 @@ mod tests {
     #[test]
     fn nothing_to_draw_is_nothing_drawn() {
         let line = |points| Line { name: "one", points };
-        assert_eq!(plot("t", Axis::Seconds, Axis::Micros, &[line(vec![])]), "");
+        assert_eq!(plot("t", Axis::Seconds, Axis::Micros, &[line(vec![])], &[]), "");
         assert!(
-            plot("t", Axis::Seconds, Axis::Micros, &[line(vec![(0.0, 5.0), (1.0, 5.0)])])
+            plot("t", Axis::Seconds, Axis::Micros, &[line(vec![(0.0, 5.0), (1.0, 5.0)])], &[])
                 .contains("polyline")
         );
     }
@@ -211,7 +224,7 @@ mod tests {
     #[test]
     fn even_one_value_only_has_a_place() {
         let lines = [Line { name: "one", points: vec![(3.0, 0.0), (3.0, 0.0)] }];
-        let svg = plot("t", Axis::Seconds, Axis::Linear("MiB"), &lines);
+        let svg = plot("t", Axis::Seconds, Axis::Linear("MiB"), &lines, &[]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }

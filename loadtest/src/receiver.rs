@@ -232,8 +232,10 @@ impl Receiver {
     fn add(&mut self, spec: Spec) {
         let Spec { class, follows, documents } = spec;
         let at = self.peers.len();
+        let excused = self.plan.classes[usize::from(class)].excused;
         let reader = Reader {
             class,
+            excused,
             unanswered: 0,
             images_due: 0,
             resumes: false,
@@ -242,7 +244,7 @@ impl Receiver {
             follower: documents.then(|| Box::new(Follower::new(true))),
         };
         // A few probes for each generator tell how late it reads; in saturation that is no question.
-        let is_probe = !self.plan.saturate && at % 64 == 1 && at < 64 * 16;
+        let is_probe = !self.plan.saturate && !excused && at % 64 == 1 && at < 64 * 16;
         self.peers.push(Peer::new(reader, is_probe));
         self.classes[usize::from(class)].push(at);
         self.ledger.tally.classes[usize::from(class)].sockets += 1;
@@ -366,7 +368,7 @@ impl Receiver {
         if was_joining {
             self.progress.failed.fetch_add(1, Ordering::Relaxed);
         }
-        if !self.plan.classes[usize::from(peer.reader.class)].excused {
+        if !peer.reader.excused {
             self.ledger.tally.fault(|| format!("a connection has ended: {why}"));
         }
         if peer.reader.class == CONTROL {
@@ -664,8 +666,7 @@ impl Receiver {
     fn is_finished(&mut self) -> bool {
         let Some(finish) = &mut self.finish else { return false };
         while let Some(peer) = self.peers.get(finish.arrived) {
-            let excused = self.plan.classes[usize::from(peer.reader.class)].excused;
-            let is_done = excused
+            let is_done = peer.reader.excused
                 || peer.state == State::Ended
                 || (peer.is_open() && self.ledger.has_all(&peer.reader, &finish.heads));
             if !is_done {
@@ -683,8 +684,7 @@ impl Receiver {
             None => self.heads(),
         };
         for peer in &mut self.peers {
-            let excused = self.plan.classes[usize::from(peer.reader.class)].excused;
-            if !excused && !self.ledger.has_all(&peer.reader, &heads) {
+            if !peer.reader.excused && !self.ledger.has_all(&peer.reader, &heads) {
                 self.ledger.tally.behind += 1;
             }
             self.ledger.settle(&peer.reader, &heads);

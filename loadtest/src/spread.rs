@@ -19,6 +19,9 @@ impl Receipts {
 
     #[inline]
     pub(crate) fn note(&mut self, now: u64) {
+        if self.count == 0 {
+            self.first = now;
+        }
         self.last = now;
         self.count += 1;
     }
@@ -50,7 +53,7 @@ impl Default for Spreads {
 impl Spreads {
     /// Keeps the receipts of a message, if it counts and brings one change.
     pub(crate) fn keep(&mut self, message: &Message, receipts: Receipts) {
-        if message.phase.is_some() && message.prev + 1 == message.seq {
+        if receipts.count > 0 && message.phase.is_some() && message.prev + 1 == message.seq {
             self.add((message.ch, message.seq), receipts);
         }
     }
