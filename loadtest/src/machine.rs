@@ -70,6 +70,26 @@ impl Process {
     }
 }
 
+/// The process that listens on a port of this machine, if it is one whose files we may see.
+pub(crate) fn listener(port: u16) -> Option<Process> {
+    const LISTENS: &str = "0A";
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).ok());
+    let inode = tables.iter().flatten().flat_map(|table| table.lines()).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_ours = fields.get(3) == Some(&LISTENS)
+            && fields[1].rsplit_once(':').is_some_and(|(_, own)| own == format!("{port:04X}"));
+        is_ours.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]")))?
+    })?;
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Process).find(
+        |process| {
+            let files = fs::read_dir(format!("/proc/{}/fd", process.0)).into_iter().flatten();
+            let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+            targets.any(|target| target.as_os_str() == inode.as_str())
+        },
+    )
+}
+
 /// Memory that the kernel holds for the buffers of all TCP connections.
 pub(crate) fn tcp_memory_bytes() -> Option<u64> {
     let stat = fs::read_to_string("/proc/net/sockstat").ok()?;
@@ -142,6 +162,13 @@ mod tests {
         assert!(process.pss_bytes().is_some_and(|bytes| bytes > 100 << 10));
         assert!(tcp_memory_bytes().is_some());
         assert!(Machine::this().cores > 0);
+    }
+
+    #[test]
+    fn listener_is_found_by_its_port() {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let found = listener(socket.local_addr().unwrap().port()).map(|process| process.0);
+        assert_eq!(found, Some(std::process::id()));
     }
 
     #[test]

@@ -331,7 +331,7 @@ impl Outcome {
             unsent: published.unsent,
             sent_per_s: per_second(published.sent, seconds_of(published.lasted_us)),
             slip: (&published.slip).into(),
-            blocked: ratio(published.blocked_us, published.lasted_us),
+            blocked: ratio(published.blocked_us, published.lasted_us).min(1.0),
             thread: published.share,
         });
         let (first, last) = (marks.first(), marks.last());

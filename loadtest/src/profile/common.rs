@@ -62,7 +62,7 @@ pub(crate) struct Common {
     /// Source addresses from 127.0.0.1 on; 0 is one for each 25,000 sockets.
     #[arg(long, default_value_t = 0)]
     addresses: u8,
-    /// The server's process, to tell what it uses.
+    /// The server's process, to tell what it uses; by default whoever listens on its port.
     #[arg(long)]
     pid: Option<u32>,
     /// Sockets that keep their documents, to be compared with new images in the end.
@@ -130,7 +130,9 @@ impl Common {
     ) -> Result<Outcome> {
         self.check()?;
         machine::raise_open_files((specs.len() + OTHER_FILES) as u64)?;
-        let mut run = Run::start(self.plan(shape)?, &self.setup(shape))?;
+        let plan = self.plan(shape)?;
+        let server = self.pid.map(Process).or_else(|| machine::listener(plan.address.port()));
+        let mut run = Run::start(plan, &self.setup(shape, server))?;
         let plan = Arc::clone(&run.plan);
         let extra = steps(&mut run, specs)?;
         let mut findings = run.finish()?;
@@ -145,7 +147,7 @@ impl Common {
             target: if self.is_raw() { "raw" } else { "stream" },
             command: command(),
             options: self.options(shape),
-            pid: self.pid,
+            pid: server.map(|process| process.0),
             limits: self.limits,
             documents,
             extra,
@@ -199,12 +201,12 @@ impl Common {
         if self.addresses > 0 { self.addresses } else { needed.max(1) }
     }
 
-    fn setup(&self, shape: &Shape) -> Setup {
+    fn setup(&self, shape: &Shape, server: Option<Process>) -> Setup {
         Setup {
             threads: self.threads,
             bare_channels: if self.is_raw() { self.bare_channels(shape) as usize } else { 0 },
             control: (!self.is_raw()).then(|| self.follows.clone().into()),
-            server: self.pid.map(Process),
+            server,
             is_quiet: self.quiet,
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     ensure!(args.from > 0 && args.from <= args.to, "--from has to be above 0 and up to --to");
     let mut steps = Vec::new();
     let mut best: Option<Outcome> = None;
-    let (mut passed, mut failed) = (0, None);
+    let (mut passed, mut failed, mut limited_by) = (0, None, "nothing");
     let mut value = args.from;
     loop {
         let outcome = step(args, value, over_rate)?;
@@ -59,6 +59,11 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
             best = Some(outcome);
         } else {
             failed = Some(value);
+            limited_by = match outcome.verdict.status {
+                Status::Ok => "the target",
+                Status::Wrong => "faults of the server",
+                Status::GeneratorBound => "the tool",
+            };
             // The first step tells at least why it failed.
             best.get_or_insert(outcome);
         }
@@ -78,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let over = if over_rate { "rate" } else { "sockets" };
     outcome.extra.insert(format!("most_{over}"), json!(passed));
     outcome.extra.insert("p99_ms_target".to_owned(), json!(args.p99_ms));
-    outcome.extra.insert("is_limit".to_owned(), json!(failed.is_some()));
+    outcome.extra.insert("limited_by".to_owned(), json!(limited_by));
     outcome.extra.insert("steps".to_owned(), json!(steps));
     Ok(outcome)
 }
