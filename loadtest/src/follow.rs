@@ -47,19 +47,19 @@ const FAULTS_TOLD: usize = 10;
 
 /// Where to follow, and what.
 #[derive(Debug)]
-struct Plan {
-    url: Uri,
-    key: String,
-    channels: Vec<String>,
+pub(crate) struct Plan {
+    pub(crate) url: Uri,
+    pub(crate) key: String,
+    pub(crate) channels: Vec<String>,
 }
 
 /// How the documents of one socket compare with those of a new subscriber.
 #[derive(Debug, Default)]
-struct Comparison {
-    same: usize,
-    different: Vec<String>,
+pub(crate) struct Comparison {
+    pub(crate) same: usize,
+    pub(crate) different: Vec<String>,
     /// Channels for which the two have not met at a sequence yet.
-    pending: BTreeSet<String>,
+    pub(crate) pending: BTreeSet<String>,
 }
 
 /// Follows, checks, and reports.
@@ -117,7 +117,15 @@ async fn follow(
 
 /// Subscribes anew and reads on, on both sides, until every document was held against its image at
 /// one and the same sequence.
-async fn compare(plan: &Plan, socket: &mut Socket, follower: &mut Follower) -> Result<Comparison> {
+///
+/// # Errors
+///
+/// When the new subscriber finds no connection.
+pub(crate) async fn compare(
+    plan: &Plan,
+    socket: &mut Socket,
+    follower: &mut Follower,
+) -> Result<Comparison> {
     let mut fresh_socket = plan.open().await?;
     let mut fresh = Follower::new(true);
     let pending = follower.channels.keys().cloned().collect();
@@ -125,9 +133,11 @@ async fn compare(plan: &Plan, socket: &mut Socket, follower: &mut Follower) -> R
     let patience = sleep(PATIENCE);
     tokio::pin!(patience);
     while !comparison.pending.is_empty() {
+        // Who is ahead waits for the other, so that they meet on a busy channel as well.
+        let (ahead, behind) = comparison.leads(follower, &fresh);
         let (read, of) = tokio::select! {
-            read = socket.read() => (read, &mut *follower),
-            read = fresh_socket.read() => (read, &mut fresh),
+            read = socket.read(), if !ahead => (read, &mut *follower),
+            read = fresh_socket.read(), if !behind => (read, &mut fresh),
             () = &mut patience => break,
         };
         match read {
@@ -153,6 +163,20 @@ impl Plan {
 }
 
 impl Comparison {
+    /// Whether the one is ahead of the other, or behind it, on the first channel to be compared.
+    fn leads(&self, one: &Follower, other: &Follower) -> (bool, bool) {
+        let known = |of: &Follower| {
+            let channel = of.channels.get(self.pending.first()?)?;
+            Some((channel.epoch.clone(), channel.seq))
+        };
+        match (known(one), known(other)) {
+            (Some((epoch, one)), Some((same, other))) if epoch == same => {
+                (one > other, one < other)
+            }
+            _ => (false, false),
+        }
+    }
+
     /// Compares the documents of a channel if both stand at one sequence.
     fn look(&mut self, name: &str, one: &Follower, other: &Follower) {
         let (Some(one), Some(other)) = (one.channels.get(name), other.channels.get(name)) else {

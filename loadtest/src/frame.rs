@@ -15,6 +15,11 @@ pub(crate) struct Frame<'a> {
     pub(crate) epoch: Option<&'a str>,
     pub(crate) seq: Option<u64>,
     pub(crate) prev: Option<u64>,
+    pub(crate) at: Option<At>,
+    /// How many channels a pattern covers.
+    pub(crate) channels: Option<u64>,
+    /// Whether everything since the position that was given is to come.
+    pub(crate) resumed: Option<bool>,
     /// How many changes were merged into this one.
     pub(crate) n: Option<u64>,
     #[serde(borrow)]
@@ -27,6 +32,14 @@ pub(crate) struct Frame<'a> {
     pub(crate) heads: HashMap<&'a str, u64>,
     pub(crate) code: Option<&'a str>,
     pub(crate) why: Option<&'a str>,
+}
+
+/// When a change was to happen, and when it was published.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(crate) struct At {
+    pub(crate) src: Option<u64>,
+    #[serde(rename = "pub")]
+    pub(crate) published: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,21 +1,53 @@
-//! Follows a hub's channels with many sockets and checks what arrives.
+//! Loads a server of live data with many sockets, measures what arrives when, and checks it.
 //!
-//! It knows the protocol page and nothing of the hub: [`frame`] and [`follower`] are what a client
-//! author would write from it, [`socket`] is the connection, and each command is a module.
+//! It knows the protocol page and nothing of the hub. `follow` is a plain client that checks
+//! everything, in [`follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their path, in
+//! reading order: a profile makes a [`plan`] and conducts a [`run`]; a [`publisher`] sends by its
+//! [`schedule`] where that is ours to do; a [`receiver`] holds the sockets ([`peer`]), walks frames
+//! ([`wire`]) and hands them to its [`ledger`], where [`channels`] remember messages, [`position`]
+//! finds gaps, and a [`tally`] counts; out comes an [`outcome`] with a [`verdict`].
 
 mod address;
+mod channels;
+mod clock;
+mod documents;
 mod follow;
 mod follower;
 mod frame;
+mod latency;
+mod ledger;
+mod machine;
+mod outcome;
+mod page;
+mod payload;
+mod peer;
+mod plan;
+mod plot;
+mod position;
+mod profile;
+mod publisher;
+mod receiver;
 mod report;
+mod run;
+mod schedule;
 mod socket;
+mod spread;
+mod table;
+mod tally;
+mod upgrade;
+mod verdict;
+mod wire;
 
 use std::{
+    fs,
     io::{self, Write},
     process::ExitCode,
 };
 
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+
+use crate::profile::Profile;
 
 #[derive(Debug, Parser)]
 #[command(name = "matchwire-loadtest", version, about)]
@@ -28,22 +60,40 @@ struct Cli {
 enum Command {
     /// Follow channels with many sockets, and check every frame and the final documents.
     Follow(follow::Args),
+    #[command(flatten)]
+    Profile(Box<Profile>),
 }
 
-/// 0: nothing was wrong. 1: something was, or the run could not be made.
+/// 0: nothing was wrong. 1: something was, or the run could not be made. 3: the tool itself was the
+/// bottleneck, so that its figures say nothing of the server.
 fn main() -> ExitCode {
-    let Command::Follow(args) = Cli::parse().command;
-    let outcome = tokio::runtime::Runtime::new()
-        .map_err(Into::into)
-        .and_then(|runtime| runtime.block_on(follow::run(args)));
-    match outcome {
-        Ok(report) => {
-            write!(io::stdout(), "{report}").ok();
-            if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-        Err(error) => {
-            writeln!(io::stderr(), "matchwire-loadtest: {error:#}").ok();
-            ExitCode::FAILURE
-        }
+    let outcome = match Cli::parse().command {
+        Command::Follow(args) => follow(args),
+        Command::Profile(profile) => measure(*profile),
+    };
+    outcome.unwrap_or_else(|error| {
+        writeln!(io::stderr(), "matchwire-loadtest: {error:#}").ok();
+        ExitCode::FAILURE
+    })
+}
+
+fn follow(args: follow::Args) -> Result<ExitCode> {
+    let report = tokio::runtime::Runtime::new()?.block_on(follow::run(args))?;
+    write!(io::stdout(), "{report}").ok();
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn measure(profile: Profile) -> Result<ExitCode> {
+    let common = profile.common().clone();
+    let outcome = profile.run()?;
+    write!(io::stdout(), "{outcome}").ok();
+    if let Some(path) = &common.json {
+        let json = serde_json::to_vec_pretty(&outcome)?;
+        fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    if let Some(path) = &common.html {
+        let page = page::of(&outcome);
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(ExitCode::from(outcome.verdict.code()))
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use futures_util::{SinkExt, StreamExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async_with_config,
@@ -32,6 +32,16 @@ pub(crate) enum Read {
 impl Socket {
     /// Connects, and follows these channels.
     pub(crate) async fn open(url: &Uri, key: &str, channels: &[String]) -> Result<Self> {
+        let subscribe = |(id, channel)| json!({"op": "subscribe", "id": id, "ch": channel});
+        Self::command(url, key, channels.iter().enumerate().map(subscribe)).await
+    }
+
+    /// Connects, and gives these commands.
+    pub(crate) async fn command(
+        url: &Uri,
+        key: &str,
+        commands: impl Iterator<Item = Value>,
+    ) -> Result<Self> {
         let mut request = url.into_client_request()?;
         let mut token = HeaderValue::from_str(&format!("Token {key}"))
             .ok()
@@ -40,8 +50,7 @@ impl Socket {
         request.headers_mut().insert("authorization", token);
         let config = WebSocketConfig::default().read_buffer_size(READ_BYTES);
         let (mut socket, _) = connect_async_with_config(request, Some(config), true).await?;
-        for (id, channel) in channels.iter().enumerate() {
-            let command = json!({"op": "subscribe", "id": id, "ch": channel});
+        for command in commands {
             socket.send(Message::text(command.to_string())).await?;
         }
         Ok(Self(socket))

@@ -1,0 +1,269 @@
+//! Channels as one generator sees them: their names as small numbers, the last messages of each
+//! with who received them when, and where each stands.
+//!
+//! All sockets of a variant are sent the very same bytes. A frame is therefore first compared with
+//! the last ones of its channel, and parsed only if it is new: what is checked for each socket is
+//! the position, which needs no parsing.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    frame,
+    plan::Phases,
+    spread::{Receipts, Spreads},
+};
+
+/// A message as far as latency and order are concerned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) ch: u32,
+    pub(crate) prev: u64,
+    pub(crate) seq: u64,
+    /// Whether it says rightly how many changes it brings.
+    pub(crate) adds_up: bool,
+    /// When it was to be sent; absent where the source does not say.
+    pub(crate) intended: Option<u64>,
+    /// When it was sent.
+    pub(crate) sent: Option<u64>,
+    /// The phase in which it was to be sent.
+    pub(crate) phase: Option<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Memo {
+    bytes: Vec<u8>,
+    message: Message,
+    receipts: Receipts,
+}
+
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) name: String,
+    /// The furthest position that is known to exist.
+    pub(crate) head: u64,
+    memos: VecDeque<Memo>,
+    /// When each of the last changes was to happen: the first of them has this sequence.
+    changes_from: u64,
+    changes: VecDeque<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Channels {
+    by_name: FxHashMap<Box<str>, u32>,
+    list: Vec<Channel>,
+    epochs: Vec<String>,
+    pub(crate) spreads: Spreads,
+}
+
+/// Frames of a channel that are compared with. Variants times what a socket may be behind.
+const MEMOS: usize = 24;
+
+/// Changes of a channel whose instants are remembered, for readers at a modest rate.
+const CHANGES_MAX: usize = 16_384;
+
+/// How an update begins, up to the name of its channel.
+const UPDATE: &[u8] = br#"{"type":"update","ch":""#;
+
+impl Channels {
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn all(&self) -> &[Channel] {
+        &self.list
+    }
+
+    /// The number of a channel.
+    pub(crate) fn number(&mut self, name: &str) -> u32 {
+        if let Some(&ch) = self.by_name.get(name) {
+            return ch;
+        }
+        let ch = u32::try_from(self.list.len()).expect("fewer channels than sockets have room for");
+        self.by_name.insert(name.into(), ch);
+        self.list.push(Channel {
+            name: name.to_owned(),
+            head: 0,
+            memos: VecDeque::new(),
+            changes_from: 0,
+            changes: VecDeque::new(),
+        });
+        ch
+    }
+
+    /// The number of an epoch.
+    pub(crate) fn epoch(&mut self, name: &str) -> u32 {
+        let known = self.epochs.iter().rposition(|epoch| epoch == name);
+        let at = known.unwrap_or_else(|| {
+            self.epochs.push(name.to_owned());
+            self.epochs.len() - 1
+        });
+        u32::try_from(at).expect("fewer epochs than channels")
+    }
+
+    pub(crate) fn epoch_name(&self, epoch: u32) -> &str {
+        &self.epochs[epoch as usize]
+    }
+
+    pub(crate) fn name(&self, ch: u32) -> &str {
+        &self.list[ch as usize].name
+    }
+
+    /// Notes that a channel has come at least so far.
+    pub(crate) fn reached(&mut self, ch: u32, seq: u64) {
+        let head = &mut self.list[ch as usize].head;
+        *head = seq.max(*head);
+    }
+
+    /// Notes when a change was to happen, for those who see it later.
+    pub(crate) fn changed(&mut self, message: &Message) {
+        let channel = &mut self.list[message.ch as usize];
+        let Some(intended) = message.intended else { return };
+        if channel.changes_from + channel.changes.len() as u64 != message.seq {
+            channel.changes.clear();
+            channel.changes_from = message.seq;
+        }
+        channel.changes.push_back(intended);
+        if channel.changes.len() > CHANGES_MAX {
+            channel.changes.pop_front();
+            channel.changes_from += 1;
+        }
+    }
+
+    /// When the change with this sequence was to happen, if that is still known.
+    pub(crate) fn intended(&self, ch: u32, seq: u64) -> Option<u64> {
+        let channel = &self.list[ch as usize];
+        let at = usize::try_from(seq.checked_sub(channel.changes_from)?).ok()?;
+        channel.changes.get(at).copied()
+    }
+
+    /// The message that these bytes are, if they are an update: from memory, or parsed. Notes that
+    /// it was received now, if that is given.
+    pub(crate) fn update(
+        &mut self,
+        bytes: &[u8],
+        now: Option<u64>,
+        phases: &Phases,
+    ) -> Option<Message> {
+        let rest = bytes.strip_prefix(UPDATE)?;
+        let name = &rest[..rest.iter().position(|byte| *byte == b'"')?];
+        let name = std::str::from_utf8(name).ok()?;
+        let ch = self.by_name.get(name).copied().unwrap_or_else(|| self.number(name));
+        let memos = &mut self.list[ch as usize].memos;
+        let known = memos.iter().position(|memo| memo.bytes == bytes);
+        if let Some(at) = known {
+            let memo = &mut memos[at];
+            if let Some(now) = now {
+                memo.receipts.note(now);
+            }
+            return Some(memo.message);
+        }
+        let message = parse(bytes, ch, phases)?;
+        let mut memo = if memos.len() < MEMOS {
+            Memo::default()
+        } else {
+            let oldest = memos.pop_back().expect("there are as many as there may be");
+            self.spreads.keep(&oldest.message, oldest.receipts);
+            oldest
+        };
+        memo.bytes.clear();
+        memo.bytes.extend_from_slice(bytes);
+        memo.message = message;
+        memo.receipts = now.map_or_else(Receipts::default, Receipts::at);
+        memos.push_front(memo);
+        Some(message)
+    }
+
+    /// Hands over what was received by whom when, with the channels by name.
+    pub(crate) fn into_spreads(mut self) -> (Spreads, Vec<String>) {
+        for channel in &mut self.list {
+            for memo in channel.memos.drain(..) {
+                self.spreads.keep(&memo.message, memo.receipts);
+            }
+        }
+        (self.spreads, self.list.into_iter().map(|channel| channel.name).collect())
+    }
+}
+
+fn parse(bytes: &[u8], ch: u32, phases: &Phases) -> Option<Message> {
+    let frame: frame::Frame<'_> = serde_json::from_slice(bytes).ok()?;
+    let (seq, prev) = (frame.seq?, frame.prev?);
+    let at = frame.at.unwrap_or_default();
+    Some(Message {
+        ch,
+        prev,
+        seq,
+        adds_up: prev.checked_add(frame.n.unwrap_or(1)) == Some(seq),
+        intended: at.src,
+        sent: at.published,
+        phase: at.src.or(at.published).and_then(|instant| phases.of(instant)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PHASES: Phases = Phases { starts: [0, u64::MAX, u64::MAX], end: u64::MAX };
+
+    fn frame(ch: &str, seq: u64) -> String {
+        let prev = seq - 1;
+        format!(
+            r#"{{"type":"update","ch":"{ch}","seq":{seq},"prev":{prev},"at":{{"src":{seq}0,"in":1,"pub":{seq}5}},"patch":{{}}}}"#
+        )
+    }
+
+    #[test]
+    fn same_bytes_are_parsed_once_and_counted_each_time() {
+        let mut channels = Channels::default();
+        let bytes = frame("a", 7);
+        let first = channels.update(bytes.as_bytes(), Some(100), &PHASES).unwrap();
+        // What the memory says is taken without a look at the rest: these are the same bytes.
+        let again = channels.update(bytes.as_bytes(), Some(160), &PHASES).unwrap();
+        assert_eq!(first, again);
+        assert_eq!((first.seq, first.prev, first.intended, first.sent), (7, 6, Some(70), Some(75)));
+        let (spreads, names) = channels.into_spreads();
+        assert_eq!(names, ["a"]);
+        let all: Vec<_> = spreads.into_iter().collect();
+        assert_eq!(all, [((0, 7), Receipts { first: 100, last: 160, count: 2 })]);
+    }
+
+    #[test]
+    fn socket_that_is_far_behind_gets_the_right_message_all_the_same() {
+        let mut channels = Channels::default();
+        for seq in (1..=100).chain(1..=100) {
+            let message = channels.update(frame("a", seq).as_bytes(), Some(5), &PHASES).unwrap();
+            assert_eq!(message.seq, seq);
+        }
+        assert!(channels.list[0].memos.len() <= MEMOS);
+    }
+
+    #[test]
+    fn channels_are_told_apart_by_name() {
+        let mut channels = Channels::default();
+        let numbers = ["a", "b", "a"]
+            .map(|name| channels.update(frame(name, 3).as_bytes(), Some(1), &PHASES).unwrap().ch);
+        assert_eq!(numbers, [0, 1, 0]);
+    }
+
+    #[test]
+    fn what_is_no_update_is_left_alone() {
+        let mut channels = Channels::default();
+        for text in ["", "{", r#"{"type":"beat"}"#, r#"{"type":"update","ch":"a"}"#] {
+            assert_eq!(channels.update(text.as_bytes(), Some(1), &PHASES), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn instants_of_the_last_changes_are_known() {
+        let mut channels = Channels::default();
+        for seq in 1..=20_000 {
+            let message = channels.update(frame("a", seq).as_bytes(), Some(1), &PHASES).unwrap();
+            channels.changed(&message);
+        }
+        assert_eq!(channels.intended(0, 20_000), Some(200_000));
+        assert_eq!(channels.intended(0, 20_000 - CHANGES_MAX as u64), None);
+        assert_eq!(channels.intended(0, 20_001), None);
+    }
+}

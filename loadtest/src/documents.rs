@@ -1,0 +1,101 @@
+//! What needs a client that understands documents: which channels there are, and whether the
+//! documents that some sockets have kept are those of a new subscriber.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+use tokio::{runtime, time::timeout};
+
+use crate::{
+    follow::{self, Plan},
+    follower::Follower,
+    frame::Frame,
+    outcome::Documents,
+    plan::Follows,
+    socket::{Read, Socket},
+};
+
+/// How long the hub may take to send all images of a pattern.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The channels that these names and patterns cover, in order.
+///
+/// # Errors
+///
+/// When the hub refuses them, or does not send their images.
+pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
+    block_on(async {
+        let mut socket = Socket::open(&plan.url, &plan.key, &plan.channels).await?;
+        let mut follower = Follower::new(false);
+        let (mut answers, mut due) = (0, 0);
+        while answers < plan.channels.len() || (follower.channels.len() as u64) < due {
+            let read = timeout(PATIENCE, socket.read()).await;
+            let Read::Text(text) = read.context("the hub sends no images")? else {
+                bail!("the hub has closed the connection");
+            };
+            let frame: Frame<'_> = serde_json::from_str(&text)?;
+            if frame.kind == "subscribed" {
+                answers += 1;
+                due += frame.channels.unwrap_or(1);
+            }
+            follower.take(&text);
+            if let Some(fault) = follower.faults.first() {
+                bail!("{fault}");
+            }
+        }
+        Ok(follower.channels.into_keys().collect())
+    })
+}
+
+/// Goes on from where the documents were kept up to, and holds them against new images.
+///
+/// # Errors
+///
+/// When the hub does not let us in again.
+pub(crate) fn compare(
+    plan: &Plan,
+    kept: Vec<(Follower, Follows)>,
+    faults: &mut Vec<String>,
+) -> Result<Documents> {
+    block_on(async {
+        let mut documents = Documents::default();
+        for (mut follower, follows) in kept {
+            let plan =
+                Plan { url: plan.url.clone(), key: plan.key.clone(), channels: follows.to_vec() };
+            let commands = resume(&follower, &follows);
+            let mut socket = Socket::command(&plan.url, &plan.key, commands.into_iter()).await?;
+            let compared = follow::compare(&plan, &mut socket, &mut follower).await?;
+            documents.compared += compared.same + compared.different.len();
+            documents.different += compared.different.len();
+            documents.not_compared += compared.pending.len();
+            faults.extend(compared.different);
+            faults.extend(follower.faults);
+        }
+        Ok(documents)
+    })
+}
+
+/// Subscribes to each channel by its name, from where it stands.
+fn resume(follower: &Follower, follows: &Follows) -> Vec<Value> {
+    let mut commands = Vec::new();
+    for pattern in follows.iter() {
+        let mut from = Map::new();
+        for (name, channel) in &follower.channels {
+            if crate::upgrade::matches(pattern, name) {
+                from.insert(name.clone(), json!({"epoch": channel.epoch, "seq": channel.seq}));
+            }
+        }
+        let from = match from.remove(pattern.as_str()) {
+            Some(own) => own,
+            None => Value::Object(from),
+        };
+        let id = commands.len();
+        commands.push(json!({"op": "subscribe", "id": id, "ch": pattern, "from": from}));
+    }
+    commands
+}
+
+fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
+}

@@ -1,0 +1,144 @@
+//! One connection: how it is opened, what is read from it and written to it without waiting.
+
+use std::{
+    io::{self, ErrorKind, IoSliceMut, Read, Write},
+    net::{Ipv4Addr, SocketAddr},
+    os::fd::{AsRawFd, OwnedFd},
+};
+
+use mio::net::TcpStream;
+use nix::{
+    cmsg_space,
+    errno::Errno,
+    sys::{
+        socket::{
+            AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrIn,
+            SockaddrStorage, bind, connect, recvmsg, setsockopt, socket, sockopt,
+        },
+        time::TimeSpec,
+    },
+};
+
+use crate::{ledger::Reader, plan::Appetite};
+
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) stream: Option<TcpStream>,
+    pub(crate) state: State,
+    pub(crate) reader: Reader,
+    /// The beginning of a frame whose end has not come.
+    pub(crate) partial: Vec<u8>,
+    /// What could not be written yet.
+    pub(crate) out: Vec<u8>,
+    pub(crate) appetite: Appetite,
+    /// Bytes are there that were not read, for lack of appetite.
+    pub(crate) has_unread: bool,
+    /// Whether the kernel's time of receipt is asked for.
+    pub(crate) is_probe: bool,
+    pub(crate) attempts: u8,
+    /// When the present state began.
+    pub(crate) since: u64,
+    /// When the connection was cut, until the socket is back.
+    pub(crate) cut_at: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Waiting,
+    Connecting,
+    Upgrading,
+    Joining,
+    Joined,
+    Ended,
+}
+
+/// How a connection is to be opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dial {
+    pub(crate) to: SocketAddr,
+    pub(crate) from: Option<Ipv4Addr>,
+    pub(crate) receive_bytes: Option<usize>,
+    pub(crate) is_probe: bool,
+}
+
+/// Begins a connection.
+pub(crate) fn dial(dial: Dial) -> io::Result<TcpStream> {
+    let family = if dial.to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let fd: OwnedFd = socket(family, SockType::Stream, flags, None)?;
+    setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
+    if let Some(bytes) = dial.receive_bytes {
+        setsockopt(&fd, sockopt::RcvBuf, &bytes)?;
+    }
+    if dial.is_probe {
+        setsockopt(&fd, sockopt::ReceiveTimestampns, &true)?;
+    }
+    if let Some(from) = dial.from {
+        // The port is chosen on connecting: the same one can then serve several addresses, and
+        // those of connections that have just ended can be used again.
+        setsockopt(&fd, sockopt::IpBindAddressNoPort, &true)?;
+        bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(from, 0)))?;
+    }
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(dial.to)) {
+        Ok(()) | Err(Errno::EINPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(TcpStream::from_std(fd.into()))
+}
+
+/// Bytes that were read, and when the kernel had received the last of them, if that was asked for.
+pub(crate) fn read(peer: &mut Peer, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let Some(stream) = &mut peer.stream else { return Err(ErrorKind::NotConnected.into()) };
+    if !peer.is_probe {
+        return stream.read(buffer).map(|read| (read, None));
+    }
+    let mut control = cmsg_space!(TimeSpec);
+    let mut slices = [IoSliceMut::new(buffer)];
+    let message =
+        recvmsg::<()>(stream.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty())?;
+    let received = message.cmsgs()?.find_map(|control| match control {
+        ControlMessageOwned::ScmTimestampns(at) => {
+            let (seconds, nanos) = (at.tv_sec(), at.tv_nsec());
+            u64::try_from(seconds * 1_000_000 + nanos / 1_000).ok()
+        }
+        _ => None,
+    });
+    Ok((message.bytes, received))
+}
+
+impl Peer {
+    pub(crate) fn new(reader: Reader, is_probe: bool) -> Self {
+        Self {
+            stream: None,
+            state: State::Waiting,
+            reader,
+            partial: Vec::new(),
+            out: Vec::new(),
+            appetite: Appetite::All,
+            has_unread: false,
+            is_probe,
+            attempts: 0,
+            since: 0,
+            cut_at: None,
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Joining | State::Joined)
+    }
+
+    /// Writes what there is to write, as far as the kernel takes it.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        while !self.out.is_empty() {
+            match stream.write(&self.out) {
+                Ok(written) => drop(self.out.drain(..written)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.out = Vec::new();
+        Ok(())
+    }
+}

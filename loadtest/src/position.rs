@@ -1,0 +1,174 @@
+//! How far one socket has come on each of its channels, and what a message means for that: the
+//! next one, one that leaves a hole, one that fills a hole, or one again. No bytes, no socket.
+
+/// Where a socket stands on one channel. Small, because there is one for each socket and channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) ch: u32,
+    pub(crate) epoch: u32,
+    /// The sequence from which on everything is expected.
+    pub(crate) joined: u64,
+    pub(crate) seq: u64,
+}
+
+/// All positions of a socket, in the order of their channels.
+#[derive(Debug, Default)]
+pub(crate) struct Positions {
+    known: Vec<Position>,
+    /// What is missing, so that a message which comes late is told from one that comes again.
+    holes: Vec<(u32, u64)>,
+}
+
+/// Holes remembered for each socket; what comes later than those counts as again.
+const HOLES_MAX: usize = 256;
+
+/// What a message was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// So many changes that are new, without a hole before them.
+    Next { changes: u64 },
+    /// New, but others before it are missing.
+    Gap { missing: u64, changes: u64 },
+    /// Was missing until now: the order is not the one in which it was sent.
+    Late,
+    /// Nothing new.
+    Again,
+    /// Of a channel that this socket has not joined.
+    Stray,
+}
+
+impl Positions {
+    pub(crate) fn all(&self) -> &[Position] {
+        &self.known
+    }
+
+    #[inline]
+    fn index(&self, ch: u32) -> Result<usize, usize> {
+        // A socket mostly follows one channel or all of them: then the index is known.
+        let guess = if self.known.len() == 1 { 0 } else { ch as usize };
+        match self.known.get(guess) {
+            Some(position) if position.ch == ch => Ok(guess),
+            _ => self.known.binary_search_by_key(&ch, |position| position.ch),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, ch: u32) -> Option<&Position> {
+        self.index(ch).ok().map(|at| &self.known[at])
+    }
+
+    /// Stands at a sequence, whatever was before. Returns the position that this one replaces.
+    pub(crate) fn join(&mut self, ch: u32, epoch: u32, seq: u64) -> Option<Position> {
+        match self.index(ch) {
+            Ok(at) => {
+                let before = self.known[at];
+                let position = &mut self.known[at];
+                if position.epoch == epoch && seq >= position.seq {
+                    position.seq = seq;
+                } else {
+                    *position = Position { ch, epoch, joined: seq, seq };
+                }
+                Some(before)
+            }
+            Err(at) => {
+                if self.known.is_empty() {
+                    self.known.reserve_exact(1);
+                }
+                self.known.insert(at, Position { ch, epoch, joined: seq, seq });
+                None
+            }
+        }
+    }
+
+    /// Forgets one channel.
+    pub(crate) fn leave(&mut self, ch: u32) -> Option<Position> {
+        self.index(ch).ok().map(|at| self.known.remove(at))
+    }
+
+    /// Forgets everything.
+    pub(crate) fn leave_all(&mut self) -> Vec<Position> {
+        self.holes = Vec::new();
+        std::mem::take(&mut self.known)
+    }
+
+    /// Takes a message that leads from `prev` to `seq`.
+    #[inline]
+    pub(crate) fn take(&mut self, ch: u32, prev: u64, seq: u64) -> Arrival {
+        let Ok(at) = self.index(ch) else { return Arrival::Stray };
+        let known = self.known[at].seq;
+        if seq <= known {
+            return self.behind(ch, seq);
+        }
+        self.known[at].seq = seq;
+        if prev <= known {
+            return Arrival::Next { changes: seq - known };
+        }
+        let room = HOLES_MAX.saturating_sub(self.holes.len());
+        self.holes.extend((known + 1..=prev).take(room).map(|seq| (ch, seq)));
+        Arrival::Gap { missing: prev - known, changes: seq - prev }
+    }
+
+    fn behind(&mut self, ch: u32, seq: u64) -> Arrival {
+        let Some(at) = self.holes.iter().position(|hole| *hole == (ch, seq)) else {
+            return Arrival::Again;
+        };
+        self.holes.swap_remove(at);
+        Arrival::Late
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes messages of channel 3 after joining it at 10, each given as `prev..seq`.
+    #[track_caller]
+    fn check(messages: &[(u64, u64)], expected: &[Arrival]) {
+        let mut positions = Positions::default();
+        positions.join(3, 0, 10);
+        positions.join(1, 0, 500);
+        let arrivals: Vec<_> =
+            messages.iter().map(|&(prev, seq)| positions.take(3, prev, seq)).collect();
+        assert_eq!(arrivals, expected);
+    }
+
+    #[test]
+    fn one_after_the_other_is_next() {
+        let next = |changes| Arrival::Next { changes };
+        check(&[(10, 11), (11, 12), (12, 20)], &[next(1), next(1), next(8)]);
+    }
+
+    #[test]
+    fn update_from_before_the_image_brings_what_is_new() {
+        check(&[(7, 12)], &[Arrival::Next { changes: 2 }]);
+    }
+
+    #[test]
+    fn hole_is_a_gap_and_what_fills_it_is_late() {
+        check(
+            &[(13, 14), (11, 12), (11, 12), (13, 14)],
+            &[
+                Arrival::Gap { missing: 3, changes: 1 },
+                Arrival::Late,
+                Arrival::Again,
+                Arrival::Again,
+            ],
+        );
+    }
+
+    #[test]
+    fn what_was_never_joined_is_a_stray() {
+        let mut positions = Positions::default();
+        assert_eq!(positions.take(0, 1, 2), Arrival::Stray);
+    }
+
+    #[test]
+    fn new_epoch_begins_anew_and_a_later_image_does_not() {
+        let mut positions = Positions::default();
+        positions.join(0, 0, 10);
+        positions.join(0, 0, 15);
+        assert_eq!(positions.get(0), Some(&Position { ch: 0, epoch: 0, joined: 10, seq: 15 }));
+        positions.join(0, 1, 3);
+        assert_eq!(positions.get(0), Some(&Position { ch: 0, epoch: 1, joined: 3, seq: 3 }));
+    }
+}

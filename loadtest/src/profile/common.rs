@@ -1,0 +1,333 @@
+//! The flags that all profiles share, and what follows from them.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tokio_tungstenite::tungstenite::http::Uri;
+
+use crate::{
+    address, documents, follow,
+    machine::{self, Process},
+    outcome::{Context, Documents, Options, Outcome},
+    payload,
+    plan::{Class, Door, Follows, Plan, Spec, Timeline},
+    publisher::Work,
+    run::{Run, Setup},
+    verdict::Limits,
+};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Common {
+    /// The hub's stream socket, on this machine.
+    #[arg(long, default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback)]
+    url: Uri,
+    /// Measure fan-out alone instead: a server of bare channels, on this machine.
+    #[arg(long, value_name = "URL", value_parser = address::loopback)]
+    raw: Option<Uri>,
+    /// A key with the WebSocket add-on. In the environment nobody else sees it.
+    #[arg(long, env = "LOADTEST_KEY", hide_env_values = true, default_value = "")]
+    key: String,
+    /// A channel or a pattern of the hub; may be given several times.
+    #[arg(long = "channel", default_value = "football/*/odds/steady")]
+    follows: Vec<String>,
+    #[arg(long, default_value_t = 100)]
+    pub(crate) sockets: usize,
+    /// Seconds that count.
+    #[arg(long, default_value_t = 10.0)]
+    pub(crate) seconds: f64,
+    /// Seconds before that, with everything as later.
+    #[arg(long, default_value_t = 2.0)]
+    pub(crate) warmup: f64,
+    /// Threads that hold the sockets.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Messages a second in all; bare channels only, the hub has a rate of its own.
+    #[arg(long, default_value_t = 1000.0)]
+    pub(crate) rate: f64,
+    /// Publish as fast as the server takes it; bare channels only.
+    #[arg(long, requires = "raw")]
+    saturate: bool,
+    /// Bytes of a message; bare channels only.
+    #[arg(long, default_value_t = 200)]
+    bytes: usize,
+    /// How many bare channels there are.
+    #[arg(long)]
+    channels: Option<u32>,
+    /// Connections begun in a second; 0 is as many as can be.
+    #[arg(long, default_value_t = 0.0)]
+    connect_rate: f64,
+    /// Handshakes under way at a time.
+    #[arg(long, default_value_t = 256)]
+    in_flight: usize,
+    /// Source addresses from 127.0.0.1 on; 0 is one for each 25,000 sockets.
+    #[arg(long, default_value_t = 0)]
+    addresses: u8,
+    /// The server's process, to tell what it uses; by default whoever listens on its port.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// Sockets that keep their documents, to be compared with new images in the end.
+    #[arg(long, default_value_t = 4)]
+    documents: usize,
+    /// Write everything that was found to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page with plots to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// No progress bar.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// Sockets that one source address can hold: the kernel has some 28,000 ports for it.
+const SOCKETS_AN_ADDRESS: usize = 25_000;
+
+/// Open files beside the sockets.
+const OTHER_FILES: usize = 64;
+
+/// The most of anything: beyond it a run would not end.
+const SECONDS_MAX: f64 = 7.0 * 24.0 * 3600.0;
+const SOCKETS_MAX: usize = 2_000_000;
+
+/// What a profile adds to the shared flags.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    /// Without that of control, which is always the first.
+    pub(crate) classes: Vec<Class>,
+    pub(crate) phases: &'static [&'static str],
+    /// Seconds that all phases together will last, for the width of an interval.
+    pub(crate) seconds: f64,
+    /// Bare channels if the flags say nothing.
+    pub(crate) channels: u32,
+    pub(crate) sockets: usize,
+}
+
+/// Figures that only one profile has.
+pub(crate) type Extra = BTreeMap<String, serde_json::Value>;
+
+impl Common {
+    pub(crate) fn is_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
+    pub(crate) fn bare_channels(&self, shape: &Shape) -> u32 {
+        self.channels.unwrap_or(shape.channels).clamp(1, 1_000_000)
+    }
+
+    /// Runs a profile: sockets by the specs, then the steps, then the report.
+    ///
+    /// # Errors
+    ///
+    /// When the run could not be made.
+    pub(crate) fn measure(
+        &self,
+        shape: &Shape,
+        specs: Vec<Spec>,
+        steps: impl FnOnce(&mut Run, Vec<Spec>) -> Result<Extra>,
+    ) -> Result<Outcome> {
+        self.check()?;
+        machine::raise_open_files((specs.len() + OTHER_FILES) as u64)?;
+        let plan = self.plan(shape)?;
+        let server = self.pid.map(Process).or_else(|| machine::listener(plan.address.port()));
+        let mut run = Run::start(plan, &self.setup(shape, server))?;
+        let plan = Arc::clone(&run.plan);
+        let extra = steps(&mut run, specs)?;
+        let mut findings = run.finish()?;
+        let kept = std::mem::take(&mut findings.tally.documents);
+        let documents = if kept.is_empty() {
+            Documents::default()
+        } else {
+            documents::compare(&self.follow_plan(), kept, &mut findings.tally.faults)?
+        };
+        let context = Context {
+            profile: shape.name,
+            target: if self.is_raw() { "raw" } else { "stream" },
+            command: command(),
+            options: self.options(shape),
+            pid: server.map(|process| process.0),
+            limits: self.limits,
+            documents,
+            extra,
+        };
+        Ok(Outcome::new(findings, &plan, context))
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(self.sockets <= SOCKETS_MAX, "more than {SOCKETS_MAX} sockets");
+        let seconds = [self.seconds, self.warmup];
+        ensure!(
+            seconds.iter().all(|seconds| (0.0..=SECONDS_MAX).contains(seconds)),
+            "seconds have to be from 0 to {SECONDS_MAX}"
+        );
+        ensure!(self.rate > 0.0 && self.rate <= 1e8, "a rate has to be above 0 and bearable");
+        ensure!(self.bytes <= 1 << 20, "a message has at most a mebibyte");
+        ensure!((1..=256).contains(&self.threads), "threads have to be from 1 to 256");
+        ensure!(self.in_flight > 0, "at least one handshake has to be under way");
+        if !self.is_raw() && self.key.is_empty() {
+            bail!("the hub wants a key: --key, or LOADTEST_KEY in the environment");
+        }
+        Ok(())
+    }
+
+    fn plan(&self, shape: &Shape) -> Result<Plan> {
+        let door = match &self.raw {
+            Some(_) => Door::Raw,
+            None => Door::Stream {
+                path: self.url.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+                key: self.key.clone(),
+            },
+        };
+        let mut classes = vec![Class::plain("control")];
+        classes.extend(shape.classes.iter().cloned());
+        Ok(Plan {
+            address: socket_address(self.raw.as_ref().unwrap_or(&self.url))?,
+            door,
+            classes,
+            saturate: self.saturate,
+            addresses: self.source_addresses(shape.sockets),
+            in_flight: self.in_flight,
+            #[expect(clippy::cast_precision_loss, reason = "a few threads")]
+            connect_rate: self.connect_rate / self.threads as f64,
+            interval_us: interval_us(shape.seconds),
+            timeline: Timeline::new(shape.phases),
+        })
+    }
+
+    fn source_addresses(&self, sockets: usize) -> u8 {
+        let needed = u8::try_from(sockets.div_ceil(SOCKETS_AN_ADDRESS)).unwrap_or(u8::MAX);
+        if self.addresses > 0 { self.addresses } else { needed.max(1) }
+    }
+
+    fn setup(&self, shape: &Shape, server: Option<Process>) -> Setup {
+        Setup {
+            threads: self.threads,
+            bare_channels: if self.is_raw() { self.bare_channels(shape) as usize } else { 0 },
+            control: (!self.is_raw()).then(|| self.follows.clone().into()),
+            server,
+            is_quiet: self.quiet,
+        }
+    }
+
+    fn options(&self, shape: &Shape) -> Options {
+        let raw = self.is_raw();
+        Options {
+            sockets: shape.sockets,
+            follows: if raw { Vec::new() } else { self.follows.clone() },
+            threads: self.threads,
+            seconds: shape.seconds,
+            warmup: self.warmup,
+            rate: (raw && !self.saturate).then_some(self.rate),
+            bytes: raw.then_some(self.bytes.max(payload::BYTES_MIN)),
+            bare_channels: raw.then_some(self.bare_channels(shape)),
+            saturate: self.saturate,
+            addresses: self.source_addresses(shape.sockets),
+        }
+    }
+
+    fn follow_plan(&self) -> follow::Plan {
+        follow::Plan {
+            url: self.url.clone(),
+            key: self.key.clone(),
+            channels: self.follows.clone(),
+        }
+    }
+
+    /// What sockets follow when each follows all that was asked for, or its one bare channel.
+    pub(crate) fn follow_all(&self, shape: &Shape) -> Vec<Follows> {
+        if self.is_raw() {
+            return (0..self.bare_channels(shape))
+                .map(|channel| {
+                    let name = String::from_utf8_lossy(&payload::digits(channel)).into_owned();
+                    Follows::from([name])
+                })
+                .collect();
+        }
+        vec![self.follows.clone().into()]
+    }
+
+    /// What sockets follow when each follows so many channels of all that there are.
+    ///
+    /// # Errors
+    ///
+    /// When the hub does not tell which there are.
+    pub(crate) fn follow_some(&self, shape: &Shape, each: usize) -> Result<Vec<Follows>> {
+        if self.is_raw() {
+            return Ok(self.follow_all(shape));
+        }
+        let names = documents::discover(&self.follow_plan())?;
+        ensure!(!names.is_empty(), "no channel matches");
+        let each = each.clamp(1, names.len());
+        let follows = (0..names.len()).map(|first| {
+            let some = (first..first + each).map(|nth| names[nth % names.len()].clone());
+            some.collect::<Vec<_>>().into()
+        });
+        Ok(follows.collect())
+    }
+
+    /// So many sockets of a class, each with the next of these. The first of them keep documents.
+    pub(crate) fn specs(&self, class: u8, sockets: usize, follows: &[Follows]) -> Vec<Spec> {
+        let keep = if self.is_raw() { 0 } else { self.documents };
+        (0..sockets)
+            .map(|nth| Spec {
+                class,
+                follows: Arc::clone(&follows[nth % follows.len()]),
+                documents: nth < keep,
+            })
+            .collect()
+    }
+
+    /// Opens the sockets, and has messages published if that is ours to do.
+    ///
+    /// # Errors
+    ///
+    /// When nobody lets us in.
+    pub(crate) fn warm_up(&self, run: &mut Run, shape: &Shape, specs: Vec<Spec>) -> Result<()> {
+        run.open(specs)?;
+        if self.is_raw() {
+            run.publish(Work {
+                rate: (!self.saturate).then_some(self.rate),
+                channels: self.bare_channels(shape),
+                bytes: self.bytes,
+            })?;
+        }
+        run.hold(self.warmup)
+    }
+}
+
+/// The one address that a checked URL means.
+fn socket_address(url: &Uri) -> Result<SocketAddr> {
+    let host = url.host().context("the URL has no host")?;
+    let host = if host == "localhost" { "127.0.0.1" } else { host.trim_matches(['[', ']']) };
+    Ok(SocketAddr::new(host.parse()?, url.port_u16().unwrap_or(80)))
+}
+
+/// Some 120 intervals in a run, none shorter than a tenth of a second.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "seconds are checked to be bearable"
+)]
+fn interval_us(seconds: f64) -> u64 {
+    ((seconds * 1e6 / 120.0) as u64).max(100_000)
+}
+
+/// The command as it was given, without its secret.
+fn command() -> String {
+    let mut words = Vec::new();
+    let mut is_secret = false;
+    for word in std::env::args().skip(1) {
+        let hidden = std::mem::replace(&mut is_secret, word == "--key");
+        let word = if hidden {
+            "***".to_owned()
+        } else if word.starts_with("--key=") {
+            "--key=***".to_owned()
+        } else {
+            word
+        };
+        words.push(word);
+    }
+    format!("matchwire-loadtest {}", words.join(" "))
+}

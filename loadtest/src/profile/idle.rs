@@ -1,0 +1,58 @@
+//! `idle`: what a connection costs that is subscribed and quiet, in the server and in the kernel.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::common::{Common, Extra, Shape};
+use crate::{
+    outcome::Outcome,
+    plan::Class,
+    run::{Mark, Run},
+};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// # Errors
+///
+/// When the run could not be made.
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let common = &args.common;
+    let shape = Shape {
+        name: "idle",
+        classes: vec![Class::plain("idle")],
+        phases: &["opening", "quiet"],
+        seconds: common.seconds,
+        channels: 1,
+        sockets: common.sockets,
+    };
+    let specs = common.specs(1, common.sockets, &common.follow_all(&shape));
+    common.measure(&shape, specs, |run, specs| {
+        run.begin(0);
+        run.open(specs)?;
+        // What the handshakes needed for a moment is given back.
+        run.hold(common.warmup)?;
+        run.phase(1, common.seconds)?;
+        Ok(each(run, common.sockets))
+    })
+}
+
+/// The difference between before and after, for each connection.
+fn each(run: &Run, sockets: usize) -> Extra {
+    let (before, after) = (run.marks()[0], run.mark());
+    let bytes = |of: fn(&Mark) -> Option<u64>| -> Value {
+        let (Some(before), Some(after)) = (of(&before), of(&after)) else { return Value::Null };
+        #[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
+        let each = (after as f64 - before as f64) / sockets.max(1) as f64;
+        json!(each.round())
+    };
+    Extra::from([
+        ("pss_bytes_each".to_owned(), bytes(|mark| mark.pss_bytes)),
+        ("rss_bytes_each".to_owned(), bytes(|mark| mark.rss_bytes)),
+        // Of both ends: they are on one machine.
+        ("tcp_bytes_each".to_owned(), bytes(|mark| mark.tcp_bytes)),
+    ])
+}

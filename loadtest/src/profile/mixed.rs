@@ -1,0 +1,52 @@
+//! `mixed`: readers at several rates, and with several wishes for when they are slow.
+
+use anyhow::{Result, ensure};
+
+use super::common::{Common, Extra, Shape};
+use crate::{outcome::Outcome, plan::Class};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Parts of the sockets that read everything, each 250 ms, each second, and that read
+    /// everything but would rather be told of a loss, or be closed, than have values merged.
+    #[arg(long, value_delimiter = ',', default_value = "40,20,20,10,10", num_args = 1)]
+    parts: Vec<usize>,
+}
+
+/// # Errors
+///
+/// When the run could not be made.
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let common = &args.common;
+    ensure!(!common.is_raw(), "bare channels have no rates");
+    let class = |name, every_ms, on_slow| Class { every_ms, on_slow, ..Class::plain(name) };
+    let classes = vec![
+        class("every change", 0, "merge"),
+        class("every 250 ms", 250, "merge"),
+        class("every 1000 ms", 1000, "merge"),
+        class("or resync", 0, "resync"),
+        class("or close", 0, "close"),
+    ];
+    ensure!(args.parts.len() == classes.len(), "there are {} parts", classes.len());
+    let all = args.parts.iter().sum::<usize>().max(1);
+    let shape = Shape {
+        name: "mixed",
+        classes,
+        phases: &["mixed"],
+        seconds: common.seconds,
+        channels: 1,
+        sockets: common.sockets,
+    };
+    let follows = common.follow_all(&shape);
+    let mut specs = Vec::new();
+    for (class, part) in (1..).zip(&args.parts) {
+        specs.extend(common.specs(class, common.sockets * part / all, &follows));
+    }
+    common.measure(&shape, specs, |run, specs| {
+        common.warm_up(run, &shape, specs)?;
+        run.phase(0, common.seconds)?;
+        Ok(Extra::new())
+    })
+}

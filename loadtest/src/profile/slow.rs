@@ -1,0 +1,76 @@
+//! `slow`: what a share of sockets that read slowly or not at all means for the others.
+
+use anyhow::Result;
+
+use super::common::{Common, Extra, Shape};
+use crate::{
+    outcome::Outcome,
+    plan::{Appetite, Class},
+};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// The share of sockets that become slow.
+    #[arg(long, default_value_t = 0.1)]
+    share: f64,
+    /// Bytes a second that each of them reads; 0 is none.
+    #[arg(long, default_value_t = 0)]
+    slow_bytes: u32,
+    /// The receive buffer of each of them, so that the kernel does not read in their place.
+    #[arg(long, default_value_t = 16 << 10)]
+    slow_buffer: usize,
+    /// What they ask the hub to do then: merge, resync or close.
+    #[arg(long, default_value = "merge", value_parser = ["merge", "resync", "close"])]
+    on_slow: String,
+}
+
+const SLOW: u8 = 2;
+
+/// # Errors
+///
+/// When the run could not be made.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share of the sockets"
+)]
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let common = &args.common;
+    let slow = Class {
+        receive_bytes: Some(args.slow_buffer),
+        excused: true,
+        on_slow: super::on_slow(&args.on_slow),
+        ..Class::plain("slow")
+    };
+    let shape = Shape {
+        name: "slow",
+        classes: vec![Class::plain("others"), slow],
+        phases: &["before", "during", "after"],
+        seconds: common.seconds,
+        channels: 1,
+        sockets: common.sockets,
+    };
+    let are_slow = (common.sockets as f64 * args.share.clamp(0.0, 1.0)) as usize;
+    let follows = common.follow_all(&shape);
+    let mut specs = common.specs(1, common.sockets - are_slow, &follows);
+    let mut slow_specs = common.specs(SLOW, are_slow, &follows);
+    slow_specs.iter_mut().for_each(|spec| spec.documents = false);
+    specs.extend(slow_specs);
+    let appetite = match args.slow_bytes {
+        0 => Appetite::Nothing,
+        bytes => Appetite::BytesPerSecond(bytes),
+    };
+    let third = common.seconds / 3.0;
+    common.measure(&shape, specs, |run, specs| {
+        common.warm_up(run, &shape, specs)?;
+        run.phase(0, third)?;
+        run.appetite(SLOW, appetite)?;
+        run.phase(1, third)?;
+        run.appetite(SLOW, Appetite::All)?;
+        run.phase(2, third)?;
+        Ok(Extra::new())
+    })
+}

@@ -1,0 +1,124 @@
+//! `soak`: a load that never rests: sockets are cut and resume, subscribe anew, and read nothing
+//! for a while, each at a rate, for as long as is wished.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::common::{Common, Extra, Shape};
+use crate::{
+    outcome::Outcome,
+    plan::{Act, Appetite, Class},
+    run::Run,
+};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// The share of sockets to which something happens.
+    #[arg(long, default_value_t = 0.5)]
+    churning: f64,
+    /// Sockets cut in a second; they come back at once, from where they were.
+    #[arg(long, default_value_t = 5.0)]
+    cuts: f64,
+    /// Sockets that unsubscribe and subscribe in a second; the hub only.
+    #[arg(long, default_value_t = 5.0)]
+    resubscribes: f64,
+    /// Sockets that stop to read, in a second.
+    #[arg(long, default_value_t = 1.0)]
+    pauses: f64,
+    /// Seconds for which each of those reads nothing.
+    #[arg(long, default_value_t = 3.0)]
+    pause_seconds: f64,
+}
+
+const CHURNING: u8 = 2;
+const PAUSING: u8 = 3;
+
+/// One kind of thing that happens, at a rate, to one socket after the other.
+struct Churn {
+    class: u8,
+    sockets: usize,
+    per_second: f64,
+    done: usize,
+}
+
+/// # Errors
+///
+/// When the run could not be made.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share of the sockets, and seconds of a run"
+)]
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let common = &args.common;
+    let pausing = Class { excused: true, ..Class::plain("pausing") };
+    let shape = Shape {
+        name: "soak",
+        classes: vec![Class::plain("steady"), Class::plain("churning"), pausing],
+        phases: &["soak"],
+        seconds: common.seconds,
+        channels: 1,
+        sockets: common.sockets,
+    };
+    let churning = (common.sockets as f64 * args.churning.clamp(0.0, 1.0)) as usize;
+    let pauses = if args.pauses > 0.0 { churning / 4 } else { 0 };
+    let churns = churning - pauses;
+    let follows = common.follow_all(&shape);
+    let mut specs = common.specs(1, common.sockets - churning, &follows);
+    specs.extend(common.specs(CHURNING, churns, &follows));
+    specs.extend(common.specs(PAUSING, pauses, &follows).into_iter().map(|mut spec| {
+        spec.documents = false;
+        spec
+    }));
+    common.measure(&shape, specs, |run, specs| {
+        common.warm_up(run, &shape, specs)?;
+        let resubscribes = if common.is_raw() { 0.0 } else { args.resubscribes };
+        let mut cuts = Churn::new(CHURNING, churns, args.cuts);
+        let mut anew = Churn::new(CHURNING, churns, resubscribes);
+        let mut stops = Churn::new(PAUSING, pauses, args.pauses);
+        let mut starts = Churn::new(PAUSING, pauses, args.pauses);
+        run.begin(0);
+        let mut since = None;
+        run.hold_while(common.seconds, |run, now| {
+            let passed = (now - *since.get_or_insert(now)) as f64 / 1e6;
+            cuts.catch_up(run, passed, &[Act::Cut])?;
+            anew.catch_up(run, passed, &[Act::Unsubscribe, Act::Subscribe])?;
+            stops.catch_up(run, passed, &[Act::Read(Appetite::Nothing)])?;
+            starts.catch_up(run, passed - args.pause_seconds, &[Act::Read(Appetite::All)])?;
+            Ok(true)
+        })?;
+        run.appetite(PAUSING, Appetite::All)?;
+        Ok(Extra::from([
+            ("cuts".to_owned(), json!(cuts.done)),
+            ("resubscribes".to_owned(), json!(anew.done)),
+            ("pauses".to_owned(), json!(stops.done)),
+        ]))
+    })
+}
+
+impl Churn {
+    fn new(class: u8, sockets: usize, per_second: f64) -> Self {
+        Self { class, sockets, per_second, done: 0 }
+    }
+
+    /// Does what ought to have been done after so many seconds.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count of things to be done"
+    )]
+    fn catch_up(&mut self, run: &Run, seconds: f64, acts: &[Act]) -> Result<()> {
+        let due = (seconds.max(0.0) * self.per_second) as usize;
+        while self.done < due && self.sockets > 0 {
+            let nth = self.done % self.sockets;
+            for act in acts {
+                run.act(self.class, nth..nth + 1, *act)?;
+            }
+            self.done += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! `storm`: all sockets are cut at once and come back from where they were, beside some that are
+//! left alone.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::common::{Common, Extra, Shape};
+use crate::{
+    clock,
+    outcome::Outcome,
+    plan::{Act, Class},
+};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Sockets that are left alone, beside the others.
+    #[arg(long, default_value_t = 20)]
+    untouched: usize,
+    /// Seconds that the storm may take before it is called lost.
+    #[arg(long, default_value_t = 60.0)]
+    storm_seconds: f64,
+}
+
+const STORM: u8 = 1;
+const UNTOUCHED: u8 = 2;
+
+/// How long the storm lasts at least, so that there is something to measure.
+const AT_LEAST_US: u64 = 1_000_000;
+
+/// # Errors
+///
+/// When the run could not be made.
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let common = &args.common;
+    let shape = Shape {
+        name: "storm",
+        classes: vec![Class::plain("storm"), Class::plain("untouched")],
+        phases: &["before", "during", "after"],
+        seconds: common.seconds,
+        channels: 1,
+        sockets: common.sockets + args.untouched,
+    };
+    let follows = common.follow_all(&shape);
+    let mut specs = common.specs(UNTOUCHED, args.untouched, &follows);
+    specs.extend(common.specs(STORM, common.sockets, &follows));
+    let half = common.seconds / 2.0;
+    common.measure(&shape, specs, |run, specs| {
+        common.warm_up(run, &shape, specs)?;
+        run.phase(0, half)?;
+        run.begin(1);
+        run.act_all(STORM, Act::Cut)?;
+        let since = clock::now();
+        let mut back_at = None;
+        // The order is heard within a few milliseconds.
+        run.hold(0.05)?;
+        run.hold_while(args.storm_seconds, |run, now| {
+            if run.away() == 0 && back_at.is_none() {
+                back_at = Some(now);
+            }
+            Ok(back_at.is_none() || now < since + AT_LEAST_US)
+        })?;
+        run.phase(2, half)?;
+        #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
+        let seconds = back_at.map(|at| (at - since) as f64 / 1e6);
+        Ok(Extra::from([
+            ("all_back_after_s".to_owned(), json!(seconds)),
+            ("away_at_the_end".to_owned(), json!(run.away())),
+        ]))
+    })
+}

@@ -1,0 +1,273 @@
+//! Publishes bare messages on an open schedule: a thread that never waits for an answer.
+//!
+//! A message carries the instant at which it was to be sent and the one at which it was. When the
+//! server does not take more, both drift apart, and that is the server's; when this thread came
+//! late although it could have sent, it is ours, and is told as slip.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream as Connection,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use hdrhistogram::Histogram;
+use mio::{Events, Interest, Poll, Token, net::TcpStream};
+
+use crate::{
+    clock, latency,
+    machine::{self, ThreadTimes},
+    payload::{self, Payload},
+    plan::Plan,
+    schedule::Schedule,
+    tally::ThreadShare,
+    upgrade::{self, Answer},
+    wire,
+};
+
+/// What is to be published.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work {
+    /// Messages a second in all; none: as many as the server takes.
+    pub(crate) rate: Option<f64>,
+    pub(crate) channels: u32,
+    pub(crate) bytes: usize,
+}
+
+/// What was published.
+#[derive(Debug)]
+pub(crate) struct Published {
+    /// The last sequence of each channel.
+    pub(crate) heads: Arc<[u64]>,
+    pub(crate) sent: u64,
+    /// Messages that were due and that the server did not take.
+    pub(crate) unsent: u64,
+    /// How late this thread was, without what it waited for the server.
+    pub(crate) slip: Histogram<u64>,
+    /// How long the server took nothing.
+    pub(crate) blocked_us: u64,
+    pub(crate) lasted_us: u64,
+    pub(crate) share: ThreadShare,
+}
+
+/// A publisher at work.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    stop_at: Arc<AtomicU64>,
+    thread: JoinHandle<Result<Published>>,
+}
+
+/// Bytes written at a time.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// How long the server may take to accept what was due at the end.
+const DRAIN_US: u64 = 10_000_000;
+
+/// The longest sleep: the schedule may be slow, and the order to stop is to be heard.
+const SLEEP_US_MAX: u64 = 20_000;
+
+impl Publisher {
+    /// Connects, and begins the schedule.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not let it in.
+    pub(crate) fn start(plan: &Arc<Plan>, work: Work) -> Result<Self> {
+        let connection = connect(plan).context("the publisher has no connection")?;
+        let stop_at = Arc::new(AtomicU64::new(u64::MAX));
+        let told = Arc::clone(&stop_at);
+        let plan = Arc::clone(plan);
+        let thread = thread::Builder::new()
+            .name("publisher".to_owned())
+            .spawn(move || State::new(connection, plan, work)?.run(&told))?;
+        Ok(Self { stop_at, thread })
+    }
+
+    /// Stops the schedule now, and waits until what is due has been taken.
+    ///
+    /// # Errors
+    ///
+    /// When the connection was lost on the way.
+    pub(crate) fn stop(self) -> Result<Published> {
+        self.stop_at.store(clock::now(), Ordering::Release);
+        self.thread.join().ok().context("the publisher panicked")?
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+}
+
+fn connect(plan: &Plan) -> Result<Connection> {
+    let mut connection = Connection::connect(plan.address)?;
+    connection.set_nodelay(true)?;
+    connection.set_read_timeout(Some(Duration::from_secs(10)))?;
+    connection.write_all(&upgrade::raw_request(plan, upgrade::PUBLISH_PATH, ""))?;
+    let mut head = Vec::new();
+    let mut byte = [0];
+    loop {
+        // Byte by byte, so that nothing of what follows is taken.
+        connection.read_exact(&mut byte)?;
+        head.push(byte[0]);
+        match upgrade::answer(&head) {
+            Answer::Partial => {}
+            Answer::Upgraded(_) => break,
+            Answer::Refused(why) => bail!("{why}"),
+        }
+    }
+    connection.set_nonblocking(true)?;
+    Ok(connection)
+}
+
+struct State {
+    stream: TcpStream,
+    poll: Poll,
+    events: Events,
+    plan: Arc<Plan>,
+    work: Work,
+    batch: Vec<u8>,
+    sequences: Vec<u64>,
+    sent: u64,
+    slip: Histogram<u64>,
+    blocked_us: u64,
+    unblocked_at: u64,
+    times: Option<(u64, ThreadTimes)>,
+}
+
+impl State {
+    fn new(connection: Connection, plan: Arc<Plan>, work: Work) -> Result<Self> {
+        let mut stream = TcpStream::from_std(connection);
+        let poll = Poll::new()?;
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        poll.registry().register(&mut stream, Token(0), interest)?;
+        // Sleeps end on time, and not up to 50 us later.
+        nix::sys::prctl::set_timerslack(1).ok();
+        Ok(Self {
+            stream,
+            poll,
+            events: Events::with_capacity(8),
+            plan,
+            work,
+            batch: Vec::with_capacity(2 * BATCH_BYTES),
+            sequences: vec![0; work.channels as usize],
+            sent: 0,
+            slip: latency::histogram(3),
+            blocked_us: 0,
+            unblocked_at: 0,
+            times: None,
+        })
+    }
+
+    fn run(mut self, stop_at: &AtomicU64) -> Result<Published> {
+        let started = clock::now();
+        let schedule = self.work.rate.map(|rate| Schedule::new(started, rate));
+        let unsent = loop {
+            let now = clock::now();
+            let stop = stop_at.load(Ordering::Acquire);
+            let phases = self.plan.timeline.phases();
+            if self.times.is_none() && phases.starts[0] != u64::MAX {
+                self.times = Some((now, machine::thread_times()));
+            }
+            let Some(schedule) = &schedule else {
+                if now >= stop {
+                    break 0;
+                }
+                self.fill(now, None, u64::MAX);
+                self.write(now + DRAIN_US)?;
+                continue;
+            };
+            let due = schedule.due(now.min(stop));
+            if due > self.sent && now < stop.saturating_add(DRAIN_US) {
+                self.fill(now, Some(schedule), due);
+                self.write(stop.saturating_add(DRAIN_US))?;
+            } else if now >= stop {
+                break due - self.sent;
+            } else {
+                self.listen()?;
+                let until = schedule.intended(self.sent);
+                clock::wait(until.saturating_sub(clock::now()).min(SLEEP_US_MAX));
+            }
+        };
+        let share = match self.times {
+            Some((since, times)) => times.until_now(clock::now().saturating_sub(since)),
+            None => ThreadShare::default(),
+        };
+        Ok(Published {
+            heads: self.sequences.into(),
+            sent: self.sent,
+            unsent,
+            slip: self.slip,
+            blocked_us: self.blocked_us,
+            lasted_us: clock::now().min(stop_at.load(Ordering::Acquire)).saturating_sub(started),
+            share,
+        })
+    }
+
+    /// Puts what is due into the batch, as far as it has room.
+    fn fill(&mut self, now: u64, schedule: Option<&Schedule>, due: u64) {
+        let channels = u64::from(self.work.channels);
+        let bytes = self.work.bytes.max(payload::BYTES_MIN);
+        while self.sent < due && self.batch.len() < BATCH_BYTES {
+            let channel =
+                u32::try_from(self.sent % channels).expect("below the number of channels");
+            let intended = schedule.map_or(now, |schedule| schedule.intended(self.sent));
+            let seq = &mut self.sequences[channel as usize];
+            *seq += 1;
+            wire::push_head(&mut self.batch, wire::BINARY, bytes);
+            let message = Payload { channel, intended, sent: now, seq: *seq };
+            payload::push(&mut self.batch, &message, bytes);
+            self.sent += 1;
+            if self.times.is_some() {
+                self.slip.saturating_record(now.saturating_sub(intended.max(self.unblocked_at)));
+            }
+        }
+    }
+
+    /// Writes the batch. What the server does not take by the deadline is an error.
+    fn write(&mut self, deadline: u64) -> Result<()> {
+        let mut written = 0;
+        while written < self.batch.len() {
+            match self.stream.write(&self.batch[written..]) {
+                Ok(more) => written += more,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let since = clock::now();
+                    if since >= deadline {
+                        bail!("the server has taken nothing for a long time");
+                    }
+                    self.poll.poll(&mut self.events, Some(Duration::from_millis(100)))?;
+                    self.unblocked_at = clock::now();
+                    self.blocked_us += self.unblocked_at - since;
+                    self.listen()?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).context("the publisher was cut off"),
+            }
+        }
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// Takes what the server has to say, which matters only if it is the end.
+    fn listen(&mut self) -> Result<()> {
+        let mut bytes = [0; 512];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => bail!("the server has closed the publisher's connection"),
+            Ok(read) => {
+                wire::walk(&bytes[..read], |frame| {
+                    if frame.opcode == wire::PING {
+                        wire::push_frame(&mut self.batch, wire::PONG, frame.payload);
+                    }
+                })
+                .ok();
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error).context("the publisher was cut off"),
+        }
+    }
+}

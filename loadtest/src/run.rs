@@ -1,0 +1,434 @@
+//! The conductor of a run: starts generators and publisher, tells them when each phase begins, looks
+//! at the server meanwhile, and gathers what they found. What the steps are is the profile's.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{
+    clock, machine,
+    machine::Process,
+    plan::{Act, Appetite, CONTROL, Door, Follows, Order, Phases, Plan, Progress, Spec},
+    publisher::{Published, Publisher, Work},
+    receiver::Receiver,
+    tally::Tally,
+};
+
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) plan: Arc<Plan>,
+    progress: Arc<Progress>,
+    generators: Vec<Generator>,
+    publisher: Option<Publisher>,
+    server: Option<Process>,
+    bar: ProgressBar,
+    started: u64,
+    marks: Vec<Mark>,
+    samples: Vec<Sample>,
+    connecting: Connecting,
+}
+
+#[derive(Debug)]
+struct Generator {
+    orders: SyncSender<Order>,
+    thread: JoinHandle<Result<Tally>>,
+    /// Sockets of each class.
+    sockets: Vec<usize>,
+}
+
+/// What a run needs beside the plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) threads: usize,
+    pub(crate) bare_channels: usize,
+    /// What each generator's control socket follows; none for bare channels.
+    pub(crate) control: Option<Follows>,
+    pub(crate) server: Option<Process>,
+    pub(crate) is_quiet: bool,
+}
+
+/// What the server used up to the beginning or the end of a phase.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) cpu_seconds: Option<f64>,
+    pub(crate) pss_bytes: Option<u64>,
+    pub(crate) rss_bytes: Option<u64>,
+    pub(crate) tcp_bytes: Option<u64>,
+    /// Frames received up to here.
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    pub(crate) at: u64,
+}
+
+/// What the server used at some moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    pub(crate) at: u64,
+    pub(crate) rss_bytes: Option<u64>,
+    pub(crate) tcp_bytes: Option<u64>,
+    pub(crate) cpu_seconds: Option<f64>,
+}
+
+/// How the connections came about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Connecting {
+    pub(crate) wanted: u64,
+    pub(crate) joined: u64,
+    pub(crate) upgraded: u64,
+    pub(crate) took_us: u64,
+}
+
+/// Everything a run has found.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) tally: Tally,
+    pub(crate) published: Option<Published>,
+    pub(crate) phases: Phases,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) connecting: Connecting,
+    pub(crate) started: u64,
+}
+
+/// How long all sockets may take to come to where their channels are.
+const BARRIER_US: u64 = 15_000_000;
+
+/// How long connections may take when there is no pace.
+const CONNECT_US: u64 = 60_000_000;
+
+const TICK_US: u64 = 100_000;
+
+/// A sample each so often, and fewer in a long run.
+const SAMPLES_MAX: usize = 600;
+
+/// Orders that wait for a generator; it looks every few milliseconds.
+const ORDERS_MAX: usize = 64;
+
+impl Run {
+    /// Starts the generators, and with them their control sockets.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no room for them, or the hub does not let them in.
+    pub(crate) fn start(plan: Plan, setup: &Setup) -> Result<Self> {
+        let plan = Arc::new(plan);
+        let progress = Arc::new(Progress::default());
+        let generators = (0..setup.threads.max(1))
+            .map(|nth| generator(&plan, &progress, setup.bare_channels, nth))
+            .collect::<Result<Vec<_>>>()?;
+        let bar = if setup.is_quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed_precise} {prefix}: {msg}")
+                .expect("the template is a constant"),
+        );
+        let mut run = Self {
+            plan,
+            progress,
+            generators,
+            publisher: None,
+            server: setup.server,
+            bar,
+            started: clock::now(),
+            marks: Vec::new(),
+            samples: Vec::new(),
+            connecting: Connecting::default(),
+        };
+        if let Some(follows) = &setup.control {
+            let spec = Spec { class: CONTROL, follows: Arc::clone(follows), documents: false };
+            let controls = vec![spec; run.generators.len()];
+            run.open(controls)?;
+            let joined = run.progress.joined.swap(0, Ordering::Relaxed);
+            run.progress.upgraded.store(0, Ordering::Relaxed);
+            run.connecting = Connecting::default();
+            if joined < run.generators.len() as u64 {
+                let faults = run.finish()?.tally.faults;
+                anyhow::bail!("the hub did not let us in: {}", faults.join("; "));
+            }
+        }
+        Ok(run)
+    }
+
+    /// Opens sockets, spread over the generators, and waits until they have joined their channels
+    /// or it is clear that they will not.
+    ///
+    /// # Errors
+    ///
+    /// When a generator is gone.
+    pub(crate) fn open(&mut self, specs: Vec<Spec>) -> Result<()> {
+        let wanted = specs.len() as u64;
+        let before = self.progress.joined.load(Ordering::Relaxed);
+        let upgraded_before = self.progress.upgraded.load(Ordering::Relaxed);
+        let failed_before = self.progress.failed.load(Ordering::Relaxed);
+        let count = self.generators.len();
+        let mut shares = vec![Vec::new(); count];
+        for (nth, spec) in specs.into_iter().enumerate() {
+            shares[nth % count].push(spec);
+        }
+        let began = clock::now();
+        for (generator, share) in self.generators.iter_mut().zip(shares) {
+            for spec in &share {
+                generator.sockets[usize::from(spec.class)] += 1;
+            }
+            generator.order(Order::Open(share))?;
+        }
+        self.bar.set_prefix("connecting");
+        let deadline = began + self.patience_us(wanted);
+        loop {
+            let joined = self.progress.joined.load(Ordering::Relaxed) - before;
+            let failed = self.progress.failed.load(Ordering::Relaxed) - failed_before;
+            self.bar.set_message(format!("{joined} of {wanted} sockets, {failed} failed"));
+            self.bar.tick();
+            self.connecting.took_us = clock::now() - began;
+            if joined + failed >= wanted || clock::now() >= deadline {
+                self.connecting.wanted += wanted;
+                self.connecting.joined += joined;
+                let upgraded = self.progress.upgraded.load(Ordering::Relaxed);
+                self.connecting.upgraded += upgraded - upgraded_before;
+                return Ok(());
+            }
+            clock::wait(2_000);
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a time to wait"
+    )]
+    fn patience_us(&self, sockets: u64) -> u64 {
+        let rate = self.plan.connect_rate * self.generators.len() as f64;
+        let paced = if rate > 0.0 { sockets as f64 / rate * 1e6 } else { 0.0 };
+        // As slow as a thousand a second is bearable.
+        CONNECT_US + paced as u64 + sockets * 1_000
+    }
+
+    /// Starts to publish.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not let the publisher in.
+    pub(crate) fn publish(&mut self, work: Work) -> Result<()> {
+        // What was upgraded last may not be subscribed yet: the answer is written before.
+        clock::wait(200_000);
+        self.publisher = Some(Publisher::start(&self.plan, work)?);
+        Ok(())
+    }
+
+    /// Begins a phase and stays in it.
+    ///
+    /// # Errors
+    ///
+    /// When the run has become pointless.
+    pub(crate) fn phase(&mut self, phase: usize, seconds: f64) -> Result<()> {
+        self.begin(phase);
+        self.hold(seconds)
+    }
+
+    pub(crate) fn begin(&mut self, phase: usize) {
+        let mark = self.mark();
+        self.marks.push(mark);
+        self.plan.timeline.begin(phase, clock::now());
+        self.bar.set_prefix(self.plan.timeline.names[phase]);
+    }
+
+    /// Lets time pass.
+    ///
+    /// # Errors
+    ///
+    /// When the run has become pointless.
+    pub(crate) fn hold(&mut self, seconds: f64) -> Result<()> {
+        self.hold_while(seconds, |_, _| Ok(true))
+    }
+
+    /// Lets time pass as long as the given says so; it is asked at every tick.
+    ///
+    /// # Errors
+    ///
+    /// When the run has become pointless, or the given fails.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "seconds of the command line"
+    )]
+    pub(crate) fn hold_while(
+        &mut self,
+        seconds: f64,
+        mut goes_on: impl FnMut(&mut Self, u64) -> Result<bool>,
+    ) -> Result<()> {
+        let until = clock::now() + (seconds * 1e6) as u64;
+        let (mut frames, mut at) = (self.progress.frames.load(Ordering::Relaxed), clock::now());
+        loop {
+            let now = clock::now();
+            if now >= until || !goes_on(self, now)? {
+                return Ok(());
+            }
+            let hopeless = self.progress.hopeless.load(Ordering::Relaxed);
+            ensure!(!hopeless, "the control socket was cut off");
+            if self.publisher.as_ref().is_some_and(Publisher::has_ended) {
+                let publisher = self.publisher.take().context("there is a publisher")?;
+                publisher.stop().context("the publisher has ended early")?;
+            }
+            self.sample(now);
+            let received = self.progress.frames.load(Ordering::Relaxed);
+            if now - at >= 2 * TICK_US {
+                let per_second = (received - frames) * 1_000_000 / (now - at);
+                let left = (until - now) / 1_000_000;
+                self.bar.set_message(format!("{per_second} messages/s, {left} s left"));
+                (frames, at) = (received, now);
+            }
+            self.bar.tick();
+            clock::wait(TICK_US.min(until - now));
+        }
+    }
+
+    /// What the server used up to the beginning of each phase so far.
+    pub(crate) fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        let server = self.server;
+        Mark {
+            cpu_seconds: server.and_then(Process::cpu_seconds),
+            pss_bytes: server.and_then(Process::pss_bytes),
+            rss_bytes: server.and_then(Process::rss_bytes),
+            tcp_bytes: machine::tcp_memory_bytes(),
+            frames: self.progress.frames.load(Ordering::Relaxed),
+            bytes: self.progress.bytes.load(Ordering::Relaxed),
+            at: clock::now(),
+        }
+    }
+
+    fn sample(&mut self, now: u64) {
+        if self.samples.len() >= SAMPLES_MAX {
+            // Every second one goes, and from now on half as many come.
+            let mut nth = 0;
+            self.samples.retain(|_| {
+                nth += 1;
+                nth % 2 == 0
+            });
+        }
+        let between = match self.samples.as_slice() {
+            [first, .., last] if self.samples.len() > SAMPLES_MAX / 2 => {
+                (last.at - first.at) / self.samples.len() as u64
+            }
+            _ => 0,
+        };
+        if self.samples.last().is_some_and(|last| now - last.at < between) {
+            return;
+        }
+        self.samples.push(Sample {
+            at: now,
+            rss_bytes: self.server.and_then(Process::rss_bytes),
+            tcp_bytes: machine::tcp_memory_bytes(),
+            cpu_seconds: self.server.and_then(Process::cpu_seconds),
+        });
+    }
+
+    /// Has something done by a part of a class, given as shares of all its sockets.
+    ///
+    /// # Errors
+    ///
+    /// When a generator is gone.
+    pub(crate) fn act(&self, class: u8, which: std::ops::Range<usize>, act: Act) -> Result<()> {
+        let count = self.generators.len();
+        for (nth, generator) in self.generators.iter().enumerate() {
+            let of = |place: usize| place.saturating_sub(nth).div_ceil(count);
+            let which = of(which.start)..of(which.end);
+            generator.order(Order::Do { class, which, act })?;
+        }
+        Ok(())
+    }
+
+    /// Has something done by all of a class.
+    ///
+    /// # Errors
+    ///
+    /// When a generator is gone.
+    pub(crate) fn act_all(&self, class: u8, act: Act) -> Result<()> {
+        let all = self.generators.iter().map(|generator| generator.sockets[usize::from(class)]);
+        self.act(class, 0..all.sum(), act)
+    }
+
+    /// Lets all of a class read at this pace.
+    ///
+    /// # Errors
+    ///
+    /// When a generator is gone.
+    pub(crate) fn appetite(&self, class: u8, appetite: Appetite) -> Result<()> {
+        self.act_all(class, Act::Read(appetite))
+    }
+
+    /// Sockets that were cut and are not back.
+    pub(crate) fn away(&self) -> u64 {
+        self.progress.away.load(Ordering::Relaxed)
+    }
+
+    /// Ends the last phase, waits until everything due has arrived, and gathers what was found.
+    ///
+    /// # Errors
+    ///
+    /// When a generator or the publisher was lost.
+    pub(crate) fn finish(mut self) -> Result<Findings> {
+        self.plan.timeline.finish(clock::now());
+        let mark = self.mark();
+        self.marks.push(mark);
+        self.bar.set_prefix("waiting for the last");
+        self.bar.set_message("");
+        self.bar.tick();
+        let published = self.publisher.take().map(Publisher::stop).transpose()?;
+        let heads = match (&published, &self.plan.door) {
+            (Some(published), _) => Some(Arc::clone(&published.heads)),
+            (None, Door::Raw) => Some(Arc::from([])),
+            (None, Door::Stream { .. }) => None,
+        };
+        let deadline = clock::now() + BARRIER_US;
+        for generator in &self.generators {
+            generator.order(Order::Finish { heads: heads.clone(), deadline })?;
+        }
+        let mut tally = Tally::new(&self.plan);
+        for generator in self.generators {
+            let found = generator.thread.join().ok().context("a generator panicked")??;
+            tally.add(found);
+        }
+        self.bar.finish_and_clear();
+        Ok(Findings {
+            tally,
+            published,
+            phases: self.plan.timeline.phases(),
+            marks: self.marks,
+            samples: self.samples,
+            connecting: self.connecting,
+            started: self.started,
+        })
+    }
+}
+
+fn generator(
+    plan: &Arc<Plan>,
+    progress: &Arc<Progress>,
+    bare_channels: usize,
+    nth: usize,
+) -> Result<Generator> {
+    let (orders, receiver) = sync_channel(ORDERS_MAX);
+    let (theirs, progress) = (Arc::clone(plan), Arc::clone(progress));
+    let receiver = Receiver::new(theirs, progress, receiver, bare_channels)?;
+    let thread =
+        thread::Builder::new().name(format!("generator-{nth}")).spawn(move || receiver.run())?;
+    Ok(Generator { orders, thread, sockets: vec![0; plan.classes.len()] })
+}
+
+impl Generator {
+    fn order(&self, order: Order) -> Result<()> {
+        self.orders.send(order).ok().context("a generator has ended early")
+    }
+}

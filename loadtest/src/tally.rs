@@ -1,0 +1,217 @@
+//! What one generator found, and how the findings of several become one.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::{
+    follower::Follower,
+    latency::{self, Latencies, Series},
+    plan::{Follows, PHASES_MAX, Plan},
+    spread::Spreads,
+};
+
+/// What came to the sockets of a class, and what did not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    /// Messages that brought something new.
+    pub(crate) messages: u64,
+    /// Bytes of all frames, with their heads.
+    pub(crate) bytes: u64,
+    /// Changes that ought to have come, by the sequences of the channels.
+    pub(crate) expected: u64,
+    /// Changes that came, each by itself or merged with others.
+    pub(crate) received: u64,
+    /// Changes that an image has covered, of which the hub has told.
+    pub(crate) by_image: u64,
+    /// Changes that never came: out of the middle, or at the end.
+    pub(crate) missing: u64,
+    /// Places at which something was missing when it was passed.
+    pub(crate) gaps: u64,
+    pub(crate) duplicates: u64,
+    /// Messages that came after a later one.
+    pub(crate) reorders: u64,
+    /// Updates that brought more than one change.
+    pub(crate) merged: u64,
+    pub(crate) images: u64,
+    pub(crate) resyncs: u64,
+    /// Frames that the protocol does not know or that refuse something.
+    pub(crate) errors: u64,
+    /// Connections that could not be made.
+    pub(crate) refused: u64,
+    /// Connections that ended without being told to.
+    pub(crate) closed: u64,
+    /// Subscriptions that went on where they were, and that had to begin with an image.
+    pub(crate) resumed: u64,
+    pub(crate) not_resumed: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            messages,
+            bytes,
+            expected,
+            received,
+            by_image,
+            missing,
+            gaps,
+            duplicates,
+            reorders,
+            merged,
+            images,
+            resyncs,
+            errors,
+            refused,
+            closed,
+            resumed,
+            not_resumed,
+        } = other;
+        self.messages += messages;
+        self.bytes += bytes;
+        self.expected += expected;
+        self.received += received;
+        self.by_image += by_image;
+        self.missing += missing;
+        self.gaps += gaps;
+        self.duplicates += duplicates;
+        self.reorders += reorders;
+        self.merged += merged;
+        self.images += images;
+        self.resyncs += resyncs;
+        self.errors += errors;
+        self.refused += refused;
+        self.closed += closed;
+        self.resumed += resumed;
+        self.not_resumed += not_resumed;
+    }
+}
+
+/// What was found of one class in one phase.
+#[derive(Debug)]
+pub(crate) struct Phase {
+    pub(crate) messages: u64,
+    pub(crate) latencies: Latencies,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct ClassTally {
+    pub(crate) sockets: u64,
+    pub(crate) counts: Counts,
+    pub(crate) phases: [Option<Box<Phase>>; PHASES_MAX],
+}
+
+/// The durations that have nothing to do with messages.
+#[derive(Debug)]
+pub(crate) struct Durations {
+    /// From the first packet to the upgrade.
+    pub(crate) connect: Histogram<u64>,
+    /// From the upgrade until all images were there.
+    pub(crate) join: Histogram<u64>,
+    /// From the cut until the hub has taken the subscription up again.
+    pub(crate) resume: Histogram<u64>,
+    /// From the cut until the socket was where its channels were.
+    pub(crate) caught_up: Histogram<u64>,
+    /// From the kernel's receipt of bytes to ours.
+    pub(crate) lag: Histogram<u64>,
+}
+
+/// How one thread of ours has fared while it counted, in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct ThreadShare {
+    pub(crate) wall_us: u64,
+    /// On a core.
+    pub(crate) running_us: u64,
+    /// Ready to run, and waiting for a core.
+    pub(crate) waiting_us: u64,
+}
+
+/// Everything that one generator hands over.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) classes: Vec<ClassTally>,
+    pub(crate) durations: Durations,
+    pub(crate) series: Series,
+    pub(crate) spreads: Spreads,
+    /// The channels by the numbers used in the spreads.
+    pub(crate) channels: Vec<String>,
+    pub(crate) threads: Vec<ThreadShare>,
+    /// Documents kept, with what their sockets followed.
+    pub(crate) documents: Vec<(Follower, Follows)>,
+    /// The first faults in words.
+    pub(crate) faults: Vec<String>,
+    /// Sockets that had not come to where their channels were in time.
+    pub(crate) behind: u64,
+    pub(crate) channels_seen: u64,
+}
+
+/// Faults kept in words; the others are only counted.
+pub(crate) const FAULTS_TOLD: usize = 12;
+
+impl Durations {
+    fn new() -> Self {
+        let new = || latency::histogram(3);
+        Self { connect: new(), join: new(), resume: new(), caught_up: new(), lag: new() }
+    }
+}
+
+impl Tally {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            classes: plan.classes.iter().map(|_| ClassTally::default()).collect(),
+            durations: Durations::new(),
+            series: Series::new(plan.interval_us),
+            spreads: Spreads::default(),
+            channels: Vec::new(),
+            threads: Vec::new(),
+            documents: Vec::new(),
+            faults: Vec::new(),
+            behind: 0,
+            channels_seen: 0,
+        }
+    }
+
+    pub(crate) fn fault(&mut self, fault: impl FnOnce() -> String) {
+        if self.faults.len() < FAULTS_TOLD {
+            self.faults.push(fault());
+        }
+    }
+
+    /// Adds what another generator of the same plan has found.
+    pub(crate) fn add(&mut self, other: Self) {
+        for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
+            mine.sockets += theirs.sockets;
+            mine.counts.add(&theirs.counts);
+            for (mine, theirs) in mine.phases.iter_mut().zip(theirs.phases) {
+                match (mine.as_mut(), theirs) {
+                    (Some(mine), Some(theirs)) => {
+                        mine.messages += theirs.messages;
+                        mine.latencies.add(&theirs.latencies);
+                    }
+                    (None, theirs) => *mine = theirs,
+                    (Some(_), None) => {}
+                }
+            }
+        }
+        let Durations { connect, join, resume, caught_up, lag } = &other.durations;
+        latency::add(&mut self.durations.connect, connect);
+        latency::add(&mut self.durations.join, join);
+        latency::add(&mut self.durations.resume, resume);
+        latency::add(&mut self.durations.caught_up, caught_up);
+        latency::add(&mut self.durations.lag, lag);
+        self.series.add(&other.series);
+        for ((ch, seq), receipts) in other.spreads {
+            let name = &other.channels[ch as usize];
+            let ch = self.channels.iter().position(|mine| mine == name).unwrap_or_else(|| {
+                self.channels.push(name.clone());
+                self.channels.len() - 1
+            });
+            self.spreads.add((u32::try_from(ch).unwrap_or(u32::MAX), seq), receipts);
+        }
+        self.threads.extend(other.threads);
+        self.documents.extend(other.documents);
+        self.faults.extend(other.faults);
+        self.faults.truncate(FAULTS_TOLD);
+        self.behind += other.behind;
+        self.channels_seen = self.channels_seen.max(other.channels_seen);
+    }
+}

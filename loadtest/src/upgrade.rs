@@ -1,0 +1,167 @@
+//! From a TCP connection to a WebSocket, and what is said first: bytes, no socket.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    channels::Channels,
+    plan::{Class, Door, Plan},
+    position::Positions,
+};
+
+/// The example of RFC 6455: it need not be random, because nobody is to be convinced of anything.
+const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+
+/// Where a publisher of bare messages goes.
+pub(crate) const PUBLISH_PATH: &str = "/pub";
+
+/// The request of a socket that is going to follow this.
+pub(crate) fn request(plan: &Plan, follows: &[String]) -> Vec<u8> {
+    match &plan.door {
+        Door::Stream { path, key } => {
+            raw_request(plan, path, &format!("Authorization: Token {key}\r\n"))
+        }
+        Door::Raw => raw_request(plan, &format!("/sub/{}", follows[0]), ""),
+    }
+}
+
+/// The request for a path.
+pub(crate) fn raw_request(plan: &Plan, path: &str, header: &str) -> Vec<u8> {
+    let host = plan.address;
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n{header}\r\n"
+    )
+    .into_bytes()
+}
+
+/// What a server answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Not all of it yet.
+    Partial,
+    /// It is a WebSocket from this byte on.
+    Upgraded(usize),
+    Refused(String),
+}
+
+/// More than any answer to an upgrade.
+const ANSWER_BYTES_MAX: usize = 16 << 10;
+
+pub(crate) fn answer(bytes: &[u8]) -> Answer {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        let is_too_long = bytes.len() > ANSWER_BYTES_MAX;
+        let refused = || Answer::Refused("an answer without an end".to_owned());
+        return if is_too_long { refused() } else { Answer::Partial };
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]);
+    let status = head.lines().next().unwrap_or_default();
+    if !status.starts_with("HTTP/1.1 101") {
+        return Answer::Refused(status.to_owned());
+    }
+    if !head.contains(ACCEPT) {
+        return Answer::Refused("an upgrade without its proof".to_owned());
+    }
+    Answer::Upgraded(end + 4)
+}
+
+/// What a command may be in bytes, with some room for what stands beside the positions.
+const POSITIONS_BYTES_MAX: usize = 15 << 10;
+
+/// The commands that subscribe to all this, from where the socket stands.
+pub(crate) fn subscribes(
+    class: &Class,
+    follows: &[String],
+    positions: &Positions,
+    channels: &Channels,
+) -> Vec<String> {
+    let command = |(id, ch): (usize, &String)| {
+        let mut command = json!({"op": "subscribe", "id": id, "ch": ch});
+        if class.every_ms > 0 {
+            command["every_ms"] = class.every_ms.into();
+        }
+        if class.on_slow != "merge" {
+            command["on_slow"] = class.on_slow.into();
+        }
+        if let Some(from) = from(ch, positions, channels) {
+            command["from"] = from;
+        }
+        command.to_string()
+    };
+    follows.iter().enumerate().map(command).collect()
+}
+
+fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
+    let mut bytes = 0;
+    let mut from = Map::new();
+    for position in positions.all() {
+        let name = channels.name(position.ch);
+        if !matches(ch, name) {
+            continue;
+        }
+        let epoch = channels.epoch_name(position.epoch);
+        let at = json!({"epoch": epoch, "seq": position.seq});
+        if name == ch {
+            return Some(at);
+        }
+        bytes += name.len() + epoch.len() + 48;
+        if bytes > POSITIONS_BYTES_MAX {
+            // The hub sends the image of those that had no room, and says so.
+            break;
+        }
+        from.insert(name.to_owned(), at);
+    }
+    (!from.is_empty()).then_some(Value::Object(from))
+}
+
+/// Whether a name is the pattern's, where `*` stands for one segment.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.split('/'), name.split('/'));
+    loop {
+        match (pattern.next(), name.next()) {
+            (None, None) => return true,
+            (Some(one), Some(other)) if one == "*" || one == other => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answer_is_taken_or_refused() {
+        let upgraded = format!("HTTP/1.1 101 Switching\r\nSec-WebSocket-Accept: {ACCEPT}\r\n\r\n");
+        assert_eq!(answer(&upgraded.as_bytes()[..40]), Answer::Partial);
+        assert_eq!(answer(upgraded.as_bytes()), Answer::Upgraded(upgraded.len()));
+        let refused = Answer::Refused("HTTP/1.1 503 Later".to_owned());
+        assert_eq!(answer(b"HTTP/1.1 503 Later\r\n\r\n"), refused);
+        assert!(matches!(answer(b"HTTP/1.1 101 Switching\r\n\r\n"), Answer::Refused(_)));
+    }
+
+    #[test]
+    fn star_is_one_segment() {
+        assert!(matches("football/*/odds/*", "football/7/odds/steady"));
+        assert!(!matches("football/*", "football/7/odds"));
+        assert!(!matches("football/*/odds", "football/7"));
+    }
+
+    #[test]
+    fn subscriptions_go_on_from_where_the_socket_stands() {
+        let mut channels = Channels::default();
+        let mut positions = Positions::default();
+        let epoch = channels.epoch("e");
+        for (name, seq) in [("football/1/odds", 7), ("football/2/odds", 9)] {
+            positions.join(channels.number(name), epoch, seq);
+        }
+        let class = Class { every_ms: 250, ..Class::plain("all") };
+        let follows = ["football/2/odds".to_owned(), "football/*/odds".to_owned()];
+        let commands = subscribes(&class, &follows, &positions, &channels);
+        let commands: Vec<Value> =
+            commands.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        assert_eq!(commands[0]["from"], json!({"epoch": "e", "seq": 9}));
+        assert_eq!(commands[1]["from"]["football/1/odds"], json!({"epoch": "e", "seq": 7}));
+        assert_eq!(commands[1]["every_ms"], 250);
+    }
+}

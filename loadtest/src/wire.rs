@@ -1,0 +1,147 @@
+//! WebSocket frames as bytes: those of a server are walked where they lie, those of a client are
+//! written. No socket, and no copy of a payload.
+
+/// The kinds of a frame (RFC 6455, section 5.2).
+pub(crate) const TEXT: u8 = 1;
+pub(crate) const BINARY: u8 = 2;
+pub(crate) const CLOSE: u8 = 8;
+pub(crate) const PING: u8 = 9;
+pub(crate) const PONG: u8 = 10;
+
+/// A larger frame is taken for a fault of the server: a hub's images are far smaller.
+const PAYLOAD_BYTES_MAX: u64 = 64 << 20;
+
+/// One frame of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    pub(crate) opcode: u8,
+    pub(crate) payload: &'a [u8],
+}
+
+/// What stands at the beginning of some bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step<'a> {
+    Frame(Frame<'a>, usize),
+    /// No whole frame yet.
+    Partial,
+    /// Not what a server sends: masked, in fragments, or beyond any size.
+    Broken(&'static str),
+}
+
+/// Looks at the frame at the beginning of `bytes`.
+#[inline]
+pub(crate) fn step(bytes: &[u8]) -> Step<'_> {
+    let &[first, second, ref rest @ ..] = bytes else { return Step::Partial };
+    let (head, length) = match (second, rest) {
+        (0..=125, _) => (2, u64::from(second)),
+        (126, &[a, b, ..]) => (4, u64::from(u16::from_be_bytes([a, b]))),
+        (126, _) => return Step::Partial,
+        (127, &[a, b, c, d, e, f, g, h, ..]) => (10, u64::from_be_bytes([a, b, c, d, e, f, g, h])),
+        (127, _) => return Step::Partial,
+        _ => return Step::Broken("a masked frame"),
+    };
+    if first & 0x80 == 0 || first & 0x0f == 0 {
+        return Step::Broken("a message in fragments");
+    }
+    if length > PAYLOAD_BYTES_MAX {
+        return Step::Broken("a frame beyond any size");
+    }
+    let end = head + usize::try_from(length).unwrap_or(usize::MAX);
+    match bytes.get(head..end) {
+        Some(payload) => Step::Frame(Frame { opcode: first & 0x0f, payload }, end),
+        None => Step::Partial,
+    }
+}
+
+/// Hands on each whole frame at the beginning of `bytes`. Returns how many bytes those were: the
+/// rest is to be kept until more has come.
+///
+/// # Errors
+///
+/// When the bytes are not those of a server; what came before was handed on.
+#[inline]
+pub(crate) fn walk(bytes: &[u8], mut take: impl FnMut(Frame<'_>)) -> Result<usize, &'static str> {
+    let mut at = 0;
+    loop {
+        match step(&bytes[at..]) {
+            Step::Frame(frame, length) => {
+                take(frame);
+                at += length;
+            }
+            Step::Partial => return Ok(at),
+            Step::Broken(why) => return Err(why),
+        }
+    }
+}
+
+/// Writes a client's frame. The mask is zero: it is there because a server must refuse a frame
+/// without one, and any other would cost the publisher a pass over every byte.
+pub(crate) fn push_frame(out: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
+    push_head(out, opcode, payload.len());
+    out.extend_from_slice(payload);
+}
+
+/// Writes the head of a client's frame with so many bytes to follow.
+pub(crate) fn push_head(out: &mut Vec<u8>, opcode: u8, length: usize) {
+    out.push(0x80 | opcode);
+    match (u8::try_from(length), u16::try_from(length)) {
+        (Ok(short @ 0..=125), _) => out.push(0x80 | short),
+        (_, Ok(medium)) => {
+            out.push(0x80 | 126);
+            out.extend_from_slice(&medium.to_be_bytes());
+        }
+        _ => {
+            out.push(0x80 | 127);
+            out.extend_from_slice(&(length as u64).to_be_bytes());
+        }
+    }
+    out.extend_from_slice(&[0; 4]);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A server's frame.
+    fn server_frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        push_frame(&mut bytes, opcode, payload);
+        bytes[1] &= 0x7f;
+        let head = bytes.len() - payload.len();
+        bytes.drain(head - 4..head);
+        bytes
+    }
+
+    #[test]
+    fn what_no_server_sends_is_broken() {
+        assert!(matches!(step(&[0x82, 0x85, 0, 0, 0, 0]), Step::Broken(_)));
+        assert!(matches!(step(&[0x02, 1, 7]), Step::Broken(_)));
+        assert!(matches!(step(&[0x80, 1, 7]), Step::Broken(_)));
+        assert!(matches!(step(&[0x82, 127, 1, 0, 0, 0, 0, 0, 0, 0]), Step::Broken(_)));
+        assert_eq!(step(&[0x82, 2, 7]), Step::Partial);
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_of_the_stream_gives_the_same_frames(
+            payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..70_000), 1..5),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        ) {
+            let stream: Vec<u8> = payloads.iter().flat_map(|p| server_frame(BINARY, p)).collect();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len())).collect();
+            cuts.push(stream.len());
+            cuts.sort_unstable();
+            let (mut partial, mut found, mut from) = (Vec::new(), Vec::new(), 0);
+            for cut in cuts {
+                partial.extend_from_slice(&stream[from..cut]);
+                let whole = walk(&partial, |frame| found.push(frame.payload.to_vec())).unwrap();
+                partial.drain(..whole);
+                from = cut;
+            }
+            prop_assert_eq!(found, payloads);
+            prop_assert!(partial.is_empty());
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Fan-out alone, where the tool publishes itself.
+
+use std::{process::Command, time::Duration};
+
+use crate::support::{
+    Ran,
+    bare::{Fault, serve},
+    loadtest, run,
+};
+
+/// Runs a profile against a server with this fault. What the tool thinks of itself is put aside:
+/// these tests are about what arrives, on machines that have other things to do.
+fn against(fault: Fault, profile: &str, words: &str) -> Ran {
+    let url = serve(fault);
+    let patient = "--lag-ms-max 5000 --slip-ms-max 5000 --busy-max 2";
+    loadtest(&format!("{profile} --raw {url} {patient} --warmup 0 {words}"))
+}
+
+#[test]
+fn steady_run_is_clean_and_complete() {
+    let ran = against(Fault::None, "fanout", "--sockets 40 --channels 4 --rate 400 --seconds 2");
+    ran.ends_with(0, "OK");
+    // 100 messages a second on each of the channels, to ten sockets each.
+    let received = ran.number("/totals/received");
+    assert!((received - ran.number("/totals/expected")).abs() < 0.5);
+    assert!(ran.number("/throughput/messages") >= 7_800.0, "{}", ran.output);
+    assert!((ran.number("/reach") - 1.0).abs() < 1e-9);
+    assert!(ran.number("/spread/count") >= 780.0);
+}
+
+/// Other programs read these.
+#[test]
+fn report_has_its_fields() {
+    let url = serve(Fault::None);
+    let ran =
+        loadtest(&format!("many --raw {url} --sockets 20 --channels 5 --seconds 1 --warmup 0"));
+    for pointer in [
+        "/version",
+        "/verdict/status",
+        "/verdict/reasons",
+        "/verdict/notes",
+        "/profile",
+        "/target",
+        "/command",
+        "/at",
+        "/machine/cores",
+        "/machine/kernel",
+        "/options/sockets",
+        "/options/rate",
+        "/connections/upgrades_per_s",
+        "/connections/connect/p99_us",
+        "/totals/gaps",
+        "/totals/duplicates",
+        "/totals/reorders",
+        "/totals/missing",
+        "/reach",
+        "/throughput/messages_per_s",
+        "/throughput/mb_per_s",
+        "/latency/corrected/p9999_us",
+        "/latency/uncorrected/p50_us",
+        "/phases/0/classes/0/corrected/p99_us",
+        "/classes/0/reach",
+        "/spread/p99_us",
+        "/documents/different",
+        "/generator/busy_max",
+        "/generator/lag/p99_us",
+        "/publisher/slip/p99_us",
+        "/publisher/blocked",
+        "/series/0/p99_us",
+        "/curves/corrected/0",
+        "/faults",
+    ] {
+        assert!(ran.report.pointer(pointer).is_some(), "no {pointer} in:\n{}", ran.report);
+    }
+}
+
+#[test]
+fn second_for_every_hundredth_message_is_told() {
+    let ran = against(
+        Fault::Delay(100, Duration::from_secs(1)),
+        "fanout",
+        "--sockets 5 --rate 50 --seconds 6",
+    );
+    // All that waits behind it is late as well: half of all messages, evenly up to a second.
+    let (p50, p999, max) = (
+        ran.ms("latency/corrected/p50"),
+        ran.ms("latency/corrected/p999"),
+        ran.ms("latency/corrected/max"),
+    );
+    assert!((990.0..1500.0).contains(&max), "{}", ran.output);
+    assert!(p999 > 950.0 && p50 < 500.0, "{}", ran.output);
+    // The publisher was never kept waiting, so that both ways of counting say the same.
+    let uncorrected = ran.ms("latency/uncorrected/max");
+    assert!((max - uncorrected).abs() < 100.0, "{}", ran.output);
+}
+
+#[test]
+fn second_that_the_publisher_had_to_wait_is_not_forgotten() {
+    // Messages so large that the kernel holds only some of them: the publisher has to wait.
+    let ran = against(
+        Fault::Delay(100, Duration::from_secs(1)),
+        "fanout",
+        "--sockets 1 --rate 60 --bytes 1000000 --seconds 5",
+    );
+    let corrected = ran.ms("latency/corrected/p90");
+    let uncorrected = ran.ms("latency/uncorrected/p90");
+    assert!(corrected > 500.0, "{}", ran.output);
+    assert!(corrected > uncorrected * 1.3, "{}", ran.output);
+    assert!(ran.number("/publisher/blocked") > 0.05, "{}", ran.output);
+}
+
+#[test]
+fn dropped_messages_are_missing() {
+    let url = serve(Fault::Drop(50));
+    let ran =
+        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 500 --seconds 1 --warmup 0"));
+    assert_eq!(ran.code, 1, "{}", ran.output);
+    assert!(ran.number("/totals/missing") >= 27.0, "{}", ran.output);
+    assert!(ran.number("/reach") < 0.99, "{}", ran.output);
+}
+
+#[test]
+fn messages_that_come_twice_are_duplicates() {
+    let url = serve(Fault::Twice(50));
+    let ran =
+        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 500 --seconds 1 --warmup 0"));
+    assert_eq!(ran.code, 1, "{}", ran.output);
+    assert!(ran.number("/totals/duplicates") >= 27.0, "{}", ran.output);
+    assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);
+}
+
+#[test]
+fn messages_that_change_places_are_out_of_order_and_not_missing() {
+    let url = serve(Fault::Swap(50));
+    let ran =
+        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 510 --seconds 1 --warmup 0"));
+    assert_eq!(ran.code, 1, "{}", ran.output);
+    assert!(ran.number("/totals/reorders") >= 27.0, "{}", ran.output);
+    // Only one that is held at the end, if any, never comes.
+    assert!(ran.number("/totals/missing") <= 3.0, "{}", ran.output);
+}
+
+#[test]
+fn connections_that_end_are_told() {
+    let url = serve(Fault::Close(300));
+    let ran =
+        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 500 --seconds 1 --warmup 0"));
+    ran.ends_with(1, "connections ended");
+    assert!(ran.number("/totals/closed") >= 3.0, "{}", ran.output);
+}
+
+#[test]
+fn generator_without_a_core_says_so_and_fails() {
+    let url = serve(Fault::None);
+    // One core for the program and for some that never rest.
+    let core = first_core();
+    let mut spinning: Vec<_> = (0..5)
+        .map(|_| {
+            let mut spin = Command::new("taskset");
+            spin.args(["-c", &core, "sh", "-c", "while :; do :; done"]).spawn().unwrap()
+        })
+        .collect();
+    let mut starved = Command::new("taskset");
+    starved.args(["-c", &core, env!("CARGO_BIN_EXE_matchwire-loadtest")]);
+    let ran = run(
+        starved,
+        &format!("fanout --raw {url} --sockets 100 --rate 4000 --seconds 2 --warmup 0"),
+    );
+    for spin in &mut spinning {
+        spin.kill().unwrap();
+        spin.wait().unwrap();
+    }
+    ran.ends_with(3, "the generator was the bottleneck");
+    assert!(ran.number("/generator/starved_max") > 0.3, "{}", ran.output);
+}
+
+/// A core that this process may use.
+fn first_core() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    line.trim().split([',', '-']).next().unwrap().to_owned()
+}
+
+#[test]
+fn saturation_counts_and_does_not_blame_the_generator() {
+    let url = serve(Fault::None);
+    let ran =
+        loadtest(&format!("fanout --raw {url} --sockets 4 --saturate --seconds 1 --warmup 0.2"));
+    ran.ends_with(0, "OK");
+    assert!(ran.number("/throughput/messages_per_s") > 1000.0, "{}", ran.output);
+    assert!((ran.number("/reach") - 1.0).abs() < 1e-9, "{}", ran.output);
+}
+
+#[test]
+fn slow_readers_are_excused_and_storm_comes_back() {
+    let ran = against(Fault::None, "storm", "--sockets 20 --untouched 3 --rate 200 --seconds 2");
+    assert!((ran.number("/connections/resume/count") - 20.0).abs() < 0.5, "{}", ran.output);
+    assert_eq!(ran.report["phases"][2]["name"], "after", "{}", ran.output);
+    assert_eq!(ran.code, 0, "{}", ran.output);
+}
+
+#[test]
+fn nobody_but_this_machine_is_loaded() {
+    let ran = loadtest("fanout --raw ws://192.0.2.1:80 --sockets 1");
+    assert_eq!(ran.code, 2, "{}", ran.output);
+    assert!(ran.output.contains("not this machine"), "{}", ran.output);
+}

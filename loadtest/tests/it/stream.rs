@@ -1,0 +1,101 @@
+//! The hub's own protocol, where the hub publishes.
+
+use std::time::Duration;
+
+use crate::support::{
+    Ran, loadtest,
+    stream::{CHANNEL, Fault, serve},
+};
+
+/// Runs a profile against a hub with this fault.
+fn against(fault: Fault, profile: &str, words: &str) -> Ran {
+    let url = serve(fault);
+    let key = if words.contains("--key") { "" } else { "--key k" };
+    // These tests are about what arrives, on machines that have other things to do.
+    let patient = "--lag-ms-max 1000 --busy-max 2";
+    loadtest(&format!("{profile} --url {url} {key} --channel {CHANNEL} {patient} {words}"))
+}
+
+#[test]
+fn steady_run_is_clean_and_its_documents_are_compared() {
+    let ran = against(Fault::None, "fanout", "--sockets 20 --seconds 2 --warmup 0.2");
+    ran.ends_with(0, "OK");
+    assert!((ran.number("/documents/compared") - 4.0).abs() < 0.5, "{}", ran.output);
+    assert!(ran.number("/throughput/messages") >= 3_800.0, "{}", ran.output);
+    assert!((ran.number("/reach") - 1.0).abs() < 1e-9, "{}", ran.output);
+}
+
+#[test]
+fn patterns_are_followed_as_names_are() {
+    let url = serve(Fault::None);
+    let ran = loadtest(&format!(
+        "many --url {url} --key k --channel football/*/odds/* --sockets 8 --seconds 1 --warmup 0 --lag-ms-max 1000"
+    ));
+    ran.ends_with(0, "OK");
+}
+
+#[test]
+fn change_published_late_is_late_from_when_it_was_to_be() {
+    let fault = Fault::Stall(100, Duration::from_secs(1));
+    let ran = against(fault, "fanout", "--sockets 5 --seconds 4 --warmup 0");
+    assert!(ran.ms("latency/corrected/p90") > 500.0, "{}", ran.output);
+    assert!(ran.ms("latency/corrected/max") > 900.0, "{}", ran.output);
+    let (corrected, uncorrected) =
+        (ran.ms("latency/corrected/p50"), ran.ms("latency/uncorrected/p50"));
+    assert!(corrected > 3.0 * uncorrected, "{}", ran.output);
+}
+
+#[test]
+fn change_that_is_left_out_is_a_gap() {
+    let ran = against(Fault::Skip(30), "fanout", "--sockets 5 --seconds 1.5 --warmup 0");
+    ran.ends_with(1, "gaps");
+    assert!(ran.number("/totals/gaps") >= 15.0, "{}", ran.output);
+    assert!((ran.number("/totals/gaps") - ran.number("/totals/missing")).abs() < 0.5);
+}
+
+#[test]
+fn change_that_comes_again_is_a_duplicate() {
+    let ran = against(Fault::Twice(30), "fanout", "--sockets 5 --seconds 1.5 --warmup 0");
+    ran.ends_with(1, "duplicates");
+    assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);
+}
+
+#[test]
+fn document_that_is_not_the_image_is_told() {
+    let ran = against(Fault::Forge(3), "fanout", "--sockets 5 --seconds 1 --warmup 0");
+    ran.ends_with(1, "documents different");
+}
+
+#[test]
+fn storm_resumes_without_a_gap() {
+    let ran = against(Fault::None, "storm", "--sockets 20 --untouched 3 --seconds 2 --warmup 0");
+    ran.ends_with(0, "OK");
+    assert!((ran.number("/totals/resumed") - 20.0).abs() < 0.5, "{}", ran.output);
+    assert!((ran.number("/connections/caught_up/count") - 20.0).abs() < 0.5, "{}", ran.output);
+}
+
+#[test]
+fn image_in_place_of_a_resume_is_told_and_not_missing() {
+    let ran = against(Fault::Forget, "storm", "--sockets 6 --untouched 1 --seconds 2 --warmup 0");
+    assert!((ran.number("/totals/not_resumed") - 6.0).abs() < 0.5, "{}", ran.output);
+    assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);
+}
+
+#[test]
+fn soak_churns_without_a_fault() {
+    let ran = against(
+        Fault::None,
+        "soak",
+        "--sockets 12 --seconds 2 --warmup 0 --cuts 10 --resubscribes 10 --pauses 2 --pause-seconds 0.5",
+    );
+    ran.ends_with(0, "OK");
+    assert!(ran.number("/extra/cuts") >= 15.0, "{}", ran.output);
+}
+
+#[test]
+fn key_is_not_in_the_report() {
+    let ran =
+        against(Fault::None, "fanout", "--sockets 1 --seconds 0.3 --warmup 0 --key hush-hush");
+    assert!(!ran.report.to_string().contains("hush-hush") && !ran.output.contains("hush-hush"));
+    assert!(ran.report["command"].as_str().unwrap().contains("--key ***"), "{}", ran.report);
+}

@@ -1,0 +1,78 @@
+//! The server's side of a WebSocket, with threads that block.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net::TcpStream,
+};
+
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+/// Accepts an upgrade. Returns the path that was asked for.
+pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<String> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let key = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("sec-websocket-key").then_some(value.trim())
+    });
+    let proof = derive_accept_key(key.unwrap_or_default().as_bytes());
+    write!(
+        stream,
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {proof}\r\n\r\n"
+    )?;
+    Ok(head.split_whitespace().nth(1).unwrap_or_default().to_owned())
+}
+
+/// The next message of a client, unmasked.
+pub(crate) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
+    let mut head = [0; 2];
+    stream.read_exact(&mut head)?;
+    let length = match head[1] & 0x7f {
+        126 => {
+            let mut bytes = [0; 2];
+            stream.read_exact(&mut bytes)?;
+            u64::from(u16::from_be_bytes(bytes))
+        }
+        127 => {
+            let mut bytes = [0; 8];
+            stream.read_exact(&mut bytes)?;
+            u64::from_be_bytes(bytes)
+        }
+        short => u64::from(short),
+    };
+    if head[1] & 0x80 == 0 {
+        return Err(io::Error::new(ErrorKind::InvalidData, "a client has to mask"));
+    }
+    let mut mask = [0; 4];
+    stream.read_exact(&mut mask)?;
+    let mut payload = vec![0; usize::try_from(length).unwrap()];
+    stream.read_exact(&mut payload)?;
+    for (nth, byte) in payload.iter_mut().enumerate() {
+        *byte ^= mask[nth % 4];
+    }
+    Ok((head[0] & 0x0f, payload))
+}
+
+/// A message of a server.
+pub(crate) fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x80 | opcode];
+    match payload.len() {
+        short @ 0..=125 => frame.push(u8::try_from(short).unwrap()),
+        medium @ 126..=65_535 => {
+            frame.push(126);
+            frame.extend_from_slice(&u16::try_from(medium).unwrap().to_be_bytes());
+        }
+        long => {
+            frame.push(127);
+            frame.extend_from_slice(&(long as u64).to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(payload);
+    frame
+}
