@@ -1,6 +1,8 @@
 //! The handle that the host holds: starts the shards, hands them work, stops them.
 
 use std::{
+    mem,
+    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -88,7 +90,7 @@ pub(crate) struct Shared {
     pub(crate) server: String,
     pub(crate) host: Box<dyn Host>,
     pub(crate) mailboxes: Vec<Mailbox<Item, mio::Waker>>,
-    /// Told when a shard has taken from its mailbox, or has room for bare channels again.
+    /// Told when a shard has served what was in its mailbox.
     relieved: Notify,
     /// Shards on which readers of bare channels have much waiting.
     crowded: Vec<AtomicBool>,
@@ -107,16 +109,32 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// A shard has taken what was in its mailbox.
-    pub(crate) fn took(&self, _shard: usize) {
+    /// A shard has served what was in its mailbox. `is_crowded`: bare channels should get no more for
+    /// now.
+    pub(crate) fn served(&self, shard: usize, is_crowded: bool) {
+        self.crowded[shard].store(is_crowded, Ordering::Release);
         self.relieved.notify_waiters();
     }
 
-    /// Whether bare channels should get no more for now.
-    pub(crate) fn crowded(&self, shard: usize, is_crowded: bool) {
-        let was = self.crowded[shard].swap(is_crowded, Ordering::Relaxed);
-        if was && !is_crowded {
-            self.relieved.notify_waiters();
+    /// Waits until all that was published has been written, and nobody who follows a bare channel has
+    /// much waiting.
+    async fn calm(&self) {
+        self.until(|shared| {
+            shared.mailboxes.iter().all(Mailbox::is_served)
+                && !shared.crowded.iter().any(|crowded| crowded.load(Ordering::Acquire))
+        })
+        .await;
+    }
+
+    async fn until(&self, holds: impl Fn(&Self) -> bool) {
+        loop {
+            let mut relieved = pin!(self.relieved.notified());
+            // From here on no word of relief is missed.
+            relieved.as_mut().enable();
+            if holds(self) {
+                return;
+            }
+            relieved.await;
         }
     }
 }
@@ -191,33 +209,33 @@ impl Fanout {
     }
 
     /// Publishes messages on bare channels, each with the channel's number among those and its
-    /// payload: what follows such a channel gets the bare payload as one binary message.
-    pub fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
-        let changes: Vec<Change> = messages
-            .into_iter()
-            .map(|(channel, payload)| {
-                let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
-                let frame = binary_frame(&payload);
-                let publication = Publication::rendered(bare_channel(channel), seq - 1, seq, frame);
-                Change::Published(Rate::Each, Arc::new(publication))
-            })
-            .collect();
-        self.publish(&changes);
+    /// payload: whoever follows such a channel gets the bare payload as one binary message. Waits
+    /// until all but the last of them have been written, so that nothing is lost for a reader who
+    /// takes what it gets; one who takes nothing for a while holds up nobody, and loses what its
+    /// outbox has no room for.
+    pub async fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
+        let bytes_max = self.shared.limits.write_bytes_max;
+        let (mut piece, mut bytes) = (Vec::new(), 0);
+        for (channel, payload) in messages {
+            if bytes + payload.len() > bytes_max && !piece.is_empty() {
+                self.shared.calm().await;
+                self.publish(&mem::take(&mut piece));
+                bytes = 0;
+            }
+            let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
+            let frame = binary_frame(&payload);
+            bytes += frame.len();
+            let publication = Publication::rendered(bare_channel(channel), seq - 1, seq, frame);
+            piece.push(Change::Published(Rate::Each, Arc::new(publication)));
+        }
+        self.shared.calm().await;
+        self.publish(&piece);
     }
 
-    /// Waits until no shard's mailbox is more than half full and no reader of a bare channel has
-    /// half of its budget waiting. For sources that can wait, such as a recording played as fast as
-    /// it goes; a live source never does.
+    /// Waits until no shard's mailbox is more than half full. For sources that can wait, such as a
+    /// recording played as fast as it goes; a live source never does.
     pub async fn room(&self) {
-        let shared = &self.shared;
-        loop {
-            let relieved = shared.relieved.notified();
-            let crowded = shared.crowded.iter().any(|crowded| crowded.load(Ordering::Relaxed));
-            if !crowded && !shared.mailboxes.iter().any(Mailbox::is_crowded) {
-                return;
-            }
-            relieved.await;
-        }
+        self.shared.until(|shared| !shared.mailboxes.iter().any(Mailbox::is_crowded)).await;
     }
 
     /// Answers a question of [`Host::ask`].
@@ -275,7 +293,7 @@ impl Fanout {
     pub fn stop(&self) {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::Stop]));
         let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+            mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a shard panicked");

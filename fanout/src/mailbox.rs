@@ -30,6 +30,8 @@ pub(crate) struct Mailbox<T, W> {
     wake: W,
     /// Letters that count and wait.
     waiting: AtomicUsize,
+    /// Letters have been put in since the taker said last that it had served what it took.
+    unserved: AtomicBool,
     counted_max: usize,
 }
 
@@ -48,6 +50,7 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
             woken: AtomicBool::new(false),
             wake,
             waiting: AtomicUsize::new(0),
+            unserved: AtomicBool::new(false),
             counted_max,
         }
     }
@@ -69,6 +72,7 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
             }
         }
         self.waiting.store(queue.counted, Ordering::Relaxed);
+        self.unserved.store(true, Ordering::Release);
         drop(queue);
         if !self.woken.swap(true, Ordering::AcqRel) {
             self.wake.wake();
@@ -101,6 +105,19 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
     /// Whether more than half of the room for letters that count is in use.
     pub(crate) fn is_crowded(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > self.counted_max / 2
+    }
+
+    /// The taker has served what it took. Whatever has come since keeps this from being so.
+    pub(crate) fn served(&self) {
+        let queue = self.lock();
+        if queue.letters.is_empty() {
+            self.unserved.store(false, Ordering::Release);
+        }
+    }
+
+    /// Whether everything that was put in has been served.
+    pub(crate) fn is_served(&self) -> bool {
+        !self.unserved.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<T>> {

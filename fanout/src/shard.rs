@@ -222,7 +222,8 @@ impl Shard {
         if now >= self.clock.tick_due {
             self.tick(now);
         }
-        self.shared.crowded(self.number, self.audience.is_crowded(now));
+        self.shared.mailboxes[self.number].served();
+        self.shared.served(self.number, self.audience.is_crowded(now));
         more
     }
 
@@ -241,7 +242,6 @@ impl Shard {
             self.letter(letter, now);
         }
         self.audience.perform(now);
-        shared.took(self.number);
         more
     }
 

@@ -117,12 +117,12 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, fanout: &Fanout) {
             Ok(Message::Binary(payload)) => Some(payload),
             _ => None,
         });
-        fanout.publish_raw(payloads.filter_map(|payload| {
+        let messages = payloads.filter_map(|payload| {
             let channel = channel(&payload);
             ignored.increment(u64::from(channel.is_none()));
             Some((channel?, payload))
-        }));
-        fanout.room().await;
+        });
+        fanout.publish_raw(messages).await;
     }
 }
 
