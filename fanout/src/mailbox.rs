@@ -116,3 +116,137 @@ pub(crate) struct Taken<T> {
     /// Others still wait their turn.
     pub(crate) more: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Eq, Clone, Copy)]
+    enum Mail {
+        Counted(u32),
+        Other(u32),
+        InTurn(u32),
+        Dropped,
+    }
+
+    impl Letter for Mail {
+        fn counts(&self) -> bool {
+            matches!(self, Self::Counted(_))
+        }
+
+        fn waits_its_turn(&self) -> bool {
+            matches!(self, Self::InTurn(_))
+        }
+
+        fn dropped() -> Self {
+            Self::Dropped
+        }
+
+        fn is_dropped(&self) -> bool {
+            *self == Self::Dropped
+        }
+    }
+
+    #[cfg(not(feature = "loom"))]
+    mod alone {
+        use super::{Mail::*, *};
+
+        struct Nobody;
+
+        impl Wake for Nobody {
+            fn wake(&self) {}
+        }
+
+        #[test]
+        fn what_finds_no_room_is_told_at_its_place() {
+            let mailbox = Mailbox::new(2, Nobody);
+            mailbox.push([Counted(1), Other(2), Counted(3), Counted(4), Counted(5), Other(6)]);
+            mailbox.push([Counted(7)]);
+            assert!(mailbox.is_crowded());
+            let taken = mailbox.take(0).letters;
+            assert_eq!(taken, [Counted(1), Other(2), Counted(3), Dropped, Other(6), Dropped]);
+            assert!(!mailbox.is_crowded());
+            mailbox.push([Counted(8)]);
+            assert_eq!(mailbox.take(0).letters, [Counted(8)]);
+        }
+
+        #[test]
+        fn turns_are_shared_out() {
+            let mailbox = Mailbox::new(2, Nobody);
+            mailbox.push([InTurn(1), Other(2), InTurn(3), InTurn(4)]);
+            let Taken { letters, in_turn, more } = mailbox.take(2);
+            assert_eq!(
+                (letters, in_turn, more),
+                (vec![Other(2)], vec![InTurn(1), InTurn(3)], true)
+            );
+            let Taken { in_turn, more, .. } = mailbox.take(2);
+            assert_eq!((in_turn, more), (vec![InTurn(4)], false));
+        }
+    }
+
+    /// Every interleaving of two who put letters in and one who sleeps until it is woken:
+    /// `cargo test -p matchwire-fanout --features loom mailbox`.
+    #[cfg(feature = "loom")]
+    mod interleaved {
+        use loom::{
+            sync::{Arc, Condvar},
+            thread,
+        };
+
+        use super::{Mail::*, *};
+
+        /// Sleeps and wakes as an event queue does: what is told before is not forgotten.
+        #[derive(Clone)]
+        struct Bell(Arc<(Mutex<bool>, Condvar)>);
+
+        impl Wake for Bell {
+            fn wake(&self) {
+                *unpoisoned(self.0.0.lock()) = true;
+                self.0.1.notify_one();
+            }
+        }
+
+        impl Bell {
+            fn wait(&self) {
+                let mut told = unpoisoned(self.0.0.lock());
+                while !*told {
+                    told = unpoisoned(self.0.1.wait(told));
+                }
+                *told = false;
+            }
+        }
+
+        /// Nobody sleeps for ever over a letter, and where one found no room that is told.
+        #[test]
+        fn no_letter_is_slept_over() {
+            let mut model = loom::model::Builder::new();
+            // Beyond three switches in the midst of something there are only more of the same.
+            model.preemption_bound = Some(3);
+            model.check(|| {
+                let bell = Bell(Arc::new((Mutex::new(false), Condvar::new())));
+                let mailbox = Arc::new(Mailbox::new(1, bell.clone()));
+                let senders = [1, 2].map(|number| {
+                    let mailbox = Arc::clone(&mailbox);
+                    thread::spawn(move || {
+                        mailbox.push([Counted(number), Other(number)]);
+                    })
+                });
+                let (mut counted, mut others, mut dropped) = (Vec::new(), 0, false);
+                // The letters that are never dropped say when all has come.
+                while others < 2 {
+                    bell.wait();
+                    for letter in mailbox.take(0).letters {
+                        match letter {
+                            Counted(number) => counted.push(number),
+                            Other(_) => others += 1,
+                            Dropped => dropped = true,
+                            InTurn(_) => unreachable!("nobody sends one"),
+                        }
+                    }
+                }
+                assert_eq!(dropped, counted.len() < 2, "{counted:?}");
+                senders.map(|sender| sender.join().expect("a sender does not panic"));
+            });
+        }
+    }
+}
