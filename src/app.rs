@@ -30,7 +30,7 @@ use crate::{
     clock::now,
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::{self, Days, Run},
-    http::{self, Registry, tls::TlsError},
+    http::{self, BenchDoor, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
@@ -150,9 +150,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     if let Some(listener) = bench_listener {
-        let patience = Duration::from_millis(config.server.handshake_timeout_ms);
-        let door = http::bench::serve(listener, fanout.clone(), patience, stopped.clone());
-        tokio::spawn(door);
+        let door = BenchDoor {
+            fanout: fanout.clone(),
+            batch_bytes_max: config.fanout.write_bytes_max,
+            handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
+        };
+        tokio::spawn(door.serve(listener, stopped.clone()));
     }
     greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
 

@@ -292,8 +292,7 @@ impl Fanout {
     /// few seconds at most. Blocks.
     pub fn stop(&self) {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::Stop]));
-        let threads =
-            mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a shard panicked");

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use fanout::Fanout;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use metrics::counter;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -31,42 +31,66 @@ use super::{
     line::Line,
 };
 
-/// Messages that are published in one piece.
-const BATCH_MAX: usize = 4096;
-
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// Serves publishers and followers of bare channels until `stop` turns true.
-pub async fn serve(
-    listener: TcpListener,
-    fanout: Fanout,
-    patience: Duration,
-    mut stop: watch::Receiver<bool>,
-) {
-    let mut connections = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted.and_then(|(tcp, _)| tcp.into_std()),
-            _ = stop.changed() => return,
-        };
-        while connections.try_join_next().is_some() {}
-        match accepted {
-            Ok(tcp) => drop(connections.spawn(admit(tcp, fanout.clone(), patience))),
-            Err(error) => warn!(%error, "a connection could not be accepted"),
-        }
-    }
+/// What the measuring door serves with.
+#[derive(Debug, Clone)]
+pub struct BenchDoor {
+    pub fanout: Fanout,
+    /// Bytes that are published in one piece: a part of what may wait for a follower.
+    pub batch_bytes_max: usize,
+    pub handshake_timeout: Duration,
 }
 
-async fn admit(tcp: net::TcpStream, fanout: Fanout, patience: Duration) {
-    let ended = async {
+impl BenchDoor {
+    /// Serves publishers and followers of bare channels until `stop` turns true.
+    pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted.and_then(|(tcp, _)| tcp.into_std()),
+                _ = stop.changed() => return,
+            };
+            while connections.try_join_next().is_some() {}
+            match accepted {
+                Ok(tcp) => drop(connections.spawn(self.clone().admit(tcp))),
+                Err(error) => {
+                    warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(super::door::ACCEPT_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn admit(self, tcp: net::TcpStream) {
+        if let Err(error) = self.welcome(Line::Tcp(tcp)).await {
+            debug!(%error, "a connection of the measuring door ended early");
+        }
+    }
+
+    async fn welcome(&self, line: Line) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let (line, upgrade) =
-            timeout(patience, first_upgrade(Line::Tcp(tcp), &mut bytes)).await??;
-        attend(line, upgrade, bytes, &fanout).await
-    };
-    if let Err(error) = ended.await {
-        debug!(%error, "a connection of the measuring door ended early");
+        let reading = first_upgrade(line, &mut bytes);
+        let (mut line, upgrade) = timeout(self.handshake_timeout, reading).await??;
+        let Some(Upgrade { uri, wish, length }) = upgrade else {
+            return line.answer(NOT_FOUND).await;
+        };
+        let digits = uri.path().strip_prefix("/sub/");
+        let channel = digits.and_then(|digits| six_digits(digits.as_bytes().try_into().ok()?));
+        if channel.is_none() && uri.path() != "/pub" {
+            return line.answer(NOT_FOUND).await;
+        }
+        line.answer(&wish.answer()).await?;
+        let ahead = bytes.split_off(length);
+        match channel {
+            Some(channel) => {
+                let (stream, ahead) = line.into_stream(ahead)?;
+                self.fanout.serve_raw(stream, ahead, channel);
+            }
+            None => publish(line.into_tcp()?, ahead, self).await,
+        }
+        Ok(())
     }
 }
 
@@ -83,46 +107,25 @@ async fn first_upgrade(mut line: Line, bytes: &mut Vec<u8>) -> io::Result<(Line,
     }
 }
 
-async fn attend(
-    mut line: Line,
-    upgrade: Option<Upgrade>,
-    mut bytes: Vec<u8>,
-    fanout: &Fanout,
-) -> io::Result<()> {
-    let Some(Upgrade { uri, wish, length }) = upgrade else { return line.answer(NOT_FOUND).await };
-    let digits = uri.path().strip_prefix("/sub/");
-    let channel = digits.and_then(|digits| six_digits(digits.as_bytes().try_into().ok()?));
-    if channel.is_none() && uri.path() != "/pub" {
-        return line.answer(NOT_FOUND).await;
-    }
-    line.answer(&wish.answer()).await?;
-    let ahead = bytes.split_off(length);
-    match channel {
-        Some(channel) => {
-            let (stream, ahead) = line.into_stream(ahead)?;
-            fanout.serve_raw(stream, ahead, channel);
-        }
-        None => publish(line.into_tcp()?, ahead, fanout).await,
-    }
-    Ok(())
-}
-
-/// Publishes all that a publisher sends, as fast as the fan-out has room for it.
-async fn publish(tcp: TcpStream, ahead: Vec<u8>, fanout: &Fanout) {
-    let socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
-    let mut ready = socket.ready_chunks(BATCH_MAX);
+/// Publishes all that a publisher sends, in pieces of what is ready, as fast as the fan-out has room.
+async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
+    let mut socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
     let ignored = counter!("matchwire_bench_ignored_total");
-    while let Some(messages) = ready.next().await {
-        let payloads = messages.into_iter().filter_map(|message| match message {
-            Ok(Message::Binary(payload)) => Some(payload),
-            _ => None,
-        });
-        let messages = payloads.filter_map(|payload| {
-            let channel = channel(&payload);
-            ignored.increment(u64::from(channel.is_none()));
-            Some((channel?, payload))
-        });
-        fanout.publish_raw(messages).await;
+    while let Some(first) = socket.next().await {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let mut next = Some(first);
+        while let Some(message) = next {
+            if let Ok(Message::Binary(payload)) = message {
+                bytes += payload.len();
+                match channel(&payload) {
+                    Some(channel) => batch.push((channel, payload)),
+                    None => ignored.increment(1),
+                }
+            }
+            let more = bytes < door.batch_bytes_max;
+            next = if more { socket.next().now_or_never().flatten() } else { None };
+        }
+        door.fanout.publish_raw(batch).await;
     }
 }
 

@@ -39,7 +39,7 @@ use super::{
 
 /// How long to wait where a connection cannot be accepted: out of descriptors, as a rule, so that
 /// others have to go first.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);

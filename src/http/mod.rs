@@ -3,7 +3,7 @@
 //! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
 //! from the writer's images, sockets go to the fan-out.
 
-pub mod bench;
+mod bench;
 mod credential;
 mod door;
 mod error;
@@ -38,7 +38,10 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
 
-pub use self::registry::{Place, Registry};
+pub use self::{
+    bench::BenchDoor,
+    registry::{Place, Registry},
+};
 use self::{door::Door, ticket::Tickets};
 use crate::{accounts::Accounts, pipeline::Doors};
 
