@@ -209,7 +209,10 @@ impl Receiver {
                 self.progress.away.fetch_sub(1, Ordering::Relaxed);
             }
             None => {
-                durations.join.saturating_record(now.saturating_sub(peer.since));
+                // A bare channel is joined with the upgrade.
+                if matches!(self.plan.door, Door::Stream { .. }) {
+                    durations.join.saturating_record(now.saturating_sub(peer.since));
+                }
                 self.progress.joined.fetch_add(1, Ordering::Relaxed);
             }
         }
