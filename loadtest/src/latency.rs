@@ -79,6 +79,9 @@ impl From<&Histogram<u64>> for Percentiles {
 /// The curve of a histogram for a plot: the value at one minus each of 1, 0.8 .. 1e-5.
 pub(crate) fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
     const POINTS: usize = 64;
+    if histogram.is_empty() {
+        return Vec::new();
+    }
     let points: [f64; POINTS] = array::from_fn(|at| 10_f64.powf(-5.0 * at as f64 / 63.0));
     // A quantile finer than one of so many is the maximum again.
     #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
@@ -180,6 +183,7 @@ mod tests {
     #[test]
     fn nothing_recorded_is_all_zero() {
         assert_eq!(Percentiles::from(&histogram(3)), Percentiles::default());
+        assert!(curve(&histogram(3)).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Loads a server of live data with many sockets, measures what arrives when, and checks it.
 //!
 //! It knows the protocol page and nothing of the hub. `follow` is a plain client that checks
-//! everything, in [`follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their path, in
+//! everything, in [`mod@follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their path, in
 //! reading order: a profile makes a [`plan`] and conducts a [`run`]; a [`publisher`] sends by its
 //! [`schedule`] where that is ours to do; a [`receiver`] holds the sockets ([`peer`]), walks frames
 //! ([`wire`]) and hands them to its [`ledger`], where [`channels`] remember messages, [`position`]

@@ -222,7 +222,7 @@ impl State {
             let message = Payload { channel, intended, sent: now, seq: *seq };
             payload::push(&mut self.batch, &message, bytes);
             self.sent += 1;
-            if self.times.is_some() {
+            if self.times.is_some() && schedule.is_some() {
                 self.slip.saturating_record(now.saturating_sub(intended.max(self.unblocked_at)));
             }
         }

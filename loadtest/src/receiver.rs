@@ -5,10 +5,12 @@
 //! Memory for each socket is a hundred bytes and its positions: all are read into one buffer, and
 //! only the beginning of an unfinished frame is kept.
 
+mod connections;
+mod reading;
+
 use std::{
     collections::VecDeque,
-    io::{self, ErrorKind},
-    net::Ipv4Addr,
+    io::ErrorKind,
     sync::{
         Arc,
         atomic::Ordering,
@@ -18,42 +20,28 @@ use std::{
 };
 
 use anyhow::Result;
-use mio::{Events, Interest, Poll, Token, event::Event};
+use mio::{Events, Poll, event::Event};
 
 use crate::{
     clock,
     follower::Follower,
     ledger::{Ledger, Reader},
     machine::{self, ThreadTimes},
-    peer::{self, Dial, Peer, State},
+    peer::{Peer, State},
     plan::{Act, Appetite, CONTROL, Door, Order, Plan, Progress, Spec},
     position::Positions,
     tally::Tally,
-    upgrade::{self, Answer},
     wire,
 };
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// Bytes that a probe reads at a time: the kernel's time is that of the last byte, so the fewer
-/// messages a read brings, the less is hidden.
-const PROBE_BYTES: usize = 2 << 10;
-
-/// Reads of one socket in a row, so that one that never ends does not starve the others.
-const READS_MAX: usize = 4;
-
 /// Events taken at a time.
 const EVENTS: usize = 1024;
 
 /// How long a generator waits for an event before it looks for orders.
 const TURN: Duration = Duration::from_millis(5);
-
-/// Connections begun in one turn.
-const DIALS_A_TURN: usize = 64;
-
-/// How often a socket that was cut tries to come back.
-const ATTEMPTS_MAX: u8 = 20;
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -202,8 +190,6 @@ impl Receiver {
         }
     }
 
-    // --- orders ---
-
     /// Returns whether there is still a conductor.
     fn take_orders(&mut self) -> bool {
         loop {
@@ -291,378 +277,6 @@ impl Receiver {
         }
     }
 
-    // --- connections ---
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "microseconds between two connections"
-    )]
-    fn dial_some(&mut self) {
-        let rate = self.plan.connect_rate;
-        let between = if rate > 0.0 { (1e6 / rate) as u64 } else { 0 };
-        for _ in 0..DIALS_A_TURN {
-            let now = clock::now();
-            if self.dialing.in_flight >= self.plan.in_flight || now < self.dialing.next_at {
-                return;
-            }
-            let Some(at) = self.dialing.waiting.pop_front() else { return };
-            // At its pace from the first on, and without making up for a pause.
-            self.dialing.next_at =
-                (self.dialing.next_at + between).max(now.saturating_sub(TURN_US));
-            if let Err(error) = self.dial(at, now) {
-                self.refused(at, &error.to_string());
-            }
-        }
-    }
-
-    fn dial(&mut self, at: usize, now: u64) -> io::Result<()> {
-        let peer = &mut self.peers[at];
-        let class = &self.plan.classes[usize::from(peer.reader.class)];
-        let nth = u8::try_from(at % usize::from(self.plan.addresses)).unwrap_or(0);
-        let from = (self.plan.addresses > 1).then(|| Ipv4Addr::new(127, 0, 0, nth + 1));
-        let (to, receive_bytes, is_probe) = (self.plan.address, class.receive_bytes, peer.is_probe);
-        let mut stream = peer::dial(Dial { to, from, receive_bytes, is_probe })?;
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, Token(at), interest)?;
-        peer.stream = Some(stream);
-        peer.state = State::Connecting;
-        peer.since = now;
-        self.dialing.in_flight += 1;
-        Ok(())
-    }
-
-    /// A connection could not be made. One that was there before is tried again.
-    fn refused(&mut self, at: usize, why: &str) {
-        self.hang_up(at);
-        let peer = &mut self.peers[at];
-        self.ledger.counts(&peer.reader).refused += 1;
-        self.ledger.tally.fault(|| format!("no connection: {why}"));
-        peer.attempts += 1;
-        if peer.cut_at.is_some() && peer.attempts < ATTEMPTS_MAX {
-            peer.state = State::Waiting;
-            self.dialing.waiting.push_back(at);
-            return;
-        }
-        peer.state = State::Ended;
-        if peer.cut_at.take().is_some() {
-            self.progress.away.fetch_sub(1, Ordering::Relaxed);
-        }
-        self.progress.failed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A connection has ended that was not to.
-    fn ended(&mut self, at: usize, why: &str) {
-        if !self.peers[at].is_open() {
-            self.refused(at, why);
-            return;
-        }
-        let was_joining = self.peers[at].state == State::Joining;
-        self.hang_up(at);
-        let peer = &mut self.peers[at];
-        peer.state = State::Ended;
-        self.ledger.counts(&peer.reader).closed += 1;
-        if peer.cut_at.take().is_some() {
-            self.progress.away.fetch_sub(1, Ordering::Relaxed);
-        }
-        if was_joining {
-            self.progress.failed.fetch_add(1, Ordering::Relaxed);
-        }
-        if !peer.reader.excused {
-            self.ledger.tally.fault(|| format!("a connection has ended: {why}"));
-        }
-        if peer.reader.class == CONTROL {
-            self.progress.hopeless.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn hang_up(&mut self, at: usize) {
-        let peer = &mut self.peers[at];
-        if let Some(mut stream) = peer.stream.take() {
-            self.poll.registry().deregister(&mut stream).ok();
-        }
-        if matches!(peer.state, State::Connecting | State::Upgrading) {
-            self.dialing.in_flight -= 1;
-        }
-        peer.partial = Vec::new();
-        peer.out = Vec::new();
-        peer.has_unread = false;
-    }
-
-    fn ready(&mut self, event: &Event) {
-        let at = event.token().0;
-        if event.is_writable() {
-            if self.peers[at].state == State::Connecting {
-                self.connected(at);
-            } else if !self.peers[at].out.is_empty() {
-                self.flush(at);
-            }
-        }
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            self.peers[at].has_unread = true;
-            if self.peers[at].appetite == Appetite::All {
-                self.read_until_dry(at, event.is_read_closed());
-            }
-        }
-    }
-
-    fn connected(&mut self, at: usize) {
-        let peer = &mut self.peers[at];
-        let failed = peer.stream.as_ref().and_then(|stream| stream.take_error().ok().flatten());
-        if let Some(error) = failed {
-            self.refused(at, &error.to_string());
-            return;
-        }
-        peer.state = State::Upgrading;
-        peer.out = upgrade::request(&self.plan, &peer.reader.follows);
-        self.flush(at);
-    }
-
-    fn flush(&mut self, at: usize) {
-        if let Err(error) = self.peers[at].flush() {
-            self.ended(at, &error.to_string());
-        }
-    }
-
-    fn upgraded(&mut self, at: usize, now: u64) {
-        let peer = &mut self.peers[at];
-        self.dialing.in_flight -= 1;
-        self.ledger.tally.durations.connect.saturating_record(now.saturating_sub(peer.since));
-        peer.state = State::Joining;
-        peer.since = now;
-        peer.attempts = 0;
-        self.progress.upgraded.fetch_add(1, Ordering::Relaxed);
-        match self.plan.door {
-            Door::Stream { .. } => {
-                let positions = std::mem::take(&mut peer.reader.positions);
-                self.subscribe(at, &positions);
-                self.peers[at].reader.positions = positions;
-            }
-            Door::Raw => {
-                if !peer.reader.resumes
-                    && let Ok(ch) = peer.reader.follows[0].parse()
-                {
-                    peer.reader.positions.join(ch, 0, 0);
-                }
-                self.look_whether_joined(at, now);
-            }
-        }
-    }
-
-    fn subscribe(&mut self, at: usize, from: &Positions) {
-        let peer = &mut self.peers[at];
-        let class = &self.plan.classes[usize::from(peer.reader.class)];
-        let follows = &peer.reader.follows;
-        let commands = upgrade::subscribes(class, follows, from, &self.ledger.channels);
-        peer.reader.unanswered = u16::try_from(commands.len()).unwrap_or(u16::MAX);
-        peer.reader.images_due = 0;
-        for command in commands {
-            wire::push_frame(&mut peer.out, wire::TEXT, command.as_bytes());
-        }
-        self.flush(at);
-    }
-
-    fn look_whether_joined(&mut self, at: usize, now: u64) {
-        let peer = &mut self.peers[at];
-        if peer.state != State::Joining
-            || peer.reader.unanswered > 0
-            || (peer.reader.images_due > 0 && !peer.reader.resumes)
-        {
-            return;
-        }
-        peer.state = State::Joined;
-        let durations = &mut self.ledger.tally.durations;
-        match peer.cut_at {
-            Some(cut_at) => {
-                durations.resume.saturating_record(now.saturating_sub(cut_at));
-                self.catching_up.push(at);
-                self.progress.away.fetch_sub(1, Ordering::Relaxed);
-            }
-            None => {
-                durations.join.saturating_record(now.saturating_sub(peer.since));
-                self.progress.joined.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// A socket has caught up when it is where its channels were a turn ago.
-    fn look_who_caught_up(&mut self) {
-        if self.catching_up.is_empty() {
-            return;
-        }
-        let now = clock::now();
-        let (peers, ledger, heads) = (&mut self.peers, &mut self.ledger, &self.heads_before);
-        self.catching_up.retain(|&at| {
-            let peer = &mut peers[at];
-            let is_there = ledger.has_all(&peer.reader, heads);
-            if is_there && let Some(cut_at) = peer.cut_at.take() {
-                ledger.tally.durations.caught_up.saturating_record(now.saturating_sub(cut_at));
-            }
-            peer.cut_at.is_some()
-        });
-        let heads = self.ledger.channels.all().iter().map(|channel| channel.head);
-        self.heads_before.clear();
-        self.heads_before.extend(heads);
-    }
-
-    // --- reading ---
-
-    fn read(&mut self, at: usize) {
-        if self.peers[at].has_unread {
-            self.read_until_dry(at, true);
-        }
-    }
-
-    /// Reads until the kernel has no more, which a short read says as well, unless the end of the
-    /// connection is to be read too.
-    fn read_until_dry(&mut self, at: usize, to_the_end: bool) {
-        for _ in 0..READS_MAX {
-            let room = if self.peers[at].is_probe { PROBE_BYTES } else { READ_BYTES };
-            match self.read_once(at, room) {
-                Some(read) if read == room || (to_the_end && read > 0) => {}
-                _ => return,
-            }
-        }
-        if self.peers[at].stream.is_some() {
-            self.unfinished.push(at);
-        }
-    }
-
-    /// Reads so many bytes at most, and takes them. Returns how many there were, or nothing when
-    /// there are none or the connection has ended.
-    fn read_once(&mut self, at: usize, room: usize) -> Option<usize> {
-        let peer = &mut self.peers[at];
-        let kept = peer.partial.len();
-        if self.buffer.len() < kept + room {
-            self.buffer.resize(kept + room, 0);
-        }
-        self.buffer[..kept].copy_from_slice(&peer.partial);
-        let read = match peer::read(peer, &mut self.buffer[kept..kept + room]) {
-            Ok((0, _)) => {
-                self.ended(at, "closed by the server");
-                return None;
-            }
-            Ok((read, received)) => {
-                if let Some(received) = received.filter(|_| self.times.is_some()) {
-                    let lag = clock::now().saturating_sub(received);
-                    self.ledger.tally.durations.lag.saturating_record(lag);
-                }
-                read
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                peer.has_unread = false;
-                return None;
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Some(room),
-            Err(error) => {
-                self.ended(at, &error.to_string());
-                return None;
-            }
-        };
-        peer.has_unread = read == room;
-        self.take(at, kept + read);
-        self.bytes += read as u64;
-        Some(read)
-    }
-
-    /// Takes what stands in the buffer up to `end`.
-    fn take(&mut self, at: usize, end: usize) {
-        let now = clock::now();
-        let mut start = 0;
-        if self.peers[at].state == State::Upgrading {
-            match upgrade::answer(&self.buffer[..end]) {
-                Answer::Partial => {}
-                Answer::Upgraded(head) => {
-                    self.upgraded(at, now);
-                    start = head;
-                }
-                Answer::Refused(why) => {
-                    self.refused(at, &why);
-                    return;
-                }
-            }
-        }
-        let mut closed = None;
-        if self.peers[at].is_open() {
-            match self.take_frames(at, start..end, now, &mut closed) {
-                Ok(whole) => start += whole,
-                Err(why) => {
-                    self.ledger.counts(&self.peers[at].reader).errors += 1;
-                    self.ended(at, why);
-                    return;
-                }
-            }
-        }
-        if let Some(why) = closed {
-            self.ended(at, &why);
-            return;
-        }
-        let rest = &self.buffer[start..end];
-        let partial = &mut self.peers[at].partial;
-        if rest.is_empty() {
-            if partial.capacity() > 0 {
-                *partial = Vec::new();
-            }
-        } else {
-            partial.clear();
-            partial.extend_from_slice(rest);
-        }
-    }
-
-    fn take_frames(
-        &mut self,
-        at: usize,
-        range: std::ops::Range<usize>,
-        now: u64,
-        closed: &mut Option<String>,
-    ) -> Result<usize, &'static str> {
-        let Self { peers, ledger, buffer, .. } = self;
-        let peer = &mut peers[at];
-        let (reader, out) = (&mut peer.reader, &mut peer.out);
-        let mut frames = 0;
-        let whole = wire::walk(&buffer[range], |frame| {
-            frames += 1;
-            match frame.opcode {
-                wire::BINARY => ledger.bare(reader, frame.payload, now),
-                wire::TEXT => ledger.text(reader, frame.payload, now),
-                wire::PING => wire::push_frame(out, wire::PONG, frame.payload),
-                wire::CLOSE => *closed = Some(close_words(frame.payload)),
-                _ => {}
-            }
-        })?;
-        ledger.counts(reader).bytes += whole as u64;
-        self.frames += frames;
-        if !self.peers[at].out.is_empty() {
-            self.flush(at);
-        }
-        if self.peers[at].state == State::Joining {
-            self.look_whether_joined(at, now);
-        }
-        Ok(whole)
-    }
-
-    /// Lets those who read at a rate of their own read what they may by now.
-    fn nibble(&mut self) {
-        let now = clock::now();
-        let since = now.saturating_sub(self.nibbled_at);
-        if self.nibblers.is_empty() || since < NIBBLE_US {
-            return;
-        }
-        self.nibbled_at = now;
-        for at in self.nibblers.clone() {
-            let Appetite::BytesPerSecond(rate) = self.peers[at].appetite else { continue };
-            let may = u64::from(rate) * since.min(4 * NIBBLE_US) / 1_000_000;
-            let may = usize::try_from(may).unwrap_or(usize::MAX).min(READ_BYTES);
-            if may > 0 && self.peers[at].has_unread {
-                self.read_once(at, may);
-                // Whether more has come is not told again: it is found out next time.
-                self.peers[at].has_unread = self.peers[at].stream.is_some();
-            }
-        }
-    }
-
-    // --- the end ---
-
     fn is_finished(&mut self) -> bool {
         let Some(finish) = &mut self.finish else { return false };
         while let Some(peer) = self.peers.get(finish.arrived) {
@@ -697,20 +311,5 @@ impl Receiver {
             self.ledger.tally.threads.push(times.until_now(now.saturating_sub(since)));
         }
         self.ledger.close()
-    }
-}
-
-const TURN_US: u64 = 5_000;
-
-/// How often those who read at a rate of their own may read.
-const NIBBLE_US: u64 = 50_000;
-
-fn close_words(payload: &[u8]) -> String {
-    match payload {
-        [high, low, reason @ ..] => {
-            let code = u16::from_be_bytes([*high, *low]);
-            format!("closed with {code} {}", String::from_utf8_lossy(reason))
-        }
-        _ => "closed without a code".to_owned(),
     }
 }

@@ -172,7 +172,11 @@ impl Tally {
 
     pub(crate) fn fault(&mut self, fault: impl FnOnce() -> String) {
         if self.faults.len() < FAULTS_TOLD {
-            self.faults.push(fault());
+            let fault = fault();
+            // Thousands of sockets say the same: once is enough, they are counted elsewhere.
+            if !self.faults.contains(&fault) {
+                self.faults.push(fault);
+            }
         }
     }
 
@@ -209,8 +213,7 @@ impl Tally {
         }
         self.threads.extend(other.threads);
         self.documents.extend(other.documents);
-        self.faults.extend(other.faults);
-        self.faults.truncate(FAULTS_TOLD);
+        other.faults.into_iter().for_each(|fault| self.fault(|| fault));
         self.behind += other.behind;
         self.channels_seen = self.channels_seen.max(other.channels_seen);
     }

@@ -69,6 +69,9 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     let mut notes = Vec::new();
     let mut bound = bottlenecks(outcome, limits);
     if plan.saturate {
+        notes.push(
+            "in saturation latency is what waits in buffers: it is no figure of merit".into(),
+        );
         notes.extend(bound.drain(..).map(|reason| format!("in saturation: {reason}")));
     }
     if let Some(publisher) = &outcome.publisher

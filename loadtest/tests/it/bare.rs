@@ -31,9 +31,7 @@ fn steady_run_is_clean_and_complete() {
 /// Other programs read these.
 #[test]
 fn report_has_its_fields() {
-    let url = serve(Fault::None);
-    let ran =
-        loadtest(&format!("many --raw {url} --sockets 20 --channels 5 --seconds 1 --warmup 0"));
+    let ran = against(Fault::None, "many", "--sockets 20 --channels 5 --seconds 1");
     for pointer in [
         "/version",
         "/verdict/status",
@@ -111,9 +109,7 @@ fn second_that_the_publisher_had_to_wait_is_not_forgotten() {
 
 #[test]
 fn dropped_messages_are_missing() {
-    let url = serve(Fault::Drop(50));
-    let ran =
-        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 500 --seconds 1 --warmup 0"));
+    let ran = against(Fault::Drop(50), "fanout", "--sockets 3 --rate 500 --seconds 1");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.number("/totals/missing") >= 27.0, "{}", ran.output);
     assert!(ran.number("/reach") < 0.99, "{}", ran.output);
@@ -121,9 +117,7 @@ fn dropped_messages_are_missing() {
 
 #[test]
 fn messages_that_come_twice_are_duplicates() {
-    let url = serve(Fault::Twice(50));
-    let ran =
-        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 500 --seconds 1 --warmup 0"));
+    let ran = against(Fault::Twice(50), "fanout", "--sockets 3 --rate 500 --seconds 1");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.number("/totals/duplicates") >= 27.0, "{}", ran.output);
     assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);
@@ -131,9 +125,7 @@ fn messages_that_come_twice_are_duplicates() {
 
 #[test]
 fn messages_that_change_places_are_out_of_order_and_not_missing() {
-    let url = serve(Fault::Swap(50));
-    let ran =
-        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 510 --seconds 1 --warmup 0"));
+    let ran = against(Fault::Swap(50), "fanout", "--sockets 3 --rate 510 --seconds 1");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.number("/totals/reorders") >= 27.0, "{}", ran.output);
     // Only one that is held at the end, if any, never comes.
@@ -142,9 +134,7 @@ fn messages_that_change_places_are_out_of_order_and_not_missing() {
 
 #[test]
 fn connections_that_end_are_told() {
-    let url = serve(Fault::Close(300));
-    let ran =
-        loadtest(&format!("fanout --raw {url} --sockets 3 --rate 500 --seconds 1 --warmup 0"));
+    let ran = against(Fault::Close(300), "fanout", "--sockets 3 --rate 500 --seconds 1");
     ran.ends_with(1, "connections ended");
     assert!(ran.number("/totals/closed") >= 3.0, "{}", ran.output);
 }
@@ -183,20 +173,59 @@ fn first_core() -> String {
 
 #[test]
 fn saturation_counts_and_does_not_blame_the_generator() {
-    let url = serve(Fault::None);
-    let ran =
-        loadtest(&format!("fanout --raw {url} --sockets 4 --saturate --seconds 1 --warmup 0.2"));
+    let ran = against(Fault::None, "fanout", "--sockets 4 --saturate --seconds 1");
     ran.ends_with(0, "OK");
     assert!(ran.number("/throughput/messages_per_s") > 1000.0, "{}", ran.output);
     assert!((ran.number("/reach") - 1.0).abs() < 1e-9, "{}", ran.output);
 }
 
 #[test]
-fn slow_readers_are_excused_and_storm_comes_back() {
+fn storm_comes_back() {
     let ran = against(Fault::None, "storm", "--sockets 20 --untouched 3 --rate 200 --seconds 2");
     assert!((ran.number("/connections/resume/count") - 20.0).abs() < 0.5, "{}", ran.output);
     assert_eq!(ran.report["phases"][2]["name"], "after", "{}", ran.output);
     assert_eq!(ran.code, 0, "{}", ran.output);
+}
+
+#[test]
+fn several_threads_find_what_one_finds() {
+    let words = "--sockets 30 --channels 3 --rate 300 --seconds 1 --threads 3";
+    let ran = against(Fault::None, "fanout", words);
+    ran.ends_with(0, "OK");
+    // Each message has one first and one last receiver, whichever thread they are in.
+    let (spreads, messages) = (ran.number("/spread/count"), ran.number("/throughput/messages"));
+    assert!((messages - spreads * 10.0).abs() < 0.5, "{}", ran.output);
+    assert_eq!(ran.report["generator"]["threads"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn slow_readers_are_told_of_by_themselves() {
+    let ran = against(Fault::None, "slow", "--sockets 20 --share 0.2 --rate 300 --seconds 3");
+    ran.ends_with(0, "OK");
+    let classes = &ran.report["phases"][1]["classes"];
+    assert_eq!((&classes[0]["class"], &classes[1]["class"]), (&"others".into(), &"slow".into()));
+    assert!(classes[1]["corrected"]["max_us"].as_f64() > Some(900_000.0), "{}", ran.output);
+    let others = ran.ms("latency/corrected/max");
+    assert!(others < classes[1]["corrected"]["max_us"].as_f64().unwrap() / 1e3, "{}", ran.output);
+}
+
+#[test]
+fn ramp_ends_where_it_may_or_must() {
+    let words = "--from 2 --to 8 --step-seconds 0.3";
+    let ran = against(Fault::None, "ramp", &format!("{words} --p99-ms 5000"));
+    assert!((ran.number("/extra/most_sockets") - 8.0).abs() < 0.1, "{}", ran.output);
+    let ran = against(Fault::None, "ramp", &format!("{words} --p99-ms 0"));
+    assert!(ran.number("/extra/most_sockets") < 0.5, "{}", ran.output);
+    assert_eq!(ran.report["extra"]["limited_by"], "the target");
+}
+
+#[test]
+fn quiet_sockets_are_weighed() {
+    let ran = against(Fault::None, "idle", "--sockets 100 --seconds 0.5");
+    ran.ends_with(0, "OK");
+    // The server is in this process, whose number the tool has found by the port.
+    assert!((ran.number("/server/pid") - f64::from(std::process::id())).abs() < 0.5);
+    assert!(ran.number("/extra/pss_bytes_each").is_finite(), "{}", ran.output);
 }
 
 #[test]

@@ -1,0 +1,313 @@
+//! How findings become an outcome.
+
+use hdrhistogram::Histogram;
+
+use super::{
+    Class, ClassInPhase, Connections, Context, Curves, Generator, Latency, Memory, Outcome, Phase,
+    Point, Publisher, Server, ServerMark, Throughput,
+};
+use crate::{
+    latency::{self, Series},
+    machine::Machine,
+    plan::{self, CONTROL, PHASES_MAX, Phases, Plan},
+    publisher::Published,
+    run::{Connecting, Findings, Mark, Sample},
+    tally::{ClassTally, Counts, Durations, Tally, ThreadShare},
+    verdict::{self, Verdict},
+};
+
+/// Samples over which the cores in use are averaged.
+const CPU_SAMPLES: usize = 5;
+
+/// All classes that count, added up.
+struct Sums {
+    totals: Counts,
+    messages: u64,
+    corrected: Histogram<u64>,
+    uncorrected: Histogram<u64>,
+    spread: Histogram<u64>,
+}
+
+impl Outcome {
+    pub(crate) fn new(findings: Findings, plan: &Plan, context: Context) -> Self {
+        let Findings { mut tally, published, phases, marks, samples, connecting, started } =
+            findings;
+        let sums = Sums::of(&mut tally, plan);
+        let mut outcome = Self {
+            version: 1,
+            verdict: Verdict::default(),
+            profile: context.profile,
+            target: context.target,
+            command: context.command,
+            at: utc(started),
+            machine: Machine::this(),
+            connections: Connections::new(connecting, &tally.durations),
+            reach: reach(&sums.totals),
+            totals: sums.totals,
+            channels: tally.channels_seen,
+            throughput: throughput(sums.messages, &phases, &marks, context.options.saturate),
+            options: context.options,
+            latency: Latency {
+                corrected: (&sums.corrected).into(),
+                uncorrected: (&sums.uncorrected).into(),
+            },
+            phases: (0..plan.timeline.names.len())
+                .map(|nth| phase(nth, &tally, plan, &phases, started))
+                .collect(),
+            classes: classes(&tally, plan).map(|(found, class)| Class::new(found, class)).collect(),
+            spread: (&sums.spread).into(),
+            documents: context.documents,
+            generator: Generator::new(&tally),
+            publisher: published.as_ref().map(Publisher::new),
+            server: context.pid.map(|pid| server(pid, &marks, started)),
+            extra: context.extra,
+            series: series(&tally.series, seconds_of(phases.starts[0].saturating_sub(started))),
+            memory: memory(&samples, started),
+            curves: Curves {
+                corrected: latency::curve(&sums.corrected),
+                uncorrected: latency::curve(&sums.uncorrected),
+                spread: latency::curve(&sums.spread),
+                lag: latency::curve(&tally.durations.lag),
+            },
+            faults: tally.faults,
+        };
+        outcome.verdict = verdict::of(&outcome, plan, context.limits);
+        outcome
+    }
+}
+
+impl Sums {
+    fn of(tally: &mut Tally, plan: &Plan) -> Self {
+        let mut sums = Self {
+            totals: Counts::default(),
+            messages: 0,
+            corrected: latency::histogram(3),
+            uncorrected: latency::histogram(3),
+            spread: latency::histogram(3),
+        };
+        for (_, receipts) in std::mem::take(&mut tally.spreads) {
+            sums.spread.saturating_record(receipts.last - receipts.first);
+        }
+        for (found, class) in tally.classes.iter().zip(&plan.classes).skip(1 + usize::from(CONTROL))
+        {
+            sums.totals.add(&found.counts);
+            if class.excused {
+                continue;
+            }
+            for phase in found.phases.iter().flatten() {
+                sums.messages += phase.messages;
+                latency::add(&mut sums.corrected, &phase.latencies.corrected);
+                latency::add(&mut sums.uncorrected, &phase.latencies.uncorrected);
+            }
+        }
+        sums
+    }
+}
+
+/// The classes that had sockets: there is no control where the tool publishes itself.
+fn classes<'a>(
+    tally: &'a Tally,
+    plan: &'a Plan,
+) -> impl Iterator<Item = (&'a ClassTally, &'a plan::Class)> {
+    tally.classes.iter().zip(&plan.classes).filter(|(found, _)| found.sockets > 0)
+}
+
+fn phase(nth: usize, tally: &Tally, plan: &Plan, phases: &Phases, started: u64) -> Phase {
+    let seconds = phases.seconds(nth);
+    let classes = classes(tally, plan).filter_map(|(found, class)| {
+        let found = found.phases[nth].as_ref()?;
+        Some(ClassInPhase {
+            class: class.name,
+            messages: found.messages,
+            messages_per_s: per_second(found.messages, seconds),
+            latency: Latency {
+                corrected: (&found.latencies.corrected).into(),
+                uncorrected: (&found.latencies.uncorrected).into(),
+            },
+            unseen: (&found.latencies.unseen).into(),
+        })
+    });
+    let t_s = seconds_of(phases.starts[nth].saturating_sub(started));
+    Phase { name: plan.timeline.names[nth], t_s, seconds, classes: classes.collect() }
+}
+
+impl Class {
+    fn new(found: &ClassTally, class: &plan::Class) -> Self {
+        Self {
+            name: class.name,
+            sockets: found.sockets,
+            excused: class.excused,
+            reach: reach(&found.counts),
+            counts: found.counts,
+        }
+    }
+}
+
+impl Connections {
+    fn new(connecting: Connecting, durations: &Durations) -> Self {
+        let seconds = seconds_of(connecting.took_us);
+        Self {
+            wanted: connecting.wanted,
+            upgraded: connecting.upgraded,
+            joined: connecting.joined,
+            seconds,
+            upgrades_per_s: per_second(connecting.upgraded, seconds),
+            connect: (&durations.connect).into(),
+            join: (&durations.join).into(),
+            resume: (&durations.resume).into(),
+            caught_up: (&durations.caught_up).into(),
+        }
+    }
+}
+
+impl Generator {
+    fn new(tally: &Tally) -> Self {
+        let share = |part: fn(&ThreadShare) -> u64| {
+            let shares = tally.threads.iter().map(|thread| ratio(part(thread), thread.wall_us));
+            shares.fold(0.0, f64::max)
+        };
+        Self {
+            busy_max: share(|thread| thread.running_us + thread.waiting_us),
+            starved_max: share(|thread| thread.waiting_us),
+            threads: tally.threads.clone(),
+            lag: (&tally.durations.lag).into(),
+            behind: tally.behind,
+        }
+    }
+}
+
+impl Publisher {
+    fn new(published: &Published) -> Self {
+        Self {
+            sent: published.sent,
+            unsent: published.unsent,
+            sent_per_s: per_second(published.sent, seconds_of(published.lasted_us)),
+            slip: (&published.slip).into(),
+            blocked: ratio(published.blocked_us, published.lasted_us).min(1.0),
+            thread: published.share,
+        }
+    }
+}
+
+/// In saturation messages count by when they came: there is no schedule that they could belong to.
+fn throughput(messages: u64, phases: &Phases, marks: &[Mark], saturate: bool) -> Throughput {
+    let received = Received::between(marks);
+    let in_phases = (0..PHASES_MAX).map(|nth| phases.seconds(nth)).sum();
+    let (messages, seconds) =
+        if saturate { (received.frames, received.seconds) } else { (messages, in_phases) };
+    Throughput {
+        seconds,
+        messages,
+        messages_per_s: per_second(messages, seconds),
+        mb_per_s: per_second(received.bytes, received.seconds) / 1e6,
+    }
+}
+
+/// What all sockets received between the first mark and the last.
+#[derive(Debug, Default)]
+struct Received {
+    frames: u64,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl Received {
+    fn between(marks: &[Mark]) -> Self {
+        let (Some(first), Some(last)) = (marks.first(), marks.last()) else {
+            return Self::default();
+        };
+        Self {
+            frames: last.frames - first.frames,
+            bytes: last.bytes - first.bytes,
+            seconds: seconds_of(last.at - first.at),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
+fn series(series: &Series, offset: f64) -> Vec<Point> {
+    let interval_s = seconds_of(series.interval_us());
+    let points = series.intervals().iter().enumerate().map(|(nth, interval)| {
+        let at = |quantile| {
+            let latencies = interval.latencies.as_ref();
+            latencies.map_or(0, |latencies: &Histogram<u64>| latencies.value_at_quantile(quantile))
+        };
+        Point {
+            t_s: offset + nth as f64 * interval_s,
+            received_per_s: per_second(interval.received, interval_s),
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            max_us: at(1.0),
+        }
+    });
+    points.collect()
+}
+
+fn memory(samples: &[Sample], started: u64) -> Vec<Memory> {
+    let points = samples.iter().enumerate().map(|(nth, sample)| {
+        // Ticks are 10 ms: over a few samples they make a smooth line.
+        let before = nth.checked_sub(CPU_SAMPLES).map(|nth| samples[nth]);
+        let cores = before.and_then(|before| {
+            let used = sample.cpu_seconds? - before.cpu_seconds?;
+            Some(used / seconds_of(sample.at - before.at).max(1e-6))
+        });
+        Memory {
+            t_s: seconds_of(sample.at.saturating_sub(started)),
+            rss_bytes: sample.rss_bytes,
+            tcp_bytes: sample.tcp_bytes,
+            cores,
+        }
+    });
+    points.collect()
+}
+
+fn utc(us: u64) -> String {
+    let at = i64::try_from(us / 1_000_000).ok().and_then(|s| jiff::Timestamp::from_second(s).ok());
+    at.map_or_else(String::new, |at| at.to_string())
+}
+
+fn server(pid: u32, marks: &[Mark], started: u64) -> Server {
+    let (first, last) = (marks.first(), marks.last());
+    let used = first.zip(last).and_then(|(first, last)| {
+        let cpu = last.cpu_seconds? - first.cpu_seconds?;
+        Some((cpu, seconds_of(last.at - first.at)))
+    });
+    Server {
+        pid,
+        cpu_seconds: used.map(|(cpu, _)| cpu),
+        cores: used.map(|(cpu, seconds)| cpu / seconds.max(1e-6)),
+        messages_per_cpu_s: used
+            .filter(|(cpu, _)| *cpu > 0.0)
+            .map(|(cpu, _)| per_second(Received::between(marks).frames, cpu).round()),
+        marks: marks
+            .iter()
+            .map(|mark| ServerMark {
+                t_s: seconds_of(mark.at.saturating_sub(started)),
+                pss_bytes: mark.pss_bytes,
+                rss_bytes: mark.rss_bytes,
+                tcp_bytes: mark.tcp_bytes,
+            })
+            .collect(),
+    }
+}
+
+/// What came over what ought to have come, as far as no image was announced in its place.
+fn reach(counts: &Counts) -> f64 {
+    let expected = counts.expected.saturating_sub(counts.by_image);
+    if expected == 0 { 1.0 } else { ratio(counts.received, expected) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
+fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { (count as f64 / seconds * 10.0).round() / 10.0 } else { 0.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
+fn seconds_of(us: u64) -> f64 {
+    us as f64 / 1e6
+}
