@@ -314,13 +314,14 @@ impl<S: Write> Audience<S> {
     pub fn forward(&mut self, slot: usize, now: Micros) {
         let Self { members, topics, shares, .. } = self;
         let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { return };
-        let means = Means { outbox, topics, budget: shares.budget, now };
-        if let Some(question) = session.forward(&means) {
+        let question = session.forward(&Means { outbox, topics, budget: shares.budget, now });
+        if let Some(question) = question {
             self.due.push((slot, Due::Ask(question)));
         } else if session.settles()
             && let Some(beat) = session.beat(topics, now)
         {
-            self.reply(slot, beat, now);
+            outbox.push_beat(beat, now);
+            self.note(slot);
         }
     }
 
@@ -332,7 +333,8 @@ impl<S: Write> Audience<S> {
         if !outbox.has_room(shares.budget) {
             counter!("matchwire_beats_skipped_total").increment(1);
         } else if let Some(beat) = session.beat(topics, now) {
-            self.reply(slot, beat, now);
+            outbox.push_beat(beat, now);
+            self.note(slot);
         }
     }
 

@@ -21,10 +21,17 @@ pub struct Outbox {
 #[derive(Debug)]
 struct Waiting {
     frame: Bytes,
-    /// What it brings forward, if it does.
-    of: Option<Of>,
+    kind: Kind,
     /// Since when it waits.
     since: Micros,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Reply,
+    /// Says where the frames before it lead to; what overtakes it makes it untrue.
+    Beat,
+    Forward(Of),
 }
 
 /// What a frame brings forward, and from where: to know where a reader stands without it.
@@ -70,8 +77,17 @@ impl Outbox {
     /// Queues what a reader was asked for or brought forward by, whatever the budget. The connection
     /// takes no further command while [`Outbox::is_over`], so this is bounded by one answer.
     pub fn add(&mut self, frame: Bytes, of: Option<Of>, now: Micros) {
+        self.put(frame, of.map_or(Kind::Reply, Kind::Forward), now);
+    }
+
+    fn put(&mut self, frame: Bytes, kind: Kind, now: Micros) {
         self.bytes += frame.len();
-        self.frames.push_back(Waiting { frame, of, since: now });
+        self.frames.push_back(Waiting { frame, kind, since: now });
+    }
+
+    /// Queues a beat.
+    pub fn push_beat(&mut self, frame: Bytes, now: Micros) {
+        self.put(frame, Kind::Beat, now);
     }
 
     /// Queues an answer to the client, whatever the budget.
@@ -87,12 +103,14 @@ impl Outbox {
         frames: Vec<(Bytes, Option<Of>)>,
         now: Micros,
     ) {
-        let is_own = |waiting: &Waiting| waiting.of.is_some_and(|of| Some(of.channel) == channel);
+        let is_own =
+            |waiting: &Waiting| waiting.forwards().is_some_and(|of| Some(of.channel) == channel);
         let behind_own = self.frames.iter().rposition(is_own).map_or(0, |place| place + 1);
         let first = behind_own.max(usize::from(self.begun));
         for (place, (frame, of)) in frames.into_iter().enumerate() {
             self.bytes += frame.len();
-            self.frames.insert(first + place, Waiting { frame, of, since: now });
+            let kind = of.map_or(Kind::Reply, Kind::Forward);
+            self.frames.insert(first + place, Waiting { frame, kind, since: now });
         }
     }
 
@@ -104,7 +122,8 @@ impl Outbox {
     }
 
     /// Takes back the frames of a channel that have not been begun; with `image` even its images,
-    /// which otherwise stay, with all that stands before them. Returns where the reader stands without
+    /// which otherwise stay, with all that stands before them. Beats go as well: what will overtake
+    /// them makes them untrue. Returns where the reader stands without
     /// what was taken back, if there was any.
     #[expect(
         clippy::option_option,
@@ -113,17 +132,24 @@ impl Outbox {
     pub fn take_back(&mut self, channel: u32, image: bool) -> Option<Option<Seq>> {
         let (mut place, mut bytes, mut position) = (0, 0, None);
         let is_image = |waiting: &Waiting| {
-            waiting.of.is_some_and(|of| of.channel == channel && of.before.is_none())
+            waiting.forwards().is_some_and(|of| of.channel == channel && of.before.is_none())
         };
         let image = self.frames.iter().rposition(is_image).filter(|_| !image);
-        let begun = usize::from(self.begun).max(image.map_or(0, |place| place + 1));
+        let begun = usize::from(self.begun);
+        let first = begun.max(image.map_or(0, |place| place + 1));
         self.frames.retain(|waiting| {
-            let own = waiting.of.filter(|of| of.channel == channel && place >= begun);
             place += 1;
-            let Some(of) = own else { return true };
-            position = position.or(Some(of.before));
-            bytes += waiting.frame.len();
-            false
+            let goes = match waiting.kind {
+                Kind::Reply => false,
+                Kind::Beat => place > begun,
+                Kind::Forward(of) if of.channel == channel && place > first => {
+                    position = position.or(Some(of.before));
+                    true
+                }
+                Kind::Forward(_) => false,
+            };
+            bytes += if goes { waiting.frame.len() } else { 0 };
+            !goes
         });
         self.bytes -= bytes;
         position
@@ -213,6 +239,12 @@ impl Outbox {
         }
         // A connection that keeps up has no queue.
         self.frames = VecDeque::new();
+    }
+}
+
+impl Waiting {
+    fn forwards(&self) -> Option<Of> {
+        if let Kind::Forward(of) = self.kind { Some(of) } else { None }
     }
 }
 

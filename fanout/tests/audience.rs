@@ -230,10 +230,19 @@ impl Client {
                     self.events.entry(channel()).or_default().push(seq);
                 }
             }
-            _ => assert!(text.starts_with('{'), "{text} is no frame of control"),
+            _ => self.check_beat(text),
         }
         if self.follows_all && ["image 2", "update 2"].iter().any(|it| text.starts_with(it)) {
             self.check_others(text);
+        }
+    }
+
+    /// A beat says where the frames before it lead to, neither more nor less.
+    fn check_beat(&self, text: &str) {
+        let frame: serde_json::Value = serde_json::from_str(text).expect("a frame of control");
+        for (name, head) in frame["heads"].as_object().into_iter().flatten() {
+            let channel = name[2..].parse::<u32>().expect("channels are numbered");
+            assert_eq!(head.as_u64(), self.known.get(&channel).copied(), "{text}");
         }
     }
 
@@ -389,6 +398,7 @@ enum Step {
     Turn,
     FlushLane(u32),
     Read(usize, usize),
+    Beat(usize),
     LosePublications,
 }
 
@@ -405,6 +415,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Turn),
         3 => (0..CHANNELS).prop_map(Step::FlushLane),
         9 => (0..MEMBERS, 0_usize..300).prop_map(|(m, bytes)| Step::Read(m, bytes)),
+        2 => (0..MEMBERS).prop_map(Step::Beat),
         1 => Just(Step::LosePublications),
     ]
 }
@@ -445,6 +456,7 @@ impl World {
             Step::Turn => self.turn(),
             Step::FlushLane(number) => self.flush_lane(number),
             Step::Read(member, bytes) => self.read(member, bytes),
+            Step::Beat(member) => self.audience.beat(member, self.now),
             Step::LosePublications => self.lose_publications(),
         }
     }
