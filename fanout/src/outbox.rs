@@ -96,13 +96,16 @@ impl Outbox {
     }
 
     /// Puts frames before everything that has not been begun, but behind what is left of their own
-    /// channel.
+    /// channel. Beats that they overtake go: they would not be true any more.
     pub fn add_first(
         &mut self,
         channel: Option<u32>,
         frames: Vec<(Bytes, Option<Of>)>,
         now: Micros,
     ) {
+        if channel.is_some() {
+            self.drop_beats();
+        }
         let is_own =
             |waiting: &Waiting| waiting.forwards().is_some_and(|of| Some(of.channel) == channel);
         let behind_own = self.frames.iter().rposition(is_own).map_or(0, |place| place + 1);
@@ -122,8 +125,7 @@ impl Outbox {
     }
 
     /// Takes back the frames of a channel that have not been begun; with `image` even its images,
-    /// which otherwise stay, with all that stands before them. Beats go as well: what will overtake
-    /// them makes them untrue. Returns where the reader stands without
+    /// which otherwise stay, with all that stands before them. Returns where the reader stands without
     /// what was taken back, if there was any.
     #[expect(
         clippy::option_option,
@@ -135,24 +137,28 @@ impl Outbox {
             waiting.forwards().is_some_and(|of| of.channel == channel && of.before.is_none())
         };
         let image = self.frames.iter().rposition(is_image).filter(|_| !image);
-        let begun = usize::from(self.begun);
-        let first = begun.max(image.map_or(0, |place| place + 1));
+        let first = usize::from(self.begun).max(image.map_or(0, |place| place + 1));
         self.frames.retain(|waiting| {
             place += 1;
-            let goes = match waiting.kind {
-                Kind::Reply => false,
-                Kind::Beat => place > begun,
-                Kind::Forward(of) if of.channel == channel && place > first => {
-                    position = position.or(Some(of.before));
-                    true
-                }
-                Kind::Forward(_) => false,
-            };
+            let own = waiting.forwards().filter(|of| of.channel == channel && place > first);
+            let Some(of) = own else { return true };
+            position = position.or(Some(of.before));
+            bytes += waiting.frame.len();
+            false
+        });
+        self.bytes -= bytes;
+        position
+    }
+
+    fn drop_beats(&mut self) {
+        let (mut place, mut bytes, begun) = (0, 0, usize::from(self.begun));
+        self.frames.retain(|waiting| {
+            place += 1;
+            let goes = waiting.kind == Kind::Beat && place > begun;
             bytes += if goes { waiting.frame.len() } else { 0 };
             !goes
         });
         self.bytes -= bytes;
-        position
     }
 
     #[must_use]
