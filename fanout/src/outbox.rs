@@ -96,7 +96,7 @@ impl Outbox {
     }
 
     /// Puts frames before everything that has not been begun, but behind what is left of their own
-    /// channel. Beats that they overtake go: they would not be true any more.
+    /// channel.
     pub fn add_first(
         &mut self,
         channel: Option<u32>,
@@ -147,9 +147,13 @@ impl Outbox {
             false
         });
         self.bytes -= bytes;
+        if position.is_some() {
+            self.drop_beats();
+        }
         position
     }
 
+    /// Beats tell where the frames before them lead to, which is not so any more.
     fn drop_beats(&mut self) {
         let (mut place, mut bytes, begun) = (0, 0, usize::from(self.begun));
         self.frames.retain(|waiting| {
