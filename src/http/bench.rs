@@ -15,6 +15,7 @@ use fanout::Fanout;
 use futures_util::{FutureExt, StreamExt};
 use metrics::counter;
 use tokio::{
+    io::BufReader,
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
@@ -30,6 +31,9 @@ use super::{
     head::{self, Head, Upgrade},
     line::Line,
 };
+
+/// Bytes read from a publisher at a time.
+const READ_BYTES: usize = 256 * 1024;
 
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -109,6 +113,9 @@ async fn first_upgrade(mut line: Line, bytes: &mut Vec<u8>) -> io::Result<(Line,
 
 /// Publishes all that a publisher sends, in pieces of what is ready, as fast as the fan-out has room.
 async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
+    // The frame reader asks for a header and a payload at a time; without the buffer these would be
+    // two system calls a message.
+    let tcp = BufReader::with_capacity(READ_BYTES, tcp);
     let mut socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
