@@ -127,10 +127,6 @@ impl Outbox {
     /// Takes back the frames of a channel that have not been begun; with `image` even its images,
     /// which otherwise stay, with all that stands before them. Returns where the reader stands without
     /// what was taken back, if there was any.
-    #[expect(
-        clippy::option_option,
-        reason = "nothing taken back, and back to nothing, are two things"
-    )]
     pub fn take_back(&mut self, channel: u32, image: bool) -> Option<Option<Seq>> {
         let (mut place, mut bytes, mut position) = (0, 0, None);
         let is_image = |waiting: &Waiting| {

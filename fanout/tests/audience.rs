@@ -386,7 +386,7 @@ impl World {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Publish(u32),
     Subscribe(usize, u32, Rate),
