@@ -36,6 +36,10 @@ pub const CHANNELS: &str = "football/*/odds/steady";
 
 const SLUG: &str = "steady";
 
+/// The shortest sleep, in microseconds: above 2,000 changes a second several are handed in together,
+/// the first of them so much late. Each sleep wakes this thread and the hub's.
+const BREATH_US: Micros = 500;
+
 /// Changes handed in with one message to the writer, at most: as many as a turn of it takes.
 const TOGETHER_MAX: usize = 64;
 
@@ -183,7 +187,9 @@ impl Steady {
                 let input = Input::Batches { source, batches, received };
                 inputs.blocking_send(input).map_err(|_| Stopped)?;
             }
-            let wait = u64::try_from(start + self.intended(next) - now()).unwrap_or(0);
+            let due = start + self.intended(next) - now();
+            // Late already: at once. Else not so soon that waking up is most of the work.
+            let wait = if due <= 0 { 0 } else { due.max(BREATH_US).unsigned_abs() };
             match stop.recv_timeout(Duration::from_micros(wait)) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),

@@ -43,7 +43,8 @@ pub(crate) struct Channel {
     pub(crate) name: String,
     /// The furthest position that is known to exist.
     pub(crate) head: u64,
-    memos: VecDeque<Memo>,
+    /// By sequence, so that readers who are far behind find theirs too.
+    memos: Vec<Memo>,
     /// When each of the last changes was to happen: the first of them has this sequence.
     changes_from: u64,
     changes: VecDeque<u64>,
@@ -57,8 +58,11 @@ pub(crate) struct Channels {
     pub(crate) spreads: Spreads,
 }
 
-/// Frames of a channel that are compared with. Variants times what a socket may be behind.
-const MEMOS: usize = 24;
+/// Frames of a channel that are compared with: variants times what a socket may be behind. Of many
+/// channels each has little to be behind in.
+const MEMOS: usize = 4096;
+const MEMOS_OF_MANY: usize = 32;
+const MANY: usize = 64;
 
 /// Changes of a channel whose instants are remembered, for readers at a modest rate.
 const CHANGES_MAX: usize = 16_384;
@@ -85,7 +89,7 @@ impl Channels {
         self.list.push(Channel {
             name: name.to_owned(),
             head: 0,
-            memos: VecDeque::new(),
+            memos: Vec::new(),
             changes_from: 0,
             changes: VecDeque::new(),
         });
@@ -150,40 +154,50 @@ impl Channels {
         let name = &rest[..rest.iter().position(|byte| *byte == b'"')?];
         let name = std::str::from_utf8(name).ok()?;
         let ch = self.by_name.get(name).copied().unwrap_or_else(|| self.number(name));
+        let count = if self.list.len() > MANY { MEMOS_OF_MANY } else { MEMOS };
         let memos = &mut self.list[ch as usize].memos;
-        let known = memos.iter().position(|memo| memo.bytes == bytes);
-        if let Some(at) = known {
-            let memo = &mut memos[at];
+        if memos.is_empty() {
+            memos.resize_with(count, Memo::default);
+        }
+        let place = place(&rest[name.len()..], bytes.len()) % memos.len();
+        let memo = &mut memos[place];
+        if memo.bytes == bytes {
             if let Some(now) = now {
                 memo.receipts.note(now);
             }
             return Some(memo.message);
         }
         let message = parse(bytes, ch, phases)?;
-        let mut memo = if memos.len() < MEMOS {
-            Memo::default()
-        } else {
-            let oldest = memos.pop_back().expect("there are as many as there may be");
-            self.spreads.keep(&oldest.message, oldest.receipts);
-            oldest
-        };
+        if !memo.bytes.is_empty() {
+            self.spreads.keep(&memo.message, memo.receipts);
+        }
         memo.bytes.clear();
         memo.bytes.extend_from_slice(bytes);
         memo.message = message;
         memo.receipts = now.map_or_else(Receipts::default, Receipts::at);
-        memos.push_front(memo);
         Some(message)
     }
 
     /// Hands over what was received by whom when, with the channels by name.
     pub(crate) fn into_spreads(mut self) -> (Spreads, Vec<String>) {
         for channel in &mut self.list {
-            for memo in channel.memos.drain(..) {
+            for memo in channel.memos.drain(..).filter(|memo| !memo.bytes.is_empty()) {
                 self.spreads.keep(&memo.message, memo.receipts);
             }
         }
         (self.spreads, self.list.into_iter().map(|channel| channel.name).collect())
     }
+}
+
+/// Where a frame is looked for: by its sequence, where that stands right behind the name as the hub
+/// writes it, and by its length, since variants of one sequence differ in it as a rule. What is found
+/// there is compared byte for byte, so nothing depends on this but speed.
+fn place(behind_name: &[u8], length: usize) -> usize {
+    let digits = behind_name.strip_prefix(br#"","seq":"#).unwrap_or_default();
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let seq = digits
+        .fold(0_usize, |seq, digit| seq.wrapping_mul(10).wrapping_add(usize::from(digit - b'0')));
+    seq.wrapping_mul(2).wrapping_add(length % 2)
 }
 
 fn parse(bytes: &[u8], ch: u32, phases: &Phases) -> Option<Message> {
