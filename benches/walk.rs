@@ -1,0 +1,110 @@
+//! What a delivery costs beside its system call: an audience whose sockets take everything and do
+//! nothing, and an outbox of one that takes nothing.
+
+use std::{
+    hint::black_box,
+    io::{self, IoSlice, Write},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use fanout::{
+    Publication, Seq,
+    audience::{Audience, Shares},
+    channel::{Channel, ChannelId, Epoch, Rate},
+    encode::binary_frame,
+    outbox::{Budget, Of, Outbox},
+    session::Session,
+};
+
+const MEMBERS: [usize; 2] = [1_000, 10_000];
+
+/// Publications that a turn finds.
+const TOGETHER: [u64; 2] = [1, 64];
+
+const PAYLOAD: [u8; 200] = [b'x'; 200];
+
+/// Of a size that a run of all publications of a turn fits.
+const SHARES: Shares =
+    Shares { budget: Budget { bytes: 256 << 10, age_us: 1_000_000 }, write_bytes: 64 << 10 };
+
+/// A socket that takes everything.
+#[derive(Debug)]
+struct Void;
+
+impl Write for Void {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(black_box(bytes).len())
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        Ok(black_box(slices).iter().map(|slice| slice.len()).sum())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn channel(number: u32) -> Channel {
+    let name = ChannelId::new(format!("bench/{number}"));
+    Channel { number, name, epoch: Epoch(1), trails: false }
+}
+
+fn audience(members: usize) -> Audience<Void> {
+    let mut audience = Audience::new(SHARES);
+    for _ in 0..members {
+        let (session, join) = Session::bare(channel(1));
+        let slot = audience.admit(session, Void);
+        audience.join(slot, Some(join));
+    }
+    audience
+}
+
+/// Publications to all members, from the first step of the walk to the last write.
+fn walk(c: &mut Criterion) {
+    let frame = binary_frame(&PAYLOAD);
+    for members in MEMBERS {
+        for together in TOGETHER {
+            let mut group = c.benchmark_group(format!("walk/{members}x{together}"));
+            group.throughput(Throughput::Elements(members as u64 * together));
+            let mut audience = audience(members);
+            let mut seq: Seq = 0;
+            group.bench_function("audience", |b| {
+                b.iter(|| {
+                    for _ in 0..together {
+                        seq += 1;
+                        let of = channel(1);
+                        let publication = Publication::rendered(of, seq - 1, seq, frame.clone());
+                        audience.publish(Rate::Each, Arc::new(publication), 0);
+                    }
+                    audience.perform(0);
+                    audience.flush(0);
+                });
+            });
+            group.finish();
+        }
+    }
+}
+
+/// A frame into the outbox of a reader who is held up, and out again in one vectored write of 64.
+fn outbox(c: &mut Criterion) {
+    let frame = binary_frame(&PAYLOAD);
+    let mut group = c.benchmark_group("outbox");
+    group.throughput(Throughput::Elements(64));
+    group.bench_function("64 in, 64 out", |b| {
+        let mut outbox = Outbox::default();
+        b.iter(|| {
+            for before in 0..64 {
+                let of = Of { channel: 1, before: Some(before) };
+                outbox.push(Bytes::clone(&frame), of, SHARES.budget, 0).expect("there is room");
+            }
+            outbox.write(usize::MAX, |slices| Void.write_vectored(slices)).expect("it takes all")
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, walk, outbox);
+criterion_main!(benches);
