@@ -116,16 +116,6 @@ impl Shared {
         self.relieved.notify_waiters();
     }
 
-    /// Waits until all that was published has been written, and nobody who follows a bare channel has
-    /// much waiting.
-    async fn calm(&self) {
-        self.until(|shared| {
-            shared.mailboxes.iter().all(Mailbox::is_served)
-                && !shared.crowded.iter().any(|crowded| crowded.load(Ordering::Acquire))
-        })
-        .await;
-    }
-
     async fn until(&self, holds: impl Fn(&Self) -> bool) {
         loop {
             let mut relieved = pin!(self.relieved.notified());
@@ -208,28 +198,30 @@ impl Fanout {
         }
     }
 
-    /// Publishes messages on bare channels, each with the channel's number among those and its
-    /// payload: whoever follows such a channel gets the bare payload as one binary message. Waits
-    /// until all but the last of them have been written, so that nothing is lost for a reader who
-    /// takes what it gets; one who takes nothing for a while holds up nobody, and loses what its
-    /// outbox has no room for.
-    pub async fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
-        let bytes_max = self.shared.limits.write_bytes_max;
-        let (mut piece, mut bytes) = (Vec::new(), 0);
-        for (channel, payload) in messages {
-            if bytes + payload.len() > bytes_max && !piece.is_empty() {
-                self.shared.calm().await;
-                self.publish(&mem::take(&mut piece));
-                bytes = 0;
-            }
+    /// Publishes messages on bare channels in one piece, each with the channel's number among those
+    /// and its payload: whoever follows such a channel gets the bare payload as one binary message.
+    /// Nothing is lost for a reader who takes what it gets if [`Fanout::room_raw`] was awaited before,
+    /// and the piece is no larger than what is written at a time.
+    pub fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
+        let changes = messages.into_iter().map(|(channel, payload)| {
             let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
             let frame = binary_frame(&payload);
-            bytes += frame.len();
             let publication = Publication::rendered(bare_channel(channel), seq - 1, seq, frame);
-            piece.push(Change::Published(Rate::Each, Arc::new(publication)));
-        }
-        self.shared.calm().await;
-        self.publish(&piece);
+            Change::Published(Rate::Each, Arc::new(publication))
+        });
+        self.publish(&changes.collect::<Vec<_>>());
+    }
+
+    /// Waits until all that was published has been written, and nobody who follows a bare channel has
+    /// much waiting; but one who takes nothing for a while holds up nobody, and loses what its outbox
+    /// has no room for.
+    pub async fn room_raw(&self) {
+        self.shared
+            .until(|shared| {
+                shared.mailboxes.iter().all(Mailbox::is_served)
+                    && !shared.crowded.iter().any(|crowded| crowded.load(Ordering::Acquire))
+            })
+            .await;
     }
 
     /// Waits until no shard's mailbox is more than half full. For sources that can wait, such as a

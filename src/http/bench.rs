@@ -119,6 +119,8 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
     let mut socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
+        // What arrives while the piece before is written belongs to the next one.
+        door.fanout.room_raw().await;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);
         while let Some(message) = next {
@@ -132,7 +134,7 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
             let more = bytes < door.batch_bytes_max;
             next = if more { socket.next().now_or_never().flatten() } else { None };
         }
-        door.fanout.publish_raw(batch).await;
+        door.fanout.publish_raw(batch);
     }
 }
 
