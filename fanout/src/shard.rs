@@ -47,9 +47,14 @@ const LAG_EVERY_US: Micros = 1_000_000;
 const MESSAGES_A_TURN: usize = 32;
 
 /// Connections that are taken over at a turn, and questions of this shard that may be open at a
-/// time: a storm of joins goes as fast as it is answered, and holds up a live reader no longer than
-/// so many joins take.
-const JOINS_A_TURN: usize = 64;
+/// time, at least and at most: a storm of joins goes as fast as it is answered, and holds up a live
+/// reader about as long as the others who are live do.
+const JOINS_MIN: usize = 64;
+const JOINS_MAX: usize = 1024;
+
+/// More than twice what a join takes, in microseconds: so many joins as fit into the last turn at
+/// this price make the next one no longer than twice what it would be without them.
+const JOIN_US: Micros = 60;
 
 /// Events taken from the system at a time.
 const EVENTS: usize = 1024;
@@ -126,6 +131,8 @@ pub(crate) struct Shard {
     /// Questions that wait until fewer are open.
     questions: VecDeque<(usize, u64, Question)>,
     questions_open: usize,
+    /// Joins at a turn for now.
+    joins: usize,
     clock: Clock,
     /// All have been told to go, and who still arrives is told so too: come back within this time.
     draining_ms: Option<u32>,
@@ -169,6 +176,7 @@ impl Shard {
             closing: HashSet::default(),
             questions: VecDeque::new(),
             questions_open: 0,
+            joins: JOINS_MIN,
             clock,
             draining_ms: None,
             stopping: false,
@@ -222,6 +230,8 @@ impl Shard {
         if now >= self.clock.tick_due {
             self.tick(now);
         }
+        let took = usize::try_from((self::now() - now) / JOIN_US).unwrap_or(0);
+        self.joins = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].served();
         self.shared.served(self.number, self.audience.is_crowded(now));
         more
@@ -232,7 +242,7 @@ impl Shard {
     fn letters(&mut self, now: Micros) -> bool {
         let shared = Arc::clone(&self.shared);
         let mailbox = &shared.mailboxes[self.number];
-        let Taken { letters, in_turn, more } = mailbox.take(JOINS_A_TURN);
+        let Taken { letters, in_turn, more } = mailbox.take(self.joins);
         in_turn.into_iter().for_each(|arrival| self.letter(arrival, now));
         for letter in letters {
             if matches!(letter, Item::End(..) | Item::Drain { .. }) {
@@ -297,7 +307,7 @@ impl Shard {
 
     /// Puts questions to the host, as many as may be open.
     fn ask_waiting(&mut self) {
-        while self.questions_open < JOINS_A_TURN
+        while self.questions_open < self.joins
             && let Some((slot, generation, question)) = self.questions.pop_front()
         {
             if self.connection(slot, generation).is_some() {
