@@ -13,4 +13,5 @@ mod secrecy;
 mod slow;
 mod stop;
 mod support;
+mod terms;
 mod tls;

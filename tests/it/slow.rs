@@ -141,6 +141,64 @@ async fn reader_that_takes_nothing_for_too_long_is_closed() {
     assert_eq!(slow.next_of("bye").await["why"], "slow");
 }
 
+/// A client that did not read is told of its delay before what waited, and of its end behind it.
+#[tokio::test]
+async fn delay_is_told_to_who_asked() {
+    let settings = [("FANOUT_BEAT_MS", "100")];
+    // Without a suspension, which would overtake what is told.
+    let (hub, key) = hub_with(&Market { event: 30 }.busy(20_000, 30_000), &settings);
+    let mut slow = Client::connect_narrow(&hub.address, &key).await;
+    slow.next_of("hello").await;
+    slow.send(&json!({"op": "subscribe", "id": 1, "ch": BOOKS, "lag": true})).await;
+    // While there was no room for so many beats it was looked at for its delay.
+    hub.until_counted_to("matchwire_beats_skipped_total", 4.0).await;
+    let (_, image) = follow(&hub, &key).await;
+
+    let mut told = vec![slow.next_of("lag").await];
+    assert!(!has_come_to(&slow, &image), "it was told behind what waited");
+    while !has_come_to(&slow, &image) || told.last().is_some_and(|lag| lag["queued_bytes"] != 0) {
+        told.push(slow.next_of("lag").await);
+    }
+    assert_ne!(told[0]["queued_bytes"], 0, "{told:?}");
+    let over = &told[told.len() - 1];
+    assert_eq!(over["oldest_ms"], 0, "{told:?}");
+    assert!(over["merged"].as_u64() > Some(0), "{told:?}");
+}
+
+/// Prices of two books wait for a client that does not read when one of them is suspended.
+#[tokio::test]
+async fn suspension_overtakes_other_books() {
+    let [suspended, other] = [Market { event: 30 }, Market { event: 31 }];
+    let mut lines = vec![suspended.defined("OPEN", 0), other.defined("OPEN", 0)];
+    for change in 1..=10_000 {
+        let price = format!("{}.{:02}", 2 + change / 100 % 50, change % 100);
+        lines.extend([suspended, other].map(|market| market.traded(&price, change)));
+    }
+    lines.push(suspended.defined("SUSPENDED", 10_001));
+    let (hub, key) = hub_with(&lines, &[("FANOUT_SHARDS", "1")]);
+    let mut slow = idle(&hub, &key, "merge").await;
+    let mut other = Client::connect(&hub.address, &key).await;
+    other.subscribe("feeds").await;
+    other.until(ended).await;
+    // All is published; what the slow one's shard asked because of it is asked before this request,
+    // and answered before the second ping.
+    other.ask(&json!({"op": "ping", "id": 1})).await;
+    hub.get(&format!("/stream/v1/channels/feeds?token={key}")).await;
+    other.ask(&json!({"op": "ping", "id": 2})).await;
+
+    loop {
+        let update = slow.next_of("update").await;
+        let mut events = update["events"].as_array().into_iter().flatten();
+        if events.any(|event| event["kind"] == "suspend") {
+            break;
+        }
+    }
+    // What waited of the other book was published before, change by change; only what found no room
+    // comes merged.
+    let update = slow.next_of("update").await;
+    assert!(update.get("n").is_none(), "nothing was overtaken: {update}");
+}
+
 /// Who sends without reading is not read on, costs no memory, and gets all its answers later.
 #[tokio::test]
 async fn sender_that_does_not_read_is_not_read() {

@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use serde_json::json;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -13,7 +14,7 @@ use tokio_rustls::{
     rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer},
 };
 use tokio_tungstenite::{
-    client_async,
+    WebSocketStream, client_async,
     tungstenite::{Message, client::IntoClientRequest},
 };
 
@@ -65,23 +66,32 @@ async fn page(stream: &mut TlsStream<TcpStream>) -> String {
     String::from_utf8(seen).expect("text")
 }
 
-/// An upgrade on the connection, and a command that is answered.
-async fn socket(stream: TlsStream<TcpStream>, key: &str) {
+type Socket = WebSocketStream<TlsStream<TcpStream>>;
+
+/// An upgrade on the connection.
+async fn upgrade(stream: TlsStream<TcpStream>, key: &str) -> Socket {
     let mut request = "wss://localhost/stream/v1".into_client_request().expect("a URL");
     let value = format!("Token {key}").parse().expect("a header's value");
     request.headers_mut().insert("authorization", value);
     let (mut socket, _) = client_async(request, stream).await.expect("it is upgraded");
-    let mut next = async |command: Option<Message>| {
-        if let Some(command) = command {
-            futures_util::SinkExt::send(&mut socket, command).await.expect("it takes a command");
-        }
-        let message = futures_util::StreamExt::next(&mut socket).await.expect("a message");
-        let text = message.expect("a frame").into_text().expect("text").to_string();
-        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
-    };
-    assert_eq!(next(None).await["type"], "hello");
-    let ping = json!({"op": "ping", "id": 1}).to_string();
-    assert_eq!(next(Some(Message::text(ping))).await["type"], "pong");
+    assert_eq!(next(&mut socket).await["type"], "hello");
+    socket
+}
+
+async fn send(socket: &mut Socket, command: Value) {
+    socket.send(Message::text(command.to_string())).await.expect("it takes a command");
+}
+
+async fn next(socket: &mut Socket) -> Value {
+    let message = socket.next().await.expect("a message").expect("a frame");
+    serde_json::from_str(message.to_text().expect("text")).expect("JSON")
+}
+
+/// An upgrade on the connection, and a command that is answered.
+async fn socket(stream: TlsStream<TcpStream>, key: &str) {
+    let mut socket = upgrade(stream, key).await;
+    send(&mut socket, json!({"op": "ping", "id": 1})).await;
+    assert_eq!(next(&mut socket).await["type"], "pong");
 }
 
 #[tokio::test]
@@ -103,6 +113,27 @@ async fn page_and_sockets_are_served_over_tls() {
     let mut seen = Vec::new();
     plain.read_to_end(&mut seen).await.ok();
     assert!(!seen.starts_with(b"HTTP"));
+}
+
+#[tokio::test]
+async fn reader_over_tls_follows_at_a_rate() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = identity(folder.path(), "own");
+    let load = ["serve", "--bench-rate", "1000", "--bench-channels", "2"];
+    let tls = ["--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let hub = Hub::start(&[&load[..], &tls].concat());
+    let mut socket = upgrade(connect(&hub, &own).await, &hub.said("demo key").await).await;
+    let pattern = hub.said("channels").await;
+    send(&mut socket, json!({"op": "subscribe", "id": 1, "ch": pattern, "every_ms": 100})).await;
+    let mut merged = 0;
+    while merged < 10 {
+        let frame = next(&mut socket).await;
+        let span = frame["seq"].as_u64().zip(frame["prev"].as_u64()).map(|(seq, prev)| seq - prev);
+        if frame["type"] == "update" && frame["why"] == "rate" {
+            assert_eq!(frame["n"].as_u64(), span, "{frame}");
+            merged += 1;
+        }
+    }
 }
 
 #[test]

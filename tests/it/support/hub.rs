@@ -129,13 +129,18 @@ impl Hub {
 
     /// Waits until this counter has begun to count.
     pub(crate) async fn until_counted(&self, name: &str) {
+        self.until_counted_to(name, 1.0).await;
+    }
+
+    /// Waits until this counter has come so far.
+    pub(crate) async fn until_counted_to(&self, name: &str, count: f64) {
         let counting = async {
-            while self.metric(name).await == 0.0 {
+            while self.metric(name).await < count {
                 tokio::task::yield_now().await;
             }
         };
         let counted = tokio::time::timeout(PATIENCE, counting).await;
-        counted.unwrap_or_else(|_| panic!("{name} stayed at 0"));
+        counted.unwrap_or_else(|_| panic!("{name} did not come to {count}"));
     }
 
     /// The most memory it has held so far, in bytes.
