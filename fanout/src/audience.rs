@@ -200,9 +200,9 @@ impl<S: Write> Audience<S> {
         self.note(slot);
     }
 
-    /// Queues a frame before all that has not been begun.
-    pub fn reply_first(&mut self, slot: usize, frame: Bytes, now: Micros) {
-        self.members[slot].outbox.add_first(None, vec![(frame, None)], now);
+    /// Tells a member how far it is behind, before all that waits for it.
+    pub fn tell_lag(&mut self, slot: usize, frame: Bytes, now: Micros) {
+        self.members[slot].outbox.add_lag(frame, now);
         self.note(slot);
     }
 
@@ -284,6 +284,9 @@ impl<S: Write> Audience<S> {
         }
         self.topics.clear();
         for slot in slots {
+            // Nobody can bring a bare channel forward: what was lost is lost.
+            let bare = self.members[slot].session.bare_join();
+            self.join(slot, bare);
             self.note_behind(slot);
             self.forward(slot, now);
         }
@@ -344,7 +347,8 @@ impl<S: Write> Audience<S> {
     /// after [`Audience::perform`].
     pub fn publish(&mut self, rate: Rate, publication: Arc<Publication>, now: Micros) {
         let channel = publication.channel.number;
-        if publication.urgent && !publication.channel.trails && !self.behind.is_empty() {
+        let hurries = publication.urgent && rate == Rate::Each && !publication.channel.trails;
+        if hurries && !self.behind.is_empty() {
             self.perform(now);
             self.hurry(channel, now);
         }

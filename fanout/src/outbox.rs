@@ -29,6 +29,8 @@ struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Reply,
+    /// Says how far the reader is behind.
+    Lag,
     /// Says where the frames before it lead to; what overtakes it makes it untrue.
     Beat,
     Forward(Of),
@@ -95,26 +97,29 @@ impl Outbox {
         self.add(frame, None, now);
     }
 
-    /// Puts frames before everything that has not been begun, but behind what is left of their own
-    /// channel.
-    pub fn add_first(
-        &mut self,
-        channel: Option<u32>,
-        frames: Vec<(Bytes, Option<Of>)>,
-        now: Micros,
-    ) {
-        if channel.is_some() {
-            self.drop_beats();
-        }
-        let is_own =
-            |waiting: &Waiting| waiting.forwards().is_some_and(|of| Some(of.channel) == channel);
+    /// Puts frames of a channel before everything that has not been begun, but behind what is left of
+    /// that channel. They count as waiting for as long as what they overtake.
+    pub fn add_first(&mut self, channel: u32, frames: Vec<(Bytes, Option<Of>)>, now: Micros) {
+        self.drop_all(Kind::Beat);
+        let is_own = |waiting: &Waiting| waiting.forwards().is_some_and(|of| of.channel == channel);
         let behind_own = self.frames.iter().rposition(is_own).map_or(0, |place| place + 1);
         let first = behind_own.max(usize::from(self.begun));
         for (place, (frame, of)) in frames.into_iter().enumerate() {
-            self.bytes += frame.len();
-            let kind = of.map_or(Kind::Reply, Kind::Forward);
-            self.frames.insert(first + place, Waiting { frame, kind, since: now });
+            self.insert(first + place, frame, of.map_or(Kind::Reply, Kind::Forward), now);
         }
+    }
+
+    /// Puts a word about the reader's delay before everything that has not been begun, in place of an
+    /// earlier one.
+    pub fn add_lag(&mut self, frame: Bytes, now: Micros) {
+        self.drop_all(Kind::Lag);
+        self.insert(usize::from(self.begun), frame, Kind::Lag, now);
+    }
+
+    fn insert(&mut self, place: usize, frame: Bytes, kind: Kind, now: Micros) {
+        self.bytes += frame.len();
+        let since = self.frames.front().map_or(now, |waiting| waiting.since);
+        self.frames.insert(place.min(self.frames.len()), Waiting { frame, kind, since });
     }
 
     /// Queues the rest of a frame of which the socket has taken a part.
@@ -144,17 +149,18 @@ impl Outbox {
         });
         self.bytes -= bytes;
         if position.is_some() {
-            self.drop_beats();
+            // They tell where the frames before them lead to, which is not so any more.
+            self.drop_all(Kind::Beat);
         }
         position
     }
 
-    /// Beats tell where the frames before them lead to, which is not so any more.
-    fn drop_beats(&mut self) {
+    /// Drops all frames of a kind that have not been begun.
+    fn drop_all(&mut self, kind: Kind) {
         let (mut place, mut bytes, begun) = (0, 0, usize::from(self.begun));
         self.frames.retain(|waiting| {
             place += 1;
-            let goes = waiting.kind == Kind::Beat && place > begun;
+            let goes = waiting.kind == kind && place > begun;
             bytes += if goes { waiting.frame.len() } else { 0 };
             !goes
         });
@@ -332,7 +338,7 @@ mod tests {
                     let before = outbox.bytes();
                     let position = outbox.take_back(1, true);
                     prop_assert_eq!(position.is_some(), outbox.bytes() < before);
-                    outbox.add_first(None, vec![(frame, None)], 0);
+                    outbox.add_first(9, vec![(frame, None)], 0);
                 } else {
                     outbox.add(frame, Some(of(channel, number as u64)), 0);
                 }

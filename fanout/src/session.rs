@@ -129,6 +129,13 @@ impl Session {
         (session, Join { key, topic, head: 0 })
     }
 
+    /// How a bare channel is followed again by a shard that has forgotten its index.
+    #[must_use]
+    pub fn bare_join(&self) -> Option<Join> {
+        let (key, sub) = self.subscriptions.iter().next().filter(|_| self.bare)?;
+        Some(Join { key, topic: sub.topic(), head: 0 })
+    }
+
     /// Whether a question is open, so that commands have to wait.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
@@ -276,6 +283,9 @@ impl Session {
     /// Publications were lost on the way to this shard: everything is to be brought forward. The
     /// shard forgets its whole index.
     pub fn all_behind(&mut self, topics: &Topics) {
+        if self.bare {
+            return;
+        }
         let keys: Vec<usize> = self.subscriptions.iter().map(|(key, _)| key).collect();
         for key in keys {
             self.fall_behind(key, "resume", topics);

@@ -551,7 +551,7 @@ impl Shard {
         if !is_slow {
             member.session.forget_merged();
         }
-        self.audience.reply_first(slot, protocol::lag(lag), now);
+        self.audience.tell_lag(slot, protocol::lag(lag), now);
     }
 }
 

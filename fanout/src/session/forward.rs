@@ -39,6 +39,9 @@ pub(super) enum Open {
     },
 }
 
+/// A suspension may take a reader's outbox to so many times its budget.
+const URGENT_BUDGETS: usize = 2;
+
 /// At least so many bytes are asked for when a suspension has to go before a full outbox.
 const URGENT_BYTES: usize = 16 * 1024;
 
@@ -189,7 +192,7 @@ impl Session {
             (frame, Some(of))
         });
         if urgent {
-            means.outbox.add_first(Some(channel), frames.collect(), means.now);
+            means.outbox.add_first(channel, frames.collect(), means.now);
         } else {
             frames.for_each(|(frame, of)| means.outbox.add(frame, of, means.now));
         }
@@ -221,7 +224,13 @@ impl Session {
     ) -> (Option<Join>, Vec<Place>) {
         // Another subscription may have taken the place of one that ended meanwhile.
         let sub = self.subscriptions.get_mut(key).filter(|sub| sub.channel.number == channel);
-        let Some(sub) = sub else { return (None, Vec::new()) };
+        let Some(sub) = sub else {
+            if let Some(id) = set {
+                let refusal = Refusal::new(id, Code::NotTracked, "the channel has ended");
+                means.outbox.push_reply(protocol::error(&refusal), means.now);
+            }
+            return (None, Vec::new());
+        };
         let Stand::Behind(behind) = &mut sub.stand else { return (None, Vec::new()) };
         if behind.again {
             // A suspension has come since: all that is not on its way yet is asked for with it.
@@ -232,7 +241,7 @@ impl Session {
             }
             return (None, self.go_first(key, means));
         }
-        let Behind { from, why, .. } = **behind;
+        let Behind { from, why, urgent, .. } = **behind;
         let Answer::CaughtUp(caught_up) = answer else {
             self.channel_gone(key, means);
             return (None, Vec::new());
@@ -259,7 +268,12 @@ impl Session {
             let before = from.map(|position| position.seq);
             let name = sub.channel.name.as_str();
             let frame = protocol::resync(name, why, before.unwrap_or(0), caught_up.head);
-            means.outbox.add(frame, Some(Of { channel, before }), means.now);
+            let of = Some(Of { channel, before });
+            if urgent {
+                means.outbox.add_first(channel, vec![(frame, of)], means.now);
+            } else {
+                means.outbox.add(frame, of, means.now);
+            }
         }
         sub.channel = caught_up.channel.clone();
         sub.lease.clone_from(&caught_up.lease);
@@ -273,18 +287,19 @@ impl Session {
     }
 
     /// The next subscription to be brought forward, if the outbox has room for it. A suspension
-    /// does not ask for room.
+    /// goes ahead without it, up to a second budget.
     pub fn forward(&mut self, means: &Means<'_>) -> Option<Question> {
         if self.open.is_some() || self.behind_count == 0 {
             return None;
         }
         let has_room = means.outbox.has_room(means.budget);
+        let has_urgent_room = means.outbox.bytes() < URGENT_BUDGETS * means.budget.bytes;
         for _ in 0..self.behind.len() {
             let key = self.behind.pop_front()?;
             let Some(sub) = self.subscriptions.get(key) else { continue };
             let Stand::Behind(behind) = &sub.stand else { continue };
             let Behind { from, why, urgent, .. } = **behind;
-            if !has_room && !urgent {
+            if !(has_room || urgent && has_urgent_room) {
                 self.behind.push_front(key);
                 return None;
             }
