@@ -152,6 +152,10 @@ async fn delay_is_told_to_who_asked() {
     slow.send(&json!({"op": "subscribe", "id": 1, "ch": BOOKS, "lag": true})).await;
     // While there was no room for so many beats it was looked at for its delay.
     hub.until_counted_to("matchwire_beats_skipped_total", 4.0).await;
+    // Only when all is published is the image what the slow one is to come to.
+    let mut other = Client::connect(&hub.address, &key).await;
+    other.subscribe("feeds").await;
+    other.until(ended).await;
     let (_, image) = follow(&hub, &key).await;
 
     let mut told = vec![slow.next_of("lag").await];

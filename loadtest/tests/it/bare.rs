@@ -100,11 +100,12 @@ fn second_that_the_publisher_had_to_wait_is_not_forgotten() {
         "fanout",
         "--sockets 1 --rate 60 --bytes 1000000 --seconds 5",
     );
-    let corrected = ran.ms("latency/corrected/p90");
-    let uncorrected = ran.ms("latency/uncorrected/p90");
-    assert!(corrected > 500.0, "{}", ran.output);
-    assert!(corrected > uncorrected * 1.3, "{}", ran.output);
+    let corrected = ran.ms("latency/corrected/mean");
+    let uncorrected = ran.ms("latency/uncorrected/mean");
+    assert!(ran.ms("latency/corrected/p90") > 500.0, "{}", ran.output);
     assert!(ran.number("/publisher/blocked") > 0.05, "{}", ran.output);
+    // How much the kernel holds, and so how long the publisher waits, is for the system to say.
+    assert!(corrected > uncorrected + 5.0, "{corrected} {uncorrected}\n{}", ran.output);
 }
 
 #[test]
