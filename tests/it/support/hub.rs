@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
@@ -204,6 +204,14 @@ impl Drop for Hub {
         if matches!(self.process.try_wait(), Ok(None)) {
             self.process.kill().ok();
             self.process.wait().ok();
+        }
+        // A thread of the hub that panicked shows in a test only as something that never came.
+        if let Ok(printed) = self.printed.lock() {
+            let panics = printed.lines().filter(|line| line.contains("panicked at"));
+            let panics: Vec<&str> = panics.collect();
+            if !panics.is_empty() {
+                writeln!(std::io::stderr(), "the hub itself: {}", panics.join("\n")).ok();
+            }
         }
     }
 }
