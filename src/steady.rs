@@ -114,10 +114,11 @@ impl Steady {
         };
         let match_id = self.matches[number as usize - 1];
         let fixture = Fixture {
-            provider: SLUG,
+            provider: SLUG.into(),
             provider_key: number.to_string().into(),
             competition: None,
             start: Some(now),
+            date: None,
             sides: Some([side("Home"), side("Away")]),
         };
         // Without an outcome it is no part of the consensus, so that a change is one update.

@@ -5,9 +5,10 @@
 //! What cannot be used becomes a [`error::Refusal`] with its place, and the feed goes on.
 //!
 //! This crate knows sports and providers. It does not know channels, clients, sequences or JSON
-//! documents of ours, and it has no clock of its own: the player is told the time.
+//! documents of ours, and it has no clock of its own: it is told the time.
 
 pub mod recording;
+pub mod source;
 
 pub mod decode;
 pub mod normalize;

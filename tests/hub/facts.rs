@@ -149,10 +149,11 @@ fn fixture() -> impl Strategy<Value = Fixture> {
     (option::of(competition), option::of(0..9_i64), option::of(sides)).prop_map(
         |(competition, start, sides)| Fixture {
             // A match's id follows from these two, so they never change.
-            provider: "test",
+            provider: "test".into(),
             provider_key: name("key", 1),
             competition,
             start,
+            date: None,
             sides,
         },
     )

@@ -20,10 +20,11 @@ fn event(id: u64, fact: Fact) -> Event {
 
 pub(crate) fn fixture(id: u64) -> Event {
     let fixture = Fixture {
-        provider: "test",
+        provider: "test".into(),
         provider_key: id.to_string().into(),
         competition: None,
         start: None,
+        date: None,
         sides: None,
     };
     event(id, Fact::Fixture(fixture))

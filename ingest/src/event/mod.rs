@@ -6,10 +6,13 @@
 
 mod football;
 mod odds;
+mod race;
+mod scoreboard;
 mod tennis;
 
 use std::{fmt, sync::Arc};
 
+use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 
 pub use self::{
@@ -21,6 +24,8 @@ pub use self::{
         Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
         SelectionDefinition, SelectionStatus,
     },
+    race::{Race, RaceRunner, RaceStatus, RunnerStatus},
+    scoreboard::{MatchClock, Scoreboard, ScoreboardStatus},
     tennis::{GameScore, Point, PointKind, SetScore, TennisFact, TennisScore, TennisStatus},
 };
 
@@ -59,6 +64,9 @@ pub enum Fact {
     Fixture(Fixture),
     Football(FootballFact),
     Tennis(TennisFact),
+    /// How a match stands of a sport that is followed by its scoreboard alone.
+    Scoreboard(Scoreboard),
+    Race(Race),
     Odds(OddsFact),
 }
 
@@ -170,10 +178,12 @@ pub struct Competition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixture {
     /// The provider's slug and its own key of the match: `("wyscout", "2058017")`.
-    pub provider: &'static str,
+    pub provider: Arc<str>,
     pub provider_key: Arc<str>,
     pub competition: Option<Competition>,
     pub start: Option<Micros>,
+    /// The day on which it is played, where the feed says no more than that.
+    pub date: Option<Date>,
     /// Absent where the feed carries ids alone (live Betfair).
     pub sides: Option<Pair<Participant>>,
 }

@@ -12,13 +12,50 @@ use crate::{
     event::{Batch, Event, Fact, Id, Micros, Sport, Timed},
 };
 
-/// What came of one message of a recording that holds a whole match.
+/// A feed's messages to facts: what its live source and recordings of it share.
+pub trait Interpret: Send {
+    /// Takes one message: a line of a stream, the body of an answer, a document. `received` is when
+    /// it came, for feeds that do not say when what they tell was true.
+    ///
+    /// # Errors
+    ///
+    /// When nothing of the message can be used. What was wrong with a part of one that is used is
+    /// among the notices instead.
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError>;
+
+    /// The source has subscribed anew and an image follows: what was known of its markets and
+    /// matches may have changed without a word.
+    fn restart(&mut self) {}
+}
+
+/// What came of one message, or of a recording that holds a whole match.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Played {
     /// In order, with a clock that never falls.
     pub batches: Vec<Timed>,
     /// What was wrong with the message, although it was used.
     pub notices: Vec<DecodeError>,
+    /// What the message says of the feed itself.
+    pub signals: Vec<Signal>,
+}
+
+/// What a feed says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signal {
+    /// It is there: a heartbeat.
+    Alive,
+    /// What it has told since it (re)started is complete now: the last segment of an image or of a
+    /// resume, a whole answer, a snapshot's end.
+    Fresh,
+    /// It lags behind what happens, and says so.
+    Late,
+    /// It has lost something, and what it told before cannot be relied on until [`Signal::Fresh`].
+    Recovering,
 }
 
 impl Played {

@@ -125,10 +125,11 @@ impl Entry {
 
     pub(super) fn fixture(&self) -> Fixture {
         Fixture {
-            provider: names::PROVIDER,
+            provider: names::PROVIDER.into(),
             provider_key: self.key.clone(),
             competition: Some(self.competition.clone()),
             start: Some(self.start),
+            date: None,
             sides: Some(self.sides.clone()),
         }
     }

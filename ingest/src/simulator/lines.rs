@@ -38,6 +38,8 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
         }
         Fact::Football(fact) => football(fact),
         Fact::Tennis(fact) => tennis(fact),
+        Fact::Scoreboard(it) => ("scoreboard", json!(it.status.as_str())),
+        Fact::Race(it) => ("race", json!(it.status.as_str())),
         Fact::Odds(fact) => odds(fact),
     }
 }

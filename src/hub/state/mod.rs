@@ -153,7 +153,7 @@ impl Match {
                 self.apply_odds(fact, moment, touched);
                 true
             }
-            (Fact::Football(_) | Fact::Tennis(_), _) => false,
+            (Fact::Football(_) | Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_), _) => false,
         }
     }
 

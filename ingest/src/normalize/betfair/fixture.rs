@@ -29,10 +29,11 @@ impl Match {
     pub(super) fn new(event_id: Arc<str>) -> Self {
         let id = Id::derive(PROVIDER, "match", &event_id);
         let fixture = Fixture {
-            provider: PROVIDER,
+            provider: PROVIDER.into(),
             provider_key: event_id,
             competition: None,
             start: None,
+            date: None,
             sides: None,
         };
         Self { id, sport: Sport::Other, markets: 0, fixture, told: false }

@@ -11,10 +11,11 @@ use crate::{
 /// Without the match file nobody has a name.
 pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>, start: Micros) -> Fixture {
     Fixture {
-        provider: PROVIDER,
+        provider: PROVIDER.into(),
         provider_key: match_key.clone(),
         competition: competition(match_key),
         start: Some(start),
+        date: None,
         sides: record.map(|record| [0, 1].map(|at| participant(record, at))),
     }
 }

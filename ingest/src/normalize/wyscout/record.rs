@@ -47,10 +47,11 @@ pub(super) fn fixture(
     start: Micros,
 ) -> Fixture {
     Fixture {
-        provider: PROVIDER,
+        provider: PROVIDER.into(),
         provider_key: match_key.to_string().into(),
         competition: record.and_then(|record| record.competition).map(competition),
         start: record.map_or(Some(start), kick_off),
+        date: None,
         sides: Some(roster.sides.clone()),
     }
 }

@@ -1,0 +1,39 @@
+//! A recording that is one message: read whole, interpreted, and played.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{OpenError, Opening, Step, bytes, refused, unreadable};
+use crate::normalize::{Interpret, Played};
+
+/// What is left to be played of the document.
+pub(super) struct Feed {
+    steps: VecDeque<Step>,
+}
+
+impl Feed {
+    pub(super) fn open(
+        opening: &Opening<'_>,
+        interpreter: &mut dyn Interpret,
+    ) -> Result<Self, OpenError> {
+        let limit = opening.limits.document_bytes_max;
+        let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
+        let whole =
+            whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })?;
+        let mut played = Played::default();
+        interpreter
+            .message(&whole.bytes, opening.start, &mut played)
+            .map_err(|error| opening.unusable(error))?;
+        let file = opening.file();
+        let mut steps: VecDeque<Step> = played.batches.into_iter().map(Step::Batch).collect();
+        let cut = whole.cut.as_ref().map(unreadable);
+        let notices = played.notices.into_iter().chain(cut);
+        steps.extend(notices.map(|notice| refused(notice, &Arc::clone(&file), 0, &[])));
+        Ok(Self { steps })
+    }
+
+    /// Plays the next step; `false` at the end.
+    pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
+        steps.extend(self.steps.pop_front());
+        !steps.is_empty()
+    }
+}
