@@ -89,6 +89,7 @@ impl Seen {
             Fact::Football(fact) => self.football.apply(fact),
             Fact::Tennis(fact) => self.tennis.apply(fact, self.format),
             Fact::Odds(fact) => self.odds(fact),
+            Fact::Scoreboard(_) | Fact::Race(_) => panic!("no such sport is simulated: {fact:?}"),
         }
     }
 
