@@ -31,7 +31,7 @@ use crate::{
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::{self, Days, Run},
     http::{self, BenchDoor, Registry, tls::TlsError},
-    hub::{Epochs, Hub, Settings, sequence::Window},
+    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
     revocation::{self, Revoker},
@@ -244,14 +244,14 @@ enum Steps {
 
 fn announce(hub: &mut Hub, demo: Option<Run>, play: &Play, reels: Vec<Reel>) -> Vec<Source> {
     let demo = demo.map(|run| {
-        let number = hub.source("simulator".into(), "simulator");
+        let number = hub.source("simulator".into(), "simulator", Terms::default());
         let mut days = run.days().peekable();
         demo::play_past(&mut days, hub, number, now());
         Source { number, steps: Steps::Demo(days) }
     });
     let steady = if let Play::Steady(load) = play { Some(Steady::new(*load)) } else { None };
     let steady = steady.map(|steady| {
-        let number = hub.source("steady".into(), "steady");
+        let number = hub.source("steady".into(), "steady", Terms::default());
         steady.introduce(hub, number, now());
         Source { number, steps: Steps::Steady(steady) }
     });
@@ -259,7 +259,7 @@ fn announce(hub: &mut Hub, demo: Option<Run>, play: &Play, reels: Vec<Reel>) -> 
         .into_iter()
         .map(|reel| {
             let name = reel.recording.name().clone();
-            let number = hub.source(name, reel.recording.format().as_str());
+            let number = hub.source(name, reel.recording.format().as_str(), Terms::default());
             Source { number, steps: Steps::Reel(Box::new(reel)) }
         })
         .collect();
@@ -359,6 +359,7 @@ fn settings(config: &Config) -> Settings {
         matches_max: config.hub.matches_max,
         ended_keep_us: micros(config.hub.ended_keep_ms),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
+        hold_us: micros(config.feeds.hold_ms),
     }
 }
 

@@ -93,6 +93,18 @@ impl Channels {
         self.entries.get_mut(&subject)
     }
 
+    /// The sports that have a board.
+    #[must_use]
+    pub fn boards(&self) -> Vec<Sport> {
+        let boards = self.entries.keys().filter_map(|subject| match subject {
+            Subject::Board(sport) => Some(*sport),
+            _ => None,
+        });
+        let mut boards: Vec<Sport> = boards.collect();
+        boards.sort_unstable();
+        boards
+    }
+
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.entries.values_mut()
     }

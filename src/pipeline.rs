@@ -20,7 +20,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     catch_up::Image,
     clock::now,
-    hub::{Hub, feeds::SourceNumber},
+    hub::{
+        Hub,
+        feeds::{Feed, Health, SourceNumber},
+    },
     quarantine::Quarantine,
 };
 
@@ -42,7 +45,17 @@ pub enum Input {
         source: SourceNumber,
         refusal: Refusal,
     },
-    /// The source has nothing more to say: a recording has ended, or it has failed.
+    /// How a live source is now.
+    Health {
+        source: SourceNumber,
+        health: Health,
+    },
+    /// A live source is there and has nothing new to tell.
+    Heard {
+        source: SourceNumber,
+        received: Micros,
+    },
+    /// The source has nothing more to say: a recording has ended.
     Ended {
         source: SourceNumber,
     },
@@ -143,7 +156,7 @@ impl Writer {
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         loop {
             let mut question = None;
-            let due = self.hub.lanes_due();
+            let due = [self.hub.lanes_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
@@ -152,6 +165,10 @@ impl Writer {
             }
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
+            // Who still has something waiting here has not been silent.
+            if inputs.is_empty() {
+                self.hub.check_feeds(now(), &mut self.changes);
+            }
             self.flush_lanes();
             self.publish();
             let ready = || requests.try_recv().ok();
@@ -168,6 +185,13 @@ impl Writer {
         gauge!("matchwire_matches").set(count(self.hub.matches()));
         gauge!("matchwire_channels").set(count(self.hub.channels.len()));
         gauge!("matchwire_lanes").set(count(self.hub.lanes()));
+        for source in self.hub.sources() {
+            for feed in Feed::ALL {
+                let is_so = f64::from(u8::from(source.state == feed));
+                gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => feed.as_str())
+                    .set(is_so);
+            }
+        }
     }
 
     /// What is due by now goes out with what was just applied, merged with it where it may be.
@@ -184,8 +208,12 @@ impl Writer {
                 batches.iter().for_each(|batch| self.batch(source, batch, received));
             }
             Input::Refused { source, refusal } => self.refused(source, &refusal),
+            Input::Health { source, health } => {
+                self.hub.source_is(source, &health, now(), &mut self.changes);
+            }
+            Input::Heard { source, received } => self.hub.source_heard(source, received),
             Input::Ended { source } => {
-                self.hub.source_down(source, true, now(), &mut self.changes);
+                self.hub.source_ended(source, now(), &mut self.changes);
             }
             Input::Restarted { source } => {
                 self.hub.source_restarted(source, now(), &mut self.changes);

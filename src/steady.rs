@@ -224,9 +224,10 @@ mod tests {
             matches_max: 3,
             ended_keep_us: 1,
             stale_after_ms: 1,
+            hold_us: 10_000_000,
         };
         let mut hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(2) });
-        let source = hub.source(SLUG.into(), SLUG);
+        let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::Terms::default());
         let start = 1_788_220_800_000_000;
         steady.introduce(&mut hub, source, start);
         for number in 0..3_000 {

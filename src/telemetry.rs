@@ -56,6 +56,10 @@ fn describe() {
     describe_gauge!("matchwire_matches", "Matches known");
     describe_gauge!("matchwire_channels", "Channels that can be followed");
     describe_gauge!("matchwire_lanes", "Channels merged in time, once for each rate in use");
+    describe_gauge!(
+        "matchwire_feed_state",
+        "1 for the state that a source is in, 0 for the others"
+    );
     describe_counter!(
         "matchwire_bench_ignored_total",
         "Messages on the measuring door without a channel"

@@ -9,7 +9,11 @@ use ingest::{
     recording::{Limits, Recording, Step},
     simulator::Simulator,
 };
-use matchwire::hub::{Epochs, Hub, Settings, feeds::SourceNumber, sequence::Window};
+use matchwire::hub::{
+    Epochs, Hub, Settings,
+    feeds::{SourceNumber, Terms},
+    sequence::Window,
+};
 
 /// Batches under the name of where they come from.
 pub(crate) struct Workload {
@@ -60,10 +64,11 @@ impl Stage {
             matches_max: 20_000,
             ended_keep_us: 7_200_000_000,
             stale_after_ms: 10_000,
+            hold_us: 10_000_000,
         };
         let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
         let mut hub = Hub::new(settings, epochs);
-        let source = hub.source("bench".into(), "bench");
+        let source = hub.source("bench".into(), "bench", Terms::default());
         Self { hub, source }
     }
 

@@ -41,6 +41,17 @@ impl TennisScore {
         won
     }
 
+    /// Whether this score is of later in the match than the other: more games, or as many and more
+    /// points, where both count points.
+    #[must_use]
+    pub fn is_ahead_of(&self, other: &Self) -> bool {
+        let games = |score: &Self| -> u32 {
+            score.sets.iter().flat_map(|set| set.games).map(u32::from).sum()
+        };
+        let (own, others) = (games(self), games(other));
+        own > others || own == others && other.points > 0 && self.points > other.points
+    }
+
     /// Moves the score by one point. A score that already has a winner stays as it is.
     pub fn point(&mut self, winner: Side, format: Format) {
         if self.winner.is_some() {

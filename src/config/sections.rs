@@ -261,6 +261,11 @@ pub struct FeedsConfig {
     /// Milliseconds without a frame or a beat after which clients are to call a document stale.
     /// Default 15000. It is told in every document; three beats is a good measure.
     pub stale_after_ms: u64,
+    /// Milliseconds after a goal, a red card or the begin of a check by the video assistant for which
+    /// prices may still be from before it. Default 10000. A book that does not suspend itself is
+    /// held back until a market of it opens again, or until a price comes that is later than that.
+    /// 0: the hub never holds a book back because of the play.
+    pub hold_ms: u64,
 }
 
 impl Default for FeedsConfig {
@@ -269,6 +274,7 @@ impl Default for FeedsConfig {
             quarantine_bytes_max: 8 * 1024 * 1024,
             message_bytes_max: 16 * 1024 * 1024,
             stale_after_ms: 15_000,
+            hold_ms: 10_000,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of each source: its health and its counts.
+//! What is known of each source: its health, its rank, and its counts.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -6,28 +6,114 @@ use fanout::Micros;
 use ingest::event::Id;
 
 /// A source's place in the hub's list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SourceNumber(pub usize);
 
 /// How a feed is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feed {
     Live,
-    /// Nothing was heard for longer than its deadline.
+    /// Nothing was heard for longer than its deadline, or its provider says that it lags.
     Late,
     Down,
     /// It is back, and its image is not complete yet.
     Recovering,
 }
 
+impl Feed {
+    pub const ALL: [Self; 4] = [Self::Live, Self::Late, Self::Down, Self::Recovering];
+}
+
+/// What a source says, or what its silence does, that changes how it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    pub feed: Feed,
+    /// A lower-case fragment; absent where there is nothing to say.
+    pub why: Option<Arc<str>>,
+}
+
+/// The kinds of fact for which sources of one match have an order of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Names, competition, start.
+    Fixture,
+    /// Status, clock and score; of a tennis match its points too; a scoreboard, a race.
+    Score,
+    /// Goals, cards, substitutions, and what becomes of them.
+    Incidents,
+    Stats,
+    Ball,
+    /// One bookmaker's book that several sources carry.
+    Odds,
+}
+
+impl Kind {
+    pub const ALL: [Self; 6] =
+        [Self::Fixture, Self::Score, Self::Incidents, Self::Stats, Self::Ball, Self::Odds];
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Its name among the settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixture => "fixture",
+            Self::Score => "score",
+            Self::Incidents => "incidents",
+            Self::Stats => "stats",
+            Self::Ball => "ball",
+            Self::Odds => "odds",
+        }
+    }
+}
+
+/// Which source is believed where several tell the same kind of fact of one match: the highest rank
+/// that is live; among equals who came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ranks(pub [u8; Kind::COUNT]);
+
+impl Ranks {
+    /// The rank of a source of which nothing else is said.
+    pub const DEFAULT: u8 = 100;
+
+    #[must_use]
+    pub fn of(self, kind: Kind) -> u8 {
+        self.0[kind as usize]
+    }
+}
+
+impl Default for Ranks {
+    fn default() -> Self {
+        Self([Self::DEFAULT; Kind::COUNT])
+    }
+}
+
+/// What was agreed with a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// After how much silence it is late, in microseconds. `None`: it may be silent for ever, as a
+    /// recording may.
+    pub deadline_us: Option<Micros>,
+    /// Whether a message after a silence is enough to rely on it again, because each is complete in
+    /// itself. Else it has to say that its image is whole.
+    pub heals_by_message: bool,
+    pub ranks: Ranks,
+}
+
 #[derive(Debug)]
 pub struct Source {
     pub name: Arc<str>,
-    /// `simulator`, or the format of a recording.
+    /// `simulator`, `push`, or the format of a recording or a live feed.
     pub kind: &'static str,
+    pub terms: Terms,
     pub state: Feed,
+    /// Why it is so, if there is something to say.
+    pub why: Option<Arc<str>>,
+    /// Since when it is so.
+    pub since: Option<Micros>,
     /// When its last message was received.
     pub last: Option<Micros>,
+    /// When anything was heard of it: a message, a heartbeat, an unchanged answer.
+    heard: Option<Micros>,
     pub messages: u64,
     pub price_changes: u64,
     pub quarantined: u64,
@@ -40,12 +126,16 @@ pub struct Source {
 }
 
 impl Source {
-    pub(super) fn new(name: Arc<str>, kind: &'static str) -> Self {
+    pub(super) fn new(name: Arc<str>, kind: &'static str, terms: Terms) -> Self {
         Self {
             name,
             kind,
+            terms,
             state: Feed::Live,
+            why: None,
+            since: None,
             last: None,
+            heard: None,
             messages: 0,
             price_changes: 0,
             quarantined: 0,
@@ -55,10 +145,49 @@ impl Source {
         }
     }
 
-    pub(super) fn heard(&mut self, price_changes: u32, received: Micros) {
+    /// Whether what it says can be relied on.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.state == Feed::Live
+    }
+
+    /// Whether its channels are held back: it is not live, and not because all has been played.
+    #[must_use]
+    pub fn is_sick(&self) -> bool {
+        !self.is_live() && !self.ended
+    }
+
+    pub(super) fn message(&mut self, price_changes: u32, received: Micros) {
         self.messages += 1;
         self.price_changes += u64::from(price_changes);
         self.last = Some(received);
+        self.heard(received);
         self.changed = true;
+    }
+
+    pub(super) fn heard(&mut self, at: Micros) {
+        self.heard = self.heard.max(Some(at));
+    }
+
+    /// When it becomes late if nothing is heard before. One that is not live already is late.
+    pub(super) fn late_at(&self) -> Option<Micros> {
+        let deadline = self.terms.deadline_us.filter(|_| self.is_live())?;
+        Some(self.heard?.saturating_add(deadline))
+    }
+
+    /// Notes how it is now; returns whether that is another state than before.
+    pub(super) fn turn(&mut self, health: &Health, now: Micros) -> bool {
+        let turned = self.state != health.feed;
+        if turned || self.why != health.why {
+            self.changed = true;
+            self.why.clone_from(&health.why);
+        }
+        if turned {
+            self.state = health.feed;
+            self.since = Some(now);
+            // The deadline runs from here on, or a source that is back would be late at once.
+            self.heard(now);
+        }
+        turned
     }
 }

@@ -5,10 +5,10 @@ use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
 
 use super::{
-    FEEDS_EVERY_US, Header, Hub,
-    feeds::{Feed, SourceNumber},
+    FEEDS_EVERY_US, Header, Hub, Known,
+    feeds::{Feed, Health, Source, SourceNumber},
     sequence::Stamp,
-    state::Life,
+    state::{Life, Moment, Touched},
 };
 use crate::{
     channels::{Entry, Subject},
@@ -23,35 +23,131 @@ impl Hub {
         self.sources[source.0].changed = true;
     }
 
-    /// A source has ended or failed: everything that depends on it says so, unless it is over.
-    pub fn source_down(
+    /// A source has nothing more to say: a recording has been played to its end. Everything that
+    /// depends on it says so, unless it is over.
+    pub fn source_ended(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
+        self.sources[source.0].ended = true;
+        self.source_is(source, &Health { feed: Feed::Down, why: None }, now, changes);
+    }
+
+    /// How a source is now. What depends on it is told so at once, ahead of what waits: books are
+    /// held back while it is not live, and another source takes over what it can.
+    pub fn source_is(
         &mut self,
         source: SourceNumber,
-        ended: bool,
+        health: &Health,
         now: Micros,
         changes: &mut Vec<Change>,
     ) {
-        let own = &mut self.sources[source.0];
-        own.state = Feed::Down;
-        own.ended = ended;
-        own.changed = true;
-        let stamp = Stamp { source: None, received: now, published: now };
-        let matches: Vec<Id> =
-            self.matches.iter().filter(|(_, k)| k.source == source).map(|(id, _)| *id).collect();
-        let mut all_subjects: Vec<Subject> = Vec::new();
-        for id in matches {
-            all_subjects.extend([Subject::Match(id), Subject::Consensus(id)]);
-            let books = self.matches[&id].state.books.len();
-            all_subjects.extend((0..books).map(|book| Subject::Book(id, book)));
+        if !self.sources[source.0].turn(health, now) {
+            return;
         }
-        all_subjects.extend([Subject::Board(Sport::Football), Subject::Board(Sport::Tennis)]);
-        for subject in all_subjects {
-            self.refresh_feed(subject, stamp, changes);
+        let told = |known: &&Known| known.source == source || known.state.is_told_by(source);
+        let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.refresh_match(id, source, now, changes);
+        }
+        let stamp = Stamp { source: None, received: now, published: now };
+        for board in self.channels.boards() {
+            let after = self.board_header(board);
+            self.refresh_header(Subject::Board(board), after, stamp, changes);
         }
         // Whoever hears of it on `feeds` has all that it changed.
         self.flush_lanes_until(Micros::MAX, now, changes);
         self.feeds_due = 0;
         self.tick(now, changes);
+    }
+
+    /// Anything was heard of a source, though it told nothing.
+    pub fn source_heard(&mut self, source: SourceNumber, at: Micros) {
+        self.sources[source.0].heard(at);
+    }
+
+    /// When [`Hub::check_feeds`] has something to do, if nothing is heard before.
+    #[must_use]
+    pub fn feeds_late_at(&self) -> Option<Micros> {
+        self.sources.iter().filter_map(Source::late_at).min()
+    }
+
+    /// Sources that have been silent for longer than was agreed are late from now on.
+    pub fn check_feeds(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        for place in 0..self.sources.len() {
+            let source = &self.sources[place];
+            if source.late_at().is_some_and(|late| late <= now) {
+                let ms = source.terms.deadline_us.unwrap_or(0) / 1000;
+                let why = Some(format!("silent for {ms} ms").into());
+                let health = Health { feed: Feed::Late, why };
+                self.source_is(SourceNumber(place), &health, now, changes);
+            }
+        }
+    }
+
+    /// A source whose messages are complete in themselves is well again with the next one.
+    pub(super) fn heal(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
+        let own = &self.sources[source.0];
+        if own.terms.heals_by_message && own.is_sick() {
+            self.source_is(source, &Health { feed: Feed::Live, why: None }, now, changes);
+        }
+    }
+
+    /// Everything of a match that depends on a source whose state is another one now.
+    fn refresh_match(
+        &mut self,
+        id: Id,
+        source: SourceNumber,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
+        let stamp = Stamp { source: None, received: now, published: now };
+        let moment = Moment { source: None, received: now };
+        let mut touched = Touched::default();
+        let Some(known) = self.matches.get_mut(&id) else { return };
+        known.state.reconsider(moment, &self.sources, &mut touched);
+        known.state.hold_for_feed(source, self.sources[source.0].is_sick(), &mut touched);
+        self.publish_match(id, &touched, moment, stamp, changes);
+        self.refresh_headers(id, stamp, changes);
+    }
+
+    /// The headers of channels of which nothing else has changed.
+    fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
+        let Some(known) = self.matches.get(&id) else { return };
+        let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
+        let subjects: Vec<_> = [Subject::Match(id)].into_iter().chain(books).collect();
+        for subject in subjects {
+            if let Some(after) = self.header_now(subject) {
+                self.refresh_header(subject, after, stamp, changes);
+            }
+        }
+        if let Some(after) = self.header_now(Subject::Consensus(id)) {
+            self.refresh_header(Subject::Consensus(id), after, stamp, changes);
+        }
+    }
+
+    /// A channel that has ended stays as it is.
+    fn refresh_header(
+        &mut self,
+        subject: Subject,
+        after: Header,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let Some(Entry { header: before, .. }) = self.channels.get(subject) else { return };
+        let before = *before;
+        if before.life != Life::Ended {
+            let patch = wire::header_patch(before, after);
+            self.publish(subject, after, patch, Vec::new(), stamp, changes);
+        }
+    }
+
+    /// A goal, a red card or a check by the video assistant holds back the books that have not
+    /// suspended themselves; prices from after it let them go.
+    pub(super) fn guard(&mut self, id: Id, moment: Moment, touched: &mut Touched) {
+        if self.settings.hold_us > 0
+            && let Some(known) = self.matches.get_mut(&id)
+        {
+            known.state.guard(moment, self.settings.hold_us, touched);
+        }
     }
 
     /// A source begins again: what it said is forgotten, and its channels end. Those that come anew
@@ -63,24 +159,20 @@ impl Hub {
         changes: &mut Vec<Change>,
     ) {
         let stamp = Stamp { source: None, received: now, published: now };
-        let matches: Vec<Id> =
-            self.matches.iter().filter(|(_, k)| k.source == source).map(|(id, _)| *id).collect();
-        for id in matches {
-            self.remove(id, stamp, changes);
+        let told = |known: &&Known| known.source == source || known.state.is_told_by(source);
+        let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
+        ids.sort_unstable();
+        for id in ids {
+            let known = self.matches.get_mut(&id).expect("it was found above");
+            if known.state.is_shared_by(source) {
+                for book in known.state.forget_source(source) {
+                    self.close_book(id, book, changes);
+                }
+            } else {
+                self.remove(id, stamp, changes);
+            }
         }
         self.sources[source.0].over.clear();
-    }
-
-    fn refresh_feed(&mut self, subject: Subject, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(Entry { header: before, .. }) = self.channels.get(subject) else { return };
-        let before = *before;
-        let after = match subject {
-            Subject::Board(sport) => self.board_header(sport),
-            _ if before.life == Life::Ended => before,
-            _ => Header { feed: Feed::Down, ..before },
-        };
-        let patch = wire::header_patch(before, after);
-        self.publish(subject, after, patch, Vec::new(), stamp, changes);
     }
 
     /// What time alone makes due: the counts of the `feeds` channel, tails that have aged, and lanes
@@ -99,8 +191,8 @@ impl Hub {
             patch.object("sources");
         }
         for source in self.sources.iter_mut().filter(|source| source.changed) {
-            wire::feeds::source(patch.object("sources"), source);
-            wire::feeds::source(&mut self.feeds_published, source);
+            wire::feeds::source(patch.object("sources"), source, true);
+            wire::feeds::source(&mut self.feeds_published, source, false);
             source.changed = false;
         }
         let stamp = Stamp { source: None, received: now, published: now };

@@ -2,7 +2,7 @@
 
 use ingest::event::Sport;
 
-use super::{Header, Hub, Known, feeds::Feed, publishing::match_header, state::Life};
+use super::{Header, Hub};
 use crate::{channels::Subject, document::Object, wire};
 
 impl Hub {
@@ -35,17 +35,10 @@ impl Hub {
         let matches = image.object("matches");
         let mut known: Vec<_> = self.matches.values().filter(|k| k.state.sport == sport).collect();
         known.sort_by_key(|known| known.state.id);
-        for Known { state, source } in known {
-            wire::board::line(matches, state, match_header(state, self.sources[source.0].state));
+        for known in known {
+            wire::board::line(matches, &known.state, self.match_header(known));
         }
         image
-    }
-
-    pub(super) fn board_header(&self, sport: Sport) -> Header {
-        let feeds = self.matches.values().filter(|known| known.state.sport == sport);
-        let live = feeds.map(|known| self.sources[known.source.0].state).any(|f| f == Feed::Live);
-        let feed = if live { Feed::Live } else { Feed::Down };
-        Header { life: Life::Live, feed, ..Header::EMPTY }
     }
 
     fn feeds(&self, header: Header) -> Object {

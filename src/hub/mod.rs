@@ -4,6 +4,7 @@
 //! state: no socket, no clock (time is passed in), no thread. Public shapes are `wire`'s.
 
 pub mod feeds;
+mod headers;
 mod health;
 mod images;
 pub mod lanes;
@@ -18,10 +19,10 @@ use ingest::event::{Batch, Event, Fact, Id};
 use rustc_hash::FxHashMap;
 
 use self::{
-    feeds::{Feed, Source, SourceNumber},
+    feeds::{Feed, Source, SourceNumber, Terms},
     lanes::Timers,
     sequence::{Stamp, Window},
-    state::{Life, Match, Moment, Touched},
+    state::{Life, Match, Moment, Origin, Touched},
 };
 use crate::{
     channels::{Channels, Subject},
@@ -39,6 +40,10 @@ pub struct Settings {
     pub ended_keep_us: Micros,
     /// After how much silence a document is stale: told to clients, in milliseconds.
     pub stale_after_ms: u32,
+    /// For how long after a goal, a red card or the begin of a check by the video assistant prices
+    /// may still be from before it, in microseconds: books that do not suspend themselves are held
+    /// back. 0: never.
+    pub hold_us: Micros,
 }
 
 /// The epochs of a run. Channels whose every change follows from the sources alone may take up an
@@ -125,8 +130,8 @@ impl Hub {
     }
 
     /// Announces a source. Its facts carry the number that is returned.
-    pub fn source(&mut self, name: Arc<str>, kind: &'static str) -> SourceNumber {
-        self.sources.push(Source::new(name, kind));
+    pub fn source(&mut self, name: Arc<str>, kind: &'static str, terms: Terms) -> SourceNumber {
+        self.sources.push(Source::new(name, kind, terms));
         SourceNumber(self.sources.len() - 1)
     }
 
@@ -175,7 +180,8 @@ impl Hub {
         now: Micros,
         changes: &mut Vec<Change>,
     ) -> Vec<ApplyError> {
-        self.sources[source.0].heard(batch.price_changes, received);
+        self.sources[source.0].message(batch.price_changes, received);
+        self.heal(source, now, changes);
         let moment = Moment { source: batch.at, received };
         let mut all_touched: Vec<(Id, Touched)> = Vec::new();
         let mut errors = Vec::new();
@@ -187,7 +193,8 @@ impl Hub {
             }
         }
         let stamp = Stamp { source: batch.at, received, published: now };
-        for (id, touched) in all_touched {
+        for (id, mut touched) in all_touched {
+            self.guard(id, moment, &mut touched);
             self.publish_match(id, &touched, moment, stamp, changes);
         }
         self.let_go(source, moment.best(), stamp, changes);
@@ -211,7 +218,8 @@ impl Hub {
             all_touched.len() - 1
         });
         let known = self.matches.get_mut(&id).ok_or(ApplyError::UnknownMatch(id))?;
-        if known.state.apply(&event.fact, moment, &mut all_touched[place].1) {
+        let origin = Origin { source, moment, sources: &self.sources };
+        if known.state.apply(&event.fact, origin, &mut all_touched[place].1) {
             Ok(())
         } else {
             Err(ApplyError::OtherSport(id))
@@ -238,7 +246,7 @@ impl Hub {
             // What this very batch said of it goes with it.
             all_touched.retain(|(own, _)| *own != first);
         }
-        let state = Match::new(id, event.sport, fixture.clone());
+        let state = Match::new(id, event.sport, fixture.clone(), source);
         self.matches.insert(id, Known { state, source });
         Ok(())
     }

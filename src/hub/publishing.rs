@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use fanout::{Change, Publication, channel::Rate};
-use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
+use ingest::event::{Id, Sport};
 
 use super::{
-    Header, Hub, Known,
+    Header, Hub,
     feeds::Feed,
     lanes::Numbered,
     sequence::Stamp,
-    state::{BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
+    state::{Book, BookEvent, BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
 };
 use crate::{
     channels::{Channels, Subject},
@@ -36,6 +36,9 @@ impl Hub {
         if followed {
             self.publish_play(id, sport, touched, moment, stamp, changes);
         }
+        for book in &touched.replaced {
+            self.close_book(id, *book, changes);
+        }
         for book in &touched.books {
             self.publish_book(id, sport, book, stamp, changes);
         }
@@ -54,9 +57,9 @@ impl Hub {
     ) {
         let is_new = self.ensure(Subject::Match(id), sport, None, changes);
         let board_is_new = self.ensure(Subject::Board(sport), sport, None, changes);
-        let Known { state, source } = &self.matches[&id];
+        let state = &self.matches[&id].state;
         let before = self.channels.get(Subject::Match(id)).map_or(Header::EMPTY, |e| e.header);
-        let after = match_header(state, self.sources[source.0].state);
+        let after = self.match_header(&self.matches[&id]);
         let (patch, mut board) = if is_new {
             let mut board = Object::default();
             wire::board::line(board.object("matches"), state, after);
@@ -92,16 +95,9 @@ impl Hub {
         let slug = Arc::clone(&book.slug);
         let subject = Subject::Book(id, touched.book);
         let is_new = self.ensure(subject, sport, Some(&slug), changes);
-        let Known { state, source } = &self.matches[&id];
-        let book = &state.books[touched.book];
+        let book = &self.matches[&id].state.books[touched.book];
         let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
-        let after = Header {
-            life: book.life(),
-            feed: self.sources[source.0].state,
-            status: None,
-            suspended: Some(book.is_suspended()),
-            match_seq,
-        };
+        let after = self.book_header(id, book);
         let patch = if is_new {
             wire::book::image(book, after, self.settings.stale_after_ms)
         } else {
@@ -119,7 +115,8 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let markets = touched_markets(touched);
+        let known = self.matches.get(&id).expect("a touched match is known");
+        let markets = touched_markets(touched, &known.state.books);
         if markets.is_empty() {
             return;
         }
@@ -132,11 +129,10 @@ impl Hub {
             return;
         }
         let is_new = self.ensure(subject, sport, None, changes);
-        let Known { state, source } = &self.matches[&id];
-        let feed = self.sources[source.0].state;
+        let known = &self.matches[&id];
+        let state = &known.state;
         let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
-        let match_seq = self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head());
-        let after = consensus_header(state, feed, match_seq);
+        let after = self.consensus_header(known);
         let patch = if is_new {
             wire::consensus::image(&state.consensus, after, self.settings.stale_after_ms)
         } else {
@@ -144,6 +140,14 @@ impl Hub {
         };
         let events = wire::consensus::events(&state.consensus, &changed, number);
         self.publish(subject, after, patch, events, stamp, changes);
+    }
+
+    /// A book is told by another source now: its channel ends, and begins anew with the image.
+    pub(super) fn close_book(&mut self, id: Id, book: usize, changes: &mut Vec<Change>) {
+        if let Some(channel) = self.channels.close(Subject::Book(id, book)) {
+            self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
+            changes.push(Change::Closed(channel));
+        }
     }
 
     /// Makes sure that a channel exists; returns whether it is new.
@@ -201,49 +205,29 @@ impl Hub {
 }
 
 /// Whether a change takes away what could be relied on: the document becomes suspended, one of its
-/// markets does, or its source is down. Such a change overtakes what waits.
+/// markets does, or its source is no longer live. Such a change overtakes what waits.
 fn suspends(before: Header, after: Header, events: &[Node]) -> bool {
     let suspended = |header: Header| header.suspended == Some(true);
     let is_suspension = |event: &Node| matches!(event, Node::Object(it) if it.get(&"kind".into()) == Some(&Node::Word("suspend")));
     suspended(after) && !suspended(before)
         || after.life == Life::Suspended && before.life != Life::Suspended
-        || after.feed == Feed::Down && before.feed != Feed::Down
+        || after.feed != Feed::Live && before.feed == Feed::Live
         || events.iter().any(is_suspension)
 }
 
-pub(super) fn match_header(state: &Match, feed: Feed) -> Header {
-    let status = match &state.play {
-        Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
-        Play::Tennis(tennis) => Some(state.tennis_status(tennis).as_str()),
-        Play::None => None,
-    };
-    let life = state.life();
-    Header { life, feed, status, suspended: None, match_seq: None }
-}
-
-fn consensus_header(state: &Match, feed: Feed, match_seq: Option<u64>) -> Header {
-    let statuses =
-        || state.consensus.markets.values().filter_map(|m| m.current.as_ref()).map(|m| m.status);
-    let mut open = statuses().filter(|status| *status != MarketStatus::Closed).peekable();
-    let all_closed = open.peek().is_none();
-    let suspended = !all_closed && open.all(|status| status != MarketStatus::Open);
-    let life = match (all_closed, suspended) {
-        (true, _) => Life::Ended,
-        (false, true) => Life::Suspended,
-        (false, false) if state.life() == Life::Prematch => Life::Prematch,
-        (false, false) => Life::Live,
-    };
-    Header { life, feed, status: None, suspended: Some(suspended), match_seq }
-}
-
 /// The markets whose part in the consensus may have changed: the rungs of a ladder have none.
-fn touched_markets(touched: &[TouchedBook]) -> Vec<(usize, usize)> {
+fn touched_markets(touched: &[TouchedBook], books: &[Book]) -> Vec<(usize, usize)> {
+    let whole =
+        |book: &&TouchedBook| book.events.iter().any(|it| matches!(it, BookEvent::Guard(_)));
+    let all = touched.iter().filter(whole).flat_map(|touched| {
+        (0..books[touched.book].markets.len()).map(|market| (touched.book, market))
+    });
     let counts = |part: &&BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
     let places = touched.iter().flat_map(|book| {
         let place = book.book;
         book.parts.iter().filter(counts).map(move |part| (place, part.market()))
     });
-    let mut markets: Vec<(usize, usize)> = places.collect();
+    let mut markets: Vec<(usize, usize)> = places.chain(all).collect();
     markets.sort_unstable();
     markets.dedup();
     markets

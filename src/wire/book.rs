@@ -8,6 +8,7 @@ use crate::{
         Header,
         state::{
             Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, TouchedBook, Transition,
+            Turn,
         },
     },
 };
@@ -167,13 +168,14 @@ pub fn events(book: &Book, events: &[BookEvent]) -> Vec<Node> {
 /// One event for each change of a market's status or of its being in play, and one for each time
 /// that a closed one is settled anew.
 fn event(book: &Book, event: &BookEvent) -> Object {
-    match *event {
-        BookEvent::Moved { market, number, transition, before } => {
+    match event {
+        &BookEvent::Moved { market, number, transition, before } => {
             moved(&book.markets[market], number, transition, before)
         }
-        BookEvent::Resettled { market, number, times } => {
+        &BookEvent::Resettled { market, number, times } => {
             resettled(&book.markets[market], number, times)
         }
+        BookEvent::Guard(turn) => guard(turn),
     }
 }
 
@@ -206,6 +208,25 @@ fn resettled(market: &Market, number: u32, times: u32) -> Object {
     out.set("of", of);
     out.set("market", &market.id);
     out.set("winners", winners(market));
+    out
+}
+
+/// The hub holds the whole book back, or lets it go.
+fn guard(turn: &Turn) -> Object {
+    let mut out = Object::default();
+    match turn {
+        Turn::Holds { number, why, of } => {
+            out.set("kind", "suspend");
+            out.set("eid", format!("hold-{number}"));
+            out.set("why", why.as_str());
+            out.set_some("of", of.as_ref());
+        }
+        Turn::Lifts { number } => {
+            out.set("kind", "resume");
+            out.set("eid", format!("lift-{number}"));
+            out.set("of", format!("hold-{number}"));
+        }
+    }
     out
 }
 

@@ -49,6 +49,11 @@ fn market(
     out.set_some("period", key.period.as_ref());
     out.set("status", market.status.as_str());
     out.set("in_play", market.in_play);
+    if patch.is_some() {
+        out.set_or_null("overround", market.overround);
+    } else {
+        out.set_some("overround", market.overround);
+    }
     let before = patch.iter().flat_map(|before| before.selections.keys());
     for gone in before.filter(|outcome| !market.selections.contains_key(outcome)) {
         out.object("selections").set(gone.as_str(), Node::Null);

@@ -5,11 +5,20 @@ use crate::{
     hub::feeds::{Feed, Source},
 };
 
-/// The whole of a source.
-pub fn source(sources: &mut Object, source: &Source) {
+/// The whole of a source. In a patch what is absent is deleted.
+pub fn source(sources: &mut Object, source: &Source, patch: bool) {
     let out = sources.object(&source.name);
+    if !patch {
+        *out = Object::default();
+    }
     out.set("state", source.state.as_str());
     out.set("kind", source.kind);
+    if patch {
+        out.set_or_null("why", source.why.as_ref());
+    } else {
+        out.set_some("why", source.why.as_ref());
+    }
+    out.set_some("since", source.since);
     out.set_some("last", source.last);
     out.set("messages", source.messages);
     out.set("price_changes", source.price_changes);

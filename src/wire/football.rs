@@ -178,30 +178,35 @@ pub(super) fn events(state: &Football, events: &[FootballEvent]) -> Vec<Node> {
 }
 
 fn event(state: &Football, event: FootballEvent) -> Object {
-    let (FootballEvent::Happened(place)
-    | FootballEvent::Retracted(place)
-    | FootballEvent::Corrected(place, _)) = event;
-    let Entry { incident, retracted, .. } = &state.incidents[place];
     let mut out = Object::default();
     match event {
-        FootballEvent::Happened(_) => {
+        FootballEvent::Happened(place) => {
+            let incident = &state.incidents[place].incident;
             out.set("kind", event_kind(incident.kind));
             out.set("eid", &incident.eid);
             out.set_some("card", card(incident.kind));
             particulars(&mut out, incident);
         }
-        FootballEvent::Retracted(_) => {
+        FootballEvent::Retracted(place) => {
+            let Entry { incident, retracted, .. } = &state.incidents[place];
             out.set("kind", "retract");
             out.set("eid", format!("retract-{}", incident.eid));
             out.set("of", &incident.eid);
             out.set_some("why", retracted.as_ref());
             out.set_some("score", state.told_score().map(|told| pair(told.goals)));
         }
-        FootballEvent::Corrected(_, number) => {
+        FootballEvent::Corrected(place, number) => {
+            let incident = &state.incidents[place].incident;
             out.set("kind", "correct");
             out.set("eid", format!("correct-{}-{number}", incident.eid));
             out.set("of", &incident.eid);
             particulars(&mut out, incident);
+        }
+        FootballEvent::ScoreCorrected(number) => {
+            out.set("kind", "correct");
+            out.set("eid", format!("correct-score-{number}"));
+            out.set("of", "score");
+            out.set_some("score", state.told_score().map(|told| pair(told.goals)));
         }
     }
     out

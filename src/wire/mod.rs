@@ -63,8 +63,11 @@ pub fn match_events(m: &Match, touched: &Touched, moment: Moment) -> Vec<Node> {
 }
 
 fn fixture(out: &mut Object, m: &Match, patch: bool) {
-    let Fixture { provider, provider_key, competition, start, date: _, sides } = &m.fixture;
-    out.object("refs").set(provider, provider_key);
+    let Fixture { provider: _, provider_key: _, competition, start, date: _, sides } = &m.fixture;
+    let refs = out.object("refs");
+    for (provider, key) in &m.refs {
+        refs.set(provider, key);
+    }
     let competition = competition.as_ref().map(|c| competition_node(c, patch));
     let names = side_names(m);
     if patch {

@@ -99,6 +99,7 @@ pub(super) fn events(events: &[TennisEvent], moment: Moment) -> Vec<Node> {
                 self::point(&mut out, point, *ended, *set, moment);
             }
             TennisEvent::Retracted { of, why, ended } => retracted(&mut out, of, why, *ended),
+            TennisEvent::Corrected(number) => out.push(corrected(*number).into()),
         }
     }
     out
@@ -145,6 +146,13 @@ fn retracted(out: &mut Vec<Node>, of: &Arc<str>, why: &Arc<str>, ended: Ended) {
         event.set("why", why);
         out.push(event.into());
     }
+}
+
+/// The score fell without a point being taken back; what stands is in the same update.
+fn corrected(number: u32) -> Object {
+    let mut event = named("correct", &format!("correct-score-{number}").into());
+    event.set("of", "score");
+    event
 }
 
 fn named(kind: &'static str, eid: &Arc<str>) -> Object {

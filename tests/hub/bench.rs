@@ -9,7 +9,11 @@ use fanout::{
     channel::Rate,
 };
 use ingest::event::Batch;
-use matchwire::hub::{ApplyError, Epochs, Hub, Settings, feeds::SourceNumber, sequence::Window};
+use matchwire::hub::{
+    ApplyError, Epochs, Hub, Settings,
+    feeds::{SourceNumber, Terms},
+    sequence::Window,
+};
 use serde_json::Value;
 
 use crate::json::{difference, merge, parse};
@@ -39,6 +43,7 @@ pub(crate) const SETTINGS: Settings = Settings {
     matches_max: 10_000,
     ended_keep_us: 1 << 60,
     stale_after_ms: 15_000,
+    hold_us: 10_000_000,
 };
 
 /// Some moment, in UTC microseconds.
@@ -47,7 +52,7 @@ pub(crate) const START: Micros = 1_788_220_800_000_000;
 impl Bench {
     pub(crate) fn new(settings: Settings) -> Self {
         let mut hub = Hub::new(settings, Epochs { matches: Epoch(7), feeds: Epoch(8) });
-        let source = hub.source("test".into(), "simulator");
+        let source = hub.source("test".into(), "simulator", Terms::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
         Self { hub, source, now: START, readers, epochs }
     }
@@ -74,7 +79,7 @@ impl Bench {
         self.now += 1_000_000;
         let mut changes = Vec::new();
         if ended {
-            self.hub.source_down(self.source, true, self.now, &mut changes);
+            self.hub.source_ended(self.source, self.now, &mut changes);
         } else {
             self.hub.tick(self.now, &mut changes);
         }

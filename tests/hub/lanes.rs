@@ -8,7 +8,10 @@ use fanout::{
     channel::Rate,
 };
 use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
-use matchwire::hub::{ApplyError, Hub};
+use matchwire::hub::{
+    ApplyError, Hub,
+    feeds::{Feed, Health},
+};
 use proptest::{prelude::*, sample::Index};
 use serde_json::Value;
 
@@ -144,7 +147,7 @@ fn end_of_a_source_lets_go_of_what_waits() {
     }
     assert_eq!(modests[&key].data["start"], 2);
     let mut changes = Vec::new();
-    bench.hub.source_down(bench.source, true, bench.now, &mut changes);
+    bench.hub.source_ended(bench.source, bench.now, &mut changes);
     read(&mut modests, &changes);
     assert_eq!(
         (&modests[&key].data["start"], &modests[&key].data["feed"]),
@@ -186,7 +189,8 @@ fn suspensions_and_nothing_else_are_urgent() {
     check(vec![market(1, "b", MarketStatus::Open)], &[(book, false)]);
     check(vec![market(1, "a", MarketStatus::Closed)], &[(book, false)]);
     let mut changes = Vec::new();
-    bench.hub.source_down(bench.source, false, bench.now, &mut changes);
+    let down = Health { feed: Feed::Down, why: None };
+    bench.hub.source_is(bench.source, &down, bench.now, &mut changes);
     let expected = [("feeds", false), ("football", true), ("football/1", true), (book, true)];
     assert_eq!(urgent(&changes), expected.into_iter().collect());
 }

@@ -5,7 +5,7 @@ use ingest::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
     MarketStatus, OddsFact, Sport,
 };
-use matchwire::hub::{ApplyError, Settings};
+use matchwire::hub::{ApplyError, Settings, feeds::Terms};
 
 use crate::bench::{Bench, SETTINGS, START};
 
@@ -73,7 +73,7 @@ fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
 #[test]
 fn match_is_let_go_of_by_its_own_sources_time() {
     let mut bench = Bench::new(SHORT);
-    let later = bench.hub.source("years later".into(), "betfair-stream");
+    let later = bench.hub.source("years later".into(), "betfair-stream", Terms::default());
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
     bench.apply_from(later, &at(5_000_000, &[fixture(2)]));
     assert!(has(&bench, 1) && has(&bench, 2));

@@ -79,6 +79,17 @@ pub struct FootballScore {
     pub penalties: Option<Pair<u16>>,
 }
 
+impl FootballScore {
+    /// Whether either side has more here than there: of goals, or of kicks in a shoot-out that both
+    /// know of.
+    #[must_use]
+    pub fn is_ahead_of(&self, other: &Self) -> bool {
+        let more = |own: Pair<u16>, other: Pair<u16>| own[0] > other[0] || own[1] > other[1];
+        let kicks = self.penalties.zip(other.penalties);
+        more(self.goals, other.goals) || kicks.is_some_and(|(own, other)| more(own, other))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
     pub eid: Eid,

@@ -9,11 +9,19 @@ use ingest::event::{
 };
 use rust_decimal::Decimal;
 
-use super::{Life, Moment};
+use super::{
+    Life, Moment,
+    guard::{Guard, Turn},
+};
+use crate::hub::feeds::SourceNumber;
 
 #[derive(Debug)]
 pub struct Book {
     pub slug: Arc<str>,
+    /// Who tells it.
+    pub source: SourceNumber,
+    /// Whether the hub itself holds it back.
+    pub guard: Guard,
     pub markets: Vec<Market>,
     places: HashMap<Arc<str>, usize>,
     /// The sequence of the match's own channel that these prices have seen.
@@ -129,6 +137,8 @@ pub enum BookEvent {
         /// For so many times, this one included.
         times: u32,
     },
+    /// The hub holds the whole book back, or no longer does.
+    Guard(Turn),
 }
 
 impl Market {
@@ -296,13 +306,26 @@ impl Ladder {
 }
 
 impl Book {
-    pub(super) fn new(slug: Arc<str>) -> Self {
-        Self { slug, markets: Vec::new(), places: HashMap::new(), match_seq: None }
+    pub(super) fn new(slug: Arc<str>, source: SourceNumber) -> Self {
+        Self {
+            slug,
+            source,
+            guard: Guard::default(),
+            markets: Vec::new(),
+            places: HashMap::new(),
+            match_seq: None,
+        }
     }
 
-    /// Whether no market of it can be bet on now, though some may be again.
+    /// Whether no market of it can be bet on now, though some may be again: the bookmaker has
+    /// suspended them all, or the hub holds them back.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
+        self.has_suspended_itself() || self.guard.holds() && self.life() != Life::Ended
+    }
+
+    /// Whether the bookmaker has suspended every market that is not closed.
+    pub(super) fn has_suspended_itself(&self) -> bool {
         let mut open = self.markets.iter().filter(|m| m.status != MarketStatus::Closed).peekable();
         open.peek().is_some() && open.all(|market| market.status != MarketStatus::Open)
     }
@@ -318,12 +341,21 @@ impl Book {
             && self.markets.iter().all(|market| market.status == MarketStatus::Closed)
         {
             Life::Ended
-        } else if self.is_suspended() {
+        } else if self.guard.holds() || self.has_suspended_itself() {
             Life::Suspended
         } else if self.is_in_play() {
             Life::Live
         } else {
             Life::Prematch
+        }
+    }
+
+    /// The status of a market as far as the hub lets anybody rely on it.
+    #[must_use]
+    pub fn status(&self, market: &Market) -> MarketStatus {
+        match market.status {
+            MarketStatus::Open if self.guard.holds() => MarketStatus::Suspended,
+            status => status,
         }
     }
 

@@ -1,8 +1,13 @@
 //! What all bookmakers together say of a match, for markets that mean the same with each of them.
 //!
 //! The best price is the highest one on offer; the median is the middle one, or the mean of the two
-//! in the middle, exact to four decimal places. Only open markets and active selections with a price
-//! count.
+//! in the middle, exact to four decimal places. A bookmaker counts once, with the best price of all
+//! its markets of the kind. Only open markets that the hub does not hold back, and active selections
+//! with a price count.
+//!
+//! The overround is what the best prices add up to beyond a fair book: the sum of 1/price over all
+//! outcomes, less 1, to four decimal places. Below 0 it is an arbitrage. It is told where every
+//! outcome has a price.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -42,6 +47,7 @@ pub struct ConsensusMarket {
     pub status: MarketStatus,
     pub in_play: bool,
     pub selections: BTreeMap<Outcome, ConsensusPrice>,
+    pub overround: Option<Decimal>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +103,15 @@ impl ConsensusKey {
 }
 
 impl Consensus {
+    /// The book at this place is another's now: none of its markets belong to anything.
+    pub(super) fn forget_book(&mut self, book: usize) {
+        for members in self.markets.values_mut() {
+            let count = members.markets.len();
+            members.markets.retain(|(own, _)| *own != book);
+            members.left |= members.markets.len() < count;
+        }
+    }
+
     /// Notes that this market of this book was defined, perhaps as another than before.
     pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
         let key = ConsensusKey::of(market);
@@ -164,7 +179,11 @@ impl Members {
             selections.entry(outcome).or_insert_with(|| self.price(books, outcome));
         }
         ConsensusMarket {
-            status: joint_status(markets().map(|market| market.status)),
+            overround: overround(&selections),
+            status: joint_status(self.markets.iter().map(|(book, market)| {
+                let book = &books[*book];
+                book.status(&book.markets[*market])
+            })),
             in_play: markets().any(|market| market.in_play),
             selections,
         }
@@ -177,7 +196,7 @@ impl Members {
             let (book, market) = (&books[*book], &books[*book].markets[*place]);
             for selection in market.selections.iter().filter(|s| s.outcome == Some(outcome)) {
                 status = joint_selection(status, selection.status);
-                let open = market.status == MarketStatus::Open
+                let open = book.status(market) == MarketStatus::Open
                     && selection.status == SelectionStatus::Active;
                 if let Some(price) = selection.price.filter(|_| open) {
                     offers.push((price, &book.slug, selection.priced_at));
@@ -188,16 +207,16 @@ impl Members {
     }
 }
 
-fn offer(offers: &mut [(Decimal, &Arc<str>, Micros)]) -> Option<Offer> {
-    offers.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(a.1)));
+fn offer(offers: &mut Vec<(Decimal, &Arc<str>, Micros)>) -> Option<Offer> {
+    // Of each bookmaker the best price, and of the same price the older.
+    offers.sort_by(|a, b| (a.1, b.0, a.2).cmp(&(b.1, a.0, b.2)));
+    offers.dedup_by(|next, kept| next.1 == kept.1);
+    offers.sort_by(|a, b| (a.0, b.1).cmp(&(b.0, a.1)));
     let (price, best, _) = *offers.last()?;
-    let mut slugs: Vec<&str> = offers.iter().map(|offer| &**offer.1).collect();
-    slugs.sort_unstable();
-    slugs.dedup();
     Some(Offer {
         price,
         median: median(offers),
-        bookmakers: u32::try_from(slugs.len()).unwrap_or(u32::MAX),
+        bookmakers: u32::try_from(offers.len()).unwrap_or(u32::MAX),
         best: Arc::clone(best),
         oldest: offers.iter().map(|offer| offer.2).min()?,
     })
@@ -215,6 +234,27 @@ fn median(offers: &[(Decimal, &Arc<str>, Micros)]) -> Decimal {
     }
     let mean = (low + high) / Decimal::TWO;
     mean.round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven).normalize()
+}
+
+/// The sets of outcomes of which exactly one comes true.
+const WHOLE: [&[Outcome]; 5] = [
+    &[Outcome::Home, Outcome::Draw, Outcome::Away],
+    &[Outcome::Home, Outcome::Away],
+    &[Outcome::Player1, Outcome::Player2],
+    &[Outcome::Over, Outcome::Under],
+    &[Outcome::Yes, Outcome::No],
+];
+
+fn overround(selections: &BTreeMap<Outcome, ConsensusPrice>) -> Option<Decimal> {
+    WHOLE.iter().find(|outcomes| selections.keys().eq(outcomes.iter()))?;
+    let mut sum = Decimal::ZERO;
+    for price in selections.values() {
+        sum += Decimal::ONE.checked_div(price.offer.as_ref()?.price)?;
+    }
+    let mut over =
+        (sum - Decimal::ONE).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven);
+    over.rescale(4);
+    Some(over)
 }
 
 /// Open where anybody trades, closed where all have closed.
@@ -263,5 +303,33 @@ mod tests {
         check(&[(210, "b"), (215, "a")], "a", "2.15", "2.125", 2);
         check(&[(210, "c"), (215, "b"), (190, "a")], "b", "2.15", "2.10", 3);
         check(&[(210, "b"), (210, "a")], "a", "2.10", "2.10", 2);
+    }
+
+    #[test]
+    fn bookmaker_with_two_markets_counts_once() {
+        check(&[(210, "b"), (230, "b"), (220, "a")], "b", "2.30", "2.25", 2);
+        check(&[(210, "b"), (210, "b")], "b", "2.10", "2.10", 1);
+    }
+
+    #[track_caller]
+    fn check_overround(prices: &[(Outcome, Option<&str>)], expected: Option<&str>) {
+        let slug: Arc<str> = "a".into();
+        let price = |told: &Option<&str>| ConsensusPrice {
+            status: SelectionStatus::Active,
+            offer: told.and_then(|told| offer(&mut vec![(told.parse().unwrap(), &slug, 5)])),
+        };
+        let selections = prices.iter().map(|(outcome, told)| (*outcome, price(told))).collect();
+        assert_eq!(overround(&selections).map(|it| it.to_string()).as_deref(), expected);
+    }
+
+    #[test]
+    fn overround_is_that_of_a_whole_book() {
+        let (over, under) = (Outcome::Over, Outcome::Under);
+        check_overround(&[(over, Some("1.90")), (under, Some("1.90"))], Some("0.0526"));
+        check_overround(&[(over, Some("2.10")), (under, Some("2.10"))], Some("-0.0476"));
+        check_overround(&[(over, Some("2.00")), (under, Some("2.00"))], Some("0.0000"));
+        check_overround(&[(over, Some("1.90")), (under, None)], None);
+        check_overround(&[(over, Some("1.90"))], None);
+        check_overround(&[(over, Some("0")), (under, Some("1.90"))], None);
     }
 }

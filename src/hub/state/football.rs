@@ -4,18 +4,23 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::{
-    Ball, FootballFact, FootballScore, FootballStatus, Incident, Pair, Side, Stat,
+    Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, Pair, Side, Stat,
 };
 
 use super::Moment;
+use crate::hub::feeds::{Kind, SourceNumber};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Football {
     /// `None` until a feed that follows the play has told it.
     pub status: Option<FootballStatus>,
     pub clock: Option<Clock>,
     /// See [`Football::told_score`].
     score: FootballScore,
+    /// The latest moment of which a score was told.
+    scored_at: Option<Micros>,
+    /// How often the score was put right downwards without an incident being taken back.
+    put_right: u32,
     /// In the order in which they became known.
     pub incidents: Vec<Entry>,
     pub stats: Pair<BTreeMap<Stat, u32>>,
@@ -31,7 +36,7 @@ pub struct Clock {
 }
 
 /// An incident and what became of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     pub incident: Incident,
     /// Why it was taken back, if it was.
@@ -58,6 +63,8 @@ pub enum FootballEvent {
     Retracted(usize),
     /// For so many times, this one included.
     Corrected(usize, u32),
+    /// The score fell, and no incident was taken back: for so many times, this one included.
+    ScoreCorrected(u32),
 }
 
 /// A clock that is right to this many microseconds keeps its anchor: feeds round to seconds, and a
@@ -71,9 +78,42 @@ impl Football {
         self.status.map(|_| self.score)
     }
 
+    /// All that is known of one kind, as facts of this moment.
+    pub(super) fn told(&self, kind: Kind, moment: Moment) -> Vec<FootballFact> {
+        match (kind, self.status) {
+            (Kind::Score, Some(status)) => {
+                let mut facts = vec![FootballFact::Status(status), FootballFact::Score(self.score)];
+                facts.extend(self.clock.map(|clock| clock.told(moment.best())));
+                facts
+            }
+            (Kind::Incidents, _) => {
+                let standing = self.incidents.iter().filter(|entry| entry.retracted.is_none());
+                standing.map(|entry| FootballFact::Incident(entry.incident.clone())).collect()
+            }
+            (Kind::Stats, _) => Side::BOTH.map(|side| self.told_stats(side)).to_vec(),
+            (Kind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
+            (Kind::Score | Kind::Fixture | Kind::Odds, _) => Vec::new(),
+        }
+    }
+
+    fn told_stats(&self, side: Side) -> FootballFact {
+        let values = &self.stats[side.index()];
+        FootballFact::Stats { side, values: values.iter().map(|(stat, n)| (*stat, *n)).collect() }
+    }
+
+    /// An id that no incident has yet: the source's own, or one that says whose it is.
+    pub(super) fn free_name(&self, eid: &Eid, source: SourceNumber) -> Eid {
+        match self.place(eid) {
+            None => Arc::clone(eid),
+            Some(_) => format!("{eid}~{}", source.0).into(),
+        }
+    }
+
+    /// `scores`: whether the score that stands after something was taken back counts, too.
     pub(super) fn apply(
         &mut self,
         fact: &FootballFact,
+        scores: bool,
         moment: Moment,
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
@@ -89,7 +129,7 @@ impl Football {
             FootballFact::Clock { second, running } => {
                 self.clock(Clock { at: moment.best(), second: *second, running: *running }, parts);
             }
-            FootballFact::Score(score) => self.score(*score, parts),
+            FootballFact::Score(score) => self.put(*score, moment, parts, events),
             FootballFact::Incident(incident) => {
                 if self.place(&incident.eid).is_none() {
                     events.push(FootballEvent::Happened(self.incidents.len()));
@@ -98,7 +138,9 @@ impl Football {
             }
             FootballFact::Retract { of, why, score } => {
                 self.retract(of, why, parts, events);
-                self.score(*score, parts);
+                if scores {
+                    self.score(*score, parts);
+                }
             }
             FootballFact::Correct(incident) => self.correct(incident, parts, events),
             FootballFact::Stats { side, values } => {
@@ -121,6 +163,26 @@ impl Football {
             self.clock = Some(clock);
             parts.push(FootballPart::Clock);
         }
+    }
+
+    /// A score that falls says so by an event of its own. One that does because it is from before
+    /// another is late, and is left.
+    fn put(
+        &mut self,
+        score: FootballScore,
+        moment: Moment,
+        parts: &mut Vec<FootballPart>,
+        events: &mut Vec<FootballEvent>,
+    ) {
+        if self.score.is_ahead_of(&score) {
+            if moment.source < self.scored_at {
+                return;
+            }
+            self.put_right += 1;
+            events.push(FootballEvent::ScoreCorrected(self.put_right));
+        }
+        self.scored_at = self.scored_at.max(moment.source);
+        self.score(score, parts);
     }
 
     fn score(&mut self, score: FootballScore, parts: &mut Vec<FootballPart>) {
@@ -176,6 +238,13 @@ impl Football {
 }
 
 impl Clock {
+    /// What it shows at that moment.
+    fn told(self, at: Micros) -> FootballFact {
+        let since = if self.running { (at - self.at).max(0) / 1_000_000 } else { 0 };
+        let second = self.second.saturating_add(u32::try_from(since).unwrap_or(0));
+        FootballFact::Clock { second, running: self.running }
+    }
+
     /// Whether this anchor already says what `told` says.
     fn agrees(self, told: Self) -> bool {
         let second = Micros::from(self.second) * 1_000_000;

@@ -6,14 +6,21 @@
 mod book;
 mod consensus;
 mod football;
+mod guard;
+mod holding;
+mod leads;
+mod merge;
 mod tennis;
 
 use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    Fact, Fixture, FootballStatus, Id, MarketChange, OddsFact, Sport, TennisStatus,
+    Fact, Fixture, FootballFact, FootballStatus, Id, Sport, TennisFact, TennisStatus,
 };
+
+use self::merge::Names;
+use super::feeds::{Kind, SourceNumber};
 
 pub use self::{
     book::{Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, Transition},
@@ -21,6 +28,9 @@ pub use self::{
         Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
     },
     football::{Clock, Entry, Football, FootballEvent, FootballPart},
+    guard::{Guard, HoldReason, Turn},
+    leads::{Leads, View},
+    merge::Origin,
     tennis::{Ended, Tennis, TennisEvent, TennisPart, number},
 };
 
@@ -30,15 +40,23 @@ pub struct Match {
     pub id: Id,
     pub sport: Sport,
     pub fixture: Fixture,
+    /// Every provider that tells of it, and its key of the match there.
+    pub refs: Vec<(Arc<str>, Arc<str>)>,
     pub play: Play,
+    pub leads: Leads,
+    /// What each source says of the play; empty while one alone does.
+    views: Vec<View>,
+    names: Names,
     pub books: Vec<Book>,
+    /// Books of bookmakers that another source is believed about, kept for when it fails.
+    reserves: Vec<Book>,
     pub consensus: Consensus,
     /// When it was first seen to have ended.
     pub ended_at: Option<Micros>,
 }
 
 /// How the match stands, for the sports that we follow ball by ball.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Play {
     Football(Football),
     Tennis(Tennis),
@@ -92,6 +110,8 @@ pub struct Touched {
     pub tennis_events: Vec<TennisEvent>,
     /// By the book's place in [`Match::books`].
     pub books: Vec<TouchedBook>,
+    /// Books, by place, that are told by another source now and are nothing like they were.
+    pub replaced: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -114,64 +134,23 @@ impl Touched {
 
 impl Match {
     #[must_use]
-    pub fn new(id: Id, sport: Sport, fixture: Fixture) -> Self {
-        let play = match sport {
-            Sport::Football => Play::Football(Football::default()),
-            Sport::Tennis => Play::Tennis(Tennis::default()),
-            _ => Play::None,
-        };
+    pub fn new(id: Id, sport: Sport, fixture: Fixture, source: SourceNumber) -> Self {
+        let mut leads = Leads::default();
+        leads.set(Kind::Fixture, source);
         Self {
             id,
             sport,
+            refs: vec![(Arc::clone(&fixture.provider), Arc::clone(&fixture.provider_key))],
             fixture,
-            play,
+            play: Play::new(sport),
+            leads,
+            views: Vec::new(),
+            names: Names::default(),
             books: Vec::new(),
+            reserves: Vec::new(),
             consensus: Consensus::default(),
             ended_at: None,
         }
-    }
-
-    /// Applies one fact. A fact of another sport than the match's is not applied.
-    pub fn apply(&mut self, fact: &Fact, moment: Moment, touched: &mut Touched) -> bool {
-        match (fact, &mut self.play) {
-            (Fact::Fixture(fixture), _) => {
-                if self.fixture != *fixture {
-                    self.fixture = fixture.clone();
-                    touched.fixture = true;
-                }
-                true
-            }
-            (Fact::Football(fact), Play::Football(football)) => {
-                football.apply(fact, moment, &mut touched.football, &mut touched.football_events);
-                true
-            }
-            (Fact::Tennis(fact), Play::Tennis(tennis)) => {
-                tennis.apply(fact, &mut touched.tennis, &mut touched.tennis_events);
-                true
-            }
-            (Fact::Odds(fact), _) => {
-                self.apply_odds(fact, moment, touched);
-                true
-            }
-            (Fact::Football(_) | Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_), _) => false,
-        }
-    }
-
-    fn apply_odds(&mut self, fact: &OddsFact, moment: Moment, touched: &mut Touched) {
-        let book = self.book(&fact.book);
-        let touched = touched.book(book);
-        let own = &mut self.books[book];
-        let market = own.apply(fact, moment, &mut touched.parts, &mut touched.events);
-        if let (Some(market), MarketChange::Define(_)) = (market, &fact.change) {
-            self.consensus.note(&own.markets[market], book, market);
-        }
-    }
-
-    fn book(&mut self, slug: &Arc<str>) -> usize {
-        self.books.iter().position(|book| book.slug == *slug).unwrap_or_else(|| {
-            self.books.push(Book::new(Arc::clone(slug)));
-            self.books.len() - 1
-        })
     }
 
     /// Where the match is in its life: told by its status, or by its markets where no feed tells
@@ -214,6 +193,56 @@ impl Match {
             Life::Ended => TennisStatus::Finished,
             Life::Live | Life::Suspended => TennisStatus::Live,
         })
+    }
+}
+
+impl Play {
+    fn new(sport: Sport) -> Self {
+        match sport {
+            Sport::Football => Self::Football(Football::default()),
+            Sport::Tennis => Self::Tennis(Tennis::default()),
+            _ => Self::None,
+        }
+    }
+
+    /// `scores`: whether the score that stands after something was taken back counts, too.
+    fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, touched: &mut Touched) {
+        match (self, fact) {
+            (Self::Football(football), Fact::Football(fact)) => {
+                let (parts, events) = (&mut touched.football, &mut touched.football_events);
+                football.apply(fact, scores, moment, parts, events);
+            }
+            (Self::Tennis(tennis), Fact::Tennis(fact)) => {
+                tennis.apply(fact, moment, &mut touched.tennis, &mut touched.tennis_events);
+            }
+            _ => {}
+        }
+    }
+
+    /// All that is known of one kind, as facts of this moment.
+    fn told(&self, kind: Kind, moment: Moment) -> Vec<Fact> {
+        match self {
+            Self::Football(football) => {
+                football.told(kind, moment).into_iter().map(Fact::Football).collect()
+            }
+            Self::Tennis(tennis) if kind == Kind::Score => {
+                tennis.told().into_iter().map(Fact::Tennis).collect()
+            }
+            Self::Tennis(_) | Self::None => Vec::new(),
+        }
+    }
+
+    /// Whether the score here is of later than the one in the fact, if it is one.
+    fn is_ahead_of(&self, fact: &Fact) -> bool {
+        match (self, fact) {
+            (Self::Football(football), Fact::Football(FootballFact::Score(score))) => {
+                football.told_score().is_some_and(|own| own.is_ahead_of(score))
+            }
+            (Self::Tennis(tennis), Fact::Tennis(TennisFact::Score(score))) => {
+                tennis.told_score().is_some_and(|own| own.is_ahead_of(score))
+            }
+            _ => false,
+        }
     }
 }
 

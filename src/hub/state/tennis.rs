@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use fanout::Micros;
 use ingest::event::{Eid, Point, Side, TennisFact, TennisScore, TennisStatus};
 
-#[derive(Debug, Default)]
+use super::Moment;
+
+#[derive(Debug, Clone, Default)]
 pub struct Tennis {
     /// `None` until a feed that follows the play has told it.
     pub status: Option<TennisStatus>,
@@ -12,6 +15,10 @@ pub struct Tennis {
     score: TennisScore,
     /// The last point and what it ended, for taking it back.
     last: Option<(Eid, Ended)>,
+    /// The latest moment of which a score was told.
+    scored_at: Option<Micros>,
+    /// How often the score was put right downwards without a point being taken back.
+    put_right: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +50,8 @@ pub enum TennisEvent {
         why: Arc<str>,
         ended: Ended,
     },
+    /// The score fell, and no point was taken back: for so many times, this one included.
+    Corrected(u32),
 }
 
 impl Tennis {
@@ -55,6 +64,7 @@ impl Tennis {
     pub(super) fn apply(
         &mut self,
         fact: &TennisFact,
+        moment: Moment,
         parts: &mut Vec<TennisPart>,
         events: &mut Vec<TennisEvent>,
     ) {
@@ -66,10 +76,36 @@ impl Tennis {
                 }
                 parts.push(TennisPart::Status);
             }
-            TennisFact::Score(score) => self.score(score, parts),
+            TennisFact::Score(score) => self.put(score, moment, parts, events),
             TennisFact::Point(point) => self.point(point, parts, events),
             TennisFact::Retract { of, why, score } => self.retract(of, why, score, parts, events),
         }
+    }
+
+    /// All that is known, as facts.
+    pub(super) fn told(&self) -> Vec<TennisFact> {
+        let Some(status) = self.status else { return Vec::new() };
+        vec![TennisFact::Status(status), TennisFact::Score(self.score.clone())]
+    }
+
+    /// A score that falls says so by an event of its own. One that does because it is from before
+    /// another is late, and is left.
+    fn put(
+        &mut self,
+        score: &TennisScore,
+        moment: Moment,
+        parts: &mut Vec<TennisPart>,
+        events: &mut Vec<TennisEvent>,
+    ) {
+        if self.score.is_ahead_of(score) {
+            if moment.source < self.scored_at {
+                return;
+            }
+            self.put_right += 1;
+            events.push(TennisEvent::Corrected(self.put_right));
+        }
+        self.scored_at = self.scored_at.max(moment.source);
+        self.score(score, parts);
     }
 
     fn score(&mut self, score: &TennisScore, parts: &mut Vec<TennisPart>) {

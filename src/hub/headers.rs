@@ -1,0 +1,103 @@
+//! The fields that say of every document where it is in its life and how its feed is.
+
+use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
+
+use super::{
+    Header, Hub, Known,
+    feeds::{Feed, Kind, Source, SourceNumber},
+    state::{Book, Life, Match, Play},
+};
+use crate::channels::Subject;
+
+impl Hub {
+    /// What the header of a channel is to be now. `None` for one that stands for itself.
+    pub(super) fn header_now(&self, subject: Subject) -> Option<Header> {
+        match subject {
+            Subject::Match(id) => Some(self.match_header(self.matches.get(&id)?)),
+            Subject::Consensus(id) => Some(self.consensus_header(self.matches.get(&id)?)),
+            Subject::Book(id, book) => {
+                Some(self.book_header(id, self.matches.get(&id)?.state.books.get(book)?))
+            }
+            Subject::Board(sport) => Some(self.board_header(sport)),
+            Subject::Feeds => None,
+        }
+    }
+
+    pub(super) fn match_header(&self, known: &Known) -> Header {
+        let state = &known.state;
+        let status = match &state.play {
+            Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
+            Play::Tennis(tennis) => Some(state.tennis_status(tennis).as_str()),
+            Play::None => None,
+        };
+        let source = self.teller(known);
+        // Nobody knows how it stands while its source is sick.
+        let life = match state.life() {
+            Life::Live if source.is_sick() => Life::Suspended,
+            life => life,
+        };
+        Header { life, feed: source.state, status, suspended: None, match_seq: None }
+    }
+
+    pub(super) fn book_header(&self, match_id: Id, book: &Book) -> Header {
+        Header {
+            life: book.life(),
+            feed: self.sources[book.source.0].state,
+            status: None,
+            suspended: Some(book.is_suspended()),
+            match_seq: self.match_seq(match_id),
+        }
+    }
+
+    pub(super) fn consensus_header(&self, known: &Known) -> Header {
+        let state = &known.state;
+        let statuses = || {
+            let current = state.consensus.markets.values().filter_map(|it| it.current.as_ref());
+            current.map(|market| market.status)
+        };
+        let mut open = statuses().filter(|status| *status != MarketStatus::Closed).peekable();
+        let all_closed = open.peek().is_none();
+        let suspended = !all_closed && open.all(|status| status != MarketStatus::Open);
+        let life = match (all_closed, suspended) {
+            (true, _) => Life::Ended,
+            (false, true) => Life::Suspended,
+            (false, false) if state.life() == Life::Prematch => Life::Prematch,
+            (false, false) => Life::Live,
+        };
+        let feed = self.books_feed(state);
+        let match_seq = self.match_seq(state.id);
+        Header { life, feed, status: None, suspended: Some(suspended), match_seq }
+    }
+
+    pub(super) fn board_header(&self, sport: Sport) -> Header {
+        let known = self.matches.values().filter(|known| known.state.sport == sport);
+        let live = known.map(|known| self.teller(known)).any(Source::is_live);
+        let feed = if live { Feed::Live } else { Feed::Down };
+        Header { life: Life::Live, feed, ..Header::EMPTY }
+    }
+
+    /// The sequence of the match's own channel that its prices have seen.
+    fn match_seq(&self, id: Id) -> Option<u64> {
+        self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head())
+    }
+
+    /// The source on which a match's own document depends: who leads its score, or else who told of
+    /// it first, as long as nobody else tells its books and is better off.
+    fn teller(&self, known: &Known) -> &Source {
+        let source = |number: SourceNumber| &self.sources[number.0];
+        let lead = known.state.leads.of(Kind::Score).or(known.state.leads.of(Kind::Incidents));
+        if let Some(lead) = lead {
+            return source(lead);
+        }
+        let mut tellers = known.state.books.iter().map(|book| source(book.source));
+        let first = source(known.source);
+        if first.is_live() { first } else { tellers.find(|it| it.is_live()).unwrap_or(first) }
+    }
+
+    /// Live while any of the books is.
+    fn books_feed(&self, state: &Match) -> Feed {
+        let mut feeds = state.books.iter().map(|book| self.sources[book.source.0].state);
+        let first = feeds.clone().next().unwrap_or(Feed::Live);
+        if feeds.any(|feed| feed == Feed::Live) { Feed::Live } else { first }
+    }
+}

@@ -1,0 +1,308 @@
+//! How the facts of several sources become one match.
+//!
+//! - For each kind of fact one source leads: the highest rank that is live, among equals who came
+//!   first. What others say is kept beside it and changes nothing that is public.
+//! - When another takes over, it takes over where it stands, but a score does not fall by that alone:
+//!   it may only be behind. What it says from then on counts in full.
+//! - The same incident has one public id, whoever tells it: the first's. Two sources mean the same
+//!   when kind and side are the same and the minutes are close.
+//! - A bookmaker's book is told by one source at a time; another one's is a reserve.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ingest::event::{
+    Eid, Fact, Fixture, FootballFact, Incident, IncidentKind, MarketChange, OddsFact,
+};
+
+use super::{
+    Book, BookEvent, Match, Moment, Play, Touched, TouchedBook,
+    leads::{View, best},
+};
+use crate::hub::feeds::{Kind, Source, SourceNumber};
+
+/// Whose fact it is, when it was, and how all sources are.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    pub source: SourceNumber,
+    pub moment: Moment,
+    pub sources: &'a [Source],
+}
+
+impl Match {
+    /// Applies one fact. A fact of another sport than the match's is not applied.
+    pub fn apply(&mut self, fact: &Fact, origin: Origin<'_>, touched: &mut Touched) -> bool {
+        match (fact, &self.play) {
+            (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, touched),
+            (Fact::Odds(fact), _) => self.apply_odds(fact, origin, touched),
+            (Fact::Football(_), Play::Football(_)) | (Fact::Tennis(_), Play::Tennis(_)) => {
+                self.apply_play(fact, origin, touched);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What the source of a lower rank says fills in what was not told yet.
+    fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, touched: &mut Touched) {
+        let reference = (Arc::clone(&fixture.provider), Arc::clone(&fixture.provider_key));
+        if !self.refs.contains(&reference) {
+            self.refs.push(reference);
+            touched.fixture = true;
+        }
+        let rank = |source: SourceNumber| origin.sources[source.0].terms.ranks.of(Kind::Fixture);
+        let lead = self.leads.of(Kind::Fixture).unwrap_or(origin.source);
+        let leads = lead == origin.source || rank(origin.source) > rank(lead);
+        let mut merged = if leads { fixture.clone() } else { self.fixture.clone() };
+        if leads {
+            self.leads.set(Kind::Fixture, origin.source);
+        }
+        // The same provider's own correction may take something away; another's does not.
+        if self.fixture.provider != fixture.provider {
+            let other = if leads { &self.fixture } else { fixture };
+            merged.competition = merged.competition.or_else(|| other.competition.clone());
+            merged.start = merged.start.or(other.start);
+            merged.date = merged.date.or(other.date);
+            merged.sides = merged.sides.or_else(|| other.sides.clone());
+        }
+        if self.fixture != merged {
+            self.fixture = merged;
+            touched.fixture = true;
+        }
+    }
+
+    fn apply_play(&mut self, fact: &Fact, origin: Origin<'_>, touched: &mut Touched) {
+        let kind = kind(fact);
+        if self.views.is_empty() {
+            if self.is_alone(origin.source) {
+                self.leads.claim(kind, origin.source);
+                return self.play.apply(fact, true, origin.moment, touched);
+            }
+            self.begin_views();
+        }
+        let view = self.view(origin.source);
+        view.tells(kind);
+        view.play.apply(fact, true, origin.moment, &mut Touched::default());
+        if self.leads.claim(kind, origin.source) {
+            let scores = self.leads.claim(Kind::Score, origin.source);
+            let fact = self.in_public_names(fact, origin.source);
+            self.play.apply(&fact, scores, origin.moment, touched);
+        } else {
+            self.succeed(kind, origin.moment, origin.sources, touched);
+        }
+    }
+
+    /// Whether nobody else has told anything of the play.
+    fn is_alone(&self, source: SourceNumber) -> bool {
+        let others = |kind: &Kind| self.leads.of(*kind).is_some_and(|lead| lead != source);
+        !PLAY.iter().any(others)
+    }
+
+    /// A second source has come: what is public so far is the first one's view.
+    fn begin_views(&mut self) {
+        let first = PLAY.iter().find_map(|kind| self.leads.of(*kind));
+        let Some(first) = first else { return };
+        if let Play::Football(football) = &self.play {
+            let names = football.incidents.iter().map(|entry| &entry.incident.eid);
+            self.names.extend(names.map(|eid| ((first, Arc::clone(eid)), Arc::clone(eid))));
+        }
+        self.views.push(View::new(first, self.play.clone(), self.leads.led_by(first)));
+    }
+
+    fn view(&mut self, source: SourceNumber) -> &mut View {
+        let place = self.views.iter().position(|view| view.source == source);
+        let place = place.unwrap_or_else(|| {
+            let play = Play::new(self.sport);
+            self.views.push(View::new(source, play, [false; Kind::COUNT]));
+            self.views.len() - 1
+        });
+        &mut self.views[place]
+    }
+
+    /// Sources have become sick or well: whoever should lead now does.
+    pub fn reconsider(&mut self, moment: Moment, sources: &[Source], touched: &mut Touched) {
+        for kind in PLAY {
+            self.succeed(kind, moment, sources, touched);
+        }
+        for place in 0..self.books.len() {
+            self.succeed_in_book(place, sources, touched);
+        }
+    }
+
+    fn succeed(&mut self, kind: Kind, moment: Moment, sources: &[Source], touched: &mut Touched) {
+        let Some(next) = self.leads.successor(kind, &self.views, sources) else { return };
+        self.leads.set(kind, next);
+        let Some(view) = self.views.iter().find(|view| view.source == next) else { return };
+        for fact in view.play.told(kind, moment) {
+            let fact = self.in_public_names(&fact, next);
+            // It may only be behind: what it says from now on puts a score right, not what it said.
+            if !self.play.is_ahead_of(&fact) {
+                self.play.apply(&fact, true, moment, touched);
+            }
+        }
+    }
+
+    /// A fact with the public ids of its incidents.
+    fn in_public_names(&mut self, fact: &Fact, source: SourceNumber) -> Fact {
+        let mut fact = fact.clone();
+        if self.views.is_empty() {
+            return fact;
+        }
+        if let Fact::Football(football) = &mut fact {
+            match football {
+                FootballFact::Incident(it) | FootballFact::Correct(it) => {
+                    it.eid = self.public_name(source, it);
+                }
+                FootballFact::Retract { of, .. } => {
+                    if let Some(name) = self.names.get(&(source, Arc::clone(of))) {
+                        *of = Arc::clone(name);
+                    }
+                }
+                FootballFact::Status(_)
+                | FootballFact::Clock { .. }
+                | FootballFact::Score(_)
+                | FootballFact::Stats { .. }
+                | FootballFact::Ball(_) => {}
+            }
+        }
+        fact
+    }
+
+    fn public_name(&mut self, source: SourceNumber, incident: &Incident) -> Eid {
+        let key = (source, Arc::clone(&incident.eid));
+        if let Some(name) = self.names.get(&key) {
+            return Arc::clone(name);
+        }
+        let Play::Football(football) = &self.play else { return Arc::clone(&incident.eid) };
+        let taken = |eid: &Eid| self.names.iter().any(|((own, _), it)| *own == source && it == eid);
+        let mut public = football.incidents.iter().filter(|it| it.retracted.is_none());
+        let same = public.find(|it| is_same(&it.incident, incident) && !taken(&it.incident.eid));
+        let name = same.map(|it| Arc::clone(&it.incident.eid));
+        let name = name.unwrap_or_else(|| football.free_name(&incident.eid, source));
+        self.names.insert(key, Arc::clone(&name));
+        name
+    }
+
+    fn apply_odds(&mut self, fact: &OddsFact, origin: Origin<'_>, touched: &mut Touched) {
+        let place = self.books.iter().position(|book| book.slug == fact.book);
+        let place = place.unwrap_or_else(|| {
+            self.books.push(Book::new(Arc::clone(&fact.book), origin.source));
+            self.books.len() - 1
+        });
+        if self.books[place].source != origin.source {
+            self.reserve(fact, origin);
+            return self.succeed_in_book(place, origin.sources, touched);
+        }
+        let sick = origin.sources[origin.source.0].is_sick();
+        let touched = touched.book(place);
+        let own = &mut self.books[place];
+        touched.events.extend(own.guard.feed(sick).map(BookEvent::Guard));
+        let market = own.apply(fact, origin.moment, &mut touched.parts, &mut touched.events);
+        if let (Some(market), MarketChange::Define(_)) = (market, &fact.change) {
+            self.consensus.note(&own.markets[market], place, market);
+        }
+    }
+
+    /// Keeps what a source says of a book that another one tells.
+    fn reserve(&mut self, fact: &OddsFact, origin: Origin<'_>) {
+        let own = |book: &Book| (&book.slug, book.source) == (&fact.book, origin.source);
+        let place = self.reserves.iter().position(own).unwrap_or_else(|| {
+            self.reserves.push(Book::new(Arc::clone(&fact.book), origin.source));
+            self.reserves.len() - 1
+        });
+        let mut ignored = TouchedBook::default();
+        self.reserves[place].apply(fact, origin.moment, &mut ignored.parts, &mut ignored.events);
+    }
+
+    fn succeed_in_book(&mut self, place: usize, sources: &[Source], touched: &mut Touched) {
+        let book = &self.books[place];
+        let same = |reserve: &&Book| reserve.slug == book.slug && !reserve.markets.is_empty();
+        let tellers = self.reserves.iter().filter(same).map(|reserve| reserve.source);
+        let Some(next) = best(Kind::Odds, Some(book.source), tellers, sources) else { return };
+        let slug = Arc::clone(&book.slug);
+        let reserve = self.reserves.iter().position(|it| it.source == next && it.slug == slug);
+        let Some(reserve) = reserve else { return };
+        std::mem::swap(&mut self.books[place], &mut self.reserves[reserve]);
+        self.consensus.forget_book(place);
+        for (market, own) in self.books[place].markets.iter().enumerate() {
+            self.consensus.note(own, place, market);
+        }
+        touched.replaced.push(place);
+        let book = touched.book(place);
+        book.parts.clear();
+        book.events.clear();
+    }
+
+    /// A source begins anew: what it has said is forgotten. Returns the places of the books that it
+    /// told, which are empty now.
+    pub fn forget_source(&mut self, source: SourceNumber) -> Vec<usize> {
+        self.leads.vacate(source);
+        self.views.retain(|view| view.source != source);
+        self.reserves.retain(|book| book.source != source);
+        self.names.retain(|(own, _), _| *own != source);
+        let own = |place: &usize| self.books[*place].source == source;
+        let books: Vec<usize> = (0..self.books.len()).filter(own).collect();
+        for place in &books {
+            let slug = Arc::clone(&self.books[*place].slug);
+            self.books[*place] = Book::new(slug, source);
+            self.consensus.forget_book(*place);
+        }
+        books
+    }
+
+    /// Whether any other source tells of the match, too.
+    #[must_use]
+    pub fn is_shared_by(&self, source: SourceNumber) -> bool {
+        let lead = |kind: Kind| self.leads.of(kind).is_some_and(|lead| lead != source);
+        Kind::ALL.into_iter().any(lead)
+            || self.views.iter().any(|view| view.source != source)
+            || self.books.iter().any(|book| book.source != source)
+    }
+
+    /// Whether a source has anything to do with the match.
+    #[must_use]
+    pub fn is_told_by(&self, source: SourceNumber) -> bool {
+        Kind::ALL.iter().any(|kind| self.leads.of(*kind) == Some(source))
+            || self.views.iter().any(|view| view.source == source)
+            || self.books.iter().chain(&self.reserves).any(|book| book.source == source)
+    }
+}
+
+/// The kinds of fact of which [`View`]s are kept.
+const PLAY: [Kind; 4] = [Kind::Score, Kind::Incidents, Kind::Stats, Kind::Ball];
+
+/// Public ids of incidents, by who tells them and under which id.
+pub(super) type Names = HashMap<(SourceNumber, Eid), Eid>;
+
+fn kind(fact: &Fact) -> Kind {
+    match fact {
+        Fact::Fixture(_) => Kind::Fixture,
+        Fact::Odds(_) => Kind::Odds,
+        Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => Kind::Score,
+        Fact::Football(fact) => match fact {
+            FootballFact::Status(_) | FootballFact::Clock { .. } | FootballFact::Score(_) => {
+                Kind::Score
+            }
+            FootballFact::Incident(_) | FootballFact::Correct(_) | FootballFact::Retract { .. } => {
+                Kind::Incidents
+            }
+            FootballFact::Stats { .. } => Kind::Stats,
+            FootballFact::Ball(_) => Kind::Ball,
+        },
+    }
+}
+
+/// Minutes by which two sources may differ about the same incident: one counts from 0, another from
+/// 1, and one writes down when it was reviewed.
+const MINUTES_APART: u16 = 3;
+
+fn is_same(one: &Incident, other: &Incident) -> bool {
+    let same_kind = match (one.kind, other.kind) {
+        (IncidentKind::Goal(_), IncidentKind::Goal(_))
+        | (IncidentKind::Var(_), IncidentKind::Var(_)) => true,
+        (one, other) => one == other,
+    };
+    let minute = |it: &Incident| it.minute + it.added.unwrap_or(0);
+    let close = minute(one).abs_diff(minute(other)) <= MINUTES_APART;
+    let is_period = matches!(one.kind, IncidentKind::Period(_));
+    same_kind && one.side == other.side && (close || is_period)
+}
