@@ -42,7 +42,7 @@ impl Hub {
         for book in &touched.books {
             self.publish_book(id, sport, book, stamp, changes);
         }
-        self.publish_consensus(id, sport, &touched.books, stamp, changes);
+        self.publish_consensus(id, sport, touched, stamp, changes);
         self.note_end(id, moment);
     }
 
@@ -111,13 +111,13 @@ impl Hub {
         &mut self,
         id: Id,
         sport: Sport,
-        touched: &[TouchedBook],
+        touched: &Touched,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
         let known = self.matches.get(&id).expect("a touched match is known");
         let markets = touched_markets(touched, &known.state.books);
-        if markets.is_empty() {
+        if markets.is_empty() && touched.replaced.is_empty() {
             return;
         }
         let subject = Subject::Consensus(id);
@@ -216,18 +216,18 @@ fn suspends(before: Header, after: Header, events: &[Node]) -> bool {
 }
 
 /// The markets whose part in the consensus may have changed: the rungs of a ladder have none.
-fn touched_markets(touched: &[TouchedBook], books: &[Book]) -> Vec<(usize, usize)> {
-    let whole =
+fn touched_markets(touched: &Touched, books: &[Book]) -> Vec<(usize, usize)> {
+    let guarded =
         |book: &&TouchedBook| book.events.iter().any(|it| matches!(it, BookEvent::Guard(_)));
-    let all = touched.iter().filter(whole).flat_map(|touched| {
-        (0..books[touched.book].markets.len()).map(|market| (touched.book, market))
-    });
+    let guarded = touched.books.iter().filter(guarded).map(|book| book.book);
+    let whole = guarded.chain(touched.replaced.iter().copied());
+    let whole = whole.flat_map(|book| (0..books[book].markets.len()).map(move |it| (book, it)));
     let counts = |part: &&BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
-    let places = touched.iter().flat_map(|book| {
+    let places = touched.books.iter().flat_map(|book| {
         let place = book.book;
         book.parts.iter().filter(counts).map(move |part| (place, part.market()))
     });
-    let mut markets: Vec<(usize, usize)> = places.chain(all).collect();
+    let mut markets: Vec<(usize, usize)> = places.chain(whole).collect();
     markets.sort_unstable();
     markets.dedup();
     markets

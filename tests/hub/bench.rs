@@ -11,7 +11,7 @@ use fanout::{
 use ingest::event::Batch;
 use matchwire::hub::{
     ApplyError, Epochs, Hub, Settings,
-    feeds::{SourceNumber, Terms},
+    feeds::{Feed, Health, SourceNumber, Terms},
     sequence::Window,
 };
 use serde_json::Value;
@@ -84,6 +84,36 @@ impl Bench {
             self.hub.tick(self.now, &mut changes);
         }
         changes.iter().for_each(|change| self.read(change));
+    }
+
+    /// A source says how it is.
+    pub(crate) fn health(&mut self, source: SourceNumber, feed: Feed) -> Vec<Change> {
+        self.now += 1_000;
+        let mut changes = Vec::new();
+        let health = Health { feed, why: None };
+        self.hub.source_is(source, &health, self.now, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
+        changes
+    }
+
+    /// A source begins anew.
+    pub(crate) fn restart(&mut self, source: SourceNumber) {
+        let mut changes = Vec::new();
+        self.hub.source_restarted(source, self.now, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
+    }
+
+    /// So much time passes in silence.
+    pub(crate) fn silence(&mut self, us: Micros) {
+        self.now += us;
+        let mut changes = Vec::new();
+        self.hub.check_feeds(self.now, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
+    }
+
+    /// The document of a channel.
+    pub(crate) fn data(&self, channel: &str) -> &Value {
+        &self.readers[channel].data
     }
 
     fn read(&mut self, change: &Change) {

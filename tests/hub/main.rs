@@ -11,3 +11,4 @@ mod properties;
 mod recordings;
 mod rules;
 mod simulated;
+mod sources;

@@ -14,7 +14,7 @@ const MINUTE: Micros = 60_000_000;
 /// Ended matches stay for ten minutes, and there is room for two.
 const SHORT: Settings = Settings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
 
-fn event(id: u64, fact: Fact) -> Event {
+pub(crate) fn event(id: u64, fact: Fact) -> Event {
     Event { sport: Sport::Football, match_id: Id(id), fact }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn market(id: u64, market: &str, status: MarketStatus) -> Event {
     event(id, Fact::Odds(OddsFact { book: "betfair".into(), market: market.into(), change }))
 }
 
-fn at(minute: Micros, events: &[Event]) -> Batch {
+pub(crate) fn at(minute: Micros, events: &[Event]) -> Batch {
     Batch { at: Some(START + minute * MINUTE), price_changes: 0, events: events.to_vec() }
 }
 

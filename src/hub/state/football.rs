@@ -137,9 +137,11 @@ impl Football {
                 }
             }
             FootballFact::Retract { of, why, score } => {
-                self.retract(of, why, parts, events);
-                if scores {
-                    self.score(*score, parts);
+                let retracted = self.retract(of, why, parts, events);
+                match (scores, retracted) {
+                    (false, _) => {}
+                    (true, true) => self.score(*score, parts),
+                    (true, false) => self.put(*score, moment, parts, events),
                 }
             }
             FootballFact::Correct(incident) => self.correct(incident, parts, events),
@@ -201,20 +203,23 @@ impl Football {
         self.incidents.push(Entry { incident: incident.clone(), retracted: None, corrections: 0 });
     }
 
+    /// Returns whether there was anything to take back.
     fn retract(
         &mut self,
         of: &str,
         why: &Arc<str>,
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
-    ) {
-        let Some(place) = self.place(of) else { return };
+    ) -> bool {
+        let Some(place) = self.place(of) else { return false };
         let entry = &mut self.incidents[place];
-        if entry.retracted.is_none() {
-            entry.retracted = Some(Arc::clone(why));
-            parts.push(FootballPart::Incident(place));
-            events.push(FootballEvent::Retracted(place));
+        if entry.retracted.is_some() {
+            return false;
         }
+        entry.retracted = Some(Arc::clone(why));
+        parts.push(FootballPart::Incident(place));
+        events.push(FootballEvent::Retracted(place));
+        true
     }
 
     /// A correction of something that was never told is told as new.

@@ -78,7 +78,16 @@ impl Tennis {
             }
             TennisFact::Score(score) => self.put(score, moment, parts, events),
             TennisFact::Point(point) => self.point(point, parts, events),
-            TennisFact::Retract { of, why, score } => self.retract(of, why, score, parts, events),
+            TennisFact::Retract { of, why, score } => {
+                match self.last.take_if(|(eid, _)| eid == of) {
+                    Some((of, ended)) => {
+                        let why = Arc::clone(why);
+                        events.push(TennisEvent::Retracted { of, why, ended });
+                        self.score(score, parts);
+                    }
+                    None => self.put(score, moment, parts, events),
+                }
+            }
         }
     }
 
@@ -127,21 +136,6 @@ impl Tennis {
         self.last = Some((Arc::clone(&point.eid), ended));
         events.push(TennisEvent::Point { point: point.clone(), ended, set });
         self.score(&point.score, parts);
-    }
-
-    fn retract(
-        &mut self,
-        of: &Eid,
-        why: &Arc<str>,
-        score: &TennisScore,
-        parts: &mut Vec<TennisPart>,
-        events: &mut Vec<TennisEvent>,
-    ) {
-        if let Some((_, ended)) = self.last.take_if(|(eid, _)| eid == of) {
-            let (of, why) = (Arc::clone(of), Arc::clone(why));
-            events.push(TennisEvent::Retracted { of, why, ended });
-        }
-        self.score(score, parts);
     }
 }
 

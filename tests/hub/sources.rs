@@ -1,0 +1,451 @@
+//! Several sources of one match: who is believed, what is held back, and what takes over.
+
+use fanout::{Change, Micros};
+use ingest::event::{
+    Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Incident,
+    IncidentKind, Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
+    SelectionChange, SelectionDefinition, SelectionStatus, Side, VarDecision,
+};
+use matchwire::hub::{
+    Settings,
+    feeds::{Feed, Kind, Ranks, SourceNumber, Terms},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, SETTINGS, START},
+    rules::{at, event, fixture},
+};
+
+const SECOND: Micros = 1_000_000;
+const MATCH: &str = "football/1";
+const BOOK: &str = "football/1/odds/betfair";
+const CONSENSUS: &str = "football/1/odds";
+
+fn football(fact: FootballFact) -> Event {
+    event(1, Fact::Football(fact))
+}
+
+fn score(home: u16, away: u16) -> Event {
+    let score = FootballScore { goals: [home, away], ..FootballScore::default() };
+    football(FootballFact::Score(score))
+}
+
+fn playing() -> Event {
+    football(FootballFact::Status(FootballStatus::FirstHalf))
+}
+
+fn incident(eid: &str, kind: IncidentKind, minute: u16) -> Incident {
+    Incident {
+        eid: eid.into(),
+        kind,
+        minute,
+        added: None,
+        side: Some(Side::First),
+        player: None,
+        assist: None,
+        score: None,
+    }
+}
+
+fn goal(eid: &str, minute: u16) -> Event {
+    let goal = incident(eid, IncidentKind::Goal(GoalKind::Regular), minute);
+    football(FootballFact::Incident(goal))
+}
+
+fn retract(of: &str, home: u16) -> Event {
+    let score = FootballScore { goals: [home, 0], ..FootballScore::default() };
+    football(FootballFact::Retract { of: of.into(), why: "var".into(), score })
+}
+
+fn odds(slug: &str, change: MarketChange) -> Event {
+    event(1, Fact::Odds(OddsFact { book: slug.into(), market: "m".into(), change }))
+}
+
+fn market(slug: &str, status: MarketStatus) -> Event {
+    let selections = [("1", Outcome::Home), ("x", Outcome::Draw), ("2", Outcome::Away)];
+    let selections = selections.map(|(id, outcome)| SelectionDefinition {
+        id: id.into(),
+        name: None,
+        status: SelectionStatus::Active,
+        outcome: Some(outcome),
+    });
+    let definition = MarketDefinition {
+        kind: "match_winner".into(),
+        name: None,
+        line: None,
+        period: None,
+        status,
+        in_play: true,
+        selections: selections.into(),
+    };
+    odds(slug, MarketChange::Define(definition))
+}
+
+fn prices(slug: &str, cents: [i64; 3]) -> Event {
+    let price = |(id, cents): (&str, i64)| SelectionChange {
+        id: id.into(),
+        price: Some(rust_decimal::Decimal::new(cents, 2)),
+        ..SelectionChange::default()
+    };
+    let selections = ["1", "x", "2"].into_iter().zip(cents).map(price).collect();
+    odds(slug, MarketChange::Prices { selections, volume: None })
+}
+
+/// By seconds after the start.
+fn then(second: Micros, events: &[Event]) -> Batch {
+    Batch { at: Some(START + second * SECOND), price_changes: 0, events: events.to_vec() }
+}
+
+fn ranked(ranks: u8) -> Terms {
+    Terms { ranks: Ranks([ranks; Kind::COUNT]), ..Terms::default() }
+}
+
+fn second_source(bench: &mut Bench, terms: Terms) -> SourceNumber {
+    bench.hub.source("second".into(), "push", terms)
+}
+
+fn kinds(bench: &Bench, channel: &str) -> Vec<String> {
+    let events = bench.readers[channel].events();
+    events.iter().map(|event| format!("{} {}", text(event, "kind"), text(event, "eid"))).collect()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+#[test]
+fn same_goal_of_two_sources_is_told_once() {
+    let mut bench = Bench::new(SETTINGS);
+    let second = second_source(&mut bench, Terms::default());
+    bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
+    bench.apply_from(second, &at(2, &[fixture(1), playing(), score(1, 0), goal("other", 24)]));
+    assert_eq!(kinds(&bench, MATCH), ["goal g1"]);
+    // The second goal comes from the second source first: it is only told by the one that leads.
+    bench.apply_from(second, &at(3, &[score(2, 0), goal("another", 40)]));
+    assert_eq!(bench.data(MATCH)["score"]["home"], 1);
+    bench.apply(&at(4, &[score(2, 0), goal("g2", 39)]));
+    assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal g2"]);
+    bench.check_images();
+}
+
+#[test]
+fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
+    let mut bench = Bench::new(SETTINGS);
+    let second = second_source(&mut bench, Terms::default());
+    bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
+    bench.apply_from(second, &at(2, &[playing(), score(1, 0), goal("a", 24)]));
+    bench.apply_from(second, &at(3, &[score(2, 0), goal("b", 40)]));
+    bench.health(bench.source, Feed::Down);
+    assert_eq!(bench.data(MATCH)["score"]["home"], 2);
+    assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and tells it");
+    assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b"]);
+    // It takes back by its own name what both have told.
+    bench.apply_from(second, &at(4, &[retract("a", 1)]));
+    assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b", "retract retract-g1"]);
+    assert_eq!(bench.data(MATCH)["score"]["home"], 1);
+    bench.check_images();
+}
+
+#[test]
+fn who_takes_over_and_is_behind_does_not_let_the_score_fall() {
+    let mut bench = Bench::new(SETTINGS);
+    let second = second_source(&mut bench, Terms::default());
+    bench.apply(&at(1, &[fixture(1), playing(), score(2, 0)]));
+    bench.apply_from(second, &at(1, &[playing(), score(1, 0)]));
+    bench.health(bench.source, Feed::Down);
+    assert_eq!(bench.data(MATCH)["score"]["home"], 2);
+    bench.apply_from(second, &at(2, &[score(2, 0)]));
+    assert_eq!(kinds(&bench, MATCH), [""; 0]);
+    bench.apply_from(second, &at(3, &[score(1, 0)]));
+    assert_eq!(kinds(&bench, MATCH), ["correct correct-score-1"]);
+    bench.check_images();
+}
+
+#[test]
+fn higher_rank_leads_from_its_first_word_on() {
+    let mut bench = Bench::new(SETTINGS);
+    let better = second_source(&mut bench, ranked(200));
+    bench.apply(&at(1, &[fixture(1), playing(), score(1, 0)]));
+    bench.apply_from(better, &at(1, &[playing(), score(1, 1)]));
+    assert_eq!(bench.data(MATCH)["score"]["away"], 1);
+    bench.apply(&at(2, &[score(2, 0)]));
+    assert_eq!(bench.data(MATCH)["score"]["home"], 1, "the lesser one is not believed");
+    bench.health(better, Feed::Late);
+    bench.apply(&at(3, &[score(2, 1)]));
+    assert_eq!(bench.data(MATCH)["score"], json!({ "home": 2, "away": 1 }));
+    bench.check_images();
+}
+
+#[test]
+fn score_that_falls_says_so_and_a_late_one_is_left() {
+    let mut bench = Bench::new(SETTINGS);
+    bench.apply(&at(1, &[fixture(1), playing(), score(1, 0)]));
+    bench.apply(&at(3, &[score(2, 0)]));
+    bench.apply(&at(2, &[score(1, 0)]));
+    assert_eq!(bench.data(MATCH)["score"]["home"], 2, "it was late");
+    bench.apply(&at(4, &[score(1, 0)]));
+    assert_eq!(bench.data(MATCH)["score"]["home"], 1);
+    let events = bench.readers[MATCH].events();
+    let expected = json!({
+        "kind": "correct", "eid": "correct-score-1", "of": "score",
+        "score": { "home": 1, "away": 0 },
+    });
+    assert_eq!(events, [expected]);
+    bench.check_images();
+}
+
+fn with_book(bench: &mut Bench, source: SourceNumber, second: Micros) {
+    let events = [
+        fixture(1),
+        market("betfair", MarketStatus::Open),
+        prices("betfair", [200, 340, 410]),
+        playing(),
+    ];
+    bench.apply_from(source, &then(second, &events));
+}
+
+#[test]
+fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
+    let mut bench = Bench::new(SETTINGS);
+    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
+    let source = second_source(&mut bench, terms);
+    with_book(&mut bench, source, 0);
+    bench.silence(SECOND - 1_000);
+    assert_eq!(bench.data(BOOK)["suspended"], false);
+    bench.silence(2_000);
+    for channel in [BOOK, CONSENSUS] {
+        assert_eq!(bench.data(channel)["suspended"], true, "{channel}");
+        assert_eq!(bench.data(channel)["feed"], "late", "{channel}");
+        assert_eq!(bench.data(channel)["life"], "suspended", "{channel}");
+    }
+    assert_eq!(bench.data(BOOK)["markets"]["m"]["status"], "open", "the bookmaker's own word");
+    assert_eq!(bench.data(CONSENSUS)["markets"]["match_winner"]["status"], "suspended");
+    assert_eq!(bench.data(MATCH)["life"], "suspended");
+    bench.health(source, Feed::Recovering);
+    bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
+    assert_eq!(bench.data(BOOK)["suspended"], true, "it is not whole yet");
+    bench.health(source, Feed::Live);
+    for channel in [BOOK, CONSENSUS] {
+        assert_eq!(bench.data(channel)["suspended"], false, "{channel}");
+        assert_eq!(bench.data(channel)["feed"], "live", "{channel}");
+    }
+    let expected = ["open m:1", "suspend hold-1", "resume lift-1"];
+    assert_eq!(kinds(&bench, BOOK), expected);
+    assert_eq!(bench.readers[BOOK].events()[1]["why"], "feed");
+    bench.check_images();
+}
+
+#[test]
+fn heartbeats_keep_a_quiet_source_live() {
+    let mut bench = Bench::new(SETTINGS);
+    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
+    let source = second_source(&mut bench, terms);
+    with_book(&mut bench, source, 0);
+    for _ in 0..10 {
+        bench.silence(SECOND / 2);
+        bench.hub.source_heard(source, bench.now);
+    }
+    assert_eq!(bench.data(BOOK)["feed"], "live");
+}
+
+#[test]
+fn source_whose_messages_are_whole_is_well_again_with_the_next() {
+    let mut bench = Bench::new(SETTINGS);
+    let terms = Terms { deadline_us: Some(SECOND), heals_by_message: true, ..Terms::default() };
+    let source = second_source(&mut bench, terms);
+    with_book(&mut bench, source, 0);
+    bench.silence(2 * SECOND);
+    assert_eq!(bench.data(BOOK)["suspended"], true);
+    bench.apply_from(source, &then(3, &[prices("betfair", [210, 330, 400])]));
+    assert_eq!(bench.data(BOOK)["suspended"], false);
+    bench.check_images();
+}
+
+/// The change that a channel made among those of one batch.
+fn position(changes: &[Change], channel: &str) -> Option<usize> {
+    changes.iter().position(|change| match change {
+        Change::Published(_, publication) => publication.channel.name.as_str() == channel,
+        _ => false,
+    })
+}
+
+#[track_caller]
+fn check_hold(kind: IncidentKind, why: Option<&str>) {
+    let mut bench = Bench::new(SETTINGS);
+    let book = second_source(&mut bench, Terms::default());
+    bench.apply(&then(0, &[fixture(1), playing()]));
+    with_book(&mut bench, book, 0);
+    let happened = football(FootballFact::Incident(incident("i", kind, 23)));
+    let (changes, _) = bench.apply(&then(60, &[happened]));
+    let (played, held) = (position(&changes, MATCH), position(&changes, BOOK));
+    let Some(why) = why else {
+        assert_eq!((held, &bench.data(BOOK)["suspended"]), (None, &json!(false)), "{kind:?}");
+        return;
+    };
+    assert!(played.is_some() && played < held, "{kind:?}: in the same transaction");
+    assert_eq!(bench.data(BOOK)["suspended"], true, "{kind:?}");
+    let events = bench.readers[BOOK].events();
+    let hold = json!({ "kind": "suspend", "eid": "hold-1", "why": why, "of": "i" });
+    assert_eq!(events.last(), Some(&hold));
+    // What it told before it can have known of the goal lifts nothing.
+    bench.apply_from(book, &then(69, &[prices("betfair", [210, 340, 410])]));
+    assert_eq!(bench.data(BOOK)["suspended"], true, "{kind:?}");
+    bench.apply_from(book, &then(70, &[prices("betfair", [150, 440, 610])]));
+    assert_eq!(bench.data(BOOK)["suspended"], false, "{kind:?}");
+    bench.check_images();
+}
+
+#[test]
+fn what_makes_prices_worthless_holds_books_in_the_same_transaction() {
+    check_hold(IncidentKind::Goal(GoalKind::Penalty), Some("goal"));
+    check_hold(IncidentKind::Red, Some("red_card"));
+    check_hold(IncidentKind::SecondYellow, Some("red_card"));
+    check_hold(IncidentKind::Var(VarDecision::Checking), Some("var"));
+    check_hold(IncidentKind::Var(VarDecision::Confirmed), None);
+    check_hold(IncidentKind::Yellow, None);
+    check_hold(IncidentKind::Substitution, None);
+}
+
+#[test]
+fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
+    let mut bench = Bench::new(SETTINGS);
+    let book = second_source(&mut bench, Terms::default());
+    bench.apply(&then(0, &[fixture(1), playing()]));
+    with_book(&mut bench, book, 0);
+    bench.apply_from(book, &then(59, &[market("betfair", MarketStatus::Suspended)]));
+    bench.apply(&then(60, &[goal("g", 1)]));
+    bench.apply_from(book, &then(61, &[market("betfair", MarketStatus::Open)]));
+    assert_eq!(bench.data(BOOK)["suspended"], false);
+    assert_eq!(kinds(&bench, BOOK), ["open m:1", "suspend m:2", "resume m:3"]);
+    // One that is late to suspend is held, and let go when it opens again.
+    bench.apply(&then(70, &[goal("h", 20)]));
+    bench.apply_from(book, &then(71, &[market("betfair", MarketStatus::Suspended)]));
+    bench.apply_from(book, &then(72, &[market("betfair", MarketStatus::Open)]));
+    assert_eq!(bench.data(BOOK)["suspended"], false);
+    let expected = ["suspend hold-1", "suspend m:4", "resume m:5", "resume lift-1"];
+    assert_eq!(kinds(&bench, BOOK)[3..], expected);
+    bench.check_images();
+}
+
+#[test]
+fn nothing_is_held_because_of_the_play_where_that_is_switched_off() {
+    let mut bench = Bench::new(Settings { hold_us: 0, ..SETTINGS });
+    let first = bench.source;
+    with_book(&mut bench, first, 0);
+    bench.apply(&then(60, &[goal("g", 1)]));
+    assert_eq!(bench.data(BOOK)["suspended"], false);
+}
+
+#[test]
+fn another_source_of_a_book_takes_over_under_another_epoch() {
+    let mut bench = Bench::new(SETTINGS);
+    let second = second_source(&mut bench, Terms::default());
+    let first = bench.source;
+    with_book(&mut bench, first, 0);
+    let ladder = SelectionChange {
+        id: "1".into(),
+        back: vec![Level { price: 3.into(), size: 7.into() }],
+        ..SelectionChange::default()
+    };
+    let ladder = MarketChange::Prices { selections: vec![ladder], volume: None };
+    let (changes, _) = bench.apply_from(
+        second,
+        &then(1, &[market("betfair", MarketStatus::Open), odds("betfair", ladder)]),
+    );
+    assert_eq!(changes.len(), 0, "another one tells this book");
+    let epoch = bench.readers[BOOK].epoch.clone();
+    bench.health(bench.source, Feed::Down);
+    assert_ne!(bench.readers[BOOK].epoch, epoch);
+    let selection = &bench.data(BOOK)["markets"]["m"]["selections"]["1"];
+    assert_eq!(selection["back"], json!({ "3": "7" }));
+    assert_eq!(bench.data(BOOK)["feed"], "live");
+    let consensus = &bench.data(CONSENSUS)["markets"]["match_winner"]["selections"];
+    assert_eq!(consensus["home"]["price"], "3");
+    assert_eq!(consensus["draw"]["price"], Value::Null, "nobody offers it now");
+    bench.check_images();
+}
+
+#[test]
+fn one_source_of_two_begins_anew_and_the_match_stays() {
+    let mut bench = Bench::new(SETTINGS);
+    let second = second_source(&mut bench, Terms::default());
+    bench.apply(&then(0, &[fixture(1), playing(), score(1, 0)]));
+    with_book(&mut bench, second, 0);
+    bench.restart(second);
+    assert!(!bench.readers.contains_key(BOOK));
+    assert_eq!(bench.data(MATCH)["score"]["home"], 1);
+    with_book(&mut bench, second, 1);
+    assert!(bench.readers.contains_key(BOOK));
+    bench.check_images();
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Score(bool, u16),
+    Goal(bool, u16),
+    Retract(bool, u16),
+    Price(bool, i64),
+    Market(bool, MarketStatus),
+    Health(bool, Feed),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let which = any::<bool>();
+    let feed = prop_oneof![
+        3 => Just(Feed::Live),
+        1 => Just(Feed::Late),
+        1 => Just(Feed::Down),
+        1 => Just(Feed::Recovering),
+    ];
+    let status = prop_oneof![Just(MarketStatus::Open), Just(MarketStatus::Suspended)];
+    prop_oneof![
+        (which, 0..4_u16).prop_map(|(who, goals)| Step::Score(who, goals)),
+        (which, 1..6_u16).prop_map(|(who, n)| Step::Goal(who, n)),
+        (which, 1..6_u16).prop_map(|(who, n)| Step::Retract(who, n)),
+        (which, 150..400_i64).prop_map(|(who, cents)| Step::Price(who, cents)),
+        (which, status).prop_map(|(who, status)| Step::Market(who, status)),
+        (which, feed).prop_map(|(who, feed)| Step::Health(who, feed)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever two sources say and however they are: readers end with the image, no event comes
+    /// twice, no score falls without a word, and no book of a sick source can be bet on.
+    #[test]
+    fn two_sources_make_one_match(steps in prop::collection::vec(step(), 1..60)) {
+        let mut bench = Bench::new(SETTINGS);
+        let second = second_source(&mut bench, ranked(101));
+        let who = [bench.source, second];
+        bench.apply(&then(0, &[fixture(1), playing()]));
+        with_book(&mut bench, second, 0);
+        for (second, step) in (1..).zip(steps) {
+            let before = bench.data(MATCH)["score"]["home"].as_u64().unwrap_or(0);
+            let events_before = bench.readers[MATCH].events().len();
+            let (own, events) = match step {
+                Step::Score(own, goals) => (own, vec![playing(), score(goals, 0)]),
+                Step::Goal(own, n) => (own, vec![goal(&format!("{own}{n}"), n * 15)]),
+                Step::Retract(own, n) => (own, vec![retract(&format!("{own}{n}"), n - 1)]),
+                Step::Price(own, cents) => (own, vec![prices("betfair", [cents, 300, 300])]),
+                Step::Market(own, status) => (own, vec![market("betfair", status)]),
+                Step::Health(own, feed) => {
+                    bench.health(who[usize::from(own)], feed);
+                    (own, vec![])
+                }
+            };
+            bench.apply_from(who[usize::from(own)], &then(second * 3, &events));
+            let after = bench.data(MATCH)["score"]["home"].as_u64().unwrap_or(0);
+            let told = &bench.readers[MATCH].events()[events_before..];
+            let says_so = told.iter().any(|it| ["retract", "correct"].contains(&text(it, "kind")));
+            prop_assert!(after >= before || says_so, "{before} to {after} by {told:?}");
+            let book = bench.data(BOOK);
+            if text(book, "feed") != "live" {
+                prop_assert_eq!(&book["suspended"], true);
+            }
+        }
+        bench.check_images();
+    }
+}
