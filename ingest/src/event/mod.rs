@@ -8,6 +8,7 @@ mod football;
 mod odds;
 mod race;
 mod scoreboard;
+mod swap;
 mod tennis;
 
 use std::{fmt, sync::Arc};
