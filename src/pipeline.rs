@@ -154,6 +154,8 @@ impl Writer {
     async fn run(mut self, ends: Ends) {
         let Ends { mut inputs, mut requests } = ends;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
+        // `feeds` is there before anybody can ask for it.
+        self.tick();
         loop {
             let mut question = None;
             let due = [self.hub.lanes_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
