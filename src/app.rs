@@ -82,7 +82,7 @@ impl Play {
         let BenchConfig { rate, channels, .. } = config.bench;
         match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
             (Some(rate), Some(channels)) => Self::Steady(Load { rate, channels }),
-            _ if config.demo.enabled => Self::Demo,
+            _ if config.plays_demo() => Self::Demo,
             _ => Self::Nothing,
         }
     }

@@ -5,7 +5,9 @@
 //! a mistyped one. This is the only file that reads environment and files for settings; what comes out
 //! is checked and is not checked again.
 
+pub mod secret;
 mod sections;
+pub mod sources;
 
 use std::{
     ffi::OsString,
@@ -21,11 +23,12 @@ pub use self::sections::{
     AccountsConfig, BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, LogConfig,
     LogFormat, Pepper, ServerConfig, TlsConfig,
 };
+use self::{secret::SecretError, sources::SourceConfig};
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 
 /// All settings, one struct for each part.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub server: ServerConfig,
@@ -37,6 +40,9 @@ pub struct Config {
     pub bench: BenchConfig,
     pub feeds: FeedsConfig,
     pub log: LogConfig,
+    /// The live feeds, if any. With one of them the demo is not played.
+    #[serde(skip_serializing, rename = "source")]
+    pub sources: Vec<SourceConfig>,
 }
 
 /// Settings given on the command line; they win over all others.
@@ -72,6 +78,10 @@ pub enum ConfigError {
     Zero { name: &'static str },
     #[error("{name} is {value}, more than {bound_name}, which is {bound}")]
     AboveBound { name: &'static str, value: u64, bound_name: &'static str, bound: u64 },
+    #[error("source {name:?}: {problem}")]
+    Source { name: String, problem: &'static str },
+    #[error("source {name:?}: a secret is missing")]
+    Secret { name: String, source: SecretError },
     #[error("tls.certificate and tls.key go together: set both, or none")]
     HalfTls,
     #[error(
@@ -144,12 +154,32 @@ impl Config {
         if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
             return Err(ConfigError::HalfTls);
         }
+        self.check_sources()?;
         let listen = self.server.listen;
         match listen.ip().is_loopback() {
             false if self.bench.rate > 0 => Err(ConfigError::BenchForAll { listen }),
-            false if self.demo.enabled => Err(ConfigError::DemoForAll { listen }),
+            false if self.plays_demo() => Err(ConfigError::DemoForAll { listen }),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the demo is what there is to play.
+    #[must_use]
+    pub fn plays_demo(&self) -> bool {
+        self.demo.enabled && self.sources.is_empty()
+    }
+
+    fn check_sources(&self) -> Result<(), ConfigError> {
+        for (place, source) in self.sources.iter().enumerate() {
+            let problem = source.problem().or_else(|| {
+                let earlier = self.sources[..place].iter().any(|it| it.name == source.name);
+                earlier.then_some("the name is taken by another source")
+            });
+            if let Some(problem) = problem {
+                return Err(ConfigError::Source { name: source.name.clone(), problem });
+            }
+        }
+        Ok(())
     }
 
     /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms`, `bench.rate` and

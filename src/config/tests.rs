@@ -168,3 +168,51 @@ fn certificate_and_key_go_together() {
     let tls = load("", &[certificate], &flags).map(|it| it.tls);
     assert_eq!(tls, Ok(TlsConfig { certificate: "own.pem".into(), key: "own.key".into() }));
 }
+
+#[test]
+fn source_is_read_by_its_kind_and_keeps_its_secrets() {
+    let config = load(
+        r#"
+        [[source]]
+        name = "exchange"
+        kind = "betfair-stream"
+        deadline_ms = 900
+        ranks = { odds = 200 }
+        app_key = "the-app-key"
+        session = "file:/run/betfair"
+        market_filter = { eventTypeIds = ["1"] }
+        "#,
+        &[],
+        &Flags::default(),
+    );
+    let config = config.expect("it is whole");
+    let [source] = &config.sources[..] else { panic!("{:?}", config.sources) };
+    assert_eq!((source.deadline_ms, source.rank, source.ranks["odds"]), (Some(900), 100, 200));
+    assert_eq!(source.kind.as_str(), "betfair-stream");
+    assert!(!config.plays_demo(), "there is something real to follow");
+    let debug = format!("{config:?}");
+    assert!(!debug.contains("the-app-key"), "{debug}");
+    assert!(debug.contains("/run/betfair"), "{debug}");
+}
+
+#[test]
+fn source_that_cannot_be_meant_is_refused() {
+    let table = |rest: &str| format!("[[source]]\nname = \"a\"\n{rest}");
+    for (rest, expected) in [
+        ("kind = \"fax\"", "kind \"fax\" is none of"),
+        ("kind = \"betfair-stream\"\napp_key = \"k\"", "missing field `session`"),
+        (
+            "kind = \"matchwire\"\nurl = \"ws://h\"\nkey = \"k\"\ncolour = 1",
+            "unknown field `colour`",
+        ),
+        (
+            "kind = \"matchwire\"\nurl = \"ws://h\"\nkey = \"k\"\nranks = { luck = 1 }",
+            "ranks are by",
+        ),
+        ("kind = \"matchwire\"\nurl = \"ws://h\"\nkey = \"k\"\ndeadline_ms = 0", "must not be 0"),
+    ] {
+        check_refused(&table(rest), &[], &[expected]);
+    }
+    let twice = table("kind = \"matchwire\"\nurl = \"ws://h\"\nkey = \"k\"\n").repeat(2);
+    check_refused(&twice, &[], &["the name is taken"]);
+}

@@ -145,7 +145,6 @@ fn swap_definition(definition: &MarketDefinition) -> MarketDefinition {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::simulator::Simulator;
 
     #[test]

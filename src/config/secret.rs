@@ -1,0 +1,67 @@
+//! Where a secret of a source is kept: in the environment, in a file, or in the settings themselves.
+
+use std::{fmt, fs, io, path::PathBuf};
+
+use ingest::source::secret::Secret;
+use serde::{Deserialize, Deserializer};
+
+/// `env:NAME`, `file:PATH`, or the secret itself.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SecretRef {
+    Env(String),
+    /// Without white space around it. Where it says so it is read anew at each connection.
+    File(PathBuf),
+    Given(Secret),
+}
+
+/// Why a secret is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    #[error("the environment variable {name} is not set")]
+    NotSet { name: String },
+    #[error("the file {} cannot be read", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+impl SecretRef {
+    /// Fetches the secret.
+    ///
+    /// # Errors
+    ///
+    /// If the variable is not set or the file cannot be read.
+    #[expect(clippy::disallowed_methods, reason = "this is where settings are read")]
+    pub fn resolve(&self) -> Result<Secret, SecretError> {
+        match self {
+            Self::Given(secret) => Ok(secret.clone()),
+            Self::Env(name) => match std::env::var(name) {
+                Ok(secret) => Ok(secret.into()),
+                Err(_) => Err(SecretError::NotSet { name: name.clone() }),
+            },
+            Self::File(path) => match fs::read_to_string(path) {
+                Ok(secret) => Ok(secret.trim().to_owned().into()),
+                Err(source) => Err(SecretError::Unreadable { path: path.clone(), source }),
+            },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(match text.split_once(':') {
+            Some(("env", name)) => Self::Env(name.to_owned()),
+            Some(("file", path)) => Self::File(path.into()),
+            _ => Self::Given(text.into()),
+        })
+    }
+}
+
+impl fmt::Debug for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Env(name) => write!(f, "SecretRef(env:{name})"),
+            Self::File(path) => write!(f, "SecretRef(file:{})", path.display()),
+            Self::Given(_) => f.write_str("SecretRef(..)"),
+        }
+    }
+}

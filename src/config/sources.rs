@@ -1,0 +1,363 @@
+//! `[[source]]`: the live feeds, one table each.
+//!
+//! `name`, `kind`, `deadline_ms` and the ranks are the same for all; what else a table has depends on
+//! its kind. `docs/SOURCES.md` explains them with examples.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Deserializer, de::Error};
+use toml::{Table, Value};
+
+use super::secret::SecretRef;
+use crate::hub::feeds::Kind;
+
+/// One live feed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceConfig {
+    /// Names it in the channel `feeds`, in logs, metrics and places: letters, digits, `.`, `_`, `-`.
+    pub name: String,
+    /// Milliseconds of silence after which it is late and its books are held back. The default
+    /// depends on the kind.
+    pub deadline_ms: Option<u64>,
+    /// Which source is believed where several tell the same; the highest. Default 100.
+    pub rank: u8,
+    /// The same for one kind of fact: `fixture`, `score`, `incidents`, `stats`, `ball`, `odds`.
+    pub ranks: BTreeMap<String, u8>,
+    pub kind: SourceKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SourceKind {
+    BetfairStream(BetfairStreamConfig),
+    TheOddsApi(TheOddsApiConfig),
+    ApiFootball(ApiFootballConfig),
+    WebSocket(WebSocketConfig),
+    Matchwire(MatchwireConfig),
+    SportradarUof(SportradarUofConfig),
+}
+
+impl SourceKind {
+    pub const NAMES: [&'static str; 6] = [
+        "betfair-stream",
+        "the-odds-api",
+        "api-football",
+        "websocket",
+        "matchwire",
+        "sportradar-uof",
+    ];
+
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::BetfairStream(_) => Self::NAMES[0],
+            Self::TheOddsApi(_) => Self::NAMES[1],
+            Self::ApiFootball(_) => Self::NAMES[2],
+            Self::WebSocket(_) => Self::NAMES[3],
+            Self::Matchwire(_) => Self::NAMES[4],
+            Self::SportradarUof(_) => Self::NAMES[5],
+        }
+    }
+
+    fn of(kind: &str, rest: Table) -> Result<Self, String> {
+        fn read<'de, T: Deserialize<'de>>(rest: Table) -> Result<T, String> {
+            T::deserialize(Value::Table(rest)).map_err(|error| error.message().to_owned())
+        }
+        Ok(match kind {
+            "betfair-stream" => Self::BetfairStream(read(rest)?),
+            "the-odds-api" => Self::TheOddsApi(read(rest)?),
+            "api-football" => Self::ApiFootball(read(rest)?),
+            "websocket" => Self::WebSocket(read(rest)?),
+            "matchwire" => Self::Matchwire(read(rest)?),
+            "sportradar-uof" => Self::SportradarUof(read(rest)?),
+            other => return Err(format!("kind {other:?} is none of {}", Self::NAMES.join(", "))),
+        })
+    }
+}
+
+/// `betfair-stream`: the Exchange Stream API. Its book is `betfair`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BetfairStreamConfig {
+    pub app_key: SecretRef,
+    /// The session token. From a `file:` it is read anew at each connection, so that whatever renews
+    /// it has only to write the file.
+    pub session: SecretRef,
+    /// Betfair's `marketFilter`. Default empty: all markets, which is more than most may ask for.
+    #[serde(default)]
+    pub market_filter: Table,
+    #[serde(default = "BetfairStreamConfig::host")]
+    pub host: String,
+    #[serde(default = "BetfairStreamConfig::port")]
+    pub port: u16,
+    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    pub authority: Option<PathBuf>,
+    /// Milliseconds over which Betfair merges changes. Default 0: none are.
+    #[serde(default)]
+    pub conflate_ms: u64,
+    /// Milliseconds of quiet after which Betfair says that it is there, 500 to 5000. Default 500,
+    /// the least, so that silence is noticed within a second.
+    #[serde(default = "BetfairStreamConfig::heartbeat_ms")]
+    pub heartbeat_ms: u64,
+    /// Milliseconds of silence after which the connection is given up. Default 5000.
+    #[serde(default = "BetfairStreamConfig::silence_ms")]
+    pub silence_ms: u64,
+}
+
+impl BetfairStreamConfig {
+    fn host() -> String {
+        "stream-api.betfair.com".to_owned()
+    }
+
+    const fn port() -> u16 {
+        443
+    }
+
+    const fn heartbeat_ms() -> u64 {
+        500
+    }
+
+    const fn silence_ms() -> u64 {
+        5_000
+    }
+}
+
+/// `the-odds-api`: odds and scores of The Odds API v4, polled.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TheOddsApiConfig {
+    pub key: SecretRef,
+    /// Its keys of sports: `soccer_epl`, `tennis_atp_french_open`, `upcoming`.
+    pub sports: Vec<String>,
+    /// Regions of bookmakers, separated by commas. Default `eu`. Each costs the quota anew.
+    #[serde(default = "TheOddsApiConfig::regions")]
+    pub regions: String,
+    /// Markets, separated by commas. Default `h2h`. Each costs the quota anew.
+    #[serde(default = "TheOddsApiConfig::markets")]
+    pub markets: String,
+    /// Milliseconds between two polls of the odds of a sport. Default 60000.
+    #[serde(default = "TheOddsApiConfig::interval_ms")]
+    pub interval_ms: u64,
+    /// Milliseconds between two polls of its scores. Default 0: scores are not asked for.
+    #[serde(default)]
+    pub scores_interval_ms: u64,
+    /// Requests of the quota that are not to be spent at full pace. Default 100.
+    #[serde(default = "TheOddsApiConfig::reserve")]
+    pub reserve: u64,
+    #[serde(default = "TheOddsApiConfig::url")]
+    pub url: String,
+    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    pub authority: Option<PathBuf>,
+}
+
+impl TheOddsApiConfig {
+    fn regions() -> String {
+        "eu".to_owned()
+    }
+
+    fn markets() -> String {
+        "h2h".to_owned()
+    }
+
+    const fn interval_ms() -> u64 {
+        60_000
+    }
+
+    const fn reserve() -> u64 {
+        100
+    }
+
+    fn url() -> String {
+        "https://api.the-odds-api.com".to_owned()
+    }
+}
+
+/// `api-football`: fixtures of API-Football v3, polled.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApiFootballConfig {
+    pub key: SecretRef,
+    /// What is asked for, each with its parameters: `fixtures?live=all`. Default that one.
+    #[serde(default = "ApiFootballConfig::queries")]
+    pub queries: Vec<String>,
+    /// Milliseconds between two polls of each. Default 15000, as often as the provider renews it.
+    #[serde(default = "ApiFootballConfig::interval_ms")]
+    pub interval_ms: u64,
+    /// Requests of the quota that are not to be spent at full pace. Default 100.
+    #[serde(default = "TheOddsApiConfig::reserve")]
+    pub reserve: u64,
+    #[serde(default = "ApiFootballConfig::url")]
+    pub url: String,
+    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    pub authority: Option<PathBuf>,
+}
+
+impl ApiFootballConfig {
+    fn queries() -> Vec<String> {
+        vec!["fixtures?live=all".to_owned()]
+    }
+
+    const fn interval_ms() -> u64 {
+        15_000
+    }
+
+    fn url() -> String {
+        "https://v3.football.api-sports.io".to_owned()
+    }
+}
+
+/// `websocket`: lines in our normalised format over a WebSocket that somebody else serves.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebSocketConfig {
+    pub url: String,
+    /// Headers of the request, by name. Default none.
+    #[serde(default)]
+    pub headers: BTreeMap<String, SecretRef>,
+    /// Text messages that are sent as soon as the socket stands. Default none.
+    #[serde(default)]
+    pub first: Vec<SecretRef>,
+    /// Milliseconds of silence after which a ping is sent and, unanswered, the socket given up.
+    /// Default 15000.
+    #[serde(default = "WebSocketConfig::silence_ms")]
+    pub silence_ms: u64,
+    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    pub authority: Option<PathBuf>,
+}
+
+impl WebSocketConfig {
+    const fn silence_ms() -> u64 {
+        15_000
+    }
+}
+
+/// `matchwire`: channels of another hub.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchwireConfig {
+    /// Its socket: `wss://hub.example.org/stream/v1`.
+    pub url: String,
+    pub key: SecretRef,
+    /// Patterns of channels. Default all matches and all bookmakers' books.
+    #[serde(default = "MatchwireConfig::channels")]
+    pub channels: Vec<String>,
+    /// Milliseconds of silence after which the socket is given up. Default 15000, three beats.
+    #[serde(default = "WebSocketConfig::silence_ms")]
+    pub silence_ms: u64,
+    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    pub authority: Option<PathBuf>,
+}
+
+impl MatchwireConfig {
+    fn channels() -> Vec<String> {
+        ["football/*", "tennis/*", "football/*/odds/*", "tennis/*/odds/*"].map(String::from).into()
+    }
+}
+
+/// `sportradar-uof`: the Unified Odds Feed over AMQP. Its book is `sportradar`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SportradarUofConfig {
+    /// The access token, the user's name of the broker.
+    pub token: SecretRef,
+    /// The bookmaker's id, which names the virtual host.
+    pub bookmaker: u64,
+    /// Products that must be alive: `1` live odds, `3` pre-match odds. Default both.
+    #[serde(default = "SportradarUofConfig::products")]
+    pub products: Vec<u32>,
+    /// Routing keys. Default all messages.
+    #[serde(default = "SportradarUofConfig::keys")]
+    pub keys: Vec<String>,
+    #[serde(default = "SportradarUofConfig::host")]
+    pub host: String,
+    /// Default 5671, or 5672 without TLS.
+    pub port: Option<u16>,
+    /// Default true. Without it the token goes over the wire in clear.
+    #[serde(default = "SportradarUofConfig::tls")]
+    pub tls: bool,
+    #[serde(default = "SportradarUofConfig::api")]
+    pub api: String,
+    /// Milliseconds within which each product has to say that it is alive. Default 10000.
+    #[serde(default = "SportradarUofConfig::alive_ms")]
+    pub alive_ms: u64,
+    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    pub authority: Option<PathBuf>,
+}
+
+impl SportradarUofConfig {
+    fn products() -> Vec<u32> {
+        vec![1, 3]
+    }
+
+    fn keys() -> Vec<String> {
+        vec!["#".to_owned()]
+    }
+
+    fn host() -> String {
+        "mq.betradar.com".to_owned()
+    }
+
+    const fn tls() -> bool {
+        true
+    }
+
+    fn api() -> String {
+        "https://api.betradar.com".to_owned()
+    }
+
+    const fn alive_ms() -> u64 {
+        10_000
+    }
+}
+
+/// What every table has, the rest being its kind's.
+#[derive(Deserialize)]
+struct Common {
+    name: String,
+    kind: String,
+    deadline_ms: Option<u64>,
+    rank: Option<u8>,
+    #[serde(default)]
+    ranks: BTreeMap<String, u8>,
+}
+
+impl SourceConfig {
+    /// What is wrong with what all have, if anything.
+    pub(super) fn problem(&self) -> Option<&'static str> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+        let kinds = Kind::ALL.map(Kind::as_str);
+        if self.name.is_empty()
+            || self.name.len() > Self::NAME_MAX
+            || !self.name.chars().all(allowed)
+        {
+            Some("a name has 1 to 64 letters, digits, dots, dashes and underscores")
+        } else if self.deadline_ms == Some(0) {
+            Some("deadline_ms must not be 0")
+        } else if !self.ranks.keys().all(|kind| kinds.contains(&&**kind)) {
+            Some("ranks are by fixture, score, incidents, stats, ball and odds")
+        } else {
+            None
+        }
+    }
+
+    const NAME_MAX: usize = 64;
+
+    /// The rank of a source of which nothing is said.
+    const RANK: u8 = 100;
+
+    const COMMON: [&'static str; 5] = ["name", "kind", "deadline_ms", "rank", "ranks"];
+}
+
+impl<'de> Deserialize<'de> for SourceConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut rest = Table::deserialize(deserializer)?;
+        let common: Table = Self::COMMON
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), rest.remove(name)?)))
+            .collect();
+        let Common { name, kind, deadline_ms, rank, ranks } =
+            Common::deserialize(Value::Table(common)).map_err(D::Error::custom)?;
+        let kind = SourceKind::of(&kind, rest)
+            .map_err(|error| D::Error::custom(format!("source {name:?}: {error}")))?;
+        Ok(Self { name, deadline_ms, rank: rank.unwrap_or(Self::RANK), ranks, kind })
+    }
+}

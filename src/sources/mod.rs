@@ -1,0 +1,6 @@
+//! What feeds the hub: recordings and the simulator, played; live feeds, followed; and what is pushed.
+
+pub mod live;
+mod player;
+
+pub use self::player::{Pace, Player, Stopped};
