@@ -29,7 +29,7 @@ impl Feed {
 }
 
 /// A market change with a definition of a tennis match; `more` are further fields of the change.
-fn definition(market: &str, status: &str, more: &str) -> String {
+pub(super) fn definition(market: &str, status: &str, more: &str) -> String {
     format!(
         r#"{{"id":"{market}","marketDefinition":{{"eventId":"30","eventTypeId":"2",
         "marketType":"MATCH_ODDS","bettingType":"ODDS","status":"{status}","inPlay":true,
@@ -39,7 +39,7 @@ fn definition(market: &str, status: &str, more: &str) -> String {
 }
 
 /// Price changes of one market, with `runners` in Betfair's own words.
-fn prices(market: &str, runners: &str) -> String {
+pub(super) fn prices(market: &str, runners: &str) -> String {
     format!(r#""mc":[{{"id":"{market}","rc":[{runners}]}}]"#)
 }
 
@@ -49,7 +49,7 @@ fn text(normalized: &Normalized) -> Vec<String> {
     facts.chain(notices).collect()
 }
 
-fn fact(event: &Event) -> String {
+pub(super) fn fact(event: &Event) -> String {
     let odds = match &event.fact {
         Fact::Odds(odds) => odds,
         Fact::Fixture(fixture) => {
@@ -311,7 +311,7 @@ fn runners_of_a_market_are_limited() {
 }
 
 /// Lines that hold all that the format has, for the mutations below.
-fn seeds() -> Vec<String> {
+pub(super) fn seeds() -> Vec<String> {
     let all = r#"{"id":7,"hc":-0.5,"atb":[[1.5,2]],"atl":[[1.6,0]],"trd":[[1.5,9]],"ltp":1.5,"tv":9,
         "batb":[[0,1.5,2]],"batl":[[1,1.6,0]],"bdatb":[[2,1.5,2]],"bdatl":[[0,1.6,2]]}"#;
     let defined = definition("1.2", "OPEN", &format!(r#","img":true,"tv":3,"rc":[{all}]"#));
