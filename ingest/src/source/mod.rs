@@ -5,10 +5,15 @@
 //! what they mean; what comes of them, and how the source itself is, goes to its [`Outlet`].
 
 pub mod backoff;
+pub mod poll;
 pub mod secret;
 pub mod tls;
+pub mod websocket;
 
-use std::sync::Arc;
+mod again;
+mod verdict;
+
+use std::{convert::Infallible, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -87,6 +92,14 @@ impl Outlet {
     #[must_use]
     pub fn now(&self) -> Micros {
         (self.clock)()
+    }
+
+    /// Runs a source until nobody listens any more, whatever it waits for.
+    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
+        tokio::select! {
+            () = self.told.closed() => {}
+            Err(Closed) = source => {}
+        }
     }
 
     /// Says how the source is.

@@ -1,0 +1,8 @@
+//! Live sources against real peers on loopback: an HTTP server and a WebSocket server of our own
+//! that misbehave on purpose, and a RabbitMQ broker. Nothing is waited for but what a source says
+//! or a peer sees.
+
+mod http;
+mod poll;
+mod support;
+mod websocket;
