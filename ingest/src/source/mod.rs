@@ -7,6 +7,7 @@
 pub mod backoff;
 pub mod poll;
 pub mod secret;
+pub mod sportradar_uof;
 pub mod tls;
 pub mod websocket;
 

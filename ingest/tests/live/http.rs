@@ -73,12 +73,18 @@ pub(crate) struct Server {
 struct Count {
     asked: usize,
     open: usize,
-    most_open: usize,
+    at_once: usize,
 }
 
 impl Server {
+    /// One that must not be asked twice at once.
     pub(crate) async fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         Self::start_on(0, handler).await
+    }
+
+    /// One that may be asked by several at once.
+    pub(crate) async fn shared(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::open(0, usize::MAX, handler).await
     }
 
     /// On this port, where another has been before.
@@ -86,10 +92,18 @@ impl Server {
         port: u16,
         handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
     ) -> Self {
+        Self::open(port, 1, handler).await
+    }
+
+    async fn open(
+        port: u16,
+        at_once: usize,
+        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
         let addr = listener.local_addr().expect("it is bound");
         let (tx, asked) = mpsc::channel(1024);
-        let task = tokio::spawn(serve(listener, Arc::new(handler), tx));
+        let task = tokio::spawn(serve(listener, Arc::new(handler), tx, at_once));
         Self { addr, asked, task }
     }
 
@@ -109,8 +123,8 @@ impl Drop for Server {
     }
 }
 
-async fn serve(listener: TcpListener, handler: Handler, tx: mpsc::Sender<Asked>) {
-    let count = Arc::new(Mutex::new(Count::default()));
+async fn serve(listener: TcpListener, handler: Handler, tx: mpsc::Sender<Asked>, at_once: usize) {
+    let count = Arc::new(Mutex::new(Count { at_once, ..Count::default() }));
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         connections.spawn(connection(stream, Arc::clone(&handler), tx.clone(), count.clone()));
@@ -129,8 +143,7 @@ async fn connection(
             asked.number = count.asked;
             count.asked += 1;
             count.open += 1;
-            count.most_open = count.most_open.max(count.open);
-            assert!(count.most_open <= 1, "two requests at once");
+            assert!(count.open <= count.at_once, "{} requests at once", count.open);
         }
         let reply = handler(&asked);
         if tx.send(asked).await.is_err() {

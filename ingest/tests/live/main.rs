@@ -2,7 +2,9 @@
 //! that misbehave on purpose, and a RabbitMQ broker. Nothing is waited for but what a source says
 //! or a peer sees.
 
+mod broker;
 mod http;
 mod poll;
+mod sportradar_uof;
 mod support;
 mod websocket;
