@@ -5,9 +5,13 @@
 //! for long enough begins anew; one that breaks at once does not, or a flapping peer would be
 //! hammered.
 
-use std::time::Duration;
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
 
-use rand::{Rng, RngExt};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use crate::event::Micros;
 
@@ -43,6 +47,12 @@ impl Backoff {
         self.most.mul_f64(rng.random_range(0.5..=1.0))
     }
 
+    /// Whether the connection stands, as far as was told.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.connected.is_some()
+    }
+
     /// The connection broke, or could not be made: how long to wait before the next try.
     pub fn failed(&mut self, now: Micros, rng: &mut impl Rng) -> Duration {
         let held = self.connected.take().map_or(0, |since| now - since);
@@ -55,11 +65,14 @@ impl Backoff {
     }
 }
 
+/// What a source draws its waits from: another in each process, which is all that is asked of it.
+#[must_use]
+pub(super) fn dice() -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(RandomState::new().hash_one("back-off"))
+}
+
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
-
     use super::*;
 
     const fn ms(ms: u64) -> Duration {

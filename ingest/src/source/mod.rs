@@ -6,11 +6,17 @@
 
 pub mod backoff;
 pub mod betfair;
-mod lines;
+pub mod poll;
 pub mod secret;
+pub mod sportradar_uof;
 pub mod tls;
+pub mod websocket;
 
-use std::sync::Arc;
+mod again;
+mod lines;
+mod verdict;
+
+use std::{convert::Infallible, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -94,6 +100,14 @@ impl Outlet {
     /// Waits until nobody listens any more.
     pub async fn closed(&self) {
         self.told.closed().await;
+    }
+
+    /// Runs a source until nobody listens any more, whatever it waits for.
+    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
+        tokio::select! {
+            () = self.closed() => {}
+            Err(Closed) = source => {}
+        }
     }
 
     /// Says how the source is.

@@ -1,0 +1,76 @@
+//! What the feed says of itself, among the odds: `alive` and `snapshot_complete`.
+//!
+//! Only the root element is looked at, so that a large message costs no more than a small one.
+
+use std::str::FromStr;
+
+use quick_xml::{
+    Reader,
+    events::{BytesStart, Event},
+};
+
+/// A message about the feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Control {
+    /// `product` works; `timestamp`, in milliseconds, is by the provider's clock. Not `subscribed`:
+    /// what it sends does not all reach us.
+    Alive { product: u32, timestamp: i64, subscribed: bool },
+    /// All that was asked for with this id has been sent.
+    SnapshotComplete { product: u32, request_id: u32 },
+}
+
+impl Control {
+    /// `None` for every other message, and for one that lacks what it must have.
+    pub(super) fn of(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader::from_reader(body);
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(root) | Event::Empty(root) => return Self::from_root(&root),
+                Event::Eof => return None,
+                _ => {}
+            }
+        }
+    }
+
+    fn from_root(root: &BytesStart<'_>) -> Option<Self> {
+        match root.name().as_ref() {
+            "alive" => Some(Self::Alive {
+                product: number(root, "product")?,
+                timestamp: number(root, "timestamp")?,
+                subscribed: number::<u8>(root, "subscribed")? != 0,
+            }),
+            "snapshot_complete" => Some(Self::SnapshotComplete {
+                product: number(root, "product")?,
+                request_id: number(root, "request_id")?,
+            }),
+            _ => None,
+        }
+    }
+}
+
+fn number<T: FromStr>(root: &BytesStart<'_>, name: &str) -> Option<T> {
+    let attribute = root.try_get_attribute(name).ok()??;
+    attribute.value.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_feed_says_of_itself_is_told() {
+        let check = |body: &str, expected| assert_eq!(Control::of(body.as_bytes()), expected);
+        let alive = |subscribed| Some(Control::Alive { product: 3, timestamp: 1234, subscribed });
+        check(r#"<alive product="3" timestamp="1234" subscribed="1"/>"#, alive(true));
+        check(
+            "<?xml version=\"1.0\"?>\n<!-- a --><alive subscribed='0' timestamp='1234' product='3'></alive>",
+            alive(false),
+        );
+        let complete = Some(Control::SnapshotComplete { product: 1, request_id: 7 });
+        check(r#"<snapshot_complete request_id="7" timestamp="5" product="1"/>"#, complete);
+        check(r#"<odds_change product="1" timestamp="5"><alive product="1"/></odds_change>"#, None);
+        check(r#"<alive product="3" timestamp="soon" subscribed="1"/>"#, None);
+        check(r#"<alive product="3" timestamp="1""#, None);
+        check("", None);
+    }
+}

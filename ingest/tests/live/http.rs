@@ -1,0 +1,192 @@
+//! A small HTTP server that answers as it is told, and remembers how it was asked.
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    task::JoinHandle,
+    time::{Instant, timeout},
+};
+
+use super::support::PATIENCE;
+
+/// One request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) at: Instant,
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) target: String,
+    /// By name in lower case.
+    pub(crate) headers: HashMap<String, String>,
+    /// How many had been asked before.
+    pub(crate) number: usize,
+}
+
+/// What is done about it.
+pub(crate) enum Reply {
+    Answer {
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        body: Vec<u8>,
+    },
+    /// A body that ends before the length that was announced.
+    Cut(&'static str),
+    /// Nothing, for as long as the peer waits.
+    Stall,
+}
+
+impl Reply {
+    pub(crate) fn ok(body: &str) -> Self {
+        Self::Answer { status: 200, headers: Vec::new(), body: body.as_bytes().to_vec() }
+    }
+
+    pub(crate) fn status(status: u16) -> Self {
+        Self::Answer { status, headers: Vec::new(), body: Vec::new() }
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        if let Self::Answer { headers, .. } = &mut self {
+            headers.push((name, value.to_owned()));
+        }
+        self
+    }
+}
+
+type Handler = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
+
+/// Runs until it is dropped; whoever is connected is cut off then.
+pub(crate) struct Server {
+    pub(crate) addr: SocketAddr,
+    asked: mpsc::Receiver<Asked>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Count {
+    asked: usize,
+    open: usize,
+    at_once: usize,
+}
+
+impl Server {
+    /// One that must not be asked twice at once.
+    pub(crate) async fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_on(0, handler).await
+    }
+
+    /// One that may be asked by several at once.
+    pub(crate) async fn shared(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::open(0, usize::MAX, handler).await
+    }
+
+    /// On this port, where another has been before.
+    pub(crate) async fn start_on(
+        port: u16,
+        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::open(port, 1, handler).await
+    }
+
+    async fn open(
+        port: u16,
+        at_once: usize,
+        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
+        let addr = listener.local_addr().expect("it is bound");
+        let (tx, asked) = mpsc::channel(1024);
+        let task = tokio::spawn(serve(listener, Arc::new(handler), tx, at_once));
+        Self { addr, asked, task }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.addr)
+    }
+
+    pub(crate) async fn asked(&mut self) -> Asked {
+        let asked = timeout(PATIENCE, self.asked.recv()).await;
+        asked.expect("nobody asks").expect("the server runs")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, handler: Handler, tx: mpsc::Sender<Asked>, at_once: usize) {
+    let count = Arc::new(Mutex::new(Count { at_once, ..Count::default() }));
+    let mut connections = tokio::task::JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        connections.spawn(connection(stream, Arc::clone(&handler), tx.clone(), count.clone()));
+    }
+}
+
+async fn connection(
+    mut stream: TcpStream,
+    handler: Handler,
+    tx: mpsc::Sender<Asked>,
+    count: Arc<Mutex<Count>>,
+) {
+    while let Some(mut asked) = request(&mut stream).await {
+        {
+            let mut count = count.lock().expect("no handler panicked");
+            asked.number = count.asked;
+            count.asked += 1;
+            count.open += 1;
+            assert!(count.open <= count.at_once, "{} requests at once", count.open);
+        }
+        let reply = handler(&asked);
+        if tx.send(asked).await.is_err() {
+            return;
+        }
+        // Long enough for another request to come meanwhile, were it sent.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        count.lock().expect("no handler panicked").open -= 1;
+        if !answer(&mut stream, reply).await {
+            return;
+        }
+    }
+}
+
+async fn request(stream: &mut TcpStream) -> Option<Asked> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.ok()?);
+    }
+    let head = String::from_utf8(head).ok()?;
+    let mut lines = head.lines();
+    let mut first = lines.next()?.split(' ');
+    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
+    let headers = lines.filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    Some(Asked { at: Instant::now(), method, target, headers, number: 0 })
+}
+
+/// Whether the connection goes on.
+async fn answer(stream: &mut TcpStream, reply: Reply) -> bool {
+    match reply {
+        Reply::Answer { status, headers, body } => {
+            let mut head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\n", body.len());
+            for (name, value) in headers {
+                head.push_str(&format!("{name}: {value}\r\n"));
+            }
+            let bytes = [head.as_bytes(), b"\r\n", &body].concat();
+            stream.write_all(&bytes).await.is_ok()
+        }
+        Reply::Cut(body) => {
+            let head = format!("HTTP/1.1 200 Said\r\ncontent-length: 1000\r\n\r\n{body}");
+            stream.write_all(head.as_bytes()).await.is_ok() && false
+        }
+        Reply::Stall => std::future::pending().await,
+    }
+}

@@ -1,0 +1,271 @@
+//! The HTTP poller against a server that answers well, badly, late and not at all.
+
+use std::{io::Write, time::Duration};
+
+use flate2::{Compression, write::GzEncoder};
+use ingest::source::{
+    Report,
+    poll::{self, Credential, Quota, Request, Settings},
+    secret::Secret,
+    tls,
+};
+
+use super::{
+    http::{Asked, Reply, Server},
+    support::{Listener, SECRET, Small, goals},
+};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn request(url: &str) -> Request {
+    Request::new(url, &[], None, ms(20)).expect("a URL")
+}
+
+fn settings(requests: Vec<Request>) -> Settings {
+    let trust = tls::client(None).expect("the system trusts somebody");
+    Settings { backoff_first: ms(10), backoff_most: ms(100), ..Settings::new(requests, trust) }
+}
+
+fn start(settings: Settings) -> Listener {
+    Listener::start(|outlet| poll::run(settings, Box::new(Small), outlet))
+}
+
+#[tokio::test]
+async fn it_is_live_when_each_request_has_been_answered_and_not_before() {
+    // The interpreter says of each answer that it is whole; that is not enough.
+    let server = Server::start(|asked| match asked.target.as_str() {
+        "/a" => Reply::ok(r#"{"goals":1,"signal":"fresh"}"#),
+        _ => Reply::ok(r#"{"goals":2,"signal":"fresh"}"#),
+    })
+    .await;
+    let requests = vec![request(&server.url("/a")), request(&server.url("/b"))];
+    let mut listener = start(settings(requests));
+    let reports = listener.until_live().await;
+    assert_eq!(goals(&reports), [1, 2]);
+    assert_eq!(reports[1], Report::Recovering, "{reports:?}");
+    assert_eq!(reports.len(), 4, "{reports:?}");
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
+    let mut server =
+        Server::start(|asked| match asked.headers.get("if-none-match").map(String::as_str) {
+            None => Reply::ok(r#"{"goals":1}"#)
+                .with("etag", "\"one\"")
+                .with("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            Some("\"one\"") => Reply::status(304),
+            Some(other) => panic!("{other}"),
+        })
+        .await;
+    let mut listener = start(settings(vec![request(&server.url("/"))]));
+    assert_eq!(goals(&listener.until_live().await), [1]);
+    assert_eq!(listener.next().await, Report::Heard);
+    assert_eq!(listener.next().await, Report::Live);
+    server.asked().await;
+    let again = server.asked().await;
+    assert_eq!(again.headers["if-modified-since"], "Sun, 06 Nov 1994 08:49:37 GMT");
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn secrets_reach_the_provider_and_nobody_else() {
+    let mut server = Server::start(|_| Reply::status(500)).await;
+    let secret = || Secret::from(SECRET.to_owned());
+    let ask = |path: &str, credential| {
+        let query = [("regions", "eu,uk")];
+        Request::new(&server.url(path), &query, Some(credential), ms(20)).expect("a URL")
+    };
+    let requests = vec![
+        ask("/h", Credential::Header("x-apisports-key".to_owned(), secret())),
+        ask("/q", Credential::Query("apiKey".to_owned(), secret())),
+    ];
+    let settings = settings(requests);
+    assert!(!format!("{settings:?}").contains(SECRET));
+    let mut listener = start(settings);
+    let asked = [server.asked().await, server.asked().await];
+    let by_header = asked.iter().find(|asked| asked.target.starts_with("/h")).expect("asked");
+    assert_eq!(by_header.headers["x-apisports-key"], SECRET);
+    assert_eq!(by_header.target, "/h?regions=eu%2Cuk");
+    let by_query = asked.iter().find(|asked| asked.target.starts_with("/q")).expect("asked");
+    assert_eq!(by_query.target, format!("/q?regions=eu%2Cuk&apiKey={SECRET}"));
+    // `next` looks into every report.
+    let (_, why) = listener.until_down().await;
+    assert!(why.ends_with(": answered 500"), "{why}");
+    // Where nobody answers at all, the HTTP library's own words are shown.
+    drop(server);
+    listener.until(|report| format!("{report:?}").contains("cannot connect")).await;
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
+    let pack = |body: &[u8]| {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::best());
+        gz.write_all(body).expect("in memory");
+        let body = gz.finish().expect("in memory");
+        Reply::Answer { status: 200, headers: vec![("content-encoding", "gzip".to_owned())], body }
+    };
+    let mut server = Server::start(move |asked| match asked.number {
+        0 => pack(br#"{"goals":3}"#),
+        // A few kilobytes on the wire.
+        _ => pack(&vec![b' '; 1 << 20]),
+    })
+    .await;
+    let mut settings = settings(vec![request(&server.url("/"))]);
+    settings.body_bytes_max = 10_000;
+    let mut listener = start(settings);
+    assert_eq!(goals(&listener.until_live().await), [3]);
+    assert!(server.asked().await.headers["accept-encoding"].contains("gzip"));
+    let (_, why) = listener.until_down().await;
+    assert!(why.ends_with("the answer is longer than 10000 bytes"), "{why}");
+    listener.stop().await;
+}
+
+/// What a server does at the second and third request, and what the source says of it. The fourth
+/// is answered well.
+async fn check_failure(what: &str, expected: &str, reply: fn(&Asked) -> Reply) {
+    let server = Server::start(move |asked| match asked.number {
+        1 | 2 => reply(asked),
+        number => Reply::ok(&format!(r#"{{"goals":{number}}}"#)),
+    })
+    .await;
+    let mut settings = settings(vec![request(&server.url("/"))]);
+    settings.timeout = ms(300);
+    let mut listener = start(settings);
+    assert_eq!(goals(&listener.until_live().await), [0], "{what}");
+    let (before, why) = listener.until_down().await;
+    let heard = before.iter().all(|it| matches!(it, Report::Heard | Report::Refused(_)));
+    assert!(heard, "{what}: one failure is not told: {before:?}");
+    assert_eq!(why, format!("{}: {expected}", server.url("/")), "{what}");
+    assert_eq!(goals(&listener.until_live().await), [3], "{what}");
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn it_is_down_after_the_second_failure_in_a_row_and_comes_back() {
+    check_failure("errors", "answered 500", |_| Reply::status(500)).await;
+    check_failure("not found", "answered 404", |_| Reply::status(404)).await;
+    check_failure("elsewhere", "answered 302", |_| {
+        Reply::status(302).with("location", "http://127.0.0.1:1/")
+    })
+    .await;
+    check_failure("stalls", "no whole answer in time", |_| Reply::Stall).await;
+    check_failure("not JSON", "the answer could not be used", |_| Reply::ok("<html>")).await;
+    let cut = "the answer was cut off: end of file before message length reached";
+    check_failure("cut bodies", cut, |_| Reply::Cut(r#"{"goals":9}"#)).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
+    let mut server = Server::start(|asked| match asked.number {
+        0 => Reply::ok("half a {").with("etag", "\"bad\""),
+        _ => Reply::ok(r#"{"goals":1}"#),
+    })
+    .await;
+    let mut listener = start(settings(vec![request(&server.url("/"))]));
+    let reports = listener.until_live().await;
+    assert!(matches!(reports[0], Report::Refused(_)), "{reports:?}");
+    server.asked().await;
+    assert!(!server.asked().await.headers.contains_key("if-none-match"));
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_that_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
+    let mut server = Server::start(|asked| match asked.number {
+        1 => Reply::status(429).with("retry-after", "1"),
+        _ => Reply::ok(r#"{"goals":1}"#),
+    })
+    .await;
+    let requests = vec![request(&server.url("/a")), request(&server.url("/b"))];
+    let mut listener = start(settings(requests));
+    server.asked().await;
+    let refused = server.asked().await;
+    let next = server.asked().await;
+    let waited = next.at - refused.at;
+    assert!(waited >= ms(1000), "{} was asked after {waited:?}", next.target);
+    listener.until_live().await;
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_that_denies_access_is_asked_seldom() {
+    for status in [401, 403] {
+        let mut server = Server::start(move |_| Reply::status(status)).await;
+        let mut settings = settings(vec![request(&server.url("/a")), request(&server.url("/b"))]);
+        settings.backoff_most = ms(700);
+        let mut listener = start(settings);
+        let (_, why) = listener.until_down().await;
+        assert_eq!(why, format!("{}: answered {status}", server.url("/a")));
+        let waited = server.asked().await.at;
+        let waited = server.asked().await.at - waited;
+        assert!(waited >= ms(700), "{waited:?}");
+        listener.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_quota_that_runs_low_is_spent_slowly() {
+    let mut server = Server::start(|asked| {
+        let left = if asked.number == 0 { "500" } else { "1" };
+        Reply::ok(r#"{"goals":1}"#).with("X-Requests-Remaining", left)
+    })
+    .await;
+    let mut settings = settings(vec![request(&server.url("/"))]);
+    settings.quotas = vec![Quota { wait_most: ms(600), ..Quota::the_odds_api(100) }];
+    let listener = start(settings);
+    server.asked().await;
+    let second = server.asked().await;
+    let third = server.asked().await;
+    assert!(third.at - second.at >= ms(590), "{:?}", third.at - second.at);
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_late_provider_is_late_until_all_its_answers_are_fresh() {
+    let server = Server::start(|asked| match asked.number {
+        0 => Reply::ok(r#"{"goals":1,"signal":"late"}"#),
+        _ => Reply::ok(r#"{"goals":2,"signal":"fresh"}"#),
+    })
+    .await;
+    let mut listener = start(settings(vec![request(&server.url("/"))]));
+    let reports = listener.until(|report| *report == Report::Late).await;
+    assert_eq!(goals(&reports), [1]);
+    assert_eq!(goals(&listener.until_live().await), [2]);
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn one_request_that_fails_for_ever_keeps_the_source_down() {
+    let server = Server::start(|asked| match asked.target.as_str() {
+        "/a" => Reply::ok(r#"{"goals":1}"#),
+        _ => Reply::status(404),
+    })
+    .await;
+    let requests = vec![request(&server.url("/a")), request(&server.url("/b"))];
+    let mut listener = start(settings(requests));
+    listener.until_down().await;
+    let (between, _) = listener.until_down().await;
+    let (more, _) = listener.until_down().await;
+    let only_batches = |reports: &[Report]| reports.iter().all(|it| matches!(it, Report::Batch(_)));
+    assert!(only_batches(&between) && only_batches(&more), "{between:?} {more:?}");
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_that_was_away_is_found_again() {
+    let answer = |_: &Asked| Reply::ok(r#"{"goals":1}"#);
+    let server = Server::start(answer).await;
+    let port = server.addr.port();
+    let mut listener = start(settings(vec![request(&server.url("/"))]));
+    listener.until_live().await;
+    drop(server);
+    let (_, why) = listener.until_down().await;
+    assert!(why.contains("127.0.0.1"), "{why}");
+    let _server = Server::start_on(port, answer).await;
+    listener.until_live().await;
+    listener.stop().await;
+}

@@ -1,0 +1,311 @@
+//! The Unified Odds Feed's source against a real broker and an API of our own.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use ingest::{
+    error::DecodeError,
+    event::Micros,
+    normalize::{Interpret, Played},
+    source::{
+        Report,
+        secret::Secret,
+        sportradar_uof::{self, Api, Product, Settings},
+        tls,
+    },
+};
+use lapin::{
+    BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind,
+    options::{BasicPublishOptions, ExchangeDeclareOptions},
+    types::FieldTable,
+    uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo},
+};
+
+use super::{
+    broker::{Broker, PASSWORD, VHOST},
+    http::{Asked, Reply, Server},
+    support::{Listener, SECRET, Small, goals, now},
+};
+
+/// Odds as small messages of our own, and the feed's messages about itself, of which it knows
+/// nothing.
+struct Odds;
+
+impl Interpret for Odds {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        if bytes.starts_with(b"<") { Ok(()) } else { Small.message(bytes, received, out) }
+    }
+}
+
+/// The provider: what publishes to the exchange.
+struct Provider {
+    channel: Channel,
+    _connection: Connection,
+}
+
+impl Provider {
+    async fn connect(broker: &Broker) -> Self {
+        let uri = AMQPUri {
+            scheme: AMQPScheme::AMQP,
+            authority: AMQPAuthority {
+                userinfo: AMQPUserInfo {
+                    username: SECRET.to_owned(),
+                    password: PASSWORD.to_owned(),
+                },
+                host: "127.0.0.1".to_owned(),
+                port: broker.port,
+            },
+            vhost: VHOST.to_owned(),
+            query: AMQPQueryString::default(),
+        };
+        let connection =
+            Connection::connect_uri(uri, ConnectionProperties::default()).await.unwrap();
+        let channel = connection.create_channel().await.unwrap();
+        let options = ExchangeDeclareOptions { durable: true, ..Default::default() };
+        let (name, arguments) = ("unifiedfeed".into(), FieldTable::default());
+        channel.exchange_declare(name, ExchangeKind::Topic, options, arguments).await.unwrap();
+        Self { channel, _connection: connection }
+    }
+
+    async fn publish(&self, key: &str, body: &str) {
+        let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
+        let exchange = "unifiedfeed".into();
+        self.channel
+            .basic_publish(exchange, key.into(), options, body.as_bytes(), properties)
+            .await
+            .unwrap();
+    }
+
+    async fn odds(&self, goals: u16) {
+        let body = format!(r#"{{"goals":{goals}}}"#);
+        self.publish("hi.-.live.odds_change.1.sr:match.7.-", &body).await;
+    }
+
+    async fn alive(&self, product: u32, timestamp: i64, subscribed: u8) {
+        let body = format!(
+            r#"<alive product="{product}" timestamp="{timestamp}" subscribed="{subscribed}"/>"#
+        );
+        self.publish("-.-.-.alive.-.-.-.-", &body).await;
+    }
+
+    /// Ends a recovery that was asked for.
+    async fn complete(&self, recovery: &Recovery) {
+        let Recovery { product, request_id, .. } = recovery;
+        let body = format!(
+            r#"<snapshot_complete product="{product}" request_id="{request_id}" timestamp="1"/>"#
+        );
+        self.publish("-.-.-.snapshot_complete.-.-.-.-", &body).await;
+    }
+}
+
+/// A recovery as it was asked for.
+#[derive(Debug, PartialEq)]
+struct Recovery {
+    product: u32,
+    after: Option<i64>,
+    request_id: u32,
+}
+
+impl Recovery {
+    fn of(asked: &Asked) -> Self {
+        assert_eq!(asked.method, "POST");
+        assert_eq!(asked.headers["x-access-token"], SECRET);
+        let (path, query) = asked.target.split_once('?').expect("a query");
+        let product = match path {
+            "/uof/v1/liveodds/recovery/initiate_request" => 1,
+            "/uof/v1/pre/recovery/initiate_request" => 3,
+            other => panic!("{other}"),
+        };
+        let value = |wanted: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
+        };
+        let request_id = value("request_id").expect("an id").parse().unwrap();
+        Self { product, after: value("after").map(|after| after.parse().unwrap()), request_id }
+    }
+
+    async fn next(api: &mut Server) -> Self {
+        Self::of(&api.asked().await)
+    }
+
+    /// Those of both products, live odds first.
+    async fn both(api: &mut Server) -> [Self; 2] {
+        let mut both = [Self::next(api).await, Self::next(api).await];
+        both.sort_by_key(|recovery| recovery.product);
+        assert_eq!([both[0].product, both[1].product], [1, 3]);
+        both
+    }
+}
+
+fn settings(broker: &Broker, api: &Server) -> Settings {
+    let trust = tls::client(Some(&broker.certificate())).expect("the certificate is there");
+    let token = Secret::from(SECRET.to_owned());
+    let api = Api::new(&api.url("/uof/"), &token, trust.clone()).expect("an address");
+    let mut broker_settings =
+        sportradar_uof::Broker::new("localhost".to_owned(), VHOST.to_owned(), token, trust);
+    broker_settings.port = broker.tls_port;
+    broker_settings.password = Secret::from(PASSWORD.to_owned());
+    broker_settings.prefetch = 10;
+    let products = vec![Product::live_odds(), Product::pre_match()];
+    let settings = Settings {
+        backoff_first: Duration::from_millis(20),
+        backoff_most: Duration::from_millis(200),
+        alive_within: Duration::from_secs(120),
+        ..Settings::new(broker_settings, api, products)
+    };
+    let shown = format!("{settings:?}");
+    assert!(!shown.contains(SECRET) && !shown.contains(PASSWORD), "{shown}");
+    settings
+}
+
+fn start(settings: Settings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
+    let keys = Arc::clone(keys);
+    let route = move |key: &str| keys.lock().unwrap().push(key.to_owned());
+    Listener::start(|outlet| sportradar_uof::run(settings, Box::new(Odds), route, outlet))
+}
+
+/// One broker for all, since one takes seconds to start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_is_followed_through_gaps_and_crashes_of_its_broker() {
+    let Some(mut broker) = Broker::start() else { return };
+    strangers_are_refused(&broker).await;
+    what_is_missed_is_recovered(&mut broker).await;
+    a_silent_product_is_recovered(&broker).await;
+    a_refused_recovery_is_asked_for_again(&broker).await;
+}
+
+async fn strangers_are_refused(broker: &Broker) {
+    let api = Server::shared(|_| Reply::status(202)).await;
+    let check = async |what: &str, change: fn(&mut Settings), expected: &str| {
+        let mut settings = settings(broker, &api);
+        change(&mut settings);
+        let mut listener = start(settings, &Arc::default());
+        let (_, why) = listener.until_down().await;
+        assert!(why.contains(expected), "{what}: {why}");
+        assert!(!why.contains(PASSWORD) && !why.contains("another-token"), "{what}: {why}");
+        listener.stop().await;
+    };
+    let other_token = |it: &mut Settings| it.broker.token = "another-token".to_owned().into();
+    check("another token", other_token, "access was denied").await;
+    let other_vhost = |it: &mut Settings| it.broker.vhost = "/unifiedfeed/2".to_owned();
+    check("another virtual host", other_vhost, "access was denied").await;
+    let no_exchange = |it: &mut Settings| it.broker.exchange = "nothing".to_owned();
+    check("no such exchange", no_exchange, "NOT_FOUND").await;
+    let stranger = |it: &mut Settings| it.broker.tls = tls::client(None).ok();
+    check("no trust", stranger, "invalid peer certificate").await;
+}
+
+async fn what_is_missed_is_recovered(broker: &mut Broker) {
+    let mut api = Server::shared(|_| Reply::status(202)).await;
+    let provider = Provider::connect(broker).await;
+    let keys = Arc::default();
+    let mut listener = start(settings(broker, &api), &keys);
+    assert_eq!(listener.next().await, Report::Recovering);
+
+    // The first time all is asked for, and it is live when both products have sent it.
+    let [live, pre] = Recovery::both(&mut api).await;
+    assert_eq!([live.after, pre.after], [None, None]);
+    let began = now() / 1000;
+    provider.alive(1, began, 0).await;
+    provider.odds(1).await;
+    provider.complete(&live).await;
+    provider.alive(3, began, 1).await;
+    provider.odds(2).await;
+    provider.complete(&pre).await;
+    assert_eq!(goals(&listener.until_live().await), [1, 2]);
+    let sports = |keys: &Arc<Mutex<Vec<String>>>| {
+        keys.lock().unwrap().iter().filter(|key| key.contains("odds_change")).count()
+    };
+    assert_eq!(sports(&keys), 2);
+
+    // More than may be on its way at once: each is acknowledged.
+    for number in 0..100 {
+        provider.odds(number).await;
+    }
+    provider.alive(1, began + 1000, 1).await;
+
+    // The provider says that something was missed.
+    provider.alive(1, began + 2000, 0).await;
+    let reports = listener.until(|report| *report == Report::Recovering).await;
+    assert_eq!(goals(&reports), (0..100).collect::<Vec<_>>());
+    let gap = Recovery::next(&mut api).await;
+    assert_eq!((gap.product, gap.after), (1, Some(began + 1000)));
+    provider.alive(1, began + 3000, 1).await;
+    provider.complete(&live).await;
+    provider.odds(7).await;
+    provider.complete(&gap).await;
+    let reports = listener.until_live().await;
+    assert_eq!(goals(&reports), [7], "the end of an old recovery is none of this one: {reports:?}");
+
+    // The broker crashes. What happens meanwhile is sent with the recovery.
+    broker.kill();
+    let (_, why) = listener.until_down().await;
+    assert!(!why.is_empty());
+    broker.run();
+    let provider = Provider::connect(broker).await;
+    let reports = listener.until(|report| *report == Report::Recovering).await;
+    assert_eq!(goals(&reports), [] as [u16; 0]);
+    let [live, pre] = Recovery::both(&mut api).await;
+    assert_eq!([live.after, pre.after], [Some(began + 3000), Some(began)]);
+    provider.odds(8).await;
+    provider.complete(&live).await;
+    provider.odds(9).await;
+    provider.complete(&pre).await;
+    assert_eq!(goals(&listener.until_live().await), [8, 9]);
+    listener.stop().await;
+}
+
+async fn a_silent_product_is_recovered(broker: &Broker) {
+    let mut api = Server::shared(|_| Reply::status(202)).await;
+    let provider = Provider::connect(broker).await;
+    let mut settings = settings(broker, &api);
+    settings.products.truncate(1);
+    settings.alive_within = Duration::from_secs(1);
+    settings.message_bytes_max = 200;
+    let mut listener = start(settings, &Arc::default());
+    let first = Recovery::next(&mut api).await;
+    let began = now() / 1000;
+    provider.alive(1, began, 1).await;
+    provider.publish("hi.-.live.odds_change.1.sr:match.7.-", &" ".repeat(201)).await;
+    provider.complete(&first).await;
+    let reports = listener.until_live().await;
+    assert!(reports.iter().any(|report| matches!(report, Report::Refused(_))), "{reports:?}");
+    // Nothing is said for a second.
+    let reports = listener.until(|report| *report == Report::Recovering).await;
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    provider.alive(1, began + 1500, 1).await;
+    let again = Recovery::next(&mut api).await;
+    assert_eq!(again.after, Some(began));
+    provider.complete(&again).await;
+    listener.until_live().await;
+    listener.stop().await;
+}
+
+async fn a_refused_recovery_is_asked_for_again(broker: &Broker) {
+    let mut api = Server::shared(|asked| match asked.number {
+        0 => Reply::status(503),
+        1 => Reply::status(429),
+        _ => Reply::status(202),
+    })
+    .await;
+    let provider = Provider::connect(broker).await;
+    let mut settings = settings(broker, &api);
+    settings.products.truncate(1);
+    let mut listener = start(settings, &Arc::default());
+    let refused = Recovery::next(&mut api).await;
+    let limited = Recovery::next(&mut api).await;
+    let accepted = Recovery::next(&mut api).await;
+    for recovery in [refused, limited, accepted] {
+        provider.complete(&recovery).await;
+    }
+    let reports = listener.until_live().await;
+    assert_eq!(reports[0], Report::Recovering);
+    listener.stop().await;
+}

@@ -1,0 +1,136 @@
+//! Who listens to a source, and an interpreter of small messages of our own.
+
+use std::{sync::Arc, time::Duration};
+
+use ingest::{
+    error::{DecodeError, RefusalKind},
+    event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed},
+    normalize::{Interpret, Played, Signal},
+    source::{Outlet, Report, Told},
+};
+use serde::Deserialize;
+use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
+
+/// Nothing here takes so long on a machine that works.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A secret that must not be seen anywhere.
+pub(crate) const SECRET: &str = "s3cret-key";
+
+/// Who listens to a source.
+pub(crate) struct Listener {
+    told: mpsc::Receiver<Told>,
+    source: JoinHandle<()>,
+}
+
+impl Listener {
+    /// Starts a source; `run` gives it its outlet.
+    pub(crate) fn start<F>(run: impl FnOnce(Outlet) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (tx, told) = mpsc::channel(64);
+        let outlet = Outlet::new(Arc::from("test"), tx, now);
+        Self { told, source: tokio::spawn(run(outlet)) }
+    }
+
+    /// The next report; no secret is ever in one.
+    pub(crate) async fn next(&mut self) -> Report {
+        let told = timeout(PATIENCE, self.told.recv()).await.expect("the source says nothing");
+        let report = told.expect("the source has ended").report;
+        assert!(!format!("{report:?}").contains(SECRET), "{report:?} holds the secret");
+        report
+    }
+
+    /// All up to the first report of this kind.
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
+        let mut reports = Vec::new();
+        loop {
+            reports.push(self.next().await);
+            if reports.last().is_some_and(&wanted) {
+                return reports;
+            }
+        }
+    }
+
+    pub(crate) async fn until_live(&mut self) -> Vec<Report> {
+        self.until(|report| *report == Report::Live).await
+    }
+
+    /// All up to the source's being down, and why it is.
+    pub(crate) async fn until_down(&mut self) -> (Vec<Report>, String) {
+        let mut reports = self.until(|report| matches!(report, Report::Down(_))).await;
+        let Some(Report::Down(why)) = reports.pop() else { unreachable!("it is the last one") };
+        (reports, why.to_string())
+    }
+
+    /// Stops listening; the source must end by that.
+    pub(crate) async fn stop(self) {
+        drop(self.told);
+        let ended = timeout(PATIENCE, self.source).await.expect("the source does not end");
+        ended.expect("the source panicked");
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the clock of a test is at its edge")]
+pub(crate) fn now() -> Micros {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.expect("after 1970").as_micros()).expect("before the year 294000")
+}
+
+/// Goals of the home side in those reports that are batches.
+pub(crate) fn goals(reports: &[Report]) -> Vec<u16> {
+    let batches = reports.iter().filter_map(|report| match report {
+        Report::Batch(batch) => Some(batch),
+        _ => None,
+    });
+    let events = batches.flat_map(|batch| &batch.events);
+    events
+        .filter_map(|event| match &event.fact {
+            Fact::Football(FootballFact::Score(score)) => Some(score.goals[0]),
+            _ => None,
+        })
+        .collect()
+}
+
+/// `{"goals":1}`, `{"signal":"fresh"}`, or both.
+#[derive(Deserialize)]
+struct Message {
+    goals: Option<u16>,
+    signal: Option<String>,
+}
+
+/// Reads [`Message`]s.
+#[derive(Default)]
+pub(crate) struct Small;
+
+impl Interpret for Small {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let message: Message = serde_json::from_slice(bytes)
+            .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;
+        out.batches.extend(message.goals.map(|goals| score(goals, received)));
+        out.signals.extend(message.signal.and_then(|signal| match signal.as_str() {
+            "alive" => Some(Signal::Alive),
+            "fresh" => Some(Signal::Fresh),
+            "late" => Some(Signal::Late),
+            "recovering" => Some(Signal::Recovering),
+            _ => None,
+        }));
+        Ok(())
+    }
+}
+
+fn score(goals: u16, clock_us: Micros) -> Timed {
+    let score = FootballScore { goals: [goals, 0], ..FootballScore::default() };
+    let event = Event {
+        sport: Sport::Football,
+        match_id: Id(7),
+        fact: Fact::Football(FootballFact::Score(score)),
+    };
+    Timed { clock_us, batch: Batch { events: vec![event], ..Batch::default() } }
+}

@@ -1,0 +1,257 @@
+//! The WebSocket source against a server that cuts off, is silent, and refuses.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use futures_util::{SinkExt, StreamExt};
+use ingest::source::{
+    Report,
+    secret::Secret,
+    tls,
+    websocket::{self, Address, Limits, LiveWhen, Settings},
+};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::pki_types::PrivateKeyDer;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::{Instant, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_tungstenite::{
+    WebSocketStream, accept_hdr_async,
+    tungstenite::{
+        Message,
+        handshake::server::{ErrorResponse, Request, Response},
+        http::StatusCode,
+        protocol::{CloseFrame, frame::coding::CloseCode},
+    },
+};
+
+use super::support::{Listener, PATIENCE, SECRET, Small, goals};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A peer that is led by hand: the test says what each connection does.
+struct Peer {
+    listener: TcpListener,
+    addr: SocketAddr,
+}
+
+impl Peer {
+    async fn start() -> Self {
+        Self::start_on(0).await
+    }
+
+    async fn start_on(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
+        let addr = listener.local_addr().expect("it is bound");
+        Self { listener, addr }
+    }
+
+    fn url(&self) -> String {
+        format!("ws://{}/live?key={SECRET}", self.addr)
+    }
+
+    async fn accept(&self) -> WebSocketStream<TcpStream> {
+        let (stream, _) = timeout(PATIENCE, self.listener.accept())
+            .await
+            .expect("nobody connects")
+            .expect("a connection");
+        accept_hdr_async(stream, check_headers).await.expect("a handshake")
+    }
+
+    /// Answers a handshake with a status.
+    async fn refuse(&self, status: StatusCode) -> Instant {
+        let (stream, _) = timeout(PATIENCE, self.listener.accept())
+            .await
+            .expect("nobody connects")
+            .expect("a connection");
+        let refusing = |_: &Request, _: Response| -> Result<Response, ErrorResponse> {
+            let mut refusal = ErrorResponse::new(None);
+            *refusal.status_mut() = status;
+            Err(refusal)
+        };
+        let at = Instant::now();
+        accept_hdr_async(stream, refusing).await.expect_err("it is refused");
+        at
+    }
+}
+
+#[expect(clippy::result_large_err, reason = "the library's own signature")]
+fn check_headers(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
+    assert_eq!(request.headers()["x-key"], SECRET);
+    assert_eq!(request.uri().query(), Some(format!("key={SECRET}").as_str()));
+    Ok(response)
+}
+
+fn settings(url: &str) -> Settings {
+    let headers = [("x-key".to_owned(), Secret::from(SECRET.to_owned()))];
+    let address = Address::new(url, &headers).expect("an address");
+    let trust = tls::client(None).expect("the system trusts somebody");
+    let limits = Limits { backoff_first: ms(10), backoff_most: ms(100), ..Limits::new(trust) };
+    let settings = Settings::new(address, limits);
+    assert!(!format!("{settings:?}").contains(SECRET));
+    settings
+}
+
+fn start(settings: Settings) -> Listener {
+    Listener::start(|outlet| websocket::run(settings, Box::new(Small), outlet))
+}
+
+async fn say(stream: &mut (impl SinkExt<Message> + Unpin), text: &str) {
+    assert!(stream.send(Message::text(text)).await.is_ok(), "nobody hears {text}");
+}
+
+#[tokio::test]
+async fn it_subscribes_is_live_when_told_and_subscribes_anew_after_a_cut() {
+    let peer = Peer::start().await;
+    let mut settings = settings(&peer.url());
+    settings.first = ["log in", "subscribe"].map(|text| Secret::from(text.to_owned())).to_vec();
+    let mut listener = start(settings);
+    for goals_then in [1, 2] {
+        let mut socket = peer.accept().await;
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("log in"));
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("subscribe"));
+        assert_eq!(listener.next().await, Report::Recovering);
+        say(&mut socket, &format!(r#"{{"goals":{goals_then}}}"#)).await;
+        assert_eq!(goals(&[listener.next().await]), [goals_then]);
+        say(&mut socket, r#"{"signal":"fresh"}"#).await;
+        assert_eq!(listener.next().await, Report::Live);
+        // Dropped without a closing handshake, as by a crash.
+        drop(socket);
+        let (before, why) = listener.until_down().await;
+        assert_eq!(before, []);
+        assert!(why.starts_with("the connection broke"), "{why}");
+    }
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn lines_of_a_message_are_messages_and_the_first_may_make_it_live() {
+    let peer = Peer::start().await;
+    let mut settings = settings(&peer.url());
+    settings.lines = true;
+    settings.live = LiveWhen::FirstMessage;
+    let mut listener = start(settings);
+    let mut socket = peer.accept().await;
+    say(&mut socket, "{\"goals\":1}\r\nnot JSON\n\n{\"goals\":2}\n").await;
+    let reports = listener.until_live().await;
+    assert_eq!(goals(&reports), [1, 2]);
+    let refused: Vec<_> = reports
+        .iter()
+        .filter_map(|report| match report {
+            Report::Refused(refusal) => Some((refusal.place.line, refusal.bytes.as_slice())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(refused, [(2, b"not JSON".as_slice())]);
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
+    let peer = Peer::start().await;
+    let mut settings = settings(&peer.url());
+    settings.limits.silence = ms(300);
+    let mut listener = start(settings);
+    let mut socket = peer.accept().await;
+    assert_eq!(listener.next().await, Report::Recovering);
+    // The library answers pings while it is read.
+    assert_eq!(socket.next().await.unwrap().unwrap(), Message::Ping(Default::default()));
+    socket.flush().await.unwrap();
+    assert_eq!(listener.next().await, Report::Heard);
+    let (_, why) = listener.until_down().await;
+    assert_eq!(why, "nothing was heard for 300ms");
+    let _again = peer.accept().await;
+    assert_eq!(listener.next().await, Report::Recovering);
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_closing_peer_says_is_told() {
+    let peer = Peer::start().await;
+    let mut settings = settings(&peer.url());
+    settings.limits.message_bytes_max = 1000;
+    let mut listener = start(settings);
+
+    let mut socket = peer.accept().await;
+    let frame = CloseFrame { code: CloseCode::Restart, reason: "moving house".into() };
+    socket.close(Some(frame)).await.unwrap();
+    assert_eq!(listener.until_down().await.1, "closed with 1012 moving house");
+
+    let mut socket = peer.accept().await;
+    say(&mut socket, &" ".repeat(1001)).await;
+    assert_eq!(listener.until_down().await.1, "a message of 1001 bytes is longer than 1000");
+
+    peer.refuse(StatusCode::SERVICE_UNAVAILABLE).await;
+    assert_eq!(listener.until_down().await.1, "answered 503");
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_denies_access_is_asked_seldom() {
+    let peer = Peer::start().await;
+    let mut settings = settings(&peer.url());
+    settings.limits.backoff_most = ms(700);
+    let mut listener = start(settings);
+    let first = peer.refuse(StatusCode::UNAUTHORIZED).await;
+    assert_eq!(listener.until_down().await.1, "access was denied: answered 401");
+    let waited = peer.refuse(StatusCode::FORBIDDEN).await - first;
+    assert!(waited >= ms(700), "{waited:?}");
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_was_killed_is_found_again() {
+    let peer = Peer::start().await;
+    let (url, port) = (peer.url(), peer.addr.port());
+    let mut listener = start(settings(&url));
+    let socket = peer.accept().await;
+    assert_eq!(listener.next().await, Report::Recovering);
+    drop((socket, peer));
+    let refused = listener.until(|report| format!("{report:?}").contains("cannot connect")).await;
+    assert!(refused.len() > 1, "the cut itself was told first");
+    let peer = Peer::start_on(port).await;
+    let mut socket = peer.accept().await;
+    say(&mut socket, r#"{"goals":4,"signal":"fresh"}"#).await;
+    assert_eq!(goals(&listener.until_live().await), [4]);
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn an_authority_of_the_operators_own_is_trusted_and_no_other() {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let peer = Peer::start().await;
+    let url = format!("wss://localhost:{}/live?key={SECRET}", peer.addr.port());
+
+    let mut stranger = start(settings(&url));
+    let (stream, _) = peer.listener.accept().await.unwrap();
+    acceptor.accept(stream).await.expect_err("the certificate is not trusted");
+    let why = stranger.until_down().await.1;
+    assert!(why.starts_with("cannot connect: invalid peer certificate"), "{why}");
+    stranger.stop().await;
+
+    let pem = std::env::temp_dir().join(format!("matchwire-live-{}.pem", std::process::id()));
+    std::fs::write(&pem, cert.pem()).unwrap();
+    let mut trusting = settings(&url);
+    trusting.limits.tls = tls::client(Some(&pem)).unwrap();
+    std::fs::remove_file(&pem).unwrap();
+    let mut listener = start(trusting);
+    let (stream, _) = peer.listener.accept().await.unwrap();
+    let stream = acceptor.accept(stream).await.expect("the certificate is trusted");
+    let mut socket = accept_hdr_async(stream, check_headers).await.unwrap();
+    say(&mut socket, r#"{"goals":1,"signal":"fresh"}"#).await;
+    assert_eq!(goals(&listener.until_live().await), [1]);
+    listener.stop().await;
+}
