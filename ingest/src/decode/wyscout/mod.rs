@@ -20,7 +20,7 @@ use self::names::Object;
 use super::json_error;
 use crate::error::{DecodeError, Refusal};
 
-pub use self::event::{Event, Kind, Period, Position, SetPiece, Tag};
+pub use self::event::{Event, Kind, Position, SetPiece, Tag};
 
 /// One match as far as the bytes tell it.
 #[derive(Debug, Default)]

@@ -6,8 +6,9 @@
 
 use super::tally;
 use crate::{
-    decode::wyscout::{Event, Kind, Period, Position, SetPiece, Tag},
+    decode::wyscout::{Event, Kind, Position, SetPiece, Tag},
     event::{Ball, Side, Situation, Stat},
+    football::Period,
 };
 
 /// The ball at an event of a side, if the event tells it.
