@@ -52,7 +52,7 @@ impl Timeline {
         if self.period.is_some() {
             let now = self.clock_us();
             let told = since_match_us.filter(|told| (now..now + BREAK_US_MAX).contains(told));
-            self.base_us = told.unwrap_or(now + period.break_before_us());
+            self.base_us = told.unwrap_or_else(|| now + period.break_before_us());
         }
         self.since_start_us = 0;
         self.played = self.period.or(self.played);
