@@ -7,6 +7,7 @@
 pub mod betfair;
 mod json;
 pub mod slam;
+pub mod statsbomb;
 pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};

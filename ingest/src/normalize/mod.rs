@@ -6,6 +6,7 @@
 pub mod betfair;
 mod football;
 pub mod slam;
+pub mod statsbomb;
 pub mod wyscout;
 
 use crate::{

@@ -36,6 +36,10 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Recording(Format::Wyscout))
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
+    } else if holds("\"possession_team\"") && holds("\"play_pattern\"") {
+        Some(Content::Recording(Format::StatsBomb))
+    } else if holds("\"lineup\"") && holds("\"player_nickname\"") {
+        Some(Content::Companion(Format::StatsBomb))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))
     } else if holds("match_id") && holds("PointNumber") {
@@ -64,6 +68,11 @@ mod tests {
         let wyscout = Format::Wyscout;
         check(r#"{"events": [{"eventSec": 1.0"#, Some(Content::Recording(wyscout)));
         check(r#"[{"wyId":1,"teamsData":{"#, Some(Content::Companion(wyscout)));
+        let statsbomb = Format::StatsBomb;
+        let event = r#"[{"id":"a","possession_team":{},"play_pattern":{},"tactics":{"lineup":[]}"#;
+        check(event, Some(Content::Recording(statsbomb)));
+        let line_up = r#"[{"team_id":1,"lineup":[{"player_nickname":null"#;
+        check(line_up, Some(Content::Companion(statsbomb)));
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));

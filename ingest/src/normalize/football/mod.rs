@@ -4,12 +4,16 @@
 //! It knows no provider. Those say what an event is; the [`Course`] says what follows of it.
 
 mod course;
+mod pitch;
 mod tally;
 mod timeline;
 
 use crate::event::{FootballStatus, Pair, Side};
 
-pub(super) use self::course::{Course, Recorded};
+pub(super) use self::{
+    course::{Course, Recorded},
+    pitch::open_play,
+};
 
 pub(super) fn add(goals: &mut Pair<u16>, side: Side) {
     let own = &mut goals[side.index()];
