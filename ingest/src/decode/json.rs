@@ -48,6 +48,11 @@ impl<'de, A: MapAccess<'de>> Value<'_, A> {
         self.0.next_value()
     }
 
+    /// The value as it is written.
+    pub(super) fn text(self) -> Result<&'de str, A::Error> {
+        self.read::<&'de RawValue>().map(RawValue::get)
+    }
+
     /// Fills something from an object; null is an object without anything.
     pub(super) fn fill(self, filled: &mut impl Fill) -> Result<(), A::Error> {
         self.0.next_value_seed(Filled(filled))

@@ -8,6 +8,7 @@ pub mod betfair;
 mod json;
 pub mod slam;
 pub mod statsbomb;
+pub mod statsperform;
 pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};

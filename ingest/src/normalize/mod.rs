@@ -7,6 +7,7 @@ pub mod betfair;
 mod football;
 pub mod slam;
 pub mod statsbomb;
+pub mod statsperform;
 pub mod wyscout;
 
 use crate::{

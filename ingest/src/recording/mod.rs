@@ -14,6 +14,7 @@ mod events;
 mod lines;
 mod slam;
 mod statsbomb;
+mod statsperform;
 mod wyscout;
 
 use std::{
@@ -72,6 +73,7 @@ pub enum Format {
     Wyscout,
     SlamPointByPoint,
     StatsBomb,
+    StatsPerform,
 }
 
 /// Why a recording cannot be opened.
@@ -82,7 +84,7 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, statsbomb)", .path.display()
+        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, statsbomb, statsperform)", .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -102,6 +104,8 @@ enum Feed {
     Wyscout(Box<events::Feed<normalize::wyscout::Normalizer>>),
     Slam(Box<slam::Feed>),
     StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
+    StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
+    Summary(Box<events::Feed<normalize::statsperform::Summary>>),
 }
 
 impl Recording {
@@ -119,8 +123,9 @@ impl Recording {
         start: Micros,
         limits: &Limits,
     ) -> Result<Self, OpenError> {
-        let format = match content::recognise(path)? {
-            Content::Recording(format) => format,
+        let content = content::recognise(path)?;
+        let format = match content {
+            Content::Recording(format) | Content::Either(format) => format,
             Content::Companion(of) => {
                 return Err(OpenError::OnlyCompanion { path: path.to_owned(), of });
             }
@@ -132,6 +137,10 @@ impl Recording {
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
             Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&opening)?)),
+            Format::StatsPerform if matches!(content, Content::Either(_)) => {
+                Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
+            }
+            Format::StatsPerform => Feed::StatsPerform(Box::new(statsperform::open(&mut opening)?)),
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -162,6 +171,8 @@ impl Iterator for Recording {
                 Feed::Wyscout(feed) => feed.read(&mut self.steps),
                 Feed::Slam(feed) => feed.read(&mut self.steps),
                 Feed::StatsBomb(feed) => feed.read(&mut self.steps),
+                Feed::StatsPerform(feed) => feed.read(&mut self.steps),
+                Feed::Summary(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -190,6 +201,7 @@ impl Format {
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::StatsBomb => "statsbomb",
+            Self::StatsPerform => "statsperform",
         }
     }
 
@@ -197,7 +209,7 @@ impl Format {
     fn recording(self) -> &'static str {
         match self {
             Self::BetfairStream => "stream",
-            Self::Wyscout | Self::StatsBomb => "file with the match's events",
+            Self::Wyscout | Self::StatsBomb | Self::StatsPerform => "file with the match's events",
             Self::SlamPointByPoint => "points file",
         }
     }

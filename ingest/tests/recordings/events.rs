@@ -13,6 +13,8 @@ use super::{
 };
 
 const RED_CARD: &str = "statsbomb/15986.events.json.gz";
+const MA1: &str = "statsperform/hsv-svs-2021-09-11.ma1.json.gz";
+const MA3: &str = "statsperform/hsv-svs-2021-09-11.ma3.json.gz";
 const OWN_GOAL: &str = "statsbomb/3788741.events.json.gz";
 
 #[test]
@@ -30,6 +32,46 @@ fn own_goal_is_as_the_answer_sheet_says() {
     let Some((batches, sheet)) = recording(OWN_GOAL) else { return };
     check(&batches, &sheet);
     assert_eq!(end(&batches).0.half_time, Some([0, 0]));
+}
+
+#[test]
+fn late_penalty_and_coach_booked_are_as_the_answer_sheet_says() {
+    let Some((batches, sheet)) = recording(MA3) else { return };
+    check(&batches, &sheet);
+    let fixture = fixture(&batches);
+    assert_eq!(fixture.provider_key.as_ref(), sheet["provider_match_id"].as_str().unwrap());
+    assert_eq!(fixture.start, Some(1_631_385_000_000_000));
+    assert_eq!(&*fixture.competition.as_ref().unwrap().name, "2. Bundesliga");
+    assert_eq!(end(&batches).0.half_time, Some([0, 0]));
+    assert_eq!(last_stat(&batches, Side::Second, Stat::YellowCards), Some(4));
+    assert_eq!(last_stat(&batches, Side::Second, Stat::RedCards), Some(1));
+}
+
+#[test]
+fn summary_alone_is_as_the_answer_sheet_says() {
+    let Some((batches, sheet)) = recording(MA1) else { return };
+    check(&batches, &sheet);
+    assert_eq!(end(&batches).0.half_time, Some([0, 0]));
+}
+
+#[test]
+fn events_and_summary_tell_the_same_goals_of_the_same_match() {
+    let Some((events, _)) = recording(MA3) else { return };
+    let (summary, _) = recording(MA1).unwrap();
+    assert_eq!(fixture(&events), fixture(&summary));
+    let goals = |batches: &[Timed]| {
+        let goals = incidents(batches).filter(|(_, it)| matches!(it.kind, IncidentKind::Goal(_)));
+        goals.map(|(_, it)| it.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(goals(&events), goals(&summary));
+}
+
+#[test]
+fn summary_is_played_unless_its_match_is_played_in_full() {
+    let Some(events) = shared(MA3) else { return };
+    let summary = shared(MA1).unwrap();
+    assert_eq!(plan(&[summary.clone(), events.clone()]).unwrap(), [events]);
+    assert_eq!(plan(&[summary.clone()]).unwrap(), [summary]);
 }
 
 /// The rows of the sheet as ours are.

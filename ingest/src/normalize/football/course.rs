@@ -49,6 +49,10 @@ impl Course {
         self.timeline.period()
     }
 
+    pub(in crate::normalize) fn goals(&self) -> Pair<u16> {
+        self.score.goals
+    }
+
     /// The clock that paces the recording.
     pub(in crate::normalize) fn clock_us(&self) -> Micros {
         self.timeline.clock_us()
@@ -180,6 +184,10 @@ impl Course {
     pub(in crate::normalize) fn clock(&self) -> FootballFact {
         let running = !self.paused && self.period() != Some(Period::Shootout);
         FootballFact::Clock { second: self.timeline.second(), running }
+    }
+
+    pub(in crate::normalize) fn stopped_clock(&self) -> FootballFact {
+        FootballFact::Clock { second: self.timeline.second(), running: false }
     }
 
     pub(in crate::normalize) fn emit(&self, facts: Vec<FootballFact>, out: &mut Played) {
