@@ -14,6 +14,7 @@ pub mod decode;
 pub mod normalize;
 
 pub mod event;
+pub mod football;
 pub mod tennis;
 
 pub mod simulator;

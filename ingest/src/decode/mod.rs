@@ -5,10 +5,15 @@
 //! [`DecodeError`] and never panic.
 
 pub mod betfair;
+mod json;
 pub mod slam;
+pub mod statsbomb;
+pub mod statsperform;
 pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};
+
+pub use self::json::Refused;
 
 /// Says of a JSON error whether the text, a value or the end of the input is to blame.
 fn json_error(error: &serde_json::Error) -> DecodeError {

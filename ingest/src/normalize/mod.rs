@@ -4,7 +4,10 @@
 //! connections and clocks are not theirs.
 
 pub mod betfair;
+mod football;
 pub mod slam;
+pub mod statsbomb;
+pub mod statsperform;
 pub mod wyscout;
 
 use crate::{

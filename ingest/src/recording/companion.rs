@@ -9,7 +9,7 @@ use super::{
     Format, Limits, OpenError, Step,
     bytes::{self, Whole},
     content::{self, Content},
-    refused,
+    refused, statsperform,
 };
 use crate::error::{DecodeError, RefusalKind};
 
@@ -25,6 +25,8 @@ pub fn plan(named: &[PathBuf]) -> Result<Vec<PathBuf>, OpenError> {
         match content::recognise(path)? {
             Content::Recording(_) => recordings.push(path.clone()),
             Content::Companion(of) => companion = Some((path, of)),
+            Content::Either(of) if goes_with_another(path, of, named) => {}
+            Content::Either(_) => recordings.push(path.clone()),
         }
     }
     match companion {
@@ -35,6 +37,16 @@ pub fn plan(named: &[PathBuf]) -> Result<Vec<PathBuf>, OpenError> {
     }
 }
 
+/// Whether a summary is of a match whose recording is named as well.
+fn goes_with_another(path: &Path, format: Format, named: &[PathBuf]) -> bool {
+    let Some(key) = statsperform::match_key(path) else { return false };
+    named.iter().any(|other| {
+        let recording =
+            matches!(content::recognise(other), Ok(Content::Recording(of)) if of == format);
+        recording && statsperform::match_key(other).as_ref() == Some(&key)
+    })
+}
+
 /// The files in which the companion of a recording may be: those named that are companions of its
 /// format, then those beside it, of which `beside` says the names before compression.
 pub(super) fn candidates(
@@ -43,7 +55,12 @@ pub(super) fn candidates(
     format: Format,
     beside: &str,
 ) -> Vec<PathBuf> {
-    let is_companion = |path: &&PathBuf| matches!(content::recognise(path), Ok(Content::Companion(of)) if of == format);
+    let is_companion = |path: &&PathBuf| {
+        matches!(
+            content::recognise(path),
+            Ok(Content::Companion(of) | Content::Either(of)) if of == format
+        )
+    };
     let mut candidates: Vec<_> = named.iter().filter(is_companion).cloned().collect();
     for end in ["", ".gz", ".bz2"] {
         let path = path.with_file_name(format!("{beside}{end}"));

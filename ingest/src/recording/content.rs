@@ -9,6 +9,8 @@ use super::{Format, OpenError, bytes};
 pub(super) enum Content {
     Recording(Format),
     Companion(Format),
+    /// What goes with a recording, and can be played by itself.
+    Either(Format),
 }
 
 /// How much of a file is looked at. The first line of a stream may be longer, but the keys that
@@ -17,6 +19,11 @@ const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Looks at the beginning of a file, as far as it can be read.
 pub(super) fn recognise(path: &Path) -> Result<Content, OpenError> {
+    of(&head(path)?).ok_or_else(|| OpenError::UnknownFormat { path: path.to_owned() })
+}
+
+/// The beginning of a file, as far as it can be read.
+pub(super) fn head(path: &Path) -> Result<Vec<u8>, OpenError> {
     let io = |source| OpenError::Io { path: path.to_owned(), source };
     let mut head = Vec::new();
     let read = bytes::open(path).map_err(io)?.take(HEAD_BYTES).read_to_end(&mut head);
@@ -24,7 +31,7 @@ pub(super) fn recognise(path: &Path) -> Result<Content, OpenError> {
         read.map_err(io)?;
         return Err(OpenError::Empty { path: path.to_owned() });
     }
-    of(&head).ok_or_else(|| OpenError::UnknownFormat { path: path.to_owned() })
+    Ok(head)
 }
 
 /// Keys are searched for, not parsed: the head is cut somewhere, and a stream may be damaged where
@@ -36,6 +43,14 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Recording(Format::Wyscout))
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
+    } else if holds("\"possession_team\"") && holds("\"play_pattern\"") {
+        Some(Content::Recording(Format::StatsBomb))
+    } else if holds("\"matchInfo\"") && holds("\"contestant\"") {
+        let events = holds("\"event\"") && holds("\"typeId\"");
+        let content = if events { Content::Recording } else { Content::Either };
+        Some(content(Format::StatsPerform))
+    } else if holds("\"lineup\"") && holds("\"player_nickname\"") {
+        Some(Content::Companion(Format::StatsBomb))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))
     } else if holds("match_id") && holds("PointNumber") {
@@ -64,6 +79,15 @@ mod tests {
         let wyscout = Format::Wyscout;
         check(r#"{"events": [{"eventSec": 1.0"#, Some(Content::Recording(wyscout)));
         check(r#"[{"wyId":1,"teamsData":{"#, Some(Content::Companion(wyscout)));
+        let statsbomb = Format::StatsBomb;
+        let event = r#"[{"id":"a","possession_team":{},"play_pattern":{},"tactics":{"lineup":[]}"#;
+        check(event, Some(Content::Recording(statsbomb)));
+        let line_up = r#"[{"team_id":1,"lineup":[{"player_nickname":null"#;
+        check(line_up, Some(Content::Companion(statsbomb)));
+        let ma3 = r#"{"matchInfo":{"contestant":[]},"liveData":{"event":[{"typeId":34"#;
+        check(ma3, Some(Content::Recording(Format::StatsPerform)));
+        let ma1 = r#"{"matchInfo":{"contestant":[]},"liveData":{"goal":[]}}"#;
+        check(ma1, Some(Content::Either(Format::StatsPerform)));
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));

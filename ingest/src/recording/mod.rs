@@ -10,8 +10,11 @@ mod companion;
 mod content;
 #[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
+mod events;
 mod lines;
 mod slam;
+mod statsbomb;
+mod statsperform;
 mod wyscout;
 
 use std::{
@@ -29,6 +32,7 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
+    normalize,
 };
 
 pub use self::companion::plan;
@@ -68,6 +72,8 @@ pub enum Format {
     BetfairStream,
     Wyscout,
     SlamPointByPoint,
+    StatsBomb,
+    StatsPerform,
 }
 
 /// Why a recording cannot be opened.
@@ -78,7 +84,7 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint)", .path.display()
+        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, statsbomb, statsperform)", .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -95,8 +101,11 @@ pub enum OpenError {
 /// The part of a recording that differs by format.
 enum Feed {
     Betfair(Box<betfair::Feed>),
-    Wyscout(Box<wyscout::Feed>),
+    Wyscout(Box<events::Feed<normalize::wyscout::Normalizer>>),
     Slam(Box<slam::Feed>),
+    StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
+    StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
+    Summary(Box<events::Feed<normalize::statsperform::Summary>>),
 }
 
 impl Recording {
@@ -114,8 +123,9 @@ impl Recording {
         start: Micros,
         limits: &Limits,
     ) -> Result<Self, OpenError> {
-        let format = match content::recognise(path)? {
-            Content::Recording(format) => format,
+        let content = content::recognise(path)?;
+        let format = match content {
+            Content::Recording(format) | Content::Either(format) => format,
             Content::Companion(of) => {
                 return Err(OpenError::OnlyCompanion { path: path.to_owned(), of });
             }
@@ -124,8 +134,13 @@ impl Recording {
         let mut opening = Opening { path, named, start, limits, steps: &mut steps };
         let feed = match format {
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
-            Format::Wyscout => Feed::Wyscout(Box::new(wyscout::Feed::open(&mut opening)?)),
+            Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
+            Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&opening)?)),
+            Format::StatsPerform if matches!(content, Content::Either(_)) => {
+                Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
+            }
+            Format::StatsPerform => Feed::StatsPerform(Box::new(statsperform::open(&mut opening)?)),
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -155,6 +170,9 @@ impl Iterator for Recording {
                 Feed::Betfair(feed) => feed.read(&mut self.steps),
                 Feed::Wyscout(feed) => feed.read(&mut self.steps),
                 Feed::Slam(feed) => feed.read(&mut self.steps),
+                Feed::StatsBomb(feed) => feed.read(&mut self.steps),
+                Feed::StatsPerform(feed) => feed.read(&mut self.steps),
+                Feed::Summary(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -182,6 +200,8 @@ impl Format {
             Self::BetfairStream => "betfair-stream",
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
+            Self::StatsBomb => "statsbomb",
+            Self::StatsPerform => "statsperform",
         }
     }
 
@@ -189,7 +209,7 @@ impl Format {
     fn recording(self) -> &'static str {
         match self {
             Self::BetfairStream => "stream",
-            Self::Wyscout => "file with the match's events",
+            Self::Wyscout | Self::StatsBomb | Self::StatsPerform => "file with the match's events",
             Self::SlamPointByPoint => "points file",
         }
     }

@@ -51,7 +51,7 @@ fn check_football(file: &str) {
 }
 
 /// Incidents with the match second at which they are told.
-fn incidents(batches: &[Timed]) -> impl Iterator<Item = (u32, &Incident)> {
+pub(crate) fn incidents(batches: &[Timed]) -> impl Iterator<Item = (u32, &Incident)> {
     let mut now = 0;
     facts(batches).filter_map(move |fact| match fact {
         Fact::Football(FootballFact::Clock { second, .. }) => {
@@ -122,7 +122,7 @@ fn check_cards(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
     assert_eq!(last_stat(batches, Side::First, Stat::YellowCards), Some(yellow as u32));
 }
 
-fn last_stat(batches: &[Timed], of: Side, stat: Stat) -> Option<u32> {
+pub(crate) fn last_stat(batches: &[Timed], of: Side, stat: Stat) -> Option<u32> {
     let values = facts(batches).filter_map(|fact| match fact {
         Fact::Football(FootballFact::Stats { side, values }) if *side == of => Some(values),
         _ => None,
@@ -168,6 +168,20 @@ fn check_shootout(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
 }
 
 fn check_result(batches: &[Timed], sheet: &Value) {
+    let (score, status, running) = end(batches);
+    let of = |sheet: &Value| {
+        let goals = |side| Some(sheet.get(side)?.as_u64()? as u16);
+        Some([goals("home")?, goals("away")?])
+    };
+    assert_eq!(Some(score.goals), of(&sheet["final_score"]));
+    assert_eq!(score.half_time, of(&sheet["half_time_score"]));
+    assert_eq!(score.penalties, of(&sheet["shootout_score"]));
+    assert_eq!(score.extra_time.is_some(), sheet["events_by_period"].get("E1").is_some());
+    assert_eq!((status, running), (Some(FootballStatus::Finished), false));
+}
+
+/// How the match stands when everything is told, and whether its clock runs.
+pub(crate) fn end(batches: &[Timed]) -> (FootballScore, Option<FootballStatus>, bool) {
     let football = facts(batches).filter_map(|fact| match fact {
         Fact::Football(fact) => Some(fact),
         _ => None,
@@ -181,15 +195,7 @@ fn check_result(batches: &[Timed], sheet: &Value) {
             _ => {}
         }
     }
-    let of = |sheet: &Value| {
-        let goals = |side| Some(sheet.get(side)?.as_u64()? as u16);
-        Some([goals("home")?, goals("away")?])
-    };
-    assert_eq!(Some(score.goals), of(&sheet["final_score"]));
-    assert_eq!(score.half_time, of(&sheet["half_time_score"]));
-    assert_eq!(score.penalties, of(&sheet["shootout_score"]));
-    assert_eq!(score.extra_time.is_some(), sheet["events_by_period"].get("E1").is_some());
-    assert_eq!((status, running), (Some(FootballStatus::Finished), false));
+    (score, status, running)
 }
 
 #[test]

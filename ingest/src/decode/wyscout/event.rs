@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::{super::json_error, lenient};
-use crate::error::{DecodeError, RefusalKind};
+use crate::{
+    error::{DecodeError, RefusalKind},
+    football::Period,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -20,15 +23,6 @@ pub struct Event {
     pub kind: Kind,
     pub origin: Option<Position>,
     tags: Vec<u16>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Period {
-    FirstHalf,
-    SecondHalf,
-    ExtraFirst,
-    ExtraSecond,
-    Shootout,
 }
 
 /// `eventName` with as much of `subEventName` as anyone asks for.
@@ -88,7 +82,7 @@ pub enum Tag {
 impl Event {
     pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
         let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
-        let period = Period::parse(&raw.match_period)
+        let period = period(&raw.match_period)
             .ok_or_else(|| value(format!("unknown period {:?}", raw.match_period)))?;
         if !(0.0..=PERIOD_SECONDS_MAX).contains(&raw.event_sec) {
             return Err(value(format!("second {} of a period", raw.event_sec)));
@@ -118,17 +112,15 @@ impl Event {
     }
 }
 
-impl Period {
-    fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "1H" => Self::FirstHalf,
-            "2H" => Self::SecondHalf,
-            "E1" => Self::ExtraFirst,
-            "E2" => Self::ExtraSecond,
-            "P" => Self::Shootout,
-            _ => return None,
-        })
-    }
+fn period(text: &str) -> Option<Period> {
+    Some(match text {
+        "1H" => Period::FirstHalf,
+        "2H" => Period::SecondHalf,
+        "E1" => Period::ExtraFirst,
+        "E2" => Period::ExtraSecond,
+        "P" => Period::Shootout,
+        _ => return None,
+    })
 }
 
 impl Kind {

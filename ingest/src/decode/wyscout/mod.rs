@@ -11,16 +11,16 @@ mod event;
 mod lenient;
 mod names;
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::MapAccess;
 
 use self::names::Object;
-use super::json_error;
-use crate::error::{DecodeError, Refusal};
+use super::json::{self, Fill, Value};
+use crate::error::DecodeError;
 
-pub use self::event::{Event, Kind, Period, Position, SetPiece, Tag};
+pub use self::event::{Event, Kind, Position, SetPiece, Tag};
+pub use super::Refused;
 
 /// One match as far as the bytes tell it.
 #[derive(Debug, Default)]
@@ -41,21 +41,11 @@ pub struct Named {
     pub name: Arc<str>,
 }
 
-/// An event that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    pub error: DecodeError,
-    /// Its text, cut to [`Refusal::BYTES_MAX`].
-    pub bytes: Vec<u8>,
-}
-
 /// Reads one document. Whatever is wrong with it is said in the answer.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Document {
     let mut document = Document::default();
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let read = DocumentSeed(&mut document).deserialize(&mut json).and_then(|()| json.end());
-    document.broken = read.err().map(|error| json_error(&error));
+    document.broken = json::fill(bytes, &mut document).err();
     document
 }
 
@@ -67,65 +57,20 @@ impl Document {
     }
 }
 
-/// Fills a document as it goes, so that what was read is kept when the rest cannot be.
-struct DocumentSeed<'d>(&'d mut Document);
-
-impl<'de> DeserializeSeed<'de> for DocumentSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for DocumentSeed<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with events, teams and players")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match key.as_ref() {
-                "events" => map.next_value_seed(EventsSeed(&mut self.0.events))?,
-                "teams" => self.0.teams = map.next_value::<Object<'de>>()?.teams(),
-                "players" => self.0.players = map.next_value::<Object<'de>>()?.players(),
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
+impl Fill for Document {
+    fn fill<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        value: Value<'_, A>,
+    ) -> Result<(), A::Error> {
+        match key {
+            "events" => value.each(|text| {
+                self.events.push(Event::parse(text).map_err(|error| Refused::new(error, text)));
+            })?,
+            "teams" => self.teams = value.read::<Object<'de>>()?.teams(),
+            "players" => self.players = value.read::<Object<'de>>()?.players(),
+            _ => value.skip()?,
         }
         Ok(())
-    }
-}
-
-struct EventsSeed<'d>(&'d mut Vec<Result<Event, Refused>>);
-
-impl<'de> DeserializeSeed<'de> for EventsSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for EventsSeed<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of events")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(text) = list.next_element::<&'de RawValue>()? {
-            self.0.push(Event::parse(text.get()).map_err(|error| Refused::new(error, text.get())));
-        }
-        Ok(())
-    }
-}
-
-impl Refused {
-    fn new(error: DecodeError, text: &str) -> Self {
-        let bytes = text.as_bytes();
-        Self { error, bytes: bytes[..bytes.len().min(Refusal::BYTES_MAX)].to_vec() }
     }
 }

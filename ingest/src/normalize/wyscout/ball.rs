@@ -6,8 +6,10 @@
 
 use super::tally;
 use crate::{
-    decode::wyscout::{Event, Kind, Period, Position, SetPiece, Tag},
+    decode::wyscout::{Event, Kind, Position, SetPiece, Tag},
     event::{Ball, Side, Situation, Stat},
+    football::Period,
+    normalize::football::open_play,
 };
 
 /// The ball at an event of a side, if the event tells it.
@@ -50,15 +52,5 @@ fn restart(event: &Event, set_piece: SetPiece) -> Situation {
         SetPiece::GoalKick => Situation::GoalKick,
         SetPiece::Penalty => Situation::Penalty,
         SetPiece::ThrowIn => Situation::ThrowIn,
-    }
-}
-
-/// By thirds of the pitch, and the depth of the penalty area: 16.5 of 105 metres.
-fn open_play(x: u16) -> Situation {
-    match x {
-        ..=333 => Situation::Safe,
-        334..=666 => Situation::Possession,
-        667..=842 => Situation::Attack,
-        _ => Situation::Dangerous,
     }
 }

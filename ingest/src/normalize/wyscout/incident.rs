@@ -2,8 +2,9 @@
 
 use super::Normalizer;
 use crate::{
-    decode::wyscout::{Event, Kind, Period, SetPiece, Tag},
-    event::{FootballStatus, GoalKind, Incident, IncidentKind, Micros, Pair, Participant, Side},
+    decode::wyscout::{Event, Kind, SetPiece, Tag},
+    event::{GoalKind, Incident, IncidentKind, Micros, Participant, Side},
+    football::Period,
 };
 
 /// An assist waits for its goal no longer than this. The provider tags the pass itself; in the
@@ -25,7 +26,7 @@ impl Normalizer {
             return self.shootout_kick(event, side);
         }
         if event.has(Tag::Assist) {
-            let clock_us = self.timeline.clock_us();
+            let clock_us = self.course.clock_us();
             self.assist = Some(Assist { side, player: event.player, clock_us });
         }
         if let Some(kind) = goal(event) {
@@ -40,20 +41,14 @@ impl Normalizer {
 
     fn goal(&mut self, event: &Event, side: Side, kind: GoalKind) -> Incident {
         let scorer = if kind == GoalKind::OwnGoal { side.other() } else { side };
-        add(&mut self.score.goals, scorer);
-        if let Some(extra_time) = &mut self.score.extra_time {
-            add(extra_time, scorer);
-        }
-        Incident {
-            assist: self.assist_of(scorer),
-            score: Some(self.score.goals),
-            ..self.told(event, IncidentKind::Goal(kind), scorer)
-        }
+        let score = Some(self.course.goal(scorer));
+        let assist = self.assist_of(scorer);
+        Incident { assist, score, ..self.told(event, IncidentKind::Goal(kind), scorer) }
     }
 
     fn assist_of(&mut self, scorer: Side) -> Option<Participant> {
         let assist = self.assist.take()?;
-        let late = self.timeline.clock_us() - assist.clock_us > ASSIST_US_MAX;
+        let late = self.course.clock_us() - assist.clock_us > ASSIST_US_MAX;
         let player = assist.player.filter(|_| assist.side == scorer && !late)?;
         Some(self.roster.player(player))
     }
@@ -63,26 +58,14 @@ impl Normalizer {
             return card(event).map(|kind| self.told(event, kind, side));
         }
         let scored = event.has(Tag::Goal);
-        let kicks = self.score.penalties.get_or_insert_default();
-        if scored {
-            add(kicks, side);
-        }
-        let score = Some(*kicks);
+        let score = Some(self.course.kick(side, scored));
         Some(Incident { score, ..self.told(event, IncidentKind::Shootout { scored }, side) })
     }
 
     fn told(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
-        let (minute, added) = self.timeline.minute();
-        Incident {
-            eid: event.id.to_string().into(),
-            kind,
-            minute,
-            added,
-            side: Some(side),
-            player: event.player.map(|player| self.roster.player(player)),
-            assist: None,
-            score: None,
-        }
+        let player = event.player.map(|player| self.roster.player(player));
+        let eid = event.id.to_string().into();
+        Incident { player, ..self.course.incident(eid, kind, Some(side)) }
     }
 }
 
@@ -106,38 +89,4 @@ fn card(event: &Event) -> Option<IncidentKind> {
         (Tag::Yellow, IncidentKind::Yellow),
     ];
     cards.into_iter().find(|(tag, _)| event.has(*tag)).map(|(_, kind)| kind)
-}
-
-fn add(goals: &mut Pair<u16>, side: Side) {
-    let own = &mut goals[side.index()];
-    *own = own.saturating_add(1);
-}
-
-/// Whether the match clock runs in a status that the data knows.
-pub(super) fn in_play(status: FootballStatus) -> bool {
-    matches!(
-        status,
-        FootballStatus::FirstHalf
-            | FootballStatus::SecondHalf
-            | FootballStatus::ExtraFirst
-            | FootballStatus::ExtraSecond
-    )
-}
-
-/// What a status that begins with a whistle is called in the name of its incident.
-pub(super) fn period_name(status: FootballStatus) -> &'static str {
-    match status {
-        FootballStatus::FirstHalf => "first-half",
-        FootballStatus::HalfTime => "half-time",
-        FootballStatus::SecondHalf => "second-half",
-        FootballStatus::ExtraFirst => "extra-first",
-        FootballStatus::ExtraHalf => "extra-half",
-        FootballStatus::ExtraSecond => "extra-second",
-        FootballStatus::Penalties => "penalties",
-        FootballStatus::Finished => "finished",
-        FootballStatus::NotStarted
-        | FootballStatus::Postponed
-        | FootballStatus::Abandoned
-        | FootballStatus::Cancelled => "other",
-    }
 }

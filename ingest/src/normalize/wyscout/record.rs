@@ -4,14 +4,15 @@ use std::{collections::VecDeque, sync::Arc};
 
 use jiff::{civil::DateTime, tz::TimeZone};
 
-use super::{PROVIDER, roster::Roster, timeline};
+use super::{PROVIDER, roster::Roster};
 use crate::{
     decode::wyscout::{
-        self, Document, Period,
+        self, Document,
         record::{MatchRecord, TeamRecord},
     },
-    error::{DecodeError, RefusalKind},
-    event::{Competition, Fixture, FootballScore, Id, Incident, IncidentKind, Micros, Pair, Side},
+    event::{Competition, Fixture, Id, Incident, IncidentKind, Micros, Side},
+    football::{self, Period},
+    normalize::football::Recorded,
 };
 
 const MINUTE_US: Micros = 60_000_000;
@@ -30,14 +31,6 @@ pub(super) struct Substitution {
     minute: u16,
     player_in: u64,
     player_out: u64,
-}
-
-/// The score as the record has it, home before away.
-#[derive(Debug)]
-pub(super) struct Result {
-    goals: Option<Pair<u16>>,
-    half_time: Option<Pair<u16>>,
-    shootout: Option<Pair<u16>>,
 }
 
 pub(super) fn fixture(
@@ -75,7 +68,7 @@ impl Substitution {
     fn of(record: &wyscout::record::Substitution, side: Side, document: &Document) -> Self {
         let played = document.events.iter().flatten().map(|event| event.period);
         let last = played.filter(|it| *it != Period::Shootout).max().unwrap_or(Period::SecondHalf);
-        let (period, start_us) = timeline::moment_of_minute(record.minute, last);
+        let (period, start_us) = football::moment_of_minute(record.minute, last);
         let still = document.events.iter().flatten().filter(|event| {
             let since_us = event.since_start_us - start_us;
             event.player == Some(record.player_out)
@@ -94,7 +87,7 @@ impl Substitution {
     }
 
     pub(super) fn incident(&self, roster: &Roster) -> Incident {
-        let (minute, added) = timeline::minute(self.period, self.since_start_us);
+        let (minute, added) = self.period.minute(self.since_start_us);
         Incident {
             eid: format!("sub-{}-{}", self.minute, self.player_out).into(),
             kind: IncidentKind::Substitution,
@@ -108,41 +101,16 @@ impl Substitution {
     }
 }
 
-impl Result {
-    pub(super) fn of(record: &MatchRecord) -> Self {
-        let pair = |count: fn(&TeamRecord) -> Option<u16>| {
-            Some([count(&record.home)?, count(&record.away)?])
-        };
-        Self {
-            goals: pair(|team| team.score),
-            half_time: pair(|team| team.half_time),
-            shootout: pair(|team| team.shootout),
-        }
+pub(super) fn result(record: &MatchRecord) -> Recorded {
+    let pair =
+        |count: fn(&TeamRecord) -> Option<u16>| Some([count(&record.home)?, count(&record.away)?]);
+    Recorded {
+        goals: pair(|team| team.score),
+        // Its `scoreET` is the score after 120 minutes, not what extra time added, so that stays as
+        // the goals have it.
+        half_time: pair(|team| team.half_time),
+        shootout: pair(|team| team.shootout),
     }
-
-    /// Where the goals say something else than the record, the record stands. Its `scoreET` is the
-    /// score after 120 minutes, not what extra time added, so that stays as the goals have it.
-    pub(super) fn put_right(&self, score: &mut FootballScore, notices: &mut Vec<DecodeError>) {
-        stand(&mut score.goals, self.goals, "score", notices);
-        if let Some(half_time) = &mut score.half_time {
-            stand(half_time, self.half_time, "half-time score", notices);
-        }
-        if let Some(penalties) = &mut score.penalties {
-            stand(penalties, self.shootout, "shoot-out", notices);
-        }
-    }
-}
-
-fn stand(
-    ours: &mut Pair<u16>,
-    recorded: Option<Pair<u16>>,
-    what: &str,
-    notices: &mut Vec<DecodeError>,
-) {
-    let Some(recorded) = recorded.filter(|recorded| recorded != ours) else { return };
-    let reason = format!("{what} {ours:?} by the events, {recorded:?} by the match record");
-    notices.push(DecodeError::new(RefusalKind::Value, reason));
-    *ours = recorded;
 }
 
 fn kick_off(record: &MatchRecord) -> Option<Micros> {

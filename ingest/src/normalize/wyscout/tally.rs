@@ -1,31 +1,14 @@
-//! Counts of one side, as far as single events give them.
+//! What single events count for their side.
 //!
 //! Possession is not among them: the events are touches, and the time between two of them belongs
 //! to nobody. Of a second yellow card the red one is counted, as every table does.
-
-use std::collections::BTreeMap;
 
 use crate::{
     decode::wyscout::{Event, Kind, SetPiece, Tag},
     event::Stat,
 };
 
-#[derive(Debug, Default)]
-pub(super) struct Tally(BTreeMap<Stat, u32>);
-
-impl Tally {
-    /// Counts an event of this side and says which counts are new.
-    pub(super) fn count(&mut self, event: &Event) -> Vec<(Stat, u32)> {
-        let mut add = |stat| {
-            let count = self.0.entry(stat).or_default();
-            *count += 1;
-            (stat, *count)
-        };
-        stats(event).into_iter().flatten().map(&mut add).collect()
-    }
-}
-
-fn stats(event: &Event) -> [Option<Stat>; 2] {
+pub(super) fn stats(event: &Event) -> [Option<Stat>; 2] {
     match event.kind {
         Kind::Pass => {
             [Some(Stat::Passes), event.has(Tag::Accurate).then_some(Stat::AccuratePasses)]

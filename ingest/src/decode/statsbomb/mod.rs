@@ -1,0 +1,35 @@
+//! StatsBomb open data: `<id>.events.json`, every event of one match as one JSON list.
+//!
+//! Format: the documents in the `doc` directory of statsbomb/open-data. Nothing is null there;
+//! absent means no. An event that cannot be used costs only itself, and a document that is cut gives
+//! everything before the cut. Left out are what is measured of an event (angles, body parts, expected
+//! goals, freeze frames), formations, and the line-ups beside the events, which add nicknames and
+//! shirt numbers alone. The file does not say which match it is: its name does.
+
+mod event;
+
+use super::{Refused, json};
+use crate::error::DecodeError;
+
+pub use self::event::{Card, Event, Goalkeeping, Kind, Named, Pass, Position, SetPiece, Shot};
+
+/// One match as far as the bytes tell it.
+#[derive(Debug, Default)]
+pub struct Document {
+    /// By `index`, which is the order of play; those that cannot be used come first.
+    pub events: Vec<Result<Event, Refused>>,
+    /// Why the document ends before its end, if it does.
+    pub broken: Option<DecodeError>,
+}
+
+/// Reads one document. Whatever is wrong with it is said in the answer.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Document {
+    let mut events = Vec::new();
+    let take = |text: &str| {
+        events.push(Event::parse(text).map_err(|error| Refused::new(error, text)));
+    };
+    let broken = json::each(bytes, take).err();
+    events.sort_by_key(|event| event.as_ref().ok().map(|event| event.index));
+    Document { events, broken }
+}

@@ -1,0 +1,229 @@
+//! One event of MA3.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{
+    super::{json, json_error},
+    Named, time, value,
+};
+use crate::{error::DecodeError, event::Micros, football::Period};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Unique, and no order.
+    pub id: Arc<str>,
+    /// A number of its own for each team, by which its events name each other.
+    pub event_id: Option<u64>,
+    pub period: Period,
+    /// Microseconds since the start of the period by the match clock, which has whole seconds.
+    pub since_start_us: Micros,
+    /// When it happened, by the wall clock.
+    pub at: Option<Micros>,
+    pub contestant: Arc<str>,
+    /// Absent for what concerns the team, and for a card of a coach.
+    pub player: Option<Named>,
+    pub kind: Kind,
+    /// What was tried came off; for a goal: it stands; for a foul: it was suffered.
+    pub success: bool,
+    pub position: Option<Position>,
+    pub qualifiers: Vec<Qualifier>,
+}
+
+/// In tenths of a percent of the pitch, from the acting team's side, always attacking: `x` grows
+/// towards the opponent's goal, `y` from the left to the right. (The provider's own runs from the
+/// right.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub x: u16,
+    pub y: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qualifier {
+    pub id: u64,
+    pub value: Option<Arc<str>>,
+}
+
+/// Those of the provider's qualifiers that we read.
+pub mod qualifier {
+    pub const FREE_KICK: u64 = 5;
+    pub const CORNER: u64 = 6;
+    pub const PENALTY: u64 = 9;
+    pub const OWN_GOAL: u64 = 28;
+    pub const YELLOW: u64 = 31;
+    pub const SECOND_YELLOW: u64 = 32;
+    pub const RED: u64 = 33;
+    /// The value is the `eventId` of the event that belongs to this one.
+    pub const RELATED: u64 = 55;
+    pub const BLOCKED: u64 = 82;
+    /// A block by a player of the field, told as a save.
+    pub const OUTFIELD_BLOCK: u64 = 94;
+    pub const THROW_IN: u64 = 107;
+    pub const GOAL_KICK: u64 = 124;
+    /// A pass that a shot came of; the value is the type of the shot.
+    pub const SHOT_ASSIST: u64 = 210;
+}
+
+/// `typeId`, of which there are some eighty; these are the ones that we read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Pass,
+    OffsidePass,
+    Foul,
+    Save,
+    /// A shot that missed the goal or hit the frame.
+    Miss,
+    AttemptSaved,
+    Goal,
+    Card,
+    Off,
+    On,
+    PeriodEnd,
+    PeriodStart,
+    /// A take-on, a clearance, a recovery: the team has the ball.
+    OnTheBall,
+    Other,
+}
+
+const DELETED: u64 = 43;
+
+impl Event {
+    /// `None` for an event that was deleted, and for one outside of play: before the match, after
+    /// it, or between its periods.
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, DecodeError> {
+        let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        let missing = |what: &str| value(format!("event without {what}"));
+        let type_id = raw.type_id.ok_or_else(|| missing("a type"))?;
+        let period = raw.period_id.ok_or_else(|| missing("a period"))?;
+        let Some(period) = Period::numbered(period).filter(|_| type_id != DELETED) else {
+            return Ok(None);
+        };
+        let second = raw.second().ok_or_else(|| missing("a match clock"))?;
+        Ok(Some(Self {
+            period,
+            since_start_us: since_start_us(second, period)?,
+            at: raw.time_stamp.as_deref().and_then(time::instant),
+            event_id: raw.event_id,
+            position: raw.position(),
+            player: raw
+                .player_id
+                .map(|id| Named { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
+            kind: kind(type_id),
+            success: raw.outcome != Some(0),
+            qualifiers: raw.qualifier.into_iter().filter_map(RawQualifier::read).collect(),
+            id: raw.id.ok_or_else(|| missing("an id"))?,
+            contestant: raw.contestant_id.ok_or_else(|| missing("a team"))?,
+        }))
+    }
+
+    /// The order of play.
+    #[must_use]
+    pub fn moment(&self) -> (Period, Micros) {
+        (self.period, self.since_start_us)
+    }
+
+    #[must_use]
+    pub fn has(&self, qualifier: u64) -> bool {
+        self.qualifiers.iter().any(|it| it.id == qualifier)
+    }
+
+    /// The number in a qualifier.
+    #[must_use]
+    pub fn number(&self, qualifier: u64) -> Option<u64> {
+        let qualifier = self.qualifiers.iter().find(|it| it.id == qualifier)?;
+        qualifier.value.as_ref()?.parse().ok()
+    }
+}
+
+fn kind(type_id: u64) -> Kind {
+    match type_id {
+        1 => Kind::Pass,
+        2 => Kind::OffsidePass,
+        4 => Kind::Foul,
+        10 => Kind::Save,
+        13 | 14 => Kind::Miss,
+        15 => Kind::AttemptSaved,
+        16 => Kind::Goal,
+        17 => Kind::Card,
+        18 => Kind::Off,
+        19 => Kind::On,
+        30 => Kind::PeriodEnd,
+        32 => Kind::PeriodStart,
+        3 | 12 | 49 => Kind::OnTheBall,
+        _ => Kind::Other,
+    }
+}
+
+/// The match clock of a period starts at its first minute, whatever was added to the one before.
+pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros, DecodeError> {
+    let since = second.checked_sub(u64::from(period.first_second()));
+    match since.filter(|since| *since <= PERIOD_SECONDS_MAX) {
+        Some(since) => Ok(since as Micros * 1_000_000),
+        None => Err(value(format!("second {second} of the match in {period:?}"))),
+    }
+}
+
+/// A period with all its stoppages has never come near two hours; more is a broken clock.
+const PERIOD_SECONDS_MAX: u64 = 7200;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawEvent {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    event_id: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    type_id: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    period_id: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    time_min: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    time_sec: Option<u64>,
+    #[serde(default, deserialize_with = "json::key")]
+    contestant_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    outcome: Option<u64>,
+    #[serde(default, deserialize_with = "json::known")]
+    x: Option<f64>,
+    #[serde(default, deserialize_with = "json::known")]
+    y: Option<f64>,
+    #[serde(default, deserialize_with = "json::known")]
+    time_stamp: Option<String>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    qualifier: Vec<RawQualifier>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawQualifier {
+    #[serde(default, deserialize_with = "json::whole")]
+    qualifier_id: Option<u64>,
+    #[serde(default, deserialize_with = "json::key")]
+    value: Option<Arc<str>>,
+}
+
+impl RawQualifier {
+    fn read(self) -> Option<Qualifier> {
+        Some(Qualifier { id: self.qualifier_id?, value: self.value })
+    }
+}
+
+impl RawEvent {
+    /// By the match clock.
+    fn second(&self) -> Option<u64> {
+        self.time_min?.checked_mul(60)?.checked_add(self.time_sec.unwrap_or(0))
+    }
+
+    fn position(&self) -> Option<Position> {
+        let tenths = |percent: f64| (percent * 10.0).round().clamp(0.0, 1000.0) as u16;
+        Some(Position { x: tenths(self.x?), y: 1000 - tenths(self.y?) })
+    }
+}

@@ -1,0 +1,201 @@
+//! Which match it is, who plays, and how it stands.
+
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+
+use super::{super::json, Named, time};
+use crate::{
+    event::{Micros, Pair},
+    football::Period,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchInfo {
+    pub id: Arc<str>,
+    pub date: Option<Date>,
+    /// When it was to start.
+    pub start: Option<Micros>,
+    pub competition: Option<Named>,
+    pub season: Option<Arc<str>>,
+    /// Home, then away.
+    pub sides: Option<Pair<Named>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Details {
+    /// `Played`, `Playing`, `Postponed`, ..., as it stands.
+    pub status: Option<String>,
+    /// Every period begun.
+    pub halves: Vec<Half>,
+    pub scores: Scores,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Half {
+    pub period: Period,
+    pub start: Option<Micros>,
+    /// How long it took.
+    pub length_us: Option<Micros>,
+}
+
+/// Home, then away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scores {
+    pub half_time: Option<Pair<u16>>,
+    /// After 90 minutes.
+    pub full_time: Option<Pair<u16>>,
+    pub extra_time: Option<Pair<u16>>,
+    pub total: Option<Pair<u16>>,
+    pub shootout: Option<Pair<u16>>,
+}
+
+impl MatchInfo {
+    /// Of `matchInfo`; `None` if that does not say which match it is.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let raw: RawInfo = serde_json::from_str(text).ok()?;
+        let date = raw.date.as_deref().and_then(time::date);
+        Some(Self {
+            id: raw.id?,
+            date,
+            start: date.and_then(|day| time::on(day, raw.time.as_deref()?)),
+            competition: raw.competition.and_then(RawNamed::named),
+            season: raw.tournament_calendar.and_then(|it| it.name),
+            sides: sides(raw.contestant),
+        })
+    }
+}
+
+impl Details {
+    pub(super) fn parse(text: &str) -> Self {
+        let raw: RawDetails = serde_json::from_str(text).unwrap_or_default();
+        let mut halves: Vec<_> = raw.period.iter().filter_map(RawPeriod::read).collect();
+        halves.sort_by_key(|half| half.period);
+        halves.dedup_by_key(|half| half.period);
+        let scores = raw.scores.unwrap_or_default();
+        let pair = |score: Option<RawScore>| {
+            let score = score?;
+            Some([small(score.home)?, small(score.away)?])
+        };
+        Self {
+            status: raw.match_status,
+            halves,
+            scores: Scores {
+                half_time: pair(scores.ht),
+                full_time: pair(scores.ft),
+                extra_time: pair(scores.et),
+                total: pair(scores.total),
+                shootout: pair(scores.pen),
+            },
+        }
+    }
+}
+
+/// As `position` says; by their order where it does not.
+fn sides(contestants: Vec<RawNamed>) -> Option<Pair<Named>> {
+    let at =
+        |wanted: &str| contestants.iter().position(|it| it.position.as_deref() == Some(wanted));
+    let (home, away) = (at("home").unwrap_or(0), at("away").unwrap_or(1));
+    let named = |at: usize| contestants.get(at)?.clone().named();
+    let sides = [named(home)?, named(away)?];
+    (sides[0].id != sides[1].id).then_some(sides)
+}
+
+fn small(number: Option<u64>) -> Option<u16> {
+    number.and_then(|number| u16::try_from(number).ok())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawInfo {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    date: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    time: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    competition: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known")]
+    tournament_calendar: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    contestant: Vec<RawNamed>,
+}
+
+#[derive(Deserialize, Clone)]
+struct RawNamed {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    position: Option<String>,
+}
+
+impl RawNamed {
+    fn named(self) -> Option<Named> {
+        let id = self.id?;
+        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct RawDetails {
+    #[serde(default, deserialize_with = "json::known")]
+    match_status: Option<String>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    period: Vec<RawPeriod>,
+    #[serde(default, deserialize_with = "json::known")]
+    scores: Option<RawScores>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawPeriod {
+    #[serde(default, deserialize_with = "json::whole")]
+    id: Option<u64>,
+    #[serde(default, deserialize_with = "json::known")]
+    start: Option<String>,
+    #[serde(default, deserialize_with = "json::whole")]
+    length_min: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    length_sec: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawScores {
+    #[serde(default, deserialize_with = "json::known")]
+    ht: Option<RawScore>,
+    #[serde(default, deserialize_with = "json::known")]
+    ft: Option<RawScore>,
+    #[serde(default, deserialize_with = "json::known")]
+    et: Option<RawScore>,
+    #[serde(default, deserialize_with = "json::known")]
+    pen: Option<RawScore>,
+    #[serde(default, deserialize_with = "json::known")]
+    total: Option<RawScore>,
+}
+
+#[derive(Deserialize)]
+struct RawScore {
+    #[serde(default, deserialize_with = "json::whole")]
+    home: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    away: Option<u64>,
+}
+
+impl RawPeriod {
+    fn read(&self) -> Option<Half> {
+        let period = self.id.and_then(Period::numbered)?;
+        let minutes = self.length_min.filter(|minutes| *minutes <= MINUTES_MAX);
+        let seconds = self.length_sec.filter(|seconds| *seconds < 60).unwrap_or(0);
+        let length_us = minutes.map(|minutes| (minutes * 60 + seconds) as Micros * 1_000_000);
+        let start = self.start.as_deref().and_then(time::instant);
+        Some(Half { period, start, length_us })
+    }
+}
+
+/// A period with all its stoppages has never come near two hours; more is a broken clock.
+const MINUTES_MAX: u64 = 120;

@@ -1,0 +1,108 @@
+//! Stats Perform (Opta) match feeds: MA3 with every event of one match, and MA1 with its summary.
+//!
+//! Format: Opta's tables of event types and qualifiers (those of F24). Both are `{matchInfo,
+//! liveData}`; MA3 has `liveData.event`, MA1 `goal`, `card`, `substitute` and more, and one document
+//! may have both. An element that cannot be used costs only itself, and a document that is cut gives
+//! everything before the cut. Deleted events (type 43) are dropped here, whatever they hold. Left
+//! out are line-ups, venues, officials of the match, attendance, and what is measured of an event.
+
+mod event;
+mod info;
+mod summary;
+mod time;
+
+use std::sync::Arc;
+
+use serde::de::MapAccess;
+
+use self::summary::List;
+use super::{
+    Refused,
+    json::{self, Fill, Value},
+};
+use crate::error::{DecodeError, RefusalKind};
+
+pub use self::{
+    event::{Event, Kind, Position, Qualifier, qualifier},
+    info::{Details, Half, MatchInfo, Scores},
+    summary::{Card, GoalType, Moment, What},
+};
+
+/// A team, a player, a competition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub id: Arc<str>,
+    pub name: Arc<str>,
+}
+
+/// One match as far as the bytes tell it.
+#[derive(Debug, Default)]
+pub struct Document {
+    pub info: Option<MatchInfo>,
+    pub details: Details,
+    /// MA3, by the match clock, which is the order; those that cannot be used come first.
+    pub events: Vec<Result<Event, Refused>>,
+    /// MA1, likewise.
+    pub moments: Vec<Result<Moment, Refused>>,
+    /// Why the document ends before its end, if it does.
+    pub broken: Option<DecodeError>,
+}
+
+/// Reads one document. Whatever is wrong with it is said in the answer.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Document {
+    let mut document = Document::default();
+    document.broken = json::fill(bytes, &mut document).err();
+    document.events.sort_by_key(|event| event.as_ref().ok().map(Event::moment));
+    document
+        .moments
+        .sort_by_key(|it| it.as_ref().ok().map(|it| (it.period, it.since_start_us, it.at)));
+    document
+}
+
+impl Fill for Document {
+    fn fill<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        value: Value<'_, A>,
+    ) -> Result<(), A::Error> {
+        match key {
+            "matchInfo" => self.info = MatchInfo::parse(value.text()?),
+            "liveData" => value.fill(&mut LiveData(self))?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+struct LiveData<'d>(&'d mut Document);
+
+impl Fill for LiveData<'_> {
+    fn fill<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        value: Value<'_, A>,
+    ) -> Result<(), A::Error> {
+        let Document { details, events, moments, .. } = &mut *self.0;
+        match key {
+            "matchDetails" => *details = Details::parse(value.text()?),
+            "event" => value.each(|text| events.extend(kept(Event::parse(text), text)))?,
+            _ => match List::named(key) {
+                Some(list) => value.each(|text| {
+                    moments.extend(kept(Moment::parse(list, text).map(Some), text));
+                })?,
+                None => value.skip()?,
+            },
+        }
+        Ok(())
+    }
+}
+
+/// What became of an element, if there is anything to be said of it.
+fn kept<T>(parsed: Result<Option<T>, DecodeError>, text: &str) -> Option<Result<T, Refused>> {
+    parsed.map_err(|error| Refused::new(error, text)).transpose()
+}
+
+fn value(reason: impl Into<String>) -> DecodeError {
+    DecodeError::new(RefusalKind::Value, reason)
+}

@@ -1,0 +1,248 @@
+//! What MA1 lists of a match: goals, cards, substitutions, penalties missed, kicks of a shoot-out,
+//! and reviews by the video assistant.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{
+    super::{json, json_error},
+    Named,
+    event::since_start_us,
+    time, value,
+};
+use crate::{
+    error::DecodeError,
+    event::{Micros, Pair},
+    football::{self, Period},
+};
+
+/// An element of one of the lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    pub period: Period,
+    /// Microseconds since the start of the period, by the match clock.
+    pub since_start_us: Micros,
+    pub at: Option<Micros>,
+    pub contestant: Arc<str>,
+    /// The `id` that MA3 has for it.
+    pub event_id: Option<Arc<str>>,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    Goal {
+        kind: GoalType,
+        scorer: Option<Named>,
+        assist: Option<Named>,
+        /// The score after it, home before away.
+        score: Option<Pair<u16>>,
+    },
+    Card {
+        card: Card,
+        /// Absent for a coach.
+        player: Option<Named>,
+    },
+    Substitution {
+        off: Option<Named>,
+        on: Option<Named>,
+    },
+    PenaltyMissed(Option<Named>),
+    Kick {
+        player: Option<Named>,
+        scored: bool,
+    },
+    /// Whether what was decided on the field stands; absent where that is not said.
+    Review {
+        player: Option<Named>,
+        stands: Option<bool>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoalType {
+    Regular,
+    Penalty,
+    OwnGoal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Card {
+    Yellow,
+    SecondYellow,
+    Red,
+}
+
+/// Which list an element stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    Goal,
+    Card,
+    Substitute,
+    MissedPen,
+    PenaltyShot,
+    Var,
+}
+
+impl List {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "goal" => Self::Goal,
+            "card" => Self::Card,
+            "substitute" => Self::Substitute,
+            "missedPen" => Self::MissedPen,
+            "penaltyShot" => Self::PenaltyShot,
+            "VAR" => Self::Var,
+            _ => return None,
+        })
+    }
+}
+
+impl Moment {
+    pub(super) fn parse(list: List, text: &str) -> Result<Self, DecodeError> {
+        let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        let (period, since_start_us) = raw.moment(list)?;
+        Ok(Self {
+            period,
+            since_start_us,
+            at: raw.timestamp.as_deref().and_then(time::instant),
+            what: raw.what(list)?,
+            contestant: raw.contestant_id.ok_or_else(|| value("element without a team"))?,
+            event_id: raw.opta_event_id,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw {
+    #[serde(default, deserialize_with = "json::key")]
+    contestant_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    period_id: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    time_min: Option<u64>,
+    #[serde(default, deserialize_with = "json::known")]
+    time_min_sec: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    timestamp: Option<String>,
+    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    outcome: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    decision: Option<String>,
+    #[serde(default, deserialize_with = "json::key")]
+    opta_event_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    scorer_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    scorer_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    assist_player_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    assist_player_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_on_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_on_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_off_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_off_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    home_score: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    away_score: Option<u64>,
+}
+
+impl Raw {
+    /// By the match clock; by the minute shown, which is the one in progress, where that is all.
+    fn moment(&self, list: List) -> Result<(Period, Micros), DecodeError> {
+        if list == List::PenaltyShot {
+            return Ok((Period::Shootout, 0));
+        }
+        let period = self.period_id.and_then(Period::numbered);
+        if let Some(clock_us) = self.time_min_sec.as_deref().and_then(time::clock) {
+            let second = (clock_us / 1_000_000) as u64;
+            let minute = u16::try_from(second / 60 + 1).unwrap_or(u16::MAX);
+            let by_minute = || football::moment_of_minute(minute, Period::ExtraSecond).0;
+            let period = period.unwrap_or_else(by_minute);
+            return Ok((period, since_start_us(second, period)?));
+        }
+        let minute = self.time_min.and_then(|minute| u16::try_from(minute).ok());
+        let minute = minute.ok_or_else(|| value("element without a minute"))?;
+        let last = period.unwrap_or(Period::ExtraSecond);
+        Ok(football::moment_of_minute(minute, last))
+    }
+
+    fn what(&self, list: List) -> Result<What, DecodeError> {
+        let player = named(self.player_id.as_ref(), self.player_name.as_ref());
+        let scorer = named(self.scorer_id.as_ref(), self.scorer_name.as_ref());
+        Ok(match list {
+            List::Goal => What::Goal {
+                kind: goal_type(self.kind.as_deref()),
+                scorer: scorer.or(player),
+                assist: named(self.assist_player_id.as_ref(), self.assist_player_name.as_ref()),
+                score: self.score(),
+            },
+            List::Card => What::Card { card: self.card()?, player },
+            List::Substitute => What::Substitution {
+                off: named(self.player_off_id.as_ref(), self.player_off_name.as_ref()),
+                on: named(self.player_on_id.as_ref(), self.player_on_name.as_ref()),
+            },
+            List::MissedPen => What::PenaltyMissed(player.or(scorer)),
+            List::PenaltyShot => {
+                What::Kick { player: player.or(scorer), scored: says(&self.outcome, "scored") }
+            }
+            List::Var => What::Review { player, stands: self.stands() },
+        })
+    }
+
+    fn card(&self) -> Result<Card, DecodeError> {
+        Ok(match self.kind.as_deref() {
+            Some("YC") => Card::Yellow,
+            Some("Y2C") => Card::SecondYellow,
+            Some("RC") => Card::Red,
+            other => {
+                return Err(value(format!("unknown card {}", other.unwrap_or("without type"))));
+            }
+        })
+    }
+
+    fn score(&self) -> Option<Pair<u16>> {
+        let small = |score: Option<u64>| u16::try_from(score?).ok();
+        Some([small(self.home_score)?, small(self.away_score)?])
+    }
+
+    fn stands(&self) -> Option<bool> {
+        if says(&self.decision, "confirmed") {
+            Some(true)
+        } else {
+            (says(&self.decision, "cancelled") || says(&self.decision, "overturned"))
+                .then_some(false)
+        }
+    }
+}
+
+fn says(said: &Option<String>, what: &str) -> bool {
+    said.as_ref().is_some_and(|said| said.eq_ignore_ascii_case(what))
+}
+
+fn goal_type(text: Option<&str>) -> GoalType {
+    match text {
+        Some("PG") => GoalType::Penalty,
+        Some("OG") => GoalType::OwnGoal,
+        _ => GoalType::Regular,
+    }
+}
+
+fn named(id: Option<&Arc<str>>, name: Option<&Arc<str>>) -> Option<Named> {
+    let id = id?.clone();
+    Some(Named { name: name.cloned().unwrap_or_else(|| id.clone()), id })
+}

@@ -1,0 +1,143 @@
+//! The periods of a football match, and how scoreboards count its minutes.
+//!
+//! What the laws and custom say and no feed has to: pure, without any state.
+
+use crate::event::{FootballStatus, Micros};
+
+const SECOND_US: Micros = 1_000_000;
+const MINUTE_US: Micros = 60 * SECOND_US;
+
+/// A part of a match, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Period {
+    FirstHalf,
+    SecondHalf,
+    ExtraFirst,
+    ExtraSecond,
+    Shootout,
+}
+
+impl Period {
+    /// By the number that providers give them: 1 to 4, and 5 for the shoot-out.
+    #[must_use]
+    pub fn numbered(number: u64) -> Option<Self> {
+        Some(match number {
+            1 => Self::FirstHalf,
+            2 => Self::SecondHalf,
+            3 => Self::ExtraFirst,
+            4 => Self::ExtraSecond,
+            5 => Self::Shootout,
+            _ => return None,
+        })
+    }
+
+    #[must_use]
+    pub fn status(self) -> FootballStatus {
+        match self {
+            Self::FirstHalf => FootballStatus::FirstHalf,
+            Self::SecondHalf => FootballStatus::SecondHalf,
+            Self::ExtraFirst => FootballStatus::ExtraFirst,
+            Self::ExtraSecond => FootballStatus::ExtraSecond,
+            Self::Shootout => FootballStatus::Penalties,
+        }
+    }
+
+    /// Its first minute, counted from 1.
+    #[must_use]
+    pub fn first_minute(self) -> u16 {
+        match self {
+            Self::FirstHalf => 1,
+            Self::SecondHalf => 46,
+            Self::ExtraFirst => 91,
+            Self::ExtraSecond => 106,
+            Self::Shootout => 121,
+        }
+    }
+
+    /// Its length without stoppage time.
+    #[must_use]
+    pub fn minutes(self) -> u16 {
+        match self {
+            Self::FirstHalf | Self::SecondHalf => 45,
+            Self::ExtraFirst | Self::ExtraSecond => 15,
+            Self::Shootout => 0,
+        }
+    }
+
+    /// The match clock at its start, in seconds: 2700 for the second half, whatever was added to
+    /// the first.
+    #[must_use]
+    pub fn first_second(self) -> u32 {
+        u32::from(self.first_minute() - 1) * 60
+    }
+
+    /// The break that usually stands before it, by law 7 and custom.
+    #[must_use]
+    pub fn break_before_us(self) -> Micros {
+        let minutes = match self {
+            Self::FirstHalf => 0,
+            Self::SecondHalf => 15,
+            Self::ExtraFirst | Self::Shootout => 5,
+            Self::ExtraSecond => 1,
+        };
+        minutes * MINUTE_US
+    }
+
+    /// The minute in progress and the added one, like every scoreboard: 17:58 is minute 18, and
+    /// 46:15 of the first half is 45 and 2 added.
+    #[must_use]
+    pub fn minute(self, since_start_us: Micros) -> (u16, Option<u16>) {
+        let passed = u16::try_from(since_start_us / MINUTE_US).unwrap_or(u16::MAX - 1);
+        match passed.checked_sub(self.minutes()) {
+            None => (self.first_minute() + passed, None),
+            Some(beyond) => (self.last_minute(), Some(beyond.saturating_add(1))),
+        }
+    }
+
+    /// Its last minute before stoppage time.
+    #[must_use]
+    pub fn last_minute(self) -> u16 {
+        self.first_minute() + self.minutes() - 1
+    }
+}
+
+/// The moment at which a minute in progress begins, as microseconds since the start of a period
+/// in which the match was: `last` is the last one played, and takes its own stoppage time.
+#[must_use]
+pub fn moment_of_minute(minute: u16, last: Period) -> (Period, Micros) {
+    let regular = [Period::FirstHalf, Period::SecondHalf, Period::ExtraFirst];
+    let contains = |period: &Period| minute <= period.last_minute();
+    let period = regular.into_iter().find(contains).unwrap_or(Period::ExtraSecond).min(last);
+    let before = minute.saturating_sub(period.first_minute());
+    (period, Micros::from(before) * MINUTE_US)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn shown(period: Period, second: Micros, expected: (u16, Option<u16>)) {
+        assert_eq!(period.minute(second * SECOND_US), expected);
+    }
+
+    #[test]
+    fn minute_is_the_one_in_progress() {
+        shown(Period::FirstHalf, 0, (1, None));
+        shown(Period::FirstHalf, 17 * 60 + 58, (18, None));
+        shown(Period::FirstHalf, 2699, (45, None));
+        shown(Period::FirstHalf, 2700, (45, Some(1)));
+        shown(Period::SecondHalf, 2852, (90, Some(3)));
+        shown(Period::ExtraFirst, 982, (105, Some(2)));
+        shown(Period::ExtraSecond, 735, (118, None));
+    }
+
+    #[test]
+    fn minute_leads_back_to_its_period() {
+        let moment = |minute, last| moment_of_minute(minute, last);
+        assert_eq!(moment(46, Period::SecondHalf), (Period::SecondHalf, 0));
+        assert_eq!(moment(92, Period::SecondHalf), (Period::SecondHalf, 46 * 60 * SECOND_US));
+        assert_eq!(moment(92, Period::ExtraSecond), (Period::ExtraFirst, 60 * SECOND_US));
+        assert_eq!(moment(0, Period::SecondHalf), (Period::FirstHalf, 0));
+    }
+}

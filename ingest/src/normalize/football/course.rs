@@ -1,0 +1,232 @@
+//! The course of one match: what is known of it after each event, and the facts that say so.
+
+use super::{add, in_play, period_name, tally::Tally, timeline::Timeline};
+use crate::{
+    error::{DecodeError, RefusalKind},
+    event::{
+        Eid, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
+        IncidentKind, Micros, Pair, Side, Sport, Stat,
+    },
+    football::Period,
+    normalize::{Played, batch},
+};
+
+#[derive(Debug)]
+pub(in crate::normalize) struct Course {
+    match_id: Id,
+    fixture: Fixture,
+    timeline: Timeline,
+    score: FootballScore,
+    tallies: Pair<Tally>,
+    /// The period in play is over, and the next one has not begun.
+    paused: bool,
+    /// When the data says that what is told now happened, where it says it.
+    pub(in crate::normalize) at: Option<Micros>,
+}
+
+/// The score as a provider has it beside the events, home before away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::normalize) struct Recorded {
+    pub(in crate::normalize) goals: Option<Pair<u16>>,
+    pub(in crate::normalize) half_time: Option<Pair<u16>>,
+    pub(in crate::normalize) shootout: Option<Pair<u16>>,
+}
+
+impl Course {
+    pub(in crate::normalize) fn new(match_id: Id, fixture: Fixture) -> Self {
+        Self {
+            match_id,
+            fixture,
+            timeline: Timeline::default(),
+            score: FootballScore::default(),
+            tallies: Pair::default(),
+            paused: false,
+            at: None,
+        }
+    }
+
+    pub(in crate::normalize) fn period(&self) -> Option<Period> {
+        self.timeline.period()
+    }
+
+    pub(in crate::normalize) fn goals(&self) -> Pair<u16> {
+        self.score.goals
+    }
+
+    /// The clock that paces the recording.
+    pub(in crate::normalize) fn clock_us(&self) -> Micros {
+        self.timeline.clock_us()
+    }
+
+    /// Tells who plays, before anything has begun.
+    pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Played) {
+        let facts = [
+            Fact::Fixture(self.fixture.clone()),
+            Fact::Football(FootballFact::Status(status)),
+            Fact::Football(FootballFact::Score(self.score)),
+        ];
+        out.push(self.timeline.clock_us(), batch(Sport::Football, self.match_id, facts));
+    }
+
+    /// Enters a period, if it is not in it or past it, and ends the one before. `since_match_us`
+    /// is when it began, from the start of the match, where the data says it.
+    pub(in crate::normalize) fn enter(
+        &mut self,
+        period: Period,
+        since_match_us: Option<Micros>,
+        out: &mut Played,
+    ) {
+        match self.period() {
+            Some(current) if current >= period => return,
+            Some(_) => self.leave(out),
+            None => self.open(FootballStatus::NotStarted, out),
+        }
+        self.timeline.begin(period, since_match_us);
+        self.paused = false;
+        if matches!(period, Period::ExtraFirst | Period::ExtraSecond) {
+            self.score.extra_time.get_or_insert_default();
+        } else if period == Period::Shootout {
+            self.score.penalties.get_or_insert_default();
+        }
+        let mut facts = self.whistle(period.status());
+        facts.push(FootballFact::Score(self.score));
+        self.emit(facts, out);
+    }
+
+    /// Moves to a moment of the period. One before the last is not gone back to: `false`.
+    pub(in crate::normalize) fn advance(&mut self, since_start_us: Micros) -> bool {
+        self.timeline.advance(since_start_us)
+    }
+
+    /// The end of a period. Our vocabulary has no status for the breaks before extra time and
+    /// before a shoot-out; there the clock stops, and that is all.
+    pub(in crate::normalize) fn leave(&mut self, out: &mut Played) {
+        let Some(period) = self.period().filter(|_| !self.paused) else { return };
+        self.paused = true;
+        let status = match period {
+            Period::FirstHalf => {
+                self.score.half_time = Some(self.score.goals);
+                FootballStatus::HalfTime
+            }
+            Period::ExtraFirst => FootballStatus::ExtraHalf,
+            Period::SecondHalf | Period::ExtraSecond | Period::Shootout => {
+                return self.emit(vec![self.clock()], out);
+            }
+        };
+        let mut facts = self.whistle(status);
+        facts.push(FootballFact::Score(self.score));
+        self.emit(facts, out);
+    }
+
+    /// Ends the match. Where the events say something else than the provider's result, the result
+    /// stands.
+    pub(in crate::normalize) fn finish(
+        &mut self,
+        status: FootballStatus,
+        recorded: &Recorded,
+        out: &mut Played,
+    ) {
+        recorded.put_right(&mut self.score, &mut out.notices);
+        let mut facts = self.whistle(status);
+        facts.push(FootballFact::Score(self.score));
+        self.emit(facts, out);
+    }
+
+    /// The score, with one goal more for a side; and what the scoreboard shows now.
+    pub(in crate::normalize) fn goal(&mut self, side: Side) -> Pair<u16> {
+        add(&mut self.score.goals, side);
+        if let Some(extra_time) = &mut self.score.extra_time {
+            add(extra_time, side);
+        }
+        self.score.goals
+    }
+
+    /// A kick of the shoot-out, and how that stands now.
+    pub(in crate::normalize) fn kick(&mut self, side: Side, scored: bool) -> Pair<u16> {
+        let kicks = self.score.penalties.get_or_insert_default();
+        if scored {
+            add(kicks, side);
+        }
+        *kicks
+    }
+
+    /// Something that happens now.
+    pub(in crate::normalize) fn incident(
+        &self,
+        eid: Eid,
+        kind: IncidentKind,
+        side: Option<Side>,
+    ) -> Incident {
+        let (minute, added) = self.timeline.minute();
+        Incident { eid, kind, minute, added, side, player: None, assist: None, score: None }
+    }
+
+    /// What an event tells: the clock, what happened, and what it counts for its side.
+    pub(in crate::normalize) fn tell(
+        &mut self,
+        incident: Option<Incident>,
+        counted: Option<(Side, impl IntoIterator<Item = Stat>)>,
+    ) -> Vec<FootballFact> {
+        let mut facts = vec![self.clock()];
+        if let Some(incident) = incident {
+            facts.push(FootballFact::Score(self.score));
+            facts.push(FootballFact::Incident(incident));
+        }
+        if let Some((side, stats)) = counted {
+            let values = self.tallies[side.index()].count(stats);
+            if !values.is_empty() {
+                facts.push(FootballFact::Stats { side, values });
+            }
+        }
+        facts
+    }
+
+    pub(in crate::normalize) fn clock(&self) -> FootballFact {
+        let running = !self.paused && self.period() != Some(Period::Shootout);
+        FootballFact::Clock { second: self.timeline.second(), running }
+    }
+
+    pub(in crate::normalize) fn stopped_clock(&self) -> FootballFact {
+        FootballFact::Clock { second: self.timeline.second(), running: false }
+    }
+
+    pub(in crate::normalize) fn emit(&self, facts: Vec<FootballFact>, out: &mut Played) {
+        let facts = facts.into_iter().map(Fact::Football);
+        let mut batch = batch(Sport::Football, self.match_id, facts);
+        batch.at = self.at;
+        out.push(self.timeline.clock_us(), batch);
+    }
+
+    /// The facts of a new status, whose name also names the incident.
+    fn whistle(&self, status: FootballStatus) -> Vec<FootballFact> {
+        let eid: Eid = format!("period-{}", period_name(status)).into();
+        let incident = self.incident(eid, IncidentKind::Period(status), None);
+        let second = self.timeline.second();
+        let clock = FootballFact::Clock { second, running: in_play(status) };
+        vec![FootballFact::Status(status), clock, FootballFact::Incident(incident)]
+    }
+}
+
+impl Recorded {
+    fn put_right(&self, score: &mut FootballScore, notices: &mut Vec<DecodeError>) {
+        stand(&mut score.goals, self.goals, "score", notices);
+        if let Some(half_time) = &mut score.half_time {
+            stand(half_time, self.half_time, "half-time score", notices);
+        }
+        if let Some(penalties) = &mut score.penalties {
+            stand(penalties, self.shootout, "shoot-out", notices);
+        }
+    }
+}
+
+fn stand(
+    ours: &mut Pair<u16>,
+    recorded: Option<Pair<u16>>,
+    what: &str,
+    notices: &mut Vec<DecodeError>,
+) {
+    let Some(recorded) = recorded.filter(|recorded| recorded != ours) else { return };
+    let reason = format!("{what} {ours:?} by the events, {recorded:?} by the match record");
+    notices.push(DecodeError::new(RefusalKind::Value, reason));
+    *ours = recorded;
+}

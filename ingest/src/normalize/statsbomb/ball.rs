@@ -1,0 +1,45 @@
+//! Where the ball is, from the events of the side that has it. Pressure, duels, fouls and saves are
+//! told from the side that has it not, or from both; the kicks of a shoot-out are left out.
+
+use super::count;
+use crate::{
+    decode::statsbomb::{Event, Kind, Position, SetPiece, Shot},
+    event::{Ball, Side, Situation, Stat},
+    football::Period,
+    normalize::football::open_play,
+};
+
+/// The ball at an event of a side, if the event tells it.
+pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
+    let Position { x, y } = event.location.filter(|_| event.period != Period::Shootout)?;
+    Some(Ball { x, y, side, situation: situation(&event.kind, x)? })
+}
+
+fn situation(kind: &Kind, x: u16) -> Option<Situation> {
+    match kind {
+        Kind::Pass(pass) => Some(pass.set_piece.map_or_else(|| open_play(x), restart)),
+        Kind::Shot(shot) => Some(shot_situation(shot)),
+        Kind::OwnGoalFor => Some(Situation::Goal),
+        Kind::Offside => Some(Situation::Offside),
+        Kind::OnTheBall | Kind::Clearance => Some(open_play(x)),
+        _ => None,
+    }
+}
+
+fn restart(set_piece: SetPiece) -> Situation {
+    match set_piece {
+        SetPiece::Corner => Situation::Corner,
+        SetPiece::FreeKick => Situation::FreeKick,
+        SetPiece::GoalKick => Situation::GoalKick,
+        SetPiece::ThrowIn => Situation::ThrowIn,
+    }
+}
+
+fn shot_situation(shot: &Shot) -> Situation {
+    match count::outcome(shot) {
+        _ if shot.goal => Situation::Goal,
+        _ if shot.penalty => Situation::Penalty,
+        Stat::ShotsOnTarget => Situation::ShotOnTarget,
+        _ => Situation::ShotOffTarget,
+    }
+}

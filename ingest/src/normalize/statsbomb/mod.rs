@@ -1,0 +1,127 @@
+//! StatsBomb events to football facts.
+//!
+//! Home is the team of the first `Starting XI`. Periods begin with their first event and end with
+//! their first `Half End`, which comes once for each team; the final whistle is the end of the data.
+//! Events are taken by their index. Their time stamps fall back by a moment now and then, as the
+//! provider's own documents show: then the clock waits. Players are named as the events name them.
+
+mod ball;
+mod count;
+mod incident;
+mod roster;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use self::roster::Roster;
+use super::{
+    Played,
+    football::{Course, Recorded},
+};
+use crate::{
+    decode::statsbomb::{Document, Event, Kind, Named},
+    error::{DecodeError, RefusalKind},
+    event::{Fixture, FootballFact, FootballStatus, Id, Micros, Side},
+    football::Period,
+};
+
+const PROVIDER: &str = "statsbomb";
+
+/// Makes facts of one match. Events are given to it in order, then [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Normalizer {
+    roster: Roster,
+    course: Course,
+    /// The players of own goals, by the id of the event that names them.
+    own_goals: HashMap<Arc<str>, Named>,
+    /// The players of passes that a goal came of, by the id of the pass.
+    assists: HashMap<Arc<str>, Named>,
+    /// Ids of events, each of which counts once.
+    seen: HashSet<Arc<str>>,
+}
+
+impl Normalizer {
+    /// `match_key` is the provider's id of the match, which only the file's name says; `start` is
+    /// when it starts, which nothing does.
+    ///
+    /// # Errors
+    ///
+    /// If the document does not say who plays.
+    pub fn new(document: &Document, match_key: &str, start: Micros) -> Result<Self, DecodeError> {
+        let roster = Roster::new(document)?;
+        let fixture = Fixture {
+            provider: PROVIDER.into(),
+            provider_key: match_key.into(),
+            competition: None,
+            start: Some(start),
+            date: None,
+            sides: Some(roster.sides.clone()),
+        };
+        let players = |wanted: fn(&Kind) -> bool| {
+            let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));
+            events.filter_map(|event| Some((event.id.clone(), event.player.clone()?))).collect()
+        };
+        Ok(Self {
+            course: Course::new(Id::derive(PROVIDER, "match", match_key), fixture),
+            own_goals: players(|kind| matches!(kind, Kind::OwnGoalAgainst)),
+            assists: players(|kind| matches!(kind, Kind::Pass(pass) if pass.assist)),
+            roster,
+            seen: HashSet::new(),
+        })
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    ///
+    /// If it does not belong to the match, or is one that was already taken.
+    pub fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+        let side = self.check(event)?;
+        self.seen.insert(event.id.clone());
+        self.course.enter(event.period, None, out);
+        self.course.advance(event.since_start_us);
+        let facts = self.facts(event, side);
+        self.course.emit(facts, out);
+        if event.kind == Kind::HalfEnd {
+            self.course.leave(out);
+        }
+        Ok(())
+    }
+
+    /// Ends the match, with the score of its goals. One that has only a first half was not played
+    /// to its end.
+    pub fn finish(&mut self, out: &mut Played) {
+        let status = match self.course.period() {
+            None => return,
+            Some(Period::FirstHalf) => FootballStatus::Abandoned,
+            Some(_) => FootballStatus::Finished,
+        };
+        self.course.finish(status, &Recorded::default(), out);
+    }
+
+    fn check(&self, event: &Event) -> Result<Side, DecodeError> {
+        let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
+        if self.seen.contains(&event.id) {
+            return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));
+        }
+        if self.course.period() > Some(event.period) {
+            let reason = format!("event {} of a period that is over", event.id);
+            return refuse(RefusalKind::Value, reason);
+        }
+        self.roster.side(&event.team.id).ok_or_else(|| {
+            let reason = format!("team {} does not play in this match", event.team.id);
+            DecodeError::new(RefusalKind::Unknown, reason)
+        })
+    }
+
+    fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+        let incident = self.incident(event, side);
+        let counted = (event.period != Period::Shootout)
+            .then(|| (side, count::stats(event).into_iter().flatten()));
+        let mut facts = self.course.tell(incident, counted);
+        facts.extend(ball::at(event, side).map(FootballFact::Ball));
+        facts
+    }
+}

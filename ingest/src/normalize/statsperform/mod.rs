@@ -1,0 +1,173 @@
+//! Stats Perform events to football facts: MA3 event by event (this module), and MA1 alone as the
+//! summary that it is ([`Summary`]).
+//!
+//! Events are taken by the match clock, which is their order; their wall-clock times may step back
+//! within it and are told as they stand. A goal that did not stand (`outcome` 0) is none. A
+//! substitution is told with the one who comes on; a player who goes off alone is not told. Where
+//! the result is said apart from the events it has the last word.
+
+mod ball;
+mod count;
+mod incident;
+mod played;
+mod roster;
+mod summary;
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use self::roster::Roster;
+use super::{Played, football::Course};
+use crate::{
+    decode::statsperform::{Details, Document, Event, Kind, Moment, Named, What, qualifier},
+    error::{DecodeError, RefusalKind},
+    event::{FootballFact, Id, Micros, Side},
+    football::Period,
+};
+
+pub use self::summary::Summary;
+
+const PROVIDER: &str = "statsperform";
+
+/// Makes facts of one match. Events are given to it in order, then [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Normalizer {
+    roster: Roster,
+    course: Course,
+    details: Details,
+    /// When each period began, from the start of the match.
+    starts: BTreeMap<Period, Micros>,
+    /// Who goes off, by the id of the event in which another comes on.
+    off: HashMap<Arc<str>, Named>,
+    /// Passes that a shot came of, by the team and the team's own number of the pass.
+    passes: HashMap<(Arc<str>, u64), Named>,
+    /// Who gave the last pass, by the id of the goal, as MA1 has it.
+    assists: HashMap<Arc<str>, Named>,
+    /// Ids of events, each of which counts once.
+    seen: HashSet<Arc<str>>,
+}
+
+impl Normalizer {
+    /// `summary` is the MA1 of the match, if there is one; `start` is when it starts, where
+    /// neither says it.
+    ///
+    /// # Errors
+    ///
+    /// If neither says which match it is, or who plays.
+    pub fn new(
+        document: &Document,
+        summary: Option<&Document>,
+        start: Micros,
+    ) -> Result<Self, DecodeError> {
+        let info = document.info.as_ref().or(summary.and_then(|summary| summary.info.as_ref()));
+        let info = info.ok_or_else(played::no_match)?;
+        let roster = Roster::new(info)?;
+        let fixture = played::fixture(info, &roster, start);
+        let moments = summary.map_or(document.moments.as_slice(), |it| it.moments.as_slice());
+        Ok(Self {
+            course: Course::new(Id::derive(PROVIDER, "match", &info.id), fixture),
+            starts: starts(document),
+            off: off(document),
+            passes: passes(document),
+            assists: moments.iter().flatten().filter_map(assist).collect(),
+            details: document.details.clone(),
+            roster,
+            seen: HashSet::new(),
+        })
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    ///
+    /// If it does not belong to the match, or is one that was already taken.
+    pub fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+        let side = self.check(event)?;
+        self.seen.insert(event.id.clone());
+        self.course.at = event.at;
+        self.course.enter(event.period, self.starts.get(&event.period).copied(), out);
+        self.course.advance(event.since_start_us);
+        let facts = self.facts(event, side);
+        self.course.emit(facts, out);
+        if event.kind == Kind::PeriodEnd {
+            self.course.leave(out);
+        }
+        Ok(())
+    }
+
+    /// Ends the match as the provider says that it ended.
+    pub fn finish(&mut self, out: &mut Played) {
+        played::finish(&mut self.course, &self.details, out);
+    }
+
+    fn check(&self, event: &Event) -> Result<Side, DecodeError> {
+        let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
+        if self.seen.contains(&event.id) {
+            return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));
+        }
+        if self.course.period() > Some(event.period) {
+            let reason = format!("event {} of a period that is over", event.id);
+            return refuse(RefusalKind::Value, reason);
+        }
+        self.roster.check(&event.contestant)
+    }
+
+    fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+        let incident = self.incident(event, side);
+        let in_play = event.period != Period::Shootout;
+        let counted = in_play.then(|| (side, count::stats(event).into_iter().flatten()));
+        let mut facts = self.course.tell(incident, counted);
+        facts.extend(ball::at(event, side).map(FootballFact::Ball));
+        facts
+    }
+}
+
+/// As the details of the match say, or else its own events.
+fn starts(document: &Document) -> BTreeMap<Period, Micros> {
+    let events = document.events.iter().flatten().filter(|event| event.kind == Kind::PeriodStart);
+    let by_events = events.filter_map(|event| Some((event.period, event.at?)));
+    played::starts(by_events, &document.details)
+}
+
+/// The two events of a substitution name each other; where they do not, they belong together by
+/// their team and their moment, in order.
+fn off(document: &Document) -> HashMap<Arc<str>, Named> {
+    let events = || document.events.iter().flatten();
+    let of = |kind: Kind| events().filter(move |it| it.kind == kind).take(SUBSTITUTIONS_MAX);
+    let mut leaving: Vec<_> = of(Kind::Off).collect();
+    let mut off = HashMap::new();
+    for coming in of(Kind::On) {
+        let related = coming.number(qualifier::RELATED);
+        let of_team = |it: &&Event| it.contestant == coming.contestant;
+        let named = |it: &&Event| of_team(it) && related.is_some() && it.event_id == related;
+        let at_once = |it: &&Event| of_team(it) && it.moment() == coming.moment();
+        let at = leaving.iter().position(named).or_else(|| leaving.iter().position(at_once));
+        if let Some(player) = at.and_then(|at| leaving.remove(at).player.clone()) {
+            off.insert(coming.id.clone(), player);
+        }
+    }
+    off
+}
+
+/// More than any rules allow; those beyond are told without the one who goes off.
+const SUBSTITUTIONS_MAX: usize = 100;
+
+fn passes(document: &Document) -> HashMap<(Arc<str>, u64), Named> {
+    let passes = document
+        .events
+        .iter()
+        .flatten()
+        .filter(|event| matches!(event.kind, Kind::Pass) && event.has(qualifier::SHOT_ASSIST));
+    let named =
+        |event: &Event| Some(((event.contestant.clone(), event.event_id?), event.player.clone()?));
+    passes.filter_map(named).collect()
+}
+
+fn assist(moment: &Moment) -> Option<(Arc<str>, Named)> {
+    match &moment.what {
+        What::Goal { assist, .. } => Some((moment.event_id.clone()?, assist.clone()?)),
+        _ => None,
+    }
+}

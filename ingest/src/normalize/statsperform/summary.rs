@@ -1,0 +1,207 @@
+//! MA1 alone: the match as its goals, cards, substitutions and reviews, at their moments.
+//!
+//! Every period that the details name is played, with anything in it or without, for as long as
+//! they say.
+
+use std::collections::BTreeMap;
+
+use super::{
+    PROVIDER, played,
+    roster::{Roster, player},
+};
+use crate::{
+    decode::statsperform::{Card, Details, Document, GoalType, Moment, What},
+    error::{DecodeError, RefusalKind},
+    event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
+    football::Period,
+    normalize::{Played, football::Course},
+};
+
+/// Makes facts of one match. Its moments are given in order, then [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Summary {
+    roster: Roster,
+    course: Course,
+    details: Details,
+    starts: BTreeMap<Period, Micros>,
+    /// How many moments were told, for the names of those that have none.
+    told: usize,
+}
+
+impl Summary {
+    /// `start` is when the match starts, where the document does not say it.
+    ///
+    /// # Errors
+    ///
+    /// If the document does not say which match it is, or who plays.
+    pub fn new(document: &Document, start: Micros) -> Result<Self, DecodeError> {
+        let info = document.info.as_ref().ok_or_else(played::no_match)?;
+        let roster = Roster::new(info)?;
+        let fixture = played::fixture(info, &roster, start);
+        Ok(Self {
+            course: Course::new(Id::derive(PROVIDER, "match", &info.id), fixture),
+            starts: played::starts(std::iter::empty(), &document.details),
+            details: document.details.clone(),
+            roster,
+            told: 0,
+        })
+    }
+
+    /// Takes the next moment.
+    ///
+    /// # Errors
+    ///
+    /// If it does not belong to the match.
+    pub fn moment(&mut self, moment: &Moment, out: &mut Played) -> Result<(), DecodeError> {
+        let side = self.roster.check(&moment.contestant)?;
+        if self.course.period() > Some(moment.period) {
+            let reason = format!("element of {:?}, which is over", moment.period);
+            return Err(DecodeError::new(RefusalKind::Value, reason));
+        }
+        self.reach(moment.period, out);
+        self.course.at = moment.at;
+        let since_us = moment.at.filter(|_| moment.period == Period::Shootout);
+        let since_us = since_us.and_then(|at| self.since_start(at, moment.period));
+        self.course.advance(since_us.unwrap_or(moment.since_start_us));
+        self.told += 1;
+        let incident = self.incident(moment, side);
+        let counted = booking(&moment.what).map(|stat| (side, [stat]));
+        let facts = self.course.tell(Some(incident), counted);
+        self.course.emit(facts, out);
+        Ok(())
+    }
+
+    /// Ends the match as the provider says that it ended.
+    pub fn finish(&mut self, out: &mut Played) {
+        if let Some(last) = self.details.halves.last().map(|half| half.period) {
+            self.reach(last, out);
+            self.run_out();
+        }
+        played::finish(&mut self.course, &self.details, out);
+    }
+
+    /// Goes through every period up to one, which is entered.
+    fn reach(&mut self, period: Period, out: &mut Played) {
+        let named: Vec<_> = self.details.halves.iter().map(|half| half.period).collect();
+        let before = named.into_iter().filter(|it| *it < period);
+        for period in before.chain([period]) {
+            if self.course.period() >= Some(period) {
+                continue;
+            }
+            self.run_out();
+            self.course.enter(period, self.starts.get(&period).copied(), out);
+        }
+    }
+
+    /// Plays the period to its end.
+    fn run_out(&mut self) {
+        let half = self.details.halves.iter().find(|it| Some(it.period) == self.course.period());
+        if let Some(length_us) = half.and_then(|half| half.length_us) {
+            self.course.advance(length_us);
+        }
+        self.course.at = None;
+    }
+
+    /// Kicks of a shoot-out have a wall-clock time alone.
+    fn since_start(&self, at: Micros, period: Period) -> Option<Micros> {
+        let start = self.details.halves.iter().find(|half| half.period == period)?.start?;
+        at.checked_sub(start).filter(|since| (0..SHOOTOUT_US_MAX).contains(since))
+    }
+
+    fn incident(&mut self, moment: &Moment, side: Side) -> Incident {
+        let told = |course: &Course, kind, side| {
+            let eid = moment.event_id.clone().unwrap_or_else(|| name(&moment.what, self.told));
+            course.incident(eid, kind, Some(side))
+        };
+        match &moment.what {
+            What::Goal { kind, scorer, assist, score } => {
+                let side = self.profits(*kind, *score, side);
+                let score = Some(self.course.goal(side));
+                let (player, assist) = (scorer.as_ref().map(player), assist.as_ref().map(player));
+                let kind = IncidentKind::Goal(goal_kind(*kind));
+                Incident { player, assist, score, ..told(&self.course, kind, side) }
+            }
+            What::Card { card, player: booked } => {
+                let player = booked.as_ref().map(player);
+                Incident { player, ..told(&self.course, card_kind(*card), side) }
+            }
+            What::Substitution { off, on } => {
+                let (player, assist) = (off.as_ref().map(player), on.as_ref().map(player));
+                let told = told(&self.course, IncidentKind::Substitution, side);
+                Incident { player, assist, ..told }
+            }
+            What::PenaltyMissed(taker) => {
+                let player = taker.as_ref().map(player);
+                Incident { player, ..told(&self.course, IncidentKind::PenaltyMissed, side) }
+            }
+            What::Kick { player: taker, scored } => {
+                let score = Some(self.course.kick(side, *scored));
+                let player = taker.as_ref().map(player);
+                let kind = IncidentKind::Shootout { scored: *scored };
+                Incident { player, score, ..told(&self.course, kind, side) }
+            }
+            What::Review { player: of, stands } => {
+                let player = of.as_ref().map(player);
+                let kind = IncidentKind::Var(decision(*stands));
+                Incident { player, ..told(&self.course, kind, side) }
+            }
+        }
+    }
+
+    /// Who profits of a goal: the side whose score has grown with it. Where that is not said, an
+    /// own goal is the other side's, as in MA3.
+    fn profits(&self, kind: GoalType, score: Option<Pair<u16>>, side: Side) -> Side {
+        let before = self.course.goals();
+        let grown = |side: &Side| {
+            let mut after = before;
+            after[side.index()] = after[side.index()].saturating_add(1);
+            Some(after) == score
+        };
+        let by_kind = if kind == GoalType::OwnGoal { side.other() } else { side };
+        Side::BOTH.into_iter().find(grown).unwrap_or(by_kind)
+    }
+}
+
+/// A shoot-out longer than this is a broken clock.
+const SHOOTOUT_US_MAX: Micros = 2 * 3600 * 1_000_000;
+
+/// A substitution has no id of its own, but each player comes on once.
+fn name(what: &What, told: usize) -> Eid {
+    match what {
+        What::Substitution { on: Some(on), .. } => format!("sub-{}", on.id).into(),
+        What::Kick { .. } => format!("kick-{told}").into(),
+        _ => format!("moment-{told}").into(),
+    }
+}
+
+fn goal_kind(kind: GoalType) -> GoalKind {
+    match kind {
+        GoalType::Regular => GoalKind::Regular,
+        GoalType::Penalty => GoalKind::Penalty,
+        GoalType::OwnGoal => GoalKind::OwnGoal,
+    }
+}
+
+fn card_kind(card: Card) -> IncidentKind {
+    match card {
+        Card::Yellow => IncidentKind::Yellow,
+        Card::SecondYellow => IncidentKind::SecondYellow,
+        Card::Red => IncidentKind::Red,
+    }
+}
+
+fn decision(stands: Option<bool>) -> VarDecision {
+    match stands {
+        Some(true) => VarDecision::Confirmed,
+        Some(false) => VarDecision::Overturned,
+        None => VarDecision::Checking,
+    }
+}
+
+fn booking(what: &What) -> Option<Stat> {
+    let What::Card { card, .. } = what else { return None };
+    Some(match card {
+        Card::Yellow => Stat::YellowCards,
+        Card::SecondYellow | Card::Red => Stat::RedCards,
+    })
+}

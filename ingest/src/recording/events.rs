@@ -1,0 +1,102 @@
+//! A document with the events of one match: read whole and then played event by event.
+
+use std::{collections::VecDeque, sync::Arc, vec};
+
+use super::{OpenError, Opening, Step, bytes, bytes::Whole, refused, unreadable};
+use crate::{
+    decode::Refused,
+    error::{DecodeError, RefusalKind},
+    normalize::Played,
+};
+
+/// What makes facts of a match whose events it is given in order.
+pub(super) trait EventByEvent {
+    type Event;
+
+    fn event(&mut self, event: &Self::Event, out: &mut Played) -> Result<(), DecodeError>;
+
+    /// Ends the match; the document was read to its end.
+    fn finish(&mut self, out: &mut Played);
+}
+
+pub(super) struct Feed<N: EventByEvent> {
+    file: Arc<str>,
+    events: vec::IntoIter<Result<N::Event, Refused>>,
+    normalizer: N,
+    end: End,
+}
+
+/// What is said when the events are through.
+enum End {
+    FinalWhistle,
+    /// The match goes on somewhere, but not in this file.
+    Broken(DecodeError),
+    Said,
+}
+
+impl<N: EventByEvent> Feed<N> {
+    /// `broken` says why the document ends before its end, if it does.
+    pub(super) fn new(
+        opening: &Opening<'_>,
+        events: Vec<Result<N::Event, Refused>>,
+        normalizer: N,
+        broken: Option<DecodeError>,
+    ) -> Self {
+        let end = broken.map_or(End::FinalWhistle, End::Broken);
+        Self { file: opening.file(), events: events.into_iter(), normalizer, end }
+    }
+
+    /// Plays the next event, or the end; `false` behind that.
+    pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
+        match self.events.next() {
+            Some(Ok(event)) => self.play(&event, steps),
+            Some(Err(it)) => steps.push_back(refused(it.error, &self.file, 0, &it.bytes)),
+            None => return self.end(steps),
+        }
+        true
+    }
+
+    fn play(&mut self, event: &N::Event, steps: &mut VecDeque<Step>) {
+        let mut played = Played::default();
+        let taken = self.normalizer.event(event, &mut played);
+        self.push(played, steps);
+        steps.extend(taken.err().map(|error| refused(error, &self.file, 0, &[])));
+    }
+
+    fn end(&mut self, steps: &mut VecDeque<Step>) -> bool {
+        match std::mem::replace(&mut self.end, End::Said) {
+            End::FinalWhistle => {
+                let mut played = Played::default();
+                self.normalizer.finish(&mut played);
+                self.push(played, steps);
+            }
+            End::Broken(error) => steps.push_back(refused(error, &self.file, 0, &[])),
+            End::Said => return false,
+        }
+        true
+    }
+
+    fn push(&self, played: Played, steps: &mut VecDeque<Step>) {
+        steps.extend(played.batches.into_iter().map(Step::Batch));
+        let notices = played.notices.into_iter();
+        steps.extend(notices.map(|notice| refused(notice, &self.file, 0, &[])));
+    }
+}
+
+/// Reads the document of a recording.
+pub(super) fn read(opening: &Opening<'_>) -> Result<Whole, OpenError> {
+    let limit = opening.limits.document_bytes_max;
+    let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
+    whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })
+}
+
+/// Why a document ends before its end: its file does, or else its text.
+pub(super) fn broken(whole: &Whole, document: Option<&DecodeError>) -> Option<DecodeError> {
+    whole.cut.as_ref().map(unreadable).or_else(|| document.cloned())
+}
+
+/// Says of a document without any events why it has none.
+pub(super) fn no_events(opening: &Opening<'_>, broken: Option<DecodeError>) -> OpenError {
+    let none = || DecodeError::new(RefusalKind::Value, "no events");
+    opening.unusable(broken.unwrap_or_else(none))
+}

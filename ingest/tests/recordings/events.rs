@@ -1,0 +1,177 @@
+//! StatsBomb and Stats Perform matches: goals, cards and substitutions to the second, and the result.
+
+use ingest::{
+    event::{FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Stat},
+    recording::{Limits, Recording, Timed, plan},
+};
+use serde_json::{Value, json};
+
+use super::{
+    START, fixture,
+    football::{end, incidents, last_stat},
+    recording, shared,
+};
+
+const RED_CARD: &str = "statsbomb/15986.events.json.gz";
+const MA1: &str = "statsperform/hsv-svs-2021-09-11.ma1.json.gz";
+const MA3: &str = "statsperform/hsv-svs-2021-09-11.ma3.json.gz";
+const OWN_GOAL: &str = "statsbomb/3788741.events.json.gz";
+
+#[test]
+fn two_all_with_a_red_card_is_as_the_answer_sheet_says() {
+    let Some((batches, sheet)) = recording(RED_CARD) else { return };
+    check(&batches, &sheet);
+    assert_eq!(&*fixture(&batches).provider_key, "15986");
+    assert_eq!(end(&batches).0.half_time, Some([1, 1]));
+    assert_eq!(last_stat(&batches, Side::First, Stat::RedCards), Some(1));
+    assert_eq!(last_stat(&batches, Side::Second, Stat::YellowCards), Some(5));
+}
+
+#[test]
+fn own_goal_is_as_the_answer_sheet_says() {
+    let Some((batches, sheet)) = recording(OWN_GOAL) else { return };
+    check(&batches, &sheet);
+    assert_eq!(end(&batches).0.half_time, Some([0, 0]));
+}
+
+#[test]
+fn late_penalty_and_coach_booked_are_as_the_answer_sheet_says() {
+    let Some((batches, sheet)) = recording(MA3) else { return };
+    check(&batches, &sheet);
+    let fixture = fixture(&batches);
+    assert_eq!(fixture.provider_key.as_ref(), sheet["provider_match_id"].as_str().unwrap());
+    assert_eq!(fixture.start, Some(1_631_385_000_000_000));
+    assert_eq!(&*fixture.competition.as_ref().unwrap().name, "2. Bundesliga");
+    assert_eq!(end(&batches).0.half_time, Some([0, 0]));
+    assert_eq!(last_stat(&batches, Side::Second, Stat::YellowCards), Some(4));
+    assert_eq!(last_stat(&batches, Side::Second, Stat::RedCards), Some(1));
+}
+
+#[test]
+fn summary_alone_is_as_the_answer_sheet_says() {
+    let Some((batches, sheet)) = recording(MA1) else { return };
+    check(&batches, &sheet);
+    assert_eq!(end(&batches).0.half_time, Some([0, 0]));
+}
+
+#[test]
+fn events_and_summary_tell_the_same_goals_of_the_same_match() {
+    let Some((events, _)) = recording(MA3) else { return };
+    let (summary, _) = recording(MA1).unwrap();
+    assert_eq!(fixture(&events), fixture(&summary));
+    let goals = |batches: &[Timed]| {
+        let goals = incidents(batches).filter(|(_, it)| matches!(it.kind, IncidentKind::Goal(_)));
+        goals.map(|(_, it)| it.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(goals(&events), goals(&summary));
+}
+
+#[test]
+fn summary_is_played_unless_its_match_is_played_in_full() {
+    let Some(events) = shared(MA3) else { return };
+    let summary = shared(MA1).unwrap();
+    assert_eq!(plan(&[summary.clone(), events.clone()]).unwrap(), [events]);
+    assert_eq!(plan(&[summary.clone()]).unwrap(), [summary]);
+}
+
+/// The rows of the sheet as ours are.
+fn rows(sheet: &Value, row: impl Fn(&Value) -> Value) -> Vec<Value> {
+    sheet.as_array().unwrap().iter().map(row).collect()
+}
+
+/// The match second: `minute` and `second`, or `clock` as `MM:SS`.
+fn second(row: &Value) -> u64 {
+    let part = |text: &str| text.parse::<u64>().unwrap();
+    match row["clock"].as_str().and_then(|clock| clock.split_once(':')) {
+        Some((minute, second)) => part(minute) * 60 + part(second),
+        None => row["minute"].as_u64().unwrap() * 60 + row["second"].as_u64().unwrap(),
+    }
+}
+
+pub(crate) fn check(batches: &[Timed], sheet: &Value) {
+    let sides = fixture(batches).sides.as_ref().unwrap();
+    assert_eq!(json!([&*sides[0].name, &*sides[1].name]), json!([sheet["home"], sheet["away"]]));
+    let told = |row: &dyn Fn(&Incident) -> Option<Value>| {
+        let rows = incidents(batches).filter_map(|(second, it)| {
+            let mut row = row(it)?;
+            let shown = u32::from(it.minute + it.added.unwrap_or(0));
+            assert_eq!(shown, second / 60 + 1, "minute in progress of {}", it.eid);
+            row["second"] = json!(second);
+            row["team"] = json!(it.side.map(|side| &*sides[side.index()].name));
+            row["player"] = name(it.player.as_ref());
+            Some(row)
+        });
+        rows.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&goal), rows(&sheet["goals"], goal_row));
+    assert_eq!(told(&card), rows(&sheet["cards"], card_row));
+    assert_eq!(told(&substitution), rows(&sheet["substitutions"], substitution_row));
+    let (score, status, running) = end(batches);
+    let expected = ["home", "away"].map(|side| sheet["final_score"][side].as_u64().unwrap());
+    assert_eq!(score.goals.map(u64::from), expected);
+    assert_eq!((status, running), (Some(FootballStatus::Finished), false));
+}
+
+fn name(player: Option<&Participant>) -> Value {
+    json!(player.map(|it| &*it.name))
+}
+
+fn goal(it: &Incident) -> Option<Value> {
+    let IncidentKind::Goal(kind) = it.kind else { return None };
+    let [home, away]: Pair<u16> = it.score.unwrap();
+    let (own_goal, penalty) = (kind == GoalKind::OwnGoal, kind == GoalKind::Penalty);
+    let score = format!("{home}-{away}");
+    Some(json!({"own_goal": own_goal, "penalty": penalty, "score_after": score}))
+}
+
+fn goal_row(row: &Value) -> Value {
+    json!({
+        "second": second(row),
+        "team": row["team"],
+        "player": row["player"],
+        "own_goal": row["own_goal"],
+        "penalty": row["penalty"],
+        "score_after": row["score_after"],
+    })
+}
+
+fn card(it: &Incident) -> Option<Value> {
+    let card = match it.kind {
+        IncidentKind::Yellow => "yellow",
+        IncidentKind::SecondYellow => "second_yellow",
+        IncidentKind::Red => "red",
+        _ => return None,
+    };
+    Some(json!({"card": card}))
+}
+
+fn card_row(row: &Value) -> Value {
+    let card = match row["card"].as_str().unwrap() {
+        "Yellow Card" => "yellow",
+        "Second Yellow" => "second_yellow",
+        "Red Card" => "red",
+        other => other,
+    };
+    json!({"second": second(row), "team": row["team"], "player": row["player"], "card": card})
+}
+
+fn substitution(it: &Incident) -> Option<Value> {
+    (it.kind == IncidentKind::Substitution).then(|| json!({"on": name(it.assist.as_ref())}))
+}
+
+fn substitution_row(row: &Value) -> Value {
+    json!({
+        "second": second(row),
+        "team": row["team"],
+        "player": row["off"],
+        "on": row["on"],
+    })
+}
+
+#[test]
+fn line_ups_named_are_not_recordings() {
+    let Some(events) = shared(RED_CARD) else { return };
+    let line_ups = shared("statsbomb/15986.lineups.json").unwrap();
+    assert_eq!(plan(&[line_ups.clone(), events.clone()]).unwrap(), [events]);
+    assert!(Recording::open(&line_ups, &[], START, &Limits::default()).is_err());
+}
