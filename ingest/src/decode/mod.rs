@@ -5,7 +5,9 @@
 //! [`DecodeError`] and never panic.
 
 pub mod betfair;
+mod decimal;
 pub mod slam;
+pub mod the_odds_api;
 pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};

@@ -5,6 +5,8 @@
 
 pub mod betfair;
 pub mod slam;
+pub mod the_odds_api;
+mod told;
 pub mod wyscout;
 
 use crate::{

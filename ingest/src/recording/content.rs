@@ -42,6 +42,8 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Recording(Format::SlamPointByPoint))
     } else if holds("match_id") && holds("player1") {
         Some(Content::Companion(Format::SlamPointByPoint))
+    } else if holds("\"sport_key\"") {
+        Some(Content::Recording(Format::TheOddsApi))
     } else {
         None
     }
@@ -67,6 +69,8 @@ mod tests {
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
+        let the_odds_api = Content::Recording(Format::TheOddsApi);
+        check(r#"[{"id":"a","sport_key":"soccer_epl""#, Some(the_odds_api));
         check("date,home,away\n", None);
     }
 }

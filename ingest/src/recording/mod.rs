@@ -8,7 +8,6 @@ mod betfair;
 mod bytes;
 mod companion;
 mod content;
-#[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
 mod lines;
 mod slam;
@@ -29,6 +28,7 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
+    normalize::the_odds_api::{self, PriceFormat},
 };
 
 pub use self::companion::plan;
@@ -68,6 +68,7 @@ pub enum Format {
     BetfairStream,
     Wyscout,
     SlamPointByPoint,
+    TheOddsApi,
 }
 
 /// Why a recording cannot be opened.
@@ -78,7 +79,7 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint)", .path.display()
+        "{} is in no known format ({})", .path.display(), Format::ALL.map(Format::as_str).join(", ")
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -97,6 +98,7 @@ enum Feed {
     Betfair(Box<betfair::Feed>),
     Wyscout(Box<wyscout::Feed>),
     Slam(Box<slam::Feed>),
+    Document(document::Feed),
 }
 
 impl Recording {
@@ -126,6 +128,10 @@ impl Recording {
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::Feed::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
+            Format::TheOddsApi => {
+                let mut interpreter = the_odds_api::Interpreter::recorded(PriceFormat::Auto);
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -155,6 +161,7 @@ impl Iterator for Recording {
                 Feed::Betfair(feed) => feed.read(&mut self.steps),
                 Feed::Wyscout(feed) => feed.read(&mut self.steps),
                 Feed::Slam(feed) => feed.read(&mut self.steps),
+                Feed::Document(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -176,12 +183,17 @@ impl Default for Limits {
 }
 
 impl Format {
+    /// All of them, for who names them to a user.
+    pub const ALL: [Self; 4] =
+        [Self::BetfairStream, Self::Wyscout, Self::SlamPointByPoint, Self::TheOddsApi];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BetfairStream => "betfair-stream",
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
+            Self::TheOddsApi => "the-odds-api",
         }
     }
 
@@ -191,6 +203,7 @@ impl Format {
             Self::BetfairStream => "stream",
             Self::Wyscout => "file with the match's events",
             Self::SlamPointByPoint => "points file",
+            Self::TheOddsApi => "answer",
         }
     }
 }
