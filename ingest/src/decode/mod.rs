@@ -6,6 +6,7 @@
 
 pub mod betfair;
 mod decimal;
+pub mod football_data_couk;
 pub mod slam;
 pub mod the_odds_api;
 pub mod wyscout;

@@ -4,6 +4,7 @@
 //! connections and clocks are not theirs.
 
 pub mod betfair;
+pub mod football_data_couk;
 pub mod slam;
 pub mod the_odds_api;
 mod told;

@@ -28,7 +28,10 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
-    normalize::the_odds_api::{self, PriceFormat},
+    normalize::{
+        football_data_couk,
+        the_odds_api::{self, PriceFormat},
+    },
 };
 
 pub use self::companion::plan;
@@ -69,6 +72,7 @@ pub enum Format {
     Wyscout,
     SlamPointByPoint,
     TheOddsApi,
+    FootballDataCoUk,
 }
 
 /// Why a recording cannot be opened.
@@ -128,6 +132,10 @@ impl Recording {
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::Feed::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
+            Format::FootballDataCoUk => {
+                let mut interpreter = football_data_couk::Interpreter::default();
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
             Format::TheOddsApi => {
                 let mut interpreter = the_odds_api::Interpreter::recorded(PriceFormat::Auto);
                 Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
@@ -184,8 +192,13 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 4] =
-        [Self::BetfairStream, Self::Wyscout, Self::SlamPointByPoint, Self::TheOddsApi];
+    pub const ALL: [Self; 5] = [
+        Self::BetfairStream,
+        Self::Wyscout,
+        Self::SlamPointByPoint,
+        Self::TheOddsApi,
+        Self::FootballDataCoUk,
+    ];
 
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -194,6 +207,7 @@ impl Format {
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::TheOddsApi => "the-odds-api",
+            Self::FootballDataCoUk => "football-data-couk",
         }
     }
 
@@ -204,6 +218,7 @@ impl Format {
             Self::Wyscout => "file with the match's events",
             Self::SlamPointByPoint => "points file",
             Self::TheOddsApi => "answer",
+            Self::FootballDataCoUk => "file of a season",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! are not, the tests say so and pass.
 
 mod football;
+mod football_data;
 mod odds_api;
 mod tennis;
 
