@@ -9,6 +9,9 @@ mod json;
 pub mod slam;
 pub mod statsbomb;
 pub mod statsperform;
+mod decimal;
+pub mod football_data_couk;
+pub mod the_odds_api;
 pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};

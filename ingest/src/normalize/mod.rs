@@ -8,6 +8,9 @@ mod football;
 pub mod slam;
 pub mod statsbomb;
 pub mod statsperform;
+pub mod football_data_couk;
+pub mod the_odds_api;
+mod told;
 pub mod wyscout;
 
 use crate::{

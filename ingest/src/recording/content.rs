@@ -57,6 +57,10 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Recording(Format::SlamPointByPoint))
     } else if holds("match_id") && holds("player1") {
         Some(Content::Companion(Format::SlamPointByPoint))
+    } else if holds("\"sport_key\"") {
+        Some(Content::Recording(Format::TheOddsApi))
+    } else if (holds("HomeTeam") && holds("AwayTeam")) || holds("Country,League,Season,Date") {
+        Some(Content::Recording(Format::FootballDataCoUk))
     } else {
         None
     }
@@ -91,6 +95,11 @@ mod tests {
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
+        let the_odds_api = Content::Recording(Format::TheOddsApi);
+        check(r#"[{"id":"a","sport_key":"soccer_epl""#, Some(the_odds_api));
+        let football_data = Content::Recording(Format::FootballDataCoUk);
+        check("Div,Date,HomeTeam,AwayTeam,FTHG\n", Some(football_data));
+        check("Country,League,Season,Date,Time,Home,Away\n", Some(football_data));
         check("date,home,away\n", None);
     }
 }

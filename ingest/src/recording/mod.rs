@@ -8,7 +8,6 @@ mod betfair;
 mod bytes;
 mod companion;
 mod content;
-#[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
 mod events;
 mod lines;
@@ -32,7 +31,10 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
-    normalize,
+    normalize::{
+        self, football_data_couk,
+        the_odds_api::{self, PriceFormat},
+    },
 };
 
 pub use self::companion::plan;
@@ -74,6 +76,8 @@ pub enum Format {
     SlamPointByPoint,
     StatsBomb,
     StatsPerform,
+    TheOddsApi,
+    FootballDataCoUk,
 }
 
 /// Why a recording cannot be opened.
@@ -84,7 +88,7 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, statsbomb, statsperform)", .path.display()
+        "{} is in no known format ({})", .path.display(), Format::ALL.map(Format::as_str).join(", ")
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -106,6 +110,7 @@ enum Feed {
     StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
     StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
     Summary(Box<events::Feed<normalize::statsperform::Summary>>),
+    Document(document::Feed),
 }
 
 impl Recording {
@@ -141,6 +146,14 @@ impl Recording {
                 Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
             }
             Format::StatsPerform => Feed::StatsPerform(Box::new(statsperform::open(&mut opening)?)),
+            Format::FootballDataCoUk => {
+                let mut interpreter = football_data_couk::Interpreter::default();
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
+            Format::TheOddsApi => {
+                let mut interpreter = the_odds_api::Interpreter::recorded(PriceFormat::Auto);
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -173,6 +186,7 @@ impl Iterator for Recording {
                 Feed::StatsBomb(feed) => feed.read(&mut self.steps),
                 Feed::StatsPerform(feed) => feed.read(&mut self.steps),
                 Feed::Summary(feed) => feed.read(&mut self.steps),
+                Feed::Document(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -194,6 +208,17 @@ impl Default for Limits {
 }
 
 impl Format {
+    /// All of them, for who names them to a user.
+    pub const ALL: [Self; 7] = [
+        Self::BetfairStream,
+        Self::Wyscout,
+        Self::SlamPointByPoint,
+        Self::StatsBomb,
+        Self::StatsPerform,
+        Self::TheOddsApi,
+        Self::FootballDataCoUk,
+    ];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -202,6 +227,8 @@ impl Format {
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::StatsBomb => "statsbomb",
             Self::StatsPerform => "statsperform",
+            Self::TheOddsApi => "the-odds-api",
+            Self::FootballDataCoUk => "football-data-couk",
         }
     }
 
@@ -211,6 +238,8 @@ impl Format {
             Self::BetfairStream => "stream",
             Self::Wyscout | Self::StatsBomb | Self::StatsPerform => "file with the match's events",
             Self::SlamPointByPoint => "points file",
+            Self::TheOddsApi => "answer",
+            Self::FootballDataCoUk => "file of a season",
         }
     }
 }

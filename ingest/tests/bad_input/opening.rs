@@ -1,6 +1,6 @@
 //! Files that cannot be opened as a recording.
 
-use ingest::recording::{Limits, OpenError, plan};
+use ingest::recording::{Format, Limits, OpenError, plan};
 
 use super::{
     Outcome, Scratch,
@@ -26,7 +26,8 @@ fn empty_files_are_no_recordings() {
 
 #[test]
 fn unknown_content_is_no_recording() {
-    let known = "(betfair-stream, wyscout, slam-pointbypoint, statsbomb, statsperform)";
+    let known = Format::ALL.map(Format::as_str).join(", ");
+    let known = format!("({known})");
     refused("Div,Date,HomeTeam\n", &format!("it is in no known format {known}"));
     refused([0xff; 300], &format!("it is in no known format {known}"));
 }

@@ -5,6 +5,8 @@
 
 mod events;
 mod football;
+mod football_data;
+mod odds_api;
 mod tennis;
 
 use std::{
