@@ -17,6 +17,8 @@ pub mod steady;
 
 pub mod pipeline;
 
+pub mod identity;
+
 pub mod hub;
 
 // What the hub's changes look like, who is addressed, and how readers are brought forward.
@@ -31,6 +33,7 @@ pub mod dialect;
 pub mod accounts;
 pub mod http;
 pub mod key_command;
+pub mod matches_command;
 pub mod revocation;
 
 pub mod clock;
