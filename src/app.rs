@@ -20,7 +20,7 @@ use tokio::{
     net::{TcpListener, TcpSocket},
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
-    task::{JoinError, JoinSet},
+    task::{JoinError, JoinHandle, JoinSet},
 };
 use tracing::{error, info};
 
@@ -32,6 +32,7 @@ use crate::{
     demo::{self, Days, Run},
     http::{self, BenchDoor, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
+    identity::{self, Identity, store::Store},
     pipeline::{self, Doors, Request},
     quarantine::Quarantine,
     revocation::{self, Revoker},
@@ -45,6 +46,8 @@ use crate::{
 pub enum AppError {
     #[error("the account store failed")]
     Accounts(#[from] AccountsError),
+    #[error("the store of matches failed")]
+    Identity(#[source] sqlx::Error),
     #[error("a recording cannot be played")]
     Recording(#[from] OpenError),
     #[error(transparent)]
@@ -119,11 +122,14 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         Box::new(doors.clone()),
     )?;
-    let mut hub = Hub::new(settings(&config), epochs);
+    let identities = Store::of(&accounts);
+    let remembered = identities.load().await.map_err(AppError::Identity)?;
+    let (decisions, deciding) = identity::Writer::start(identities.clone());
+    let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered));
     let sources = announce(&mut hub, demo, &play, recordings);
     let quarantine =
         Quarantine::beside(&config.server.db, config.feeds.quarantine_bytes_max as u64);
-    let writer = pipeline::start(hub, fanout.clone(), ends, quarantine)?;
+    let writer = pipeline::start(hub, fanout.clone(), ends, quarantine, decisions)?;
 
     let (stop, stopped) = watch::channel(false);
     let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
@@ -132,6 +138,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Duration::from_millis(config.accounts.watch_ms),
         &stopped,
     );
+    let ordering = take_orders(identities, &config, &doors, &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
@@ -174,12 +181,38 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         info!("requests were cut off");
     }
     stop_writer(&doors, writer).await;
-    for task in revoking {
+    for task in revoking.into_iter().chain(ordering).chain([deciding]) {
         task.await.ok();
     }
     accounts.close().await;
     info!("stopped");
     Ok(())
+}
+
+/// Orders that may wait for the writer.
+const ORDERS_MAX: usize = 64;
+
+/// Brings what the operator orders about matches to the writer.
+fn take_orders(
+    store: Store,
+    config: &Config,
+    doors: &Doors,
+    stopped: &watch::Receiver<bool>,
+) -> [JoinHandle<()>; 2] {
+    let (orders, mut waiting) = tokio::sync::mpsc::channel(ORDERS_MAX);
+    let (mut stopped, requests) = (stopped.clone(), doors.requests.clone());
+    let every = Duration::from_millis(config.accounts.watch_ms);
+    let watching = tokio::spawn(identity::watch(store, every, orders, async move {
+        stopped.wait_for(|stop| *stop).await.ok();
+    }));
+    let handing_in = tokio::spawn(async move {
+        while let Some(order) = waiting.recv().await {
+            if requests.send(Request::Order(order)).await.is_err() {
+                return;
+            }
+        }
+    });
+    [watching, handing_in]
 }
 
 async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {

@@ -24,6 +24,7 @@ use crate::{
         Hub,
         feeds::{Feed, Health, SourceNumber},
     },
+    identity::{self, Numbered},
     quarantine::Quarantine,
 };
 
@@ -75,6 +76,8 @@ pub enum Request {
         at_least: Seq,
         reply: oneshot::Sender<Option<Image>>,
     },
+    /// What the operator orders about matches.
+    Order(Numbered),
     Stop,
 }
 
@@ -130,9 +133,11 @@ pub fn start(
     fanout: Fanout,
     ends: Ends,
     quarantine: Quarantine,
+    decisions: identity::Writer,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let writer = Writer { hub, fanout, quarantine, waiting: Vec::new(), changes: Vec::new() };
+    let (waiting, changes) = (Vec::new(), Vec::new());
+    let writer = Writer { hub, fanout, quarantine, decisions, waiting, changes };
     thread::Builder::new().name("hub".to_owned()).spawn(move || runtime.block_on(writer.run(ends)))
 }
 
@@ -140,6 +145,7 @@ struct Writer {
     hub: Hub,
     fanout: Fanout,
     quarantine: Quarantine,
+    decisions: identity::Writer,
     waiting: Vec<Waiting>,
     changes: Vec<Change>,
 }
@@ -173,6 +179,7 @@ impl Writer {
             }
             self.flush_lanes();
             self.publish();
+            self.decisions.take_from(self.hub.identity());
             let ready = || requests.try_recv().ok();
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
                 if !self.request(request) {
@@ -266,6 +273,10 @@ impl Writer {
             Request::Image { channel, at_least, reply } => {
                 self.waiting.push(Waiting { channel, at_least, reply });
                 self.serve_waiting();
+            }
+            Request::Order(order) => {
+                self.hub.order(&order, now(), &mut self.changes);
+                self.publish();
             }
             Request::Stop => return false,
         }

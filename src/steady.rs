@@ -226,7 +226,11 @@ mod tests {
             stale_after_ms: 1,
             hold_us: 10_000_000,
         };
-        let mut hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(2) });
+        let mut hub = Hub::new(
+            settings,
+            Epochs { matches: Epoch(1), feeds: Epoch(2) },
+            crate::identity::Identity::default(),
+        );
         let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::Terms::default());
         let start = 1_788_220_800_000_000;
         steady.introduce(&mut hub, source, start);

@@ -67,7 +67,7 @@ impl Stage {
             hold_us: 10_000_000,
         };
         let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
-        let mut hub = Hub::new(settings, epochs);
+        let mut hub = Hub::new(settings, epochs, matchwire::identity::Identity::default());
         let source = hub.source("bench".into(), "bench", Terms::default());
         Self { hub, source }
     }

@@ -110,7 +110,7 @@ impl Hub {
     }
 
     /// The headers of channels of which nothing else has changed.
-    fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
+    pub(super) fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.get(&id) else { return };
         let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
         let subjects: Vec<_> = [Subject::Match(id)].into_iter().chain(books).collect();

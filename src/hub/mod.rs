@@ -7,6 +7,7 @@ pub mod feeds;
 mod headers;
 mod health;
 mod images;
+mod joining;
 pub mod lanes;
 mod publishing;
 pub mod sequence;
@@ -27,6 +28,7 @@ use self::{
 use crate::{
     channels::{Channels, Subject},
     document::Object,
+    identity::{Identity, Place},
     wire,
 };
 
@@ -60,6 +62,10 @@ pub struct Hub {
     epochs: Epochs,
     /// By ids of ours, which are digests already.
     matches: FxHashMap<Id, Known>,
+    identity: Identity,
+    /// Providers' matches that are followed under another id than their own, or with their sides
+    /// the other way round.
+    places: FxHashMap<Id, Place>,
     sources: Vec<Source>,
     pub(crate) channels: Channels,
     /// The sources as they were last published; their counts move on in between.
@@ -115,11 +121,13 @@ impl Header {
 
 impl Hub {
     #[must_use]
-    pub fn new(settings: Settings, epochs: Epochs) -> Self {
+    pub fn new(settings: Settings, epochs: Epochs, identity: Identity) -> Self {
         Self {
             settings,
             epochs,
             matches: FxHashMap::default(),
+            identity,
+            places: FxHashMap::default(),
             sources: Vec::new(),
             channels: Channels::default(),
             feeds_published: Object::default(),
@@ -192,13 +200,25 @@ impl Hub {
                 Err(error) => errors.push(error),
             }
         }
+        self.publish_touched(all_touched, moment, now, changes);
         let stamp = Stamp { source: batch.at, received, published: now };
+        self.let_go(source, moment.best(), stamp, changes);
+        errors
+    }
+
+    fn publish_touched(
+        &mut self,
+        all_touched: Vec<(Id, Touched)>,
+        moment: Moment,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
+        let Moment { source, received } = moment;
+        let stamp = Stamp { source, received, published: now };
         for (id, mut touched) in all_touched {
             self.guard(id, moment, &mut touched);
             self.publish_match(id, &touched, moment, stamp, changes);
         }
-        self.let_go(source, moment.best(), stamp, changes);
-        errors
     }
 
     fn apply_event(
@@ -209,17 +229,19 @@ impl Hub {
         changes: &mut Vec<Change>,
         all_touched: &mut Vec<(Id, Touched)>,
     ) -> Result<(), ApplyError> {
-        let id = event.match_id;
+        self.recognise(event, moment, all_touched, changes)?;
+        let Place { id, swapped } = self.place(event.match_id);
         if !self.matches.contains_key(&id) {
-            self.introduce(source, event, moment, changes, all_touched)?;
+            self.introduce(source, id, event, moment, changes, all_touched)?;
         }
         let place = all_touched.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
             all_touched.push((id, Touched::default()));
             all_touched.len() - 1
         });
         let known = self.matches.get_mut(&id).ok_or(ApplyError::UnknownMatch(id))?;
-        let origin = Origin { source, moment, sources: &self.sources };
-        if known.state.apply(&event.fact, origin, &mut all_touched[place].1) {
+        let origin = Origin { source, own: event.match_id, moment, sources: &self.sources };
+        let fact = Self::in_its_order(&event.fact, swapped);
+        if known.state.apply(&fact, origin, &mut all_touched[place].1) {
             Ok(())
         } else {
             Err(ApplyError::OtherSport(id))
@@ -229,12 +251,12 @@ impl Hub {
     fn introduce(
         &mut self,
         source: SourceNumber,
+        id: Id,
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
         all_touched: &mut Vec<(Id, Touched)>,
     ) -> Result<(), ApplyError> {
-        let id = event.match_id;
         let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
         if self.matches.len() >= self.settings.matches_max {
             let Some(first) = self.first_ended() else {
@@ -246,7 +268,7 @@ impl Hub {
             // What this very batch said of it goes with it.
             all_touched.retain(|(own, _)| *own != first);
         }
-        let state = Match::new(id, event.sport, fixture.clone(), source);
+        let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
         self.matches.insert(id, Known { state, source });
         Ok(())
     }
@@ -305,16 +327,17 @@ impl Hub {
     /// is opened from now on has another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.remove(&id) else { return };
-        self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
-        let sport = known.state.sport;
-        let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
-        for subject in books.chain([Subject::Consensus(id), Subject::Match(id)]) {
-            changes.extend(self.channels.close(subject).map(Change::Closed));
-        }
-        if let Some(header) = self.channels.get(Subject::Board(sport)).map(|entry| entry.header) {
+        self.identity.forget(id);
+        self.places.retain(|_, place| place.id != id);
+        self.close_channels(id, &known.state, stamp, changes);
+    }
+
+    fn leave_board(&mut self, state: &Match, stamp: Stamp, changes: &mut Vec<Change>) {
+        let board = Subject::Board(state.sport);
+        if let Some(header) = self.channels.get(board).map(|entry| entry.header) {
             let mut patch = Object::default();
-            wire::board::gone(&mut patch, &known.state);
-            self.publish(Subject::Board(sport), header, patch, Vec::new(), stamp, changes);
+            wire::board::gone(&mut patch, state);
+            self.publish(board, header, patch, Vec::new(), stamp, changes);
         }
     }
 }

@@ -42,6 +42,9 @@ pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
 pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) -> Object {
     let mut patch = header_patch(before, after);
     if touched.fixture {
+        for provider in &touched.left {
+            patch.object("refs").set(provider, Node::Null);
+        }
         fixture(&mut patch, m, true);
     }
     match &m.play {
@@ -65,8 +68,8 @@ pub fn match_events(m: &Match, touched: &Touched, moment: Moment) -> Vec<Node> {
 fn fixture(out: &mut Object, m: &Match, patch: bool) {
     let Fixture { provider: _, provider_key: _, competition, start, date: _, sides } = &m.fixture;
     let refs = out.object("refs");
-    for (provider, key) in &m.refs {
-        refs.set(provider, key);
+    for member in &m.members {
+        refs.set(&member.provider, &member.key);
     }
     let competition = competition.as_ref().map(|c| competition_node(c, patch));
     let names = side_names(m);

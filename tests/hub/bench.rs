@@ -14,6 +14,7 @@ use matchwire::hub::{
     feeds::{Feed, Health, SourceNumber, Terms},
     sequence::Window,
 };
+use matchwire::identity::Numbered;
 use serde_json::Value;
 
 use crate::json::{difference, merge, parse};
@@ -51,7 +52,11 @@ pub(crate) const START: Micros = 1_788_220_800_000_000;
 
 impl Bench {
     pub(crate) fn new(settings: Settings) -> Self {
-        let mut hub = Hub::new(settings, Epochs { matches: Epoch(7), feeds: Epoch(8) });
+        let mut hub = Hub::new(
+            settings,
+            Epochs { matches: Epoch(7), feeds: Epoch(8) },
+            matchwire::identity::Identity::default(),
+        );
         let source = hub.source("test".into(), "simulator", Terms::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
         Self { hub, source, now: START, readers, epochs }
@@ -94,6 +99,13 @@ impl Bench {
         self.hub.source_is(source, &health, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
         changes
+    }
+
+    /// The operator orders something about matches.
+    pub(crate) fn order(&mut self, order: &Numbered) {
+        let mut changes = Vec::new();
+        self.hub.order(order, self.now, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
     }
 
     /// A source begins anew.

@@ -5,6 +5,7 @@
 
 mod bench;
 mod facts;
+mod joining;
 mod json;
 mod lanes;
 mod properties;

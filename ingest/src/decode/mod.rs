@@ -5,12 +5,12 @@
 //! [`DecodeError`] and never panic.
 
 pub mod betfair;
+mod decimal;
+pub mod football_data_couk;
 mod json;
 pub mod slam;
 pub mod statsbomb;
 pub mod statsperform;
-mod decimal;
-pub mod football_data_couk;
 pub mod the_odds_api;
 pub mod wyscout;
 

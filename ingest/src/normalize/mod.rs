@@ -5,10 +5,10 @@
 
 pub mod betfair;
 mod football;
+pub mod football_data_couk;
 pub mod slam;
 pub mod statsbomb;
 pub mod statsperform;
-pub mod football_data_couk;
 pub mod the_odds_api;
 mod told;
 pub mod wyscout;

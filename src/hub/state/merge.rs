@@ -11,11 +11,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ingest::event::{
-    Eid, Fact, Fixture, FootballFact, Incident, IncidentKind, MarketChange, OddsFact,
+    Eid, Fact, Fixture, FootballFact, Id, Incident, IncidentKind, MarketChange, OddsFact,
 };
 
 use super::{
-    Book, BookEvent, Match, Moment, Play, Touched, TouchedBook,
+    Book, BookEvent, Match, Member, Moment, Play, Touched, TouchedBook,
     leads::{View, best},
 };
 use crate::hub::feeds::{Kind, Source, SourceNumber};
@@ -24,6 +24,8 @@ use crate::hub::feeds::{Kind, Source, SourceNumber};
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     pub source: SourceNumber,
+    /// The match's id as its provider's key makes it.
+    pub own: Id,
     pub moment: Moment,
     pub sources: &'a [Source],
 }
@@ -44,9 +46,9 @@ impl Match {
 
     /// What the source of a lower rank says fills in what was not told yet.
     fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, touched: &mut Touched) {
-        let reference = (Arc::clone(&fixture.provider), Arc::clone(&fixture.provider_key));
-        if !self.refs.contains(&reference) {
-            self.refs.push(reference);
+        let member = Member::new(origin.own, fixture, origin.source);
+        if !self.members.contains(&member) {
+            self.members.push(member);
             touched.fixture = true;
         }
         let rank = |source: SourceNumber| origin.sources[source.0].terms.ranks.of(Kind::Fixture);
@@ -213,7 +215,12 @@ impl Match {
         self.reserves[place].apply(fact, origin.moment, &mut ignored.parts, &mut ignored.events);
     }
 
-    fn succeed_in_book(&mut self, place: usize, sources: &[Source], touched: &mut Touched) {
+    pub(super) fn succeed_in_book(
+        &mut self,
+        place: usize,
+        sources: &[Source],
+        touched: &mut Touched,
+    ) {
         let book = &self.books[place];
         let same = |reserve: &&Book| reserve.slug == book.slug && !reserve.markets.is_empty();
         let tellers = self.reserves.iter().filter(same).map(|reserve| reserve.source);
@@ -268,7 +275,7 @@ impl Match {
 }
 
 /// The kinds of fact of which [`View`]s are kept.
-const PLAY: [Kind; 4] = [Kind::Score, Kind::Incidents, Kind::Stats, Kind::Ball];
+pub(super) const PLAY: [Kind; 4] = [Kind::Score, Kind::Incidents, Kind::Stats, Kind::Ball];
 
 /// Public ids of incidents, by who tells them and under which id.
 pub(super) type Names = HashMap<(SourceNumber, Eid), Eid>;

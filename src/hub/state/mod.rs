@@ -10,6 +10,7 @@ mod guard;
 mod holding;
 mod leads;
 mod merge;
+mod part;
 mod tennis;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub use self::{
     guard::{Guard, HoldReason, Turn},
     leads::{Leads, View},
     merge::Origin,
+    part::{Member, Part},
     tennis::{Ended, Tennis, TennisEvent, TennisPart, number},
 };
 
@@ -40,8 +42,8 @@ pub struct Match {
     pub id: Id,
     pub sport: Sport,
     pub fixture: Fixture,
-    /// Every provider that tells of it, and its key of the match there.
-    pub refs: Vec<(Arc<str>, Arc<str>)>,
+    /// Who tells of it, and by which key.
+    pub members: Vec<Member>,
     pub play: Play,
     pub leads: Leads,
     /// What each source says of the play; empty while one alone does.
@@ -104,6 +106,8 @@ impl Moment {
 #[derive(Debug, Default)]
 pub struct Touched {
     pub fixture: bool,
+    /// Providers that no longer tell of the match.
+    pub left: Vec<Arc<str>>,
     pub football: Vec<FootballPart>,
     pub football_events: Vec<FootballEvent>,
     pub tennis: Vec<TennisPart>,
@@ -134,13 +138,13 @@ impl Touched {
 
 impl Match {
     #[must_use]
-    pub fn new(id: Id, sport: Sport, fixture: Fixture, source: SourceNumber) -> Self {
+    pub fn new(id: Id, sport: Sport, own: Id, fixture: Fixture, source: SourceNumber) -> Self {
         let mut leads = Leads::default();
         leads.set(Kind::Fixture, source);
         Self {
             id,
             sport,
-            refs: vec![(Arc::clone(&fixture.provider), Arc::clone(&fixture.provider_key))],
+            members: vec![Member::new(own, &fixture, source)],
             fixture,
             play: Play::new(sport),
             leads,

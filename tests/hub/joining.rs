@@ -1,0 +1,203 @@
+//! Matches of several providers that are one: found out at once, found out later, and ordered.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use ingest::event::{
+    Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, MarketChange,
+    MarketDefinition, MarketStatus, OddsFact, Outcome, Participant, SelectionChange,
+    SelectionDefinition, SelectionStatus, Side, Sport, TennisFact, TennisScore, TennisStatus,
+};
+use matchwire::{
+    hub::feeds::{SourceNumber, Terms},
+    identity::{Numbered, Order, own},
+};
+use serde_json::json;
+
+use crate::bench::{Bench, SETTINGS, START};
+
+const HOUR: Micros = 3_600_000_000;
+
+/// A provider's match.
+struct Told {
+    sport: Sport,
+    provider: &'static str,
+    key: &'static str,
+    names: Option<[&'static str; 2]>,
+}
+
+const BETFAIR: Told = Told {
+    sport: Sport::Football,
+    provider: "betfair",
+    key: "28201421",
+    names: Some(["Middlesbrough", "Man City"]),
+};
+const CSV: Told = Told {
+    sport: Sport::Football,
+    provider: "football-data-couk",
+    key: "E0/2017-04-30/Middlesbrough/Man City",
+    names: Some(["Middlesbrough", "Manchester City"]),
+};
+
+impl Told {
+    fn own(&self) -> Id {
+        own(self.provider, self.key)
+    }
+
+    fn event(&self, fact: Fact) -> Event {
+        Event { sport: self.sport, match_id: self.own(), fact }
+    }
+
+    fn fixture(&self) -> Event {
+        let name = |name: &str| Participant {
+            id: Id::derive(self.provider, "team", name),
+            name: name.into(),
+        };
+        self.event(Fact::Fixture(Fixture {
+            provider: self.provider.into(),
+            provider_key: self.key.into(),
+            competition: None,
+            start: Some(START + HOUR),
+            date: None,
+            sides: self.names.map(|names| names.map(name)),
+        }))
+    }
+
+    fn score(&self, home: u16, away: u16) -> [Event; 2] {
+        let score = FootballScore { goals: [home, away], ..FootballScore::default() };
+        [FootballFact::Status(FootballStatus::SecondHalf), FootballFact::Score(score)]
+            .map(|fact| self.event(Fact::Football(fact)))
+    }
+
+    fn book(&self, slug: &str, outcomes: [Outcome; 2]) -> [Event; 2] {
+        let selections = [("a", outcomes[0]), ("b", outcomes[1])].map(|(id, outcome)| {
+            let (name, status) = (None, SelectionStatus::Active);
+            SelectionDefinition { id: id.into(), name, status, outcome: Some(outcome) }
+        });
+        let definition = MarketDefinition {
+            kind: "match_winner".into(),
+            name: None,
+            line: None,
+            period: None,
+            status: MarketStatus::Open,
+            in_play: false,
+            selections: selections.into(),
+        };
+        let price =
+            SelectionChange { id: "a".into(), price: Some(2.into()), ..SelectionChange::default() };
+        let price = MarketChange::Prices { selections: vec![price], volume: None };
+        [MarketChange::Define(definition), price].map(|change| {
+            let (book, market): (Arc<str>, Arc<str>) = (slug.into(), "m".into());
+            self.event(Fact::Odds(OddsFact { book, market, change }))
+        })
+    }
+}
+
+fn batch(events: impl IntoIterator<Item = Event>) -> Batch {
+    Batch { at: None, price_changes: 0, events: events.into_iter().collect() }
+}
+
+fn second(bench: &mut Bench) -> SourceNumber {
+    bench.hub.source("second".into(), "football-data-couk", Terms::default())
+}
+
+fn order(bench: &mut Bench, number: i64, order: Order) {
+    bench.order(&Numbered { number, order });
+}
+
+#[test]
+fn matches_that_are_the_same_are_one_from_the_start() {
+    let mut bench = Bench::new(SETTINGS);
+    let csv = second(&mut bench);
+    let outcomes = [Outcome::Home, Outcome::Away];
+    let odds = BETFAIR.book("betfair", outcomes);
+    bench.apply(&batch([BETFAIR.fixture()].into_iter().chain(odds)));
+    let events = [CSV.fixture()].into_iter().chain(CSV.score(2, 2));
+    bench.apply_from(csv, &batch(events.chain(CSV.book("bet365", outcomes))));
+    let name = format!("football/{}", BETFAIR.own());
+    assert_eq!(bench.hub.matches(), 1);
+    let data = bench.data(&name);
+    assert_eq!(data["score"], json!({ "home": 2, "away": 2 }));
+    assert_eq!(data["refs"], json!({ "betfair": BETFAIR.key, "football-data-couk": CSV.key }));
+    assert_eq!(data["home"]["name"], "Middlesbrough", "as who was first has it");
+    let consensus = bench.data(&format!("{name}/odds"));
+    assert_eq!(consensus["markets"]["match_winner"]["selections"]["home"]["bookmakers"], 2);
+    bench.check_images();
+}
+
+#[test]
+fn player_1_of_one_is_player_2_of_another() {
+    let told = |provider, key, names| Told { sport: Sport::Tennis, provider, key, names };
+    let one = told("betfair", "1", Some(["Novak Djokovic", "Rafael Nadal"]));
+    let other = told("slam-pointbypoint", "2", Some(["R. Nadal", "N. Djokovic"]));
+    let mut bench = Bench::new(SETTINGS);
+    let points = second(&mut bench);
+    let outcomes = [Outcome::Player1, Outcome::Player2];
+    bench.apply(&batch([one.fixture()].into_iter().chain(one.book("betfair", outcomes))));
+    let score = TennisScore { server: Some(Side::First), ..TennisScore::start(Side::First) };
+    let facts = [TennisFact::Status(TennisStatus::Live), TennisFact::Score(score)];
+    let facts = facts.map(|fact| other.event(Fact::Tennis(fact)));
+    let odds = other.book("bet365", outcomes);
+    let events = [other.fixture()].into_iter().chain(facts).chain(odds);
+    bench.apply_from(points, &batch(events));
+    let name = format!("tennis/{}", one.own());
+    assert_eq!(bench.data(&name)["server"], 2, "Nadal serves, who is player 2 here");
+    let selections = &bench.data(&format!("{name}/odds"))["markets"]["match_winner"]["selections"];
+    assert_eq!(selections["p1"]["best"], "betfair");
+    assert_eq!(selections["p2"]["best"], "bet365");
+    bench.check_images();
+}
+
+#[test]
+fn match_whose_names_come_later_goes_over_with_all_that_was_told_of_it() {
+    let mut bench = Bench::new(SETTINGS);
+    let csv = second(&mut bench);
+    bench.apply(&batch([BETFAIR.fixture()]));
+    let nameless = Told { names: None, ..CSV };
+    let outcomes = [Outcome::Home, Outcome::Away];
+    let odds = nameless.book("bet365", outcomes);
+    let events = [nameless.fixture()].into_iter().chain(nameless.score(1, 0)).chain(odds);
+    bench.apply_from(csv, &batch(events));
+    assert_eq!(bench.hub.matches(), 2);
+    // The names come in a batch that goes on about both.
+    let events = nameless.score(2, 0).into_iter().chain([CSV.fixture()]).chain(CSV.score(2, 1));
+    bench.apply_from(csv, &batch(events));
+    assert_eq!(bench.hub.matches(), 1);
+    let name = format!("football/{}", BETFAIR.own());
+    assert_eq!(bench.data(&name)["score"], json!({ "home": 2, "away": 1 }));
+    let book = bench.data(&format!("{name}/odds/bet365"));
+    assert_eq!(book["markets"]["m"]["selections"]["a"]["price"], "2");
+    assert!(!bench.readers.contains_key(&format!("football/{}", CSV.own())));
+    bench.check_images();
+}
+
+#[test]
+fn operator_splits_and_joins_and_nothing_is_lost() {
+    let mut bench = Bench::new(SETTINGS);
+    let csv = second(&mut bench);
+    let outcomes = [Outcome::Home, Outcome::Away];
+    let odds = BETFAIR.book("betfair", outcomes);
+    bench.apply(&batch([BETFAIR.fixture()].into_iter().chain(odds)));
+    let events = [CSV.fixture()].into_iter().chain(CSV.score(2, 2));
+    bench.apply_from(csv, &batch(events.chain(CSV.book("bet365", outcomes))));
+    let (provider, key) = (CSV.provider.to_owned(), CSV.key.to_owned());
+    order(&mut bench, 1, Order::Split { provider: provider.clone(), key: key.clone() });
+    assert_eq!(bench.hub.matches(), 2);
+    let [one, other] = [BETFAIR.own(), CSV.own()].map(|own| format!("football/{own}"));
+    assert_eq!(bench.data(&one)["refs"], json!({ "betfair": BETFAIR.key }));
+    assert_eq!(bench.data(&other)["score"], json!({ "home": 2, "away": 2 }));
+    assert!(bench.readers.contains_key(&format!("{other}/odds/bet365")));
+    assert!(!bench.readers.contains_key(&format!("{one}/odds/bet365")));
+    bench.check_images();
+    // What comes now comes to each.
+    bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(CSV.score(3, 2))));
+    assert_eq!(bench.data(&other)["score"], json!({ "home": 3, "away": 2 }));
+    let join = Order::Join { provider, key, into: BETFAIR.own(), swapped: false };
+    order(&mut bench, 2, join);
+    assert_eq!(bench.hub.matches(), 1);
+    assert_eq!(bench.data(&one)["score"], json!({ "home": 3, "away": 2 }));
+    assert!(bench.readers.contains_key(&format!("{one}/odds/bet365")));
+    bench.apply_from(csv, &batch(CSV.score(4, 2)));
+    assert_eq!(bench.data(&one)["score"], json!({ "home": 4, "away": 2 }));
+    bench.check_images();
+}
