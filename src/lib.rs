@@ -17,6 +17,8 @@ pub mod steady;
 
 pub mod pipeline;
 
+pub mod identity;
+
 pub mod hub;
 
 // What the hub's changes look like, who is addressed, and how readers are brought forward.

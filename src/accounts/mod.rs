@@ -20,7 +20,7 @@ mod store;
 
 use std::{fmt, path::Path, sync::Arc};
 
-use sqlx::SqliteConnection;
+use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, broadcast};
 
 pub use self::{
@@ -237,6 +237,12 @@ impl Accounts {
     /// If the store fails.
     pub async fn set_meta(&self, name: &str, value: &str) -> Result<(), AccountsError> {
         Ok(self.shared.store.set_meta(name, value).await?)
+    }
+
+    /// The database, for what else is kept in the same file. It is closed with [`Self::close`].
+    #[must_use]
+    pub fn pool(&self) -> SqlitePool {
+        self.shared.store.pool().clone()
     }
 
     /// Waits for what is under way and closes the database for all clones of this handle. Anything

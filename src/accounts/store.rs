@@ -160,6 +160,11 @@ impl Store {
         .await
     }
 
+    /// For what else is kept in the same file.
+    pub(super) fn pool(&self) -> &SqlitePool {
+        &self.pool
+    }
+
     pub(super) async fn close(&self) {
         self.pool.close().await;
     }

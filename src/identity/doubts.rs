@@ -1,0 +1,52 @@
+//! Which doubts were told already, so that each is told once.
+
+use std::collections::VecDeque;
+
+use ingest::event::Id;
+use rustc_hash::FxHashSet;
+
+/// Doubts that are remembered, 40 bytes each, and kept in the store. Past it the oldest goes; it is
+/// told once more when one of its matches comes anew.
+pub const DOUBTS_MAX: usize = 10_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    pairs: FxHashSet<(Id, Id)>,
+    order: VecDeque<(Id, Id)>,
+}
+
+impl Doubts {
+    /// False if it was told before.
+    pub(super) fn insert(&mut self, pair: (Id, Id)) -> bool {
+        if !self.pairs.insert(pair) {
+            return false;
+        }
+        self.order.push_back(pair);
+        if self.order.len() > DOUBTS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.pairs.remove(&oldest);
+        }
+        true
+    }
+
+    pub(super) fn of(&self, own: Id) -> impl Iterator<Item = (Id, Id)> {
+        self.order.iter().copied().filter(move |(one, other)| *one == own || *other == own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oldest_goes_when_there_are_too_many() {
+        let mut doubts = Doubts::default();
+        for number in 1..=DOUBTS_MAX as u64 + 1 {
+            assert!(doubts.insert((Id(0), Id(number))));
+        }
+        assert_eq!((doubts.pairs.len(), doubts.order.len()), (DOUBTS_MAX, DOUBTS_MAX));
+        assert!(doubts.insert((Id(0), Id(1))), "it was forgotten");
+        assert!(!doubts.insert((Id(0), Id(3))));
+    }
+}

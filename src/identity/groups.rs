@@ -1,0 +1,46 @@
+//! Which matches of providers make up one match.
+//!
+//! A group is known by the id of the match. It holds who is here and who was ever bound to it, so
+//! that a provider is not found in it twice even if its first one has not come yet.
+
+use std::sync::Arc;
+
+use ingest::event::Id;
+use rustc_hash::FxHashMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    members: FxHashMap<Id, Vec<Member>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) own: Id,
+    pub(super) provider: Arc<str>,
+}
+
+impl Groups {
+    pub(super) fn of(&self, id: Id) -> &[Member] {
+        self.members.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn add(&mut self, id: Id, own: Id, provider: &Arc<str>) {
+        let members = self.members.entry(id).or_default();
+        if members.iter().all(|member| member.own != own) {
+            members.push(Member { own, provider: provider.clone() });
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: Id, own: Id) {
+        let Some(members) = self.members.get_mut(&id) else { return };
+        members.retain(|member| member.own != own);
+        if members.is_empty() {
+            self.members.remove(&id);
+        }
+    }
+
+    /// Whether anybody but itself goes by the id of this match.
+    pub(super) fn follow(&self, own: Id) -> bool {
+        self.of(own).iter().any(|member| member.own != own)
+    }
+}

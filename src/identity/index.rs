@@ -1,0 +1,63 @@
+//! Which matches could be one with another: those of the same days that share a word of a name.
+
+use std::hash::{Hash, Hasher};
+
+use ingest::event::{Id, Sport};
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::rule::Reading;
+
+/// How many days apart two starts may be told that are compared at all.
+const DAYS: i64 = 2;
+/// Matches that are looked at for one. Where more share a word with it, the name tells nothing, and
+/// the match is left alone.
+const CANDIDATES_MAX: usize = 256;
+
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// By a digest of sport, day and word. That two share a digest costs a comparison and no more.
+    places: FxHashMap<u64, Vec<Id>>,
+}
+
+impl Index {
+    pub(super) fn insert(&mut self, own: Id, reading: &Reading) {
+        for word in reading.words() {
+            let place =
+                self.places.entry(digest(reading.sport(), reading.day(), word)).or_default();
+            if !place.contains(&own) {
+                place.push(own);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, own: Id, reading: &Reading) {
+        for word in reading.words() {
+            let digest = digest(reading.sport(), reading.day(), word);
+            let Some(place) = self.places.get_mut(&digest) else { continue };
+            place.retain(|id| *id != own);
+            if place.is_empty() {
+                self.places.remove(&digest);
+            }
+        }
+    }
+
+    /// In an order that does not depend on that of insertion; none where there are too many.
+    pub(super) fn candidates(&self, reading: &Reading) -> Vec<Id> {
+        let mut found = Vec::new();
+        for word in reading.words() {
+            for day in reading.day() - DAYS..=reading.day() + DAYS {
+                let place = self.places.get(&digest(reading.sport(), day, word));
+                found.extend(place.into_iter().flatten().take(CANDIDATES_MAX + 1));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        if found.len() > CANDIDATES_MAX { Vec::new() } else { found }
+    }
+}
+
+fn digest(sport: Sport, day: i64, word: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    (sport, day, word).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,274 @@
+//! The same match from several providers becomes one match.
+//!
+//! It owns which match of which provider goes by which id. The hub asks it about every match that it
+//! is told of; it answers by what was decided before, else by the [`rule`], and hands out what is to
+//! be remembered. It has no socket, no clock and no SQL: `store` and the command are beside it.
+//!
+//! Every match has an id that follows from its provider's key. The first of several providers gives
+//! its id to all; the others are **bound** to it, for ever. What the rule is not sure of is a
+//! **doubt**, which the operator may look at, and then order to join or to split.
+//!
+//! In reading order: `fold`, `grade`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
+//! `decision`, `groups`, `index`, `doubts`, `search`, `orders`; then `store`, `writer`, `watch`.
+
+mod aliases;
+mod country;
+mod decision;
+mod doubts;
+mod fold;
+mod grade;
+mod groups;
+mod index;
+mod orders;
+mod player;
+pub mod rule;
+mod search;
+pub mod store;
+mod team;
+mod watch;
+mod when;
+mod writer;
+
+use std::sync::Arc;
+
+use ingest::event::{Fixture, Id, Sport};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::{
+    decision::pair, doubts::Doubts, groups::Groups, index::Index, rule::Reading, search::Join,
+};
+pub use self::{
+    decision::{Bound, By, Decision, Doubt, Move, Numbered, Order, Place, Resolution, Told, own},
+    doubts::DOUBTS_MAX,
+    watch::watch,
+    writer::{QUEUE_MAX, Writer},
+};
+
+/// Decisions that may wait to be taken, some 500 bytes each. Past it new ones are not remembered
+/// beyond this run.
+const DECISIONS_MAX: usize = 65_536;
+
+/// Which match of which provider is which.
+#[derive(Debug, Default)]
+pub struct Identity {
+    /// By own id, all that ever went by another one: 40 bytes each.
+    bindings: FxHashMap<Id, Place>,
+    groups: Groups,
+    splits: FxHashSet<(Id, Id)>,
+    /// The matches that are here, by own id.
+    known: FxHashMap<Id, Known>,
+    index: Index,
+    doubts: Doubts,
+    decisions: Vec<Decision>,
+}
+
+/// A provider's match that is here.
+#[derive(Debug)]
+struct Known {
+    sport: Sport,
+    fixture: Fixture,
+    /// `None` while the rule has nothing to go by.
+    reading: Option<Reading>,
+    /// The rule had something to go by once: it has spoken.
+    judged: bool,
+    place: Place,
+}
+
+/// What was decided in earlier runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Remembered {
+    pub bindings: Vec<Binding>,
+    pub splits: Vec<(Id, Id)>,
+    /// The oldest first.
+    pub doubts: Vec<(Id, Id)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Binding {
+    pub own: Id,
+    pub provider: Arc<str>,
+    pub place: Place,
+    /// The own id and the provider of the match that it was found to be, where that is known.
+    pub with: Option<(Id, Arc<str>)>,
+}
+
+impl Identity {
+    #[must_use]
+    pub fn new(remembered: Remembered) -> Self {
+        let mut identity = Self::default();
+        for Binding { own, provider, place, with } in remembered.bindings {
+            identity.bindings.insert(own, place);
+            identity.groups.add(place.id, own, &provider);
+            // It is in the group as long as it was not moved away since.
+            if let Some((with, provider)) = with.filter(|(with, _)| *with == place.id) {
+                identity.groups.add(place.id, with, &provider);
+            }
+        }
+        identity.splits.extend(remembered.splits);
+        for doubt in remembered.doubts {
+            identity.doubts.insert(doubt);
+        }
+        identity
+    }
+
+    /// Says which match this is. To be called when a match is introduced by its fixture, and again
+    /// whenever its fixture has changed.
+    ///
+    /// `own` is the id derived from the fixture's provider and key. The id that is answered stays,
+    /// with one exception: what came without names gets its final one when they are told.
+    pub fn resolve(&mut self, sport: Sport, own: Id, fixture: &Fixture) -> Resolution {
+        let before = self.known.get(&own);
+        if let Some(before) = before
+            && (before.sport, &before.fixture) == (sport, fixture)
+        {
+            let Place { id, swapped } = before.place;
+            return Resolution { id, swapped, doubts: 0, from: None };
+        }
+        let from = before.map(|before| before.place.id);
+        let settled = self.settled(own);
+        self.enter(own, sport, fixture);
+        let doubts = match settled {
+            Some(_) if self.bindings.contains_key(&own) => 0,
+            Some(_) => self.doubt_only(own),
+            None => self.join_or_doubt(own),
+        };
+        let Place { id, swapped } = self.place(own);
+        Resolution { id, swapped, doubts, from: from.filter(|from| *from != id) }
+    }
+
+    /// Under which match the facts of this one are followed.
+    #[must_use]
+    pub fn place(&self, own: Id) -> Place {
+        let here = self.known.get(&own).map(|known| known.place);
+        here.or_else(|| self.bindings.get(&own).copied())
+            .unwrap_or(Place { id: own, swapped: false })
+    }
+
+    /// The own ids of all that are here and make up this match.
+    pub fn members(&self, id: Id) -> impl Iterator<Item = Id> {
+        let members = self.groups.of(id).iter().map(|member| member.own);
+        members.filter(|own| self.known.contains_key(own))
+    }
+
+    /// Forgets a match that the hub lets go of, with all that make it up. What was decided of it
+    /// stays.
+    pub fn forget(&mut self, id: Id) {
+        for own in self.members(id).collect::<Vec<_>>() {
+            self.leave(own);
+        }
+        let members = self.groups.of(id).iter().map(|member| member.own).collect::<Vec<_>>();
+        if !members.iter().any(|own| self.bindings.contains_key(own)) {
+            members.into_iter().for_each(|own| self.groups.remove(id, own));
+        }
+    }
+
+    /// What is to be stored since the last time, in this order.
+    pub fn take_decisions(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.decisions)
+    }
+
+    #[must_use]
+    pub fn has_decisions(&self) -> bool {
+        !self.decisions.is_empty()
+    }
+
+    /// Matches of providers that are here.
+    #[must_use]
+    pub fn known(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Where a match stays, whatever the rule may say now.
+    fn settled(&self, own: Id) -> Option<Place> {
+        let judged = self.known.get(&own).filter(|known| known.judged);
+        if let Some(place) = self.bindings.get(&own) {
+            return Some(*place);
+        }
+        let followed = self.groups.follow(own).then_some(Place { id: own, swapped: false });
+        judged.map(|known| known.place).or(followed)
+    }
+
+    /// Takes up what is told of a match, in the place where it is.
+    fn enter(&mut self, own: Id, sport: Sport, fixture: &Fixture) {
+        let place = self.place(own);
+        let before = self.known.get(&own).is_some_and(|known| known.judged);
+        self.leave(own);
+        let reading = Reading::of(sport, fixture);
+        if let Some(reading) = &reading {
+            self.index.insert(own, reading);
+        }
+        self.groups.add(place.id, own, &fixture.provider);
+        let (judged, fixture) = (before || reading.is_some(), fixture.clone());
+        self.known.insert(own, Known { sport, fixture, reading, judged, place });
+    }
+
+    fn leave(&mut self, own: Id) {
+        let Some(known) = self.known.remove(&own) else { return };
+        if let Some(reading) = &known.reading {
+            self.index.remove(own, reading);
+        }
+    }
+
+    fn join_or_doubt(&mut self, own: Id) -> u32 {
+        match self.search(own) {
+            Ok(Join { with, place }) => {
+                let with = self.known.get(&with).map(|known| Told::of(with, &known.fixture));
+                self.bind(own, place, with, By::Rule);
+                0
+            }
+            Err(doubts) => self.tell(doubts),
+        }
+    }
+
+    /// Both have an id already, so it is not the rule that changes one.
+    fn doubt_only(&mut self, own: Id) -> u32 {
+        let doubts = match self.search(own) {
+            Ok(Join { with, place }) if place.id != self.place(own).id => {
+                let why = "it fits, but both were followed before it did".to_owned();
+                vec![self.doubt(own, with, place.swapped, 0.99, why)]
+            }
+            Ok(_) => Vec::new(),
+            Err(doubts) => doubts,
+        };
+        self.tell(doubts)
+    }
+
+    fn tell(&mut self, doubts: Vec<Doubt>) -> u32 {
+        let mut new = 0;
+        for doubt in doubts {
+            if self.doubts.insert(pair(doubt.one.own, doubt.other.own)) {
+                self.decide(Decision::Doubt(Box::new(doubt)));
+                new += 1;
+            }
+        }
+        new
+    }
+
+    /// Puts a match that is here, or its key alone, under an id.
+    fn bind(&mut self, own: Id, place: Place, with: Option<Told>, by: By) {
+        let Some(known) = self.known.get_mut(&own) else { return };
+        self.groups.remove(known.place.id, own);
+        known.place = place;
+        self.groups.add(place.id, own, &known.fixture.provider);
+        self.bindings.insert(own, place);
+        let told = Told::of(own, &known.fixture);
+        self.decide(Decision::Bind(Box::new(Bound { told, place, with, by })));
+    }
+
+    fn doubt(&self, one: Id, other: Id, swapped: bool, score: f64, why: String) -> Doubt {
+        let told = |own| match self.known.get(&own) {
+            Some(known) => Told::of(own, &known.fixture),
+            None => Told { own, ..Told::by_key("", "") },
+        };
+        Doubt { one: told(one), other: told(other), swapped, score, why }
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        if self.decisions.len() < DECISIONS_MAX {
+            self.decisions.push(decision);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

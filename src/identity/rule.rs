@@ -1,0 +1,186 @@
+//! Whether two fixtures are one match, by what they say alone.
+//!
+//! A wrong join is worse than a missed one: it shows the score of one match under the names of
+//! another. So two are the same only where all that is told agrees; whatever comes near is doubtful,
+//! and left to the operator. Nothing here depends on which of the two is first.
+
+use ingest::event::{Fixture, Micros, Pair, Sport};
+
+use super::{
+    country, fold,
+    grade::Grade,
+    player::Players,
+    team::{Likeness, Team},
+    when::{self, Gap, When},
+};
+
+/// What the rule says of two fixtures.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// They are one match; `swapped` if one has the sides in the other order.
+    Same {
+        swapped: bool,
+        apart: Micros,
+    },
+    Different,
+    /// They may be one match.
+    Doubtful {
+        swapped: bool,
+        score: f64,
+        why: String,
+    },
+}
+
+/// A fixture as the rule reads it.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    sport: Sport,
+    when: When,
+    sides: Sides,
+    country: Option<&'static str>,
+}
+
+#[derive(Debug, Clone)]
+enum Sides {
+    Teams(Pair<Team>),
+    Players(Pair<Players>),
+}
+
+impl Reading {
+    /// `None` where the rule has nothing to go by: without names, without a start, or of a sport
+    /// that is not played by two sides.
+    #[must_use]
+    pub fn of(sport: Sport, fixture: &Fixture) -> Option<Self> {
+        let names = fixture.sides.as_ref()?.each_ref().map(|side| &*side.name);
+        if names.iter().any(|name| is_placeholder(name)) {
+            return None;
+        }
+        let competition = fixture.competition.as_ref();
+        let mut competition = competition.map_or_else(Vec::new, |it| fold::words(&it.name));
+        let (sides, country) = match sport {
+            Sport::HorseRacing | Sport::Other => return None,
+            Sport::Tennis | Sport::Darts => (Sides::Players(names.map(Players::read)), None),
+            _ => {
+                let country = country::told(&competition);
+                let teams = names.map(|it| Team::read(it, sport == Sport::Football, country));
+                (Sides::Teams(graded(teams, &mut competition)), country)
+            }
+        };
+        let when = When::of(fixture)?;
+        (!sides.is_empty()).then_some(Self { sport, when, sides, country })
+    }
+
+    /// Compares two fixtures of different providers.
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Verdict {
+        let elsewhere = self.country.zip(other.country).is_some_and(|(one, other)| one != other);
+        let gap = self.when.gap(other.when, self.sport);
+        if self.sport != other.sport || elsewhere || gap == Gap::Far {
+            return Verdict::Different;
+        }
+        let (swapped, likeness) = self.sides.likeness(&other.sides);
+        self.judge(gap, swapped, likeness)
+    }
+
+    fn judge(&self, gap: Gap, swapped: bool, likeness: Likeness) -> Verdict {
+        let doubtful = |score, why| Verdict::Doubtful { swapped, score, why };
+        match (likeness, gap) {
+            (Likeness::Other, _) | (_, Gap::Far) => Verdict::Different,
+            (Likeness::Same, Gap::Fits(_)) if swapped && self.has_home() => {
+                doubtful(0.9, "the sides are the other way round".to_owned())
+            }
+            (Likeness::Same, Gap::Fits(apart)) => Verdict::Same { swapped, apart },
+            (_, Gap::Near(_)) if swapped && self.has_home() => Verdict::Different,
+            (Likeness::Same, Gap::Near(apart)) => {
+                doubtful(0.8, format!("the starts are {} h apart", when::hours(apart)))
+            }
+            (Likeness::Near(score), Gap::Fits(_)) => {
+                doubtful(score, "the names are only alike".to_owned())
+            }
+            (Likeness::Near(_), Gap::Near(_)) => Verdict::Different,
+        }
+    }
+
+    /// Whether it means something which side is named first.
+    fn has_home(&self) -> bool {
+        !matches!(self.sport, Sport::Tennis | Sport::Darts | Sport::Cs2)
+    }
+
+    pub(super) fn sport(&self) -> Sport {
+        self.sport
+    }
+
+    pub(super) fn day(&self) -> i64 {
+        self.when.day()
+    }
+
+    /// Words of which two readings share one unless they are [`Verdict::Different`].
+    pub(super) fn words(&self) -> Vec<&str> {
+        match &self.sides {
+            Sides::Teams(teams) => teams.iter().map(|team| team.key.as_str()).collect(),
+            Sides::Players(players) => players.iter().flat_map(Players::words).collect(),
+        }
+    }
+}
+
+impl Sides {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Teams(teams) => teams.iter().any(|team| team.key.is_empty()),
+            Self::Players(players) => players.iter().any(Players::is_empty),
+        }
+    }
+
+    /// The better of the two orders, and how alike both sides are in it.
+    fn likeness(&self, other: &Self) -> (bool, Likeness) {
+        let [straight, crossed] = [false, true].map(|swapped| both(self.each(other, swapped)));
+        match (straight, crossed) {
+            (Likeness::Same, _) | (_, Likeness::Other) => (false, straight),
+            (_, Likeness::Same) | (Likeness::Other, _) => (true, crossed),
+            (Likeness::Near(one), Likeness::Near(other)) if other > one => (true, crossed),
+            _ => (false, straight),
+        }
+    }
+
+    fn each(&self, other: &Self, swapped: bool) -> Pair<Likeness> {
+        let with = |at: usize| if swapped { 1 - at } else { at };
+        match (self, other) {
+            (Self::Teams(one), Self::Teams(other)) => {
+                [0, 1].map(|at| one[at].likeness(&other[with(at)]))
+            }
+            (Self::Players(one), Self::Players(other)) => {
+                [0, 1].map(|at| one[at].likeness(&other[with(at)]))
+            }
+            _ => [Likeness::Other; 2],
+        }
+    }
+}
+
+/// One side has to be the very same.
+fn both(sides: Pair<Likeness>) -> Likeness {
+    match sides {
+        [Likeness::Same, other] | [other, Likeness::Same] => other,
+        _ => Likeness::Other,
+    }
+}
+
+/// With what the competition and the other side say of women and of age.
+fn graded(teams: Pair<Team>, competition: &mut Vec<String>) -> Pair<Team> {
+    let named_for_women = competition.iter().any(|word| matches!(word.as_str(), "wsl" | "nwsl"));
+    let grade = Grade::take(competition);
+    let women = named_for_women || grade.women || teams.iter().any(|team| team.grade.women);
+    teams.map(|team| team.within(women, grade.youth))
+}
+
+/// What stands for a side that is not known yet; many matches of a day have it.
+fn is_placeholder(name: &str) -> bool {
+    let words = fold::words(name);
+    let stands = |word: &str| {
+        matches!(
+            word,
+            "tbd" | "tba" | "tbc" | "winner" | "loser" | "qualifier" | "bye" | "determined"
+        )
+    };
+    words.iter().any(|word| stands(word))
+        || matches!(words.join(" ").as_str(), "home" | "away" | "unknown" | "player 1" | "player 2")
+}

@@ -1,0 +1,136 @@
+//! Looks for the match that a new one is, among those that are here.
+//!
+//! What is found does not depend on the order in which they came: all that could be it are compared,
+//! and if two fit as well, none is chosen.
+
+use std::collections::BTreeMap;
+
+use ingest::event::{Id, Micros};
+
+use super::{
+    Identity, Known, Place,
+    decision::{Doubt, pair},
+    rule::Verdict,
+    when,
+};
+
+/// Doubts that are told of one match at most, the likeliest ones.
+const DOUBTS_OF_ONE_MAX: usize = 8;
+
+/// What a match is found to be.
+#[derive(Debug)]
+pub(super) struct Join {
+    pub(super) with: Id,
+    pub(super) place: Place,
+}
+
+/// What speaks for and against one group.
+#[derive(Debug, Default)]
+struct Evidence {
+    same: Option<Fit>,
+    doubtful: Vec<(Id, bool, f64, String)>,
+    /// One of the group is another match for sure.
+    different: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fit {
+    apart: Micros,
+    with: Id,
+    swapped: bool,
+}
+
+impl Identity {
+    /// The match that this one is, or the doubts that there are.
+    pub(super) fn search(&self, own: Id) -> Result<Join, Vec<Doubt>> {
+        let Some(known) = self.known.get(&own) else { return Err(Vec::new()) };
+        let mut fits = Vec::new();
+        let mut doubts = Vec::new();
+        for (id, evidence) in self.evidence(own, known) {
+            doubts.extend(evidence.doubtful);
+            let Some(fit) = evidence.same else { continue };
+            if self.has_other_of(id, own, &known.fixture.provider) {
+                let why = "it fits, but another match of the same provider is part of it";
+                doubts.push((fit.with, fit.swapped, 0.7, why.to_owned()));
+            } else if evidence.different {
+                let why = "it fits, but not with all that make up the match";
+                doubts.push((fit.with, fit.swapped, 0.7, why.to_owned()));
+            } else {
+                fits.push(fit);
+            }
+        }
+        fits.sort_by_key(|fit| (fit.apart, fit.with));
+        match fits[..] {
+            [fit] => Ok(self.join(fit)),
+            [fit, next, ..] if next.apart >= fit.apart + when::window(known.sport) / 3 => {
+                Ok(self.join(fit))
+            }
+            _ => {
+                let why = "several matches fit as well";
+                let several = fits.iter().map(|fit| (fit.with, fit.swapped, 0.95, why.to_owned()));
+                doubts.extend(several);
+                Err(self.likeliest(own, doubts))
+            }
+        }
+    }
+
+    fn join(&self, Fit { with, swapped, .. }: Fit) -> Join {
+        let Place { id, swapped: with_swapped } = self.place(with);
+        Join { with, place: Place { id, swapped: swapped ^ with_swapped } }
+    }
+
+    fn likeliest(&self, own: Id, mut doubts: Vec<(Id, bool, f64, String)>) -> Vec<Doubt> {
+        doubts.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)));
+        doubts.truncate(DOUBTS_OF_ONE_MAX);
+        let doubts = doubts.into_iter();
+        doubts
+            .map(|(other, swapped, score, why)| self.doubt(own, other, swapped, score, why))
+            .collect()
+    }
+
+    /// By the ids of the matches that could be it; not its own.
+    fn evidence(&self, own: Id, known: &Known) -> BTreeMap<Id, Evidence> {
+        let mut groups = BTreeMap::<Id, Evidence>::new();
+        let Some(reading) = &known.reading else { return groups };
+        let here = known.place.id;
+        for other in self.index.candidates(reading) {
+            let Some(candidate) = self.known.get(&other) else { continue };
+            if candidate.place.id == here || self.is_split_from(own, candidate.place.id) {
+                continue;
+            }
+            if candidate.fixture.provider == known.fixture.provider {
+                continue;
+            }
+            let Some(its) = &candidate.reading else { continue };
+            let evidence = groups.entry(candidate.place.id).or_default();
+            evidence.add(other, reading.compare(its));
+        }
+        groups
+    }
+
+    fn has_other_of(&self, id: Id, own: Id, provider: &str) -> bool {
+        self.groups.of(id).iter().any(|member| member.own != own && &*member.provider == provider)
+    }
+
+    fn is_split_from(&self, own: Id, id: Id) -> bool {
+        let members = self.groups.of(id).iter().map(|member| member.own);
+        !self.splits.is_empty()
+            && members.chain([id]).any(|other| self.splits.contains(&pair(own, other)))
+    }
+}
+
+impl Evidence {
+    fn add(&mut self, with: Id, verdict: Verdict) {
+        match verdict {
+            Verdict::Same { swapped, apart } => {
+                if self.same.is_none_or(|fit| apart < fit.apart) {
+                    self.same = Some(Fit { apart, with, swapped });
+                }
+            }
+            Verdict::Different => self.different = true,
+            Verdict::Doubtful { swapped, score, why } => {
+                self.doubtful.push((with, swapped, score, why));
+            }
+        }
+    }
+}

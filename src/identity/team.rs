@@ -1,0 +1,208 @@
+//! The name of a team, as it is compared.
+
+use super::{
+    aliases, fold,
+    grade::{Grade, Youth},
+};
+
+/// Signs of a club that some feeds write and others do not. None of them tells two clubs apart that
+/// both matter to feeds; what does (`RB`, `CSKA`, `Real`, `IFK`) is not here.
+const AFFIXES: &[&str] = &[
+    "fc", "afc", "cf", "sc", "ac", "as", "ssc", "ss", "cd", "ud", "sd", "rc", "rcd", "sv", "sk",
+    "fk", "nk", "bk", "if", "ff", "vfl", "vfb", "tsv", "tsg", "bsc", "ogc", "aj", "kv", "rsc",
+    "ec", "cfc", "calcio",
+];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Team {
+    /// What names have to share to be those of one team.
+    pub(super) key: String,
+    /// It is one of the table, so that no other name of the table can mean it.
+    listed: bool,
+    pub(super) grade: Grade,
+}
+
+/// How two names stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Likeness {
+    Same,
+    /// It may be the same: how much alike they are, below 1.
+    Near(f64),
+    Other,
+}
+
+impl Team {
+    /// `football` opens the table of its teams, of this country if that is known.
+    pub(super) fn read(name: &str, football: bool, country: Option<&str>) -> Self {
+        let mut words = plain_words(name);
+        let find = |words: &[String]| {
+            let known = football.then(|| aliases::find(&words.join(" "), country)).flatten()?;
+            Some(known.name.clone())
+        };
+        // Before anything is taken off: the II of Willem II is no second team.
+        if let Some(key) = find(&words) {
+            return Self { key, listed: true, grade: Grade::default() };
+        }
+        let grade = Grade::take(&mut words);
+        let short = without_affixes(&words);
+        match find(&words).or_else(|| find(short)) {
+            Some(key) => Self { key, listed: true, grade },
+            None => Self { key: short.join(" "), listed: false, grade },
+        }
+    }
+
+    /// With what the rest of the fixture says of the grade.
+    pub(super) fn within(self, women: bool, youth: Option<Youth>) -> Self {
+        Self { grade: self.grade.within(women, youth), ..self }
+    }
+
+    pub(super) fn likeness(&self, other: &Self) -> Likeness {
+        if !self.grade.agrees(other.grade) {
+            return Likeness::Other;
+        }
+        if self.key == other.key {
+            return Likeness::Same;
+        }
+        if self.listed && other.listed {
+            return Likeness::Other;
+        }
+        near(&self.key, &other.key)
+    }
+}
+
+/// Alike by their letters, or one holds all the words of the other.
+fn near(one: &str, other: &str) -> Likeness {
+    const ENOUGH: f64 = 0.88;
+    const WORDS_SHARED: f64 = 0.9;
+    let alike = strsim::jaro_winkler(one, other);
+    let holds = |long: &str, short: &str| {
+        short.split(' ').all(|word| long.split(' ').any(|other| other == word))
+    };
+    let shared = if holds(one, other) || holds(other, one) { WORDS_SHARED } else { 0.0 };
+    // Never 1, whatever is rounded: that is for what is the same.
+    let score = alike.max(shared).min(0.99);
+    if score >= ENOUGH { Likeness::Near(score) } else { Likeness::Other }
+}
+
+/// A name in plain words, nothing taken off but "and".
+pub(super) fn plain(name: &str) -> String {
+    plain_words(name).join(" ")
+}
+
+fn plain_words(name: &str) -> Vec<String> {
+    let mut words = fold::words(name);
+    for word in &mut words {
+        match word.as_str() {
+            "utd" => "united".clone_into(word),
+            "saint" => "st".clone_into(word),
+            _ => {}
+        }
+    }
+    if words.iter().any(|word| word != "and") {
+        words.retain(|word| word != "and");
+    }
+    words
+}
+
+/// At both ends, as many as there are, but never the last word.
+fn without_affixes(words: &[String]) -> &[String] {
+    let is_affix = |word: &String| AFFIXES.contains(&word.as_str());
+    let mut rest = words;
+    loop {
+        match rest {
+            [first, second, _, ..] if first == "1" && is_affix(second) => rest = &rest[1..],
+            [first, _, ..] if is_affix(first) => rest = &rest[1..],
+            [.., _, last] if is_affix(last) => rest = &rest[..rest.len() - 1],
+            _ => return rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str) -> Team {
+        Team::read(name, true, None)
+    }
+
+    #[test]
+    fn names_of_one_team_are_the_same() {
+        for names in [
+            &["Man City", "Manchester City", "Manchester City FC"][..],
+            &["Man United", "Man Utd", "Manchester United", "Manchester Utd"],
+            &["Nott'm Forest", "Nottingham Forest"],
+            &["Spurs", "Tottenham", "Tottenham Hotspur FC"],
+            &["Wolves", "Wolverhampton Wanderers"],
+            &["Brighton", "Brighton & Hove Albion", "Brighton and Hove Albion"],
+            &["AFC Bournemouth", "Bournemouth"],
+            &["PSG", "Paris SG", "Paris St-G", "Paris Saint-Germain", "Paris St Germain"][..2],
+            &["Paris Saint-Germain", "Paris St Germain", "Paris Saint Germain FC", "PSG"],
+            &["Inter", "Internazionale", "FC Internazionale Milano", "Inter Milan"],
+            &["AC Milan", "Milan", "A.C. Milan"],
+            &["Atletico Madrid", "Atl. Madrid", "Ath Madrid", "Atlético de Madrid"],
+            &["Ath Bilbao", "Athletic Club", "Athletic Bilbao"],
+            &["Bayern Munich", "FC Bayern München", "Bayern Munchen"],
+            &["M'gladbach", "Borussia Mönchengladbach", "Mgladbach"],
+            &["1. FC Köln", "FC Koln", "Cologne", "Köln"],
+            &["Turkey", "Türkiye"],
+            &["South Korea", "Korea Republic"],
+            &["Ivory Coast", "Côte d'Ivoire", "Cote d’Ivoire"],
+            &["Bosnia-Herzegovina", "Bosnia & Herzegovina", "Bosnia and Herzegovina"],
+            &["Willem II", "Willem II Tilburg"],
+            &["Arsenal Women", "Arsenal (W)", "Arsenal FC Women"],
+            &["England U21", "England Under-21"],
+            &["Malmö FF", "Malmo"],
+        ] {
+            for name in names {
+                assert_eq!(read(name).likeness(&read(names[0])), Likeness::Same, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_teams_are_others() {
+        for (one, other) in [
+            ("Man City", "Man United"),
+            ("Manchester City", "Middlesbrough"),
+            ("Sheffield United", "Sheffield Weds"),
+            ("Arsenal", "Arsenal Women"),
+            ("England U19", "England U21"),
+            ("Barcelona", "Barcelona B"),
+            ("Paris FC", "PSG"),
+            ("PSV", "FC Eindhoven"),
+            ("AC Ajaccio", "GFC Ajaccio"),
+            ("North Korea", "South Korea"),
+            ("Niger", "Nigeria"),
+            ("Congo", "DR Congo"),
+            ("Inter", "Milan"),
+            ("Verona", "Chievo Verona"),
+            ("Willem II", "Willem"),
+        ] {
+            let likeness = read(one).likeness(&read(other));
+            if (one, other) == ("Willem II", "Willem") {
+                assert_ne!(likeness, Likeness::Same);
+            } else {
+                assert_eq!(likeness, Likeness::Other, "{one} and {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn name_is_never_taken_off_altogether() {
+        for (name, key) in
+            [("FC", "fc"), ("AFC FC", "fc"), ("1. FC", "1"), ("W", "w"), ("&", "and")]
+        {
+            assert_eq!(read(name).key, key);
+        }
+    }
+
+    #[test]
+    fn table_holds_in_its_own_country_only() {
+        let key = |country| Team::read("Inter", true, country).key;
+        assert_eq!(key(Some("Italy")), "inter milan");
+        assert_eq!(key(None), "inter milan");
+        assert_eq!(key(Some("Brazil")), "inter");
+        assert_eq!(Team::read("Inter", false, None).key, "inter");
+    }
+}

@@ -1,0 +1,162 @@
+//! What the operator orders stands above the rule, now and later.
+
+use super::*;
+
+const NOON: &str = "2026-03-01T12:00:00Z";
+
+fn join(one: &str, other: &str, swapped: bool) -> Order {
+    let with = Some((other.to_owned(), "1".to_owned()));
+    Order::Join {
+        provider: one.to_owned(),
+        key: "1".to_owned(),
+        into: own(other, "1"),
+        swapped,
+        with,
+    }
+}
+
+fn split(provider: &str) -> Order {
+    Order::Split { provider: provider.to_owned(), key: "1".to_owned() }
+}
+
+fn follow(identity: &mut Identity, order: Order) -> Vec<Move> {
+    identity.follow(&Numbered { number: 7, order })
+}
+
+fn moved(provider: &str, from: &str, to: &str, swapped: bool) -> Move {
+    Move { own: own(provider, "1"), from: own(from, "1"), to: own(to, "1"), swapped }
+}
+
+fn with(matches: &[(&str, &str)]) -> Identity {
+    let mut identity = Identity::default();
+    for (provider, sides) in matches {
+        identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+    }
+    identity
+}
+
+const ONE: &str = "N. Djokovic v R. Nadal";
+const TURNED: &str = "R. Nadal v N. Djokovic";
+const OTHER: &str = "J. Nole v T. Rafa";
+
+/// As it is now, and as it is in a later run.
+#[track_caller]
+fn check_places(mut identity: Identity, before: Vec<Decision>, places: &[(&str, &str, bool)]) {
+    let decisions = before.into_iter().chain(identity.take_decisions()).collect::<Vec<_>>();
+    for identity in [identity, Identity::reborn(&decisions)] {
+        for (provider, id, swapped) in places {
+            let place = Place { id: own(id, "1"), swapped: *swapped };
+            assert_eq!(identity.place(own(provider, "1")), place, "{provider}");
+        }
+    }
+}
+
+#[test]
+fn join_moves_a_match_with_all_that_go_by_it() {
+    let mut identity = with(&[("a", ONE), ("b", OTHER), ("c", "Rafa T. v Nole X."), ("d", OTHER)]);
+    assert_eq!(identity.place(own("d", "1")).id, own("b", "1"));
+    let moves = follow(&mut identity, join("b", "a", true));
+    let mut expected = vec![moved("b", "b", "a", true), moved("d", "b", "a", true)];
+    expected[1..].sort_by_key(|it| it.own);
+    assert_eq!(moves, expected);
+    assert_eq!(follow(&mut identity, join("b", "a", true)), [], "twice");
+    assert_eq!(follow(&mut identity, join("d", "b", false)), [], "b is a already");
+    check_places(
+        identity,
+        vec![],
+        &[("a", "a", false), ("b", "a", true), ("d", "a", true), ("c", "c", false)],
+    );
+}
+
+#[test]
+fn order_for_later_is_remembered() {
+    let mut identity = Identity::default();
+    assert_eq!(follow(&mut identity, join("b", "a", false)), []);
+    let decisions = identity.take_decisions();
+    assert!(matches!(
+        &decisions[..],
+        [Decision::Bind(_), Decision::Done { order: 7, refused: None }]
+    ));
+    let mut later = Identity::reborn(&decisions);
+    for provider in ["b", "a"] {
+        let sides = format!("{provider} v c");
+        assert_eq!(later.football(&fixture(provider, "1", &sides, NOON)).id, own("a", "1"));
+    }
+}
+
+#[test]
+fn two_of_one_provider_are_not_joined_by_order_either() {
+    let mut identity = with(&[("a", ONE), ("b", ONE)]);
+    let twin = fixture("b", "2", OTHER, NOON);
+    identity.hear(Sport::Tennis, &twin);
+    identity.take_decisions();
+    let order = Order::Join {
+        provider: "b".into(),
+        key: "2".into(),
+        into: own("a", "1"),
+        swapped: false,
+        with: None,
+    };
+    assert_eq!(follow(&mut identity, order), []);
+    let decisions = identity.take_decisions();
+    assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");
+    assert_eq!(identity.place(own("b", "2")).id, own("b", "2"));
+}
+
+#[test]
+fn split_gives_the_own_id_back_for_ever() {
+    let mut identity = with(&[("a", ONE), ("b", TURNED), ("c", ONE)]);
+    let mut decisions = identity.take_decisions();
+    assert_eq!(follow(&mut identity, split("b")), [moved("b", "a", "b", false)]);
+    decisions.extend(identity.take_decisions());
+    for mut identity in [identity, Identity::reborn(&decisions)] {
+        for (provider, sides, id) in
+            [("a", ONE, "a"), ("c", ONE, "a"), ("b", TURNED, "b"), ("d", ONE, "d")]
+        {
+            identity.forget(own(id, "1"));
+            let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+            if provider == "d" {
+                // It fits a match and what was split from it; that is two.
+                assert_eq!(resolution.doubts, 2);
+            }
+            assert_eq!(resolution.id, own(id, "1"), "{provider}");
+        }
+    }
+}
+
+#[test]
+fn split_of_the_first_leaves_the_others_together() {
+    let mut identity = with(&[("a", ONE), ("b", TURNED), ("c", ONE)]);
+    let decisions = identity.take_decisions();
+    let [first, second] = if own("b", "1") < own("c", "1") { ["b", "c"] } else { ["c", "b"] };
+    let moves = follow(&mut identity, split("a"));
+    assert_eq!(moves, [moved(first, "a", first, false), moved(second, "a", first, true)]);
+    check_places(
+        identity,
+        decisions,
+        &[("a", "a", false), (first, first, false), (second, first, true)],
+    );
+}
+
+#[test]
+fn split_of_what_is_alone_rejects_its_doubts() {
+    let mut identity = Identity::default();
+    let [one, other] = ["Arsenal v Leeds", "Leeds v Arsenal"];
+    identity.football(&fixture("a", "1", one, NOON));
+    assert_eq!(identity.football(&fixture("b", "1", other, NOON)).doubts, 1);
+    identity.take_decisions();
+    assert_eq!(follow(&mut identity, split("b")), []);
+    let (low, high) = pair(own("a", "1"), own("b", "1"));
+    let done = Decision::Done { order: 7, refused: None };
+    assert_eq!(identity.take_decisions(), [Decision::Split(low, high), done]);
+}
+
+#[test]
+fn match_of_which_nothing_is_known_needs_its_name() {
+    let mut identity = Identity::default();
+    let (provider, key) = ("a".to_owned(), "1".to_owned());
+    let order = Order::Join { provider, key, into: Id(7), swapped: false, with: None };
+    assert_eq!(follow(&mut identity, order), []);
+    let decisions = identity.take_decisions();
+    assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");
+}

@@ -1,0 +1,181 @@
+//! Which id a match gets, and that it keeps it.
+
+use super::*;
+
+const NOON: &str = "2026-03-01T12:00:00Z";
+
+fn city(provider: &str) -> Fixture {
+    fixture(provider, "1", "Man City v Arsenal", NOON)
+}
+
+#[test]
+fn first_gives_its_id_to_all() {
+    let mut identity = Identity::default();
+    let ids = ["a", "b", "c"].map(|provider| identity.football(&city(provider)).id);
+    assert_eq!(ids, [own("a", "1"); 3]);
+    assert_eq!(identity.members(ids[0]).count(), 3);
+    let decisions = identity.take_decisions();
+    assert!(matches!(&decisions[..], [Decision::Bind(b), Decision::Bind(_)]
+        if b.place.id == own("a", "1") && b.told.sides == "Man City v Arsenal" && b.told.start == NOON));
+    assert!(!identity.has_decisions());
+}
+
+#[test]
+fn binding_wins_whoever_comes_first_later() {
+    let mut identity = Identity::default();
+    identity.football(&city("a"));
+    identity.football(&city("b"));
+    let decisions = identity.take_decisions();
+    for order in [["a", "b"], ["b", "a"]] {
+        let mut later = Identity::reborn(&decisions);
+        for provider in order {
+            // Even if it plays against somebody else now.
+            let other = fixture(provider, "1", &format!("{provider} v Arsenal"), NOON);
+            assert_eq!(later.football(&other).id, own("a", "1"), "{provider} of {order:?}");
+        }
+        assert_eq!(later.take_decisions(), []);
+    }
+}
+
+#[test]
+fn match_that_others_go_by_keeps_its_id() {
+    let mut identity = Identity::default();
+    identity.football(&city("a"));
+    identity.football(&city("b"));
+    let mut later = Identity::reborn(&identity.take_decisions());
+    later.football(&city("c"));
+    assert_eq!(later.football(&city("a")).id, own("a", "1"), "it was given to b");
+}
+
+#[test]
+fn names_that_come_later_give_the_final_id_once() {
+    let mut identity = Identity::default();
+    identity.football(&city("a"));
+    let nameless = Fixture { sides: None, ..city("b") };
+    let resolution = identity.football(&nameless);
+    assert_eq!((resolution.id, resolution.from), (own("b", "1"), None));
+    let resolution = identity.football(&city("b"));
+    assert_eq!((resolution.id, resolution.from), (own("a", "1"), Some(own("b", "1"))));
+    let moved = fixture("b", "1", "Man City v Arsenal", "2026-05-01T12:00:00Z");
+    assert_eq!(identity.football(&moved).id, own("a", "1"), "an id stays");
+    assert_eq!(
+        identity.football(&fixture("b", "1", "X v Y", NOON)).id,
+        own("a", "1"),
+        "an id stays"
+    );
+}
+
+#[test]
+fn what_fits_only_later_is_a_doubt() {
+    let mut identity = Identity::default();
+    identity.football(&city("a"));
+    let mut late = fixture("b", "1", "Man City v Arsenal", "2026-05-01T12:00:00Z");
+    assert_eq!(identity.football(&late).doubts, 0);
+    late.start = city("a").start;
+    let resolution = identity.football(&late);
+    assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 1));
+    assert_eq!(identity.football(&Fixture { competition: None, ..late }).doubts, 0, "told once");
+}
+
+#[test]
+fn one_provider_never_has_a_match_twice() {
+    let mut identity = Identity::default();
+    let twice = [city("a"), Fixture { provider_key: "2".into(), ..city("a") }];
+    let ids = twice.each_ref().map(|it| identity.football(it).id);
+    assert_eq!(ids, [own("a", "1"), own("a", "2")]);
+    // Neither fits better, so it is for the operator to say.
+    let resolution = identity.football(&city("b"));
+    assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 2));
+}
+
+#[test]
+fn one_provider_is_not_found_twice_after_a_restart() {
+    let mut identity = Identity::default();
+    identity.football(&city("a"));
+    identity.football(&city("b"));
+    let mut later = Identity::reborn(&identity.take_decisions());
+    later.football(&city("b"));
+    let twin = Fixture { provider_key: "2".into(), ..city("a") };
+    let resolution = later.football(&twin);
+    assert_eq!((resolution.id, resolution.doubts), (own("a", "2"), 1));
+}
+
+#[test]
+fn two_matches_of_one_day_find_their_own() {
+    let game = |provider, key, start| fixture(provider, key, "Lakers v Bulls", start);
+    let mut identity = Identity::default();
+    for (key, start) in [("1", "2026-03-01T13:00:00Z"), ("2", "2026-03-01T20:00:00Z")] {
+        identity.hear(Sport::Basketball, &game("a", key, start));
+    }
+    for (key, start) in [("20", "2026-03-01T20:05:00Z"), ("10", "2026-03-01T13:00:00Z")] {
+        let resolution = identity.hear(Sport::Basketball, &game("b", key, start));
+        assert_eq!((resolution.id, resolution.doubts), (own("a", &key[..1]), 0));
+    }
+    let by_day = identity.hear(Sport::Basketball, &game("c", "1", "2026-03-01"));
+    assert_eq!((by_day.id, by_day.doubts), (own("c", "1"), 2));
+}
+
+#[test]
+fn swapped_is_told_against_the_match_not_against_who_was_found() {
+    let mut identity = Identity::default();
+    for (provider, sides, swapped) in [
+        ("a", "Novak Djokovic v Rafael Nadal", false),
+        ("b", "Nadal R. v Djokovic N.", true),
+        ("c", "R Nadal v N Djokovic", true),
+        ("d", "N. Djokovic v R. Nadal", false),
+    ] {
+        let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+        assert_eq!((resolution.id, resolution.swapped), (own("a", "1"), swapped), "{provider}");
+    }
+}
+
+#[test]
+fn initial_that_two_players_share_is_a_doubt() {
+    let mut identity = Identity::default();
+    for (key, sides) in
+        [("1", "Karolina Pliskova v Simona Halep"), ("2", "Kristyna Pliskova v Simona Halep")]
+    {
+        identity.hear(Sport::Tennis, &fixture("a", key, sides, NOON));
+    }
+    let short = identity.hear(Sport::Tennis, &fixture("b", "1", "K. Pliskova v S. Halep", NOON));
+    assert_eq!((short.id, short.doubts), (own("b", "1"), 2));
+}
+
+#[test]
+fn what_is_forgotten_is_not_found_and_bindings_stay() {
+    let mut identity = Identity::default();
+    identity.football(&city("a"));
+    identity.football(&city("b"));
+    identity.forget(own("a", "1"));
+    assert_eq!(identity.known(), 0);
+    assert_eq!(identity.football(&city("c")).id, own("c", "1"));
+    assert_eq!(identity.football(&city("b")).id, own("a", "1"));
+    identity.forget(own("c", "1"));
+    identity.forget(own("a", "1"));
+    assert_eq!((identity.known(), identity.groups.of(own("c", "1")).len()), (0, 0));
+}
+
+#[test]
+fn doubts_are_told_once_and_in_full() {
+    let mut identity = Identity::default();
+    identity.football(&within(city("a"), "English Premier League"));
+    let swapped = fixture("b", "1", "Arsenal v Man City", NOON);
+    assert_eq!(identity.football(&swapped).doubts, 1);
+    let decisions = identity.take_decisions();
+    let [Decision::Doubt(doubt)] = &decisions[..] else { panic!("{decisions:?}") };
+    assert!(doubt.swapped && doubt.score > 0.5 && !doubt.why.is_empty(), "{doubt:?}");
+    assert_eq!(doubt.other.competition, "English Premier League");
+    let mut later = Identity::reborn(&decisions);
+    later.football(&city("a"));
+    assert_eq!(later.football(&swapped).doubts, 0);
+}
+
+#[test]
+fn many_that_look_alike_are_left_alone() {
+    let mut identity = Identity::default();
+    for key in 0..300 {
+        identity.football(&fixture("a", &key.to_string(), "Team v Other", NOON));
+    }
+    let resolution = identity.football(&fixture("b", "1", "Team v Other", NOON));
+    assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 0));
+}

@@ -1,0 +1,86 @@
+//! Brings the operator's orders to the hub, from whatever program gave them.
+//!
+//! It polls, as `accounts` does and for the same reasons.
+
+use std::{convert::Infallible, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    time::{self, MissedTickBehavior},
+};
+use tracing::warn;
+
+use super::{Numbered, store::Store};
+
+/// Between one failure of the watching connection and the next try.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Hands over all orders that wait, and then each new one within `every`, until `stop` is ready or
+/// nobody receives any more. An order is handed over once; it waits in the store until its
+/// `Done` is written, so that none is lost if the program ends before.
+///
+/// # Panics
+///
+/// If `every` is zero.
+pub async fn watch(
+    store: Store,
+    every: Duration,
+    orders: mpsc::Sender<Numbered>,
+    stop: impl Future<Output = ()> + Send,
+) {
+    tokio::select! {
+        () = stop => {}
+        () = orders.closed() => {}
+        () = watch_always(&store, every, &orders) => {}
+    }
+}
+
+async fn watch_always(store: &Store, every: Duration, orders: &mpsc::Sender<Numbered>) {
+    let mut seen = 0;
+    loop {
+        let Err(error) = watch_until_failure(store, every, orders, &mut seen).await;
+        warn!(error = &error as &dyn std::error::Error, "cannot watch for orders about matches");
+        time::sleep(RETRY_AFTER).await;
+    }
+}
+
+/// On one connection throughout: the number can be compared only with what the same connection saw
+/// before.
+async fn watch_until_failure(
+    store: &Store,
+    every: Duration,
+    orders: &mpsc::Sender<Numbered>,
+    seen: &mut i64,
+) -> Result<Infallible, sqlx::Error> {
+    let mut connection = store.connect().await?;
+    let mut version = None;
+    let mut ticks = time::interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let now: i64 = sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut connection).await?;
+        if version != Some(now) {
+            hand_over(store, orders, seen).await?;
+            version = Some(now);
+        }
+    }
+}
+
+/// However many there are, a thousand at a time.
+async fn hand_over(
+    store: &Store,
+    orders: &mpsc::Sender<Numbered>,
+    seen: &mut i64,
+) -> Result<(), sqlx::Error> {
+    loop {
+        let new = store.orders_after(*seen).await?;
+        if new.is_empty() {
+            return Ok(());
+        }
+        for order in new {
+            *seen = order.number;
+            // An error means that nobody listens any more, which ends the watch.
+            orders.send(order).await.ok();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! When a match starts, as exactly as its feed says it.
+
+use ingest::event::{Fixture, Micros, Sport};
+use jiff::{civil::Date, tz::TimeZone};
+
+const HOUR_US: Micros = 3_600_000_000;
+const DAY_US: Micros = 24 * HOUR_US;
+
+/// Starts further apart than this, both told exactly, are never those of one match.
+pub(super) const NEAR_US: Micros = 36 * HOUR_US;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    At(Micros),
+    /// On this day since the epoch, nobody says whose midnight ends it.
+    On(i64),
+}
+
+/// How two starts stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// Near enough for one match: how far apart they are; 0 where only days are told.
+    Fits(Micros),
+    /// Too far apart to be sure.
+    Near(Micros),
+    Far,
+}
+
+impl When {
+    pub(super) fn of(fixture: &Fixture) -> Option<Self> {
+        fixture.start.map(Self::At).or_else(|| fixture.date.and_then(day_of).map(Self::On))
+    }
+
+    pub(super) fn day(self) -> i64 {
+        match self {
+            Self::At(at) => at.div_euclid(DAY_US),
+            Self::On(day) => day,
+        }
+    }
+
+    pub(super) fn gap(self, other: Self, sport: Sport) -> Gap {
+        match (self, other) {
+            (Self::At(one), Self::At(other)) => {
+                // Far apart there may be no number for the distance.
+                let apart = one.checked_sub(other).map_or(Micros::MAX, Micros::saturating_abs);
+                match apart {
+                    apart if apart <= window(sport) => Gap::Fits(apart),
+                    apart if apart <= NEAR_US => Gap::Near(apart),
+                    _ => Gap::Far,
+                }
+            }
+            _ if (self.day() - other.day()).abs() <= 1 => Gap::Fits(0),
+            _ => Gap::Far,
+        }
+    }
+}
+
+/// How far apart two feeds may say that one match starts. The order of play of a tennis tournament
+/// is moved for rain; in team sports of which two may be played on one day, feeds agree better.
+pub(super) fn window(sport: Sport) -> Micros {
+    match sport {
+        Sport::Tennis => NEAR_US,
+        Sport::Football => 3 * HOUR_US,
+        _ => HOUR_US,
+    }
+}
+
+/// Hours for people to read, to the tenth.
+pub(super) fn hours(us: Micros) -> String {
+    let tenths = us / (HOUR_US / 10);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+fn day_of(date: Date) -> Option<i64> {
+    let midnight = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    Some(midnight.as_microsecond().div_euclid(DAY_US))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gap_depends_on_what_is_told() {
+        let at = |hours| When::At(hours * HOUR_US);
+        for (one, other, sport, expected) in [
+            (at(0), at(3), Sport::Football, Gap::Fits(3 * HOUR_US)),
+            (at(4), at(0), Sport::Football, Gap::Near(4 * HOUR_US)),
+            (at(37), at(0), Sport::Football, Gap::Far),
+            (at(36), at(0), Sport::Tennis, Gap::Fits(36 * HOUR_US)),
+            (at(2), at(0), Sport::Basketball, Gap::Near(2 * HOUR_US)),
+            (at(47), When::On(0), Sport::Football, Gap::Fits(0)),
+            (at(48), When::On(0), Sport::Football, Gap::Far),
+            (When::On(5), When::On(4), Sport::Tennis, Gap::Fits(0)),
+            (When::At(Micros::MIN), When::At(Micros::MAX), Sport::Tennis, Gap::Far),
+        ] {
+            assert_eq!(one.gap(other, sport), expected, "{one:?} {other:?}");
+            assert_eq!(other.gap(one, sport), expected, "{other:?} {one:?}");
+        }
+    }
+
+    #[test]
+    fn day_is_counted_from_the_epoch() {
+        assert_eq!(day_of(jiff::civil::date(1970, 1, 2)), Some(1));
+        assert_eq!(day_of(jiff::civil::date(1969, 12, 31)), Some(-1));
+    }
+}

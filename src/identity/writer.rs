@@ -1,0 +1,55 @@
+//! Writes decisions beside the hub, which never waits for the database.
+
+use std::time::Duration;
+
+use tokio::{sync::mpsc, task::JoinHandle, time};
+use tracing::warn;
+
+use super::{Decision, Identity, store::Store};
+use crate::clock;
+
+/// Batches of decisions that may wait for the database. While there is no room, decisions stay with
+/// [`Identity`], which has a limit of its own.
+pub const QUEUE_MAX: usize = 64;
+
+/// Between a failure of the database and the next try.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Tries of one batch once nobody sends any more.
+const LAST_TRIES: u32 = 3;
+
+/// The hub's end of the queue. The task ends when it is dropped and all is written.
+#[derive(Debug)]
+pub struct Writer {
+    queue: mpsc::Sender<Vec<Decision>>,
+}
+
+impl Writer {
+    #[must_use]
+    pub fn start(store: Store) -> (Self, JoinHandle<()>) {
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        (Self { queue }, tokio::spawn(write_all(store, waiting)))
+    }
+
+    /// Takes what was decided, if there is room. Costs nothing where nothing was.
+    pub fn take_from(&self, identity: &mut Identity) {
+        if identity.has_decisions()
+            && let Ok(room) = self.queue.try_reserve()
+        {
+            room.send(identity.take_decisions());
+        }
+    }
+}
+
+async fn write_all(store: Store, mut waiting: mpsc::Receiver<Vec<Decision>>) {
+    while let Some(decisions) = waiting.recv().await {
+        let mut tries = 0;
+        while let Err(error) = store.write(&decisions, clock::now()).await {
+            warn!(error = &error as &dyn std::error::Error, "cannot write which matches are one");
+            tries += 1;
+            if waiting.is_closed() && tries >= LAST_TRIES {
+                break;
+            }
+            time::sleep(RETRY_AFTER).await;
+        }
+    }
+}
