@@ -40,6 +40,9 @@ pub enum Command {
     /// Make, list and revoke keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Look at which matches of several providers are one, and say so where the hub is not sure.
+    #[command(subcommand)]
+    Matches(MatchesCommand),
     /// Print the demo's day, or how it will have ended.
     Simulate(SimulateArgs),
 }
@@ -195,6 +198,70 @@ pub struct KeyRevokeArgs {
     pub db: PathBuf,
     /// The key, or its public part as `key list` shows it.
     #[arg(value_name = "KEY_OR_PREFIX")]
+    pub key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum MatchesCommand {
+    /// List what was found to be one match, and the orders that were not followed yet or refused.
+    ///
+    /// A line for each match of a provider that goes by another id than its own, separated by tabs:
+    /// the id of the match, PROVIDER/KEY, its sides, start and competition, `swapped` if it has the
+    /// sides in the other order, who found it (rule or operator), and the PROVIDER/KEY of what it
+    /// was found to be.
+    List(MatchesArgs),
+    /// List the pairs that may be one match, the likeliest first.
+    ///
+    /// A line for each pair, separated by tabs: how likely it is (0 to 1), why it is not sure,
+    /// `swapped` if they have the sides in different order, then of each of the two PROVIDER/KEY,
+    /// sides, start and competition.
+    Doubtful(MatchesArgs),
+    /// Say that two matches are one: the first takes the id of the second.
+    ///
+    /// All that was found to be the first one goes with it. A running hub follows within a second,
+    /// others when they start; `list` shows what was refused.
+    Join(MatchesJoinArgs),
+    /// Say that a match is one of its own.
+    ///
+    /// It gets its own id back, and is never found to be the same again as what it was joined with.
+    /// If it was joined with nothing, none of its doubts is true. A running hub follows within a
+    /// second, others when they start.
+    Split(MatchesSplitArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct MatchesArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct MatchesJoinArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// The two have the sides in different order. What `doubtful` shows as swapped is so anyway.
+    #[arg(long)]
+    pub swapped: bool,
+    /// The match that takes another id: PROVIDER/KEY, or its own id if `list` or `doubtful` show it.
+    #[arg(value_name = "A")]
+    pub one: String,
+    /// The match whose id it takes: PROVIDER/KEY, or the id.
+    #[arg(value_name = "B")]
+    pub other: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct MatchesSplitArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// The provider, as shown before the slash.
+    #[arg(value_name = "PROVIDER")]
+    pub provider: String,
+    /// Its key of the match, as shown behind the slash.
+    #[arg(value_name = "KEY")]
     pub key: String,
 }
 

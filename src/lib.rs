@@ -33,6 +33,7 @@ pub mod dialect;
 pub mod accounts;
 pub mod http;
 pub mod key_command;
+pub mod matches_command;
 pub mod revocation;
 
 pub mod clock;

@@ -10,10 +10,10 @@ use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
     app::{self, Play},
-    cli::{Cli, Command, KeyCommand, SimulateArgs},
+    cli::{Cli, Command, KeyCommand, MatchesCommand, SimulateArgs},
     clock::now,
     config::{Config, ConfigError, Flags},
-    key_command, telemetry,
+    key_command, matches_command, telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
         Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
         Command::Key(command) => key(command),
+        Command::Matches(command) => matches(command),
         Command::Simulate(args) => simulate(args),
     };
     match ended {
@@ -58,6 +59,14 @@ fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = io::stdout();
     Ok(runtime.block_on(key_command::run(command, &config.accounts, now(), &mut out))?)
+}
+
+fn matches(command: MatchesCommand) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(None, &Flags::default())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut out = BufWriter::new(io::stdout());
+    let done = matches_command::run(command, &config.accounts, now(), &mut out);
+    Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
 fn simulate(SimulateArgs { seed, truth }: SimulateArgs) -> Result<(), Box<dyn Error>> {

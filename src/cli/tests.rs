@@ -153,3 +153,20 @@ fn help_and_version_are_no_mistakes() {
         assert_eq!((error.kind(), error.exit_code()), (kind, 0));
     }
 }
+
+#[test]
+fn matches_are_looked_at_and_decided() {
+    let db = PathBuf::from("a.db");
+    let args = || MatchesArgs { db: db.clone() };
+    check("matches list --db a.db", &Command::Matches(MatchesCommand::List(args())));
+    check("matches doubtful --db a.db", &Command::Matches(MatchesCommand::Doubtful(args())));
+    let (one, other) = ("betfair/1".to_owned(), "42".to_owned());
+    let join = MatchesJoinArgs { db: db.clone(), swapped: true, one, other };
+    let line = "matches join --db a.db --swapped betfair/1 42";
+    check(line, &Command::Matches(MatchesCommand::Join(join)));
+    let (provider, key) = ("sportradar".to_owned(), "sr:match:1".to_owned());
+    let split = MatchesSplitArgs { db, provider, key };
+    let line = "matches split --db a.db sportradar sr:match:1";
+    check(line, &Command::Matches(MatchesCommand::Split(split)));
+    assert!(parse("matches").is_err() && parse("matches join --db a.db a/1").is_err());
+}
