@@ -57,17 +57,20 @@ CREATE INDEX match_doubts_by_other ON match_doubts (other);
 -- What the operator wants. AUTOINCREMENT, because a running hub asks for those after the last one
 -- that it has seen.
 CREATE TABLE match_orders (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
     -- join or split
-    kind       TEXT NOT NULL,
-    provider   TEXT NOT NULL,
-    key        TEXT NOT NULL,
-    into_id    INTEGER,
-    swapped    INTEGER NOT NULL,
-    ordered_us INTEGER NOT NULL,
+    kind          TEXT NOT NULL,
+    provider      TEXT NOT NULL,
+    key           TEXT NOT NULL,
+    into_id       INTEGER,
+    swapped       INTEGER NOT NULL,
+    -- How the operator named the other one, unless by its id.
+    with_provider TEXT,
+    with_key      TEXT,
+    ordered_us    INTEGER NOT NULL,
     -- When a hub took it up, and why it did not follow it.
-    done_us    INTEGER,
-    refused    TEXT
+    done_us       INTEGER,
+    refused       TEXT
 ) STRICT;
 
 -- Those that still wait are few among all that ever were.

@@ -95,12 +95,12 @@ async fn join(
         Named::Id(id) => store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?,
     };
     let own = identity::own(&provider, &key);
-    let other = match Named::read(&args.other)? {
+    let (other, with) = match Named::read(&args.other)? {
         Named::Key(other, _) if other == provider => {
             return Err(MatchesCommandError::OneProvider { provider });
         }
-        Named::Key(other, key) => identity::own(&other, &key),
-        Named::Id(id) => id,
+        Named::Key(other, key) => (identity::own(&other, &key), Some((other, key))),
+        Named::Id(id) => (id, None),
     };
     let Place { id: into, swapped } = place(store, other).await?;
     if into == place(store, own).await?.id {
@@ -108,7 +108,7 @@ async fn join(
     }
     let known = store.doubts().await?.into_iter().find(|doubt| doubt.is_of(own, other));
     let turned = args.swapped || known.is_some_and(|doubt| doubt.swapped);
-    let order = Order::Join { provider, key, into, swapped: turned ^ swapped };
+    let order = Order::Join { provider, key, into, swapped: turned ^ swapped, with };
     write(store, &order, now, out).await
 }
 
@@ -160,7 +160,7 @@ impl Named {
 
 fn order(order: &Order) -> String {
     match order {
-        Order::Join { provider, key, into, swapped: turned } => {
+        Order::Join { provider, key, into, swapped: turned, with: _ } => {
             format!("join\t{}\t{into}\t{}", name(provider, key), swapped(*turned))
         }
         Order::Split { provider, key } => format!("split\t{}", name(provider, key)),

@@ -95,8 +95,9 @@ pub struct Told {
 /// What the operator wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// The match of this provider, and all that was found to be it, is the match `into`.
-    Join { provider: String, key: String, into: Id, swapped: bool },
+    /// The match of this provider, and all that was found to be it, is the match `into`: that of
+    /// provider and key `with`, unless the operator named it by its id.
+    Join { provider: String, key: String, into: Id, swapped: bool, with: Option<(String, String)> },
     /// The match of this provider is one of its own, and not what it was found or thought to be.
     Split { provider: String, key: String },
 }

@@ -3,6 +3,8 @@
 //! An order stands above the rule. It may be about matches that are not here: then it is remembered
 //! for when they come. Following the same one twice changes nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ingest::event::Id;
 
 use super::{
@@ -11,13 +13,22 @@ use super::{
 };
 
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
+const UNKNOWN: &str = "nothing is known of the match: name it by PROVIDER/KEY";
+
+/// Which match is to be joined, and with which, as the operator named them.
+struct Asked {
+    told: Told,
+    with: Option<Told>,
+}
 
 impl Identity {
     /// Does what the operator orders, and says what the hub has to do, in this order.
     pub fn follow(&mut self, Numbered { number, order }: &Numbered) -> Vec<Move> {
         let done = match order {
-            Order::Join { provider, key, into, swapped } => {
-                self.follow_join(provider, key, *into, *swapped)
+            Order::Join { provider, key, into, swapped, with } => {
+                let with = with.as_ref().map(|(provider, key)| Told::by_key(provider, key));
+                let asked = Asked { told: Told::by_key(provider, key), with };
+                self.follow_join(&asked, Place { id: *into, swapped: *swapped })
             }
             Order::Split { provider, key } => Ok(self.follow_split(own(provider, key))),
         };
@@ -26,29 +37,22 @@ impl Identity {
         done.unwrap_or_default()
     }
 
-    fn follow_join(
-        &mut self,
-        provider: &str,
-        key: &str,
-        into: Id,
-        swapped: bool,
-    ) -> Result<Vec<Move>, &'static str> {
-        let own = own(provider, key);
+    fn follow_join(&mut self, asked: &Asked, into: Place) -> Result<Vec<Move>, &'static str> {
+        let own = asked.told.own;
         let here = self.place(own);
         // What it is to be joined with may have been joined since.
-        let there = self.place(into);
-        let to = Place { id: there.id, swapped: swapped ^ there.swapped };
+        let there = self.place(into.id);
+        let to = Place { id: there.id, swapped: into.swapped ^ there.swapped };
         if to == here || to.id == own {
             return Ok(Vec::new());
         }
         let movers = self.movers(own, here.id);
-        if here.id != to.id && self.would_double(&movers, provider, to.id) {
-            return Err(TWO_OF_ONE);
+        if here.id != to.id {
+            self.check_providers(&movers, asked, to.id)?;
         }
         let moved = movers.into_iter().filter_map(|mover| {
-            let turned =
-                if mover == own { to.swapped } else { self.place(mover).swapped ^ to.swapped };
-            self.put(mover, (provider, key), own, Place { id: to.id, swapped: turned })
+            let turned = mover != own && self.place(mover).swapped;
+            self.put(mover, asked, Place { id: to.id, swapped: turned ^ to.swapped })
         });
         Ok(moved.collect())
     }
@@ -64,36 +68,51 @@ impl Identity {
         movers
     }
 
-    fn would_double(&self, movers: &[Id], provider: &str, to: Id) -> bool {
-        let here = self.place(movers[0]).id;
-        let mut coming = vec![provider];
-        let members = self.groups.of(here).iter().filter(|member| movers.contains(&member.own));
-        coming.extend(members.map(|member| &*member.provider));
-        let there = self.groups.of(to);
-        there
-            .iter()
-            .any(|member| !movers.contains(&member.own) && coming.contains(&&*member.provider))
+    /// None may be in the match twice when all have moved, and the match must be known by
+    /// somebody's name, or that could not be told.
+    fn check_providers(&self, movers: &[Id], asked: &Asked, to: Id) -> Result<(), &'static str> {
+        let there = self.groups.of(to).iter().map(|member| (member.own, &*member.provider));
+        let with = asked.with.iter().map(|with| (with.own, &*with.provider));
+        let there = there.chain(with).filter(|(member, _)| !movers.contains(member));
+        let there = there.collect::<BTreeMap<_, _>>();
+        if there.is_empty() {
+            return Err(UNKNOWN);
+        }
+        let here = self.groups.of(self.place(movers[0]).id).iter();
+        let coming = here.filter(|member| movers.contains(&member.own));
+        let mut all =
+            coming.map(|member| (member.own, &*member.provider)).collect::<BTreeMap<_, _>>();
+        all.insert(asked.told.own, &asked.told.provider);
+        all.extend(there);
+        let providers = all.values().collect::<BTreeSet<_>>();
+        if providers.len() < all.len() { Err(TWO_OF_ONE) } else { Ok(()) }
     }
 
     /// Puts one under an id, whether it is here or not.
-    fn put(&mut self, mover: Id, key: (&str, &str), ordered: Id, to: Place) -> Option<Move> {
+    fn put(&mut self, mover: Id, asked: &Asked, to: Place) -> Option<Move> {
         let from = self.place(mover).id;
+        // What was only named so far is one of the match from now on.
+        let with = asked.with.as_ref().filter(|with| with.own == to.id);
+        if let Some(with) = with {
+            self.groups.add(to.id, with.own, &with.provider);
+        }
+        let here = self.known.get(&to.id).map(|known| Told::of(to.id, &known.fixture));
+        let with = here.or_else(|| with.cloned());
         if self.known.contains_key(&mover) {
-            let with = self.members(to.id).find(|with| *with == to.id);
             self.bind(mover, to, with, By::Operator);
             return Some(Move { own: mover, from, to: to.id, swapped: to.swapped });
         }
         let member = self.groups.of(from).iter().find(|member| member.own == mover);
-        let provider = member.map_or_else(|| key.0.into(), |member| member.provider.clone());
+        let provider = member.map_or_else(|| asked.told.provider.clone(), |it| it.provider.clone());
         self.groups.remove(from, mover);
         self.groups.add(to.id, mover, &provider);
-        self.bindings.insert(mover, to);
-        self.decide(if mover == ordered {
-            let told = Told::by_key(key.0, key.1);
-            Decision::Bind(Box::new(Bound { told, place: to, with: None, by: By::Operator }))
-        } else {
-            Decision::Rebind(mover, to)
-        });
+        let bound = self.bindings.insert(mover, to).is_some();
+        if mover == asked.told.own {
+            let bound = Bound { told: asked.told.clone(), place: to, with, by: By::Operator };
+            self.decide(Decision::Bind(Box::new(bound)));
+        } else if bound {
+            self.decide(Decision::Rebind(mover, to));
+        }
         None
     }
 

@@ -87,21 +87,23 @@ impl Store {
     ///
     /// If the database fails.
     pub async fn order(&self, order: &Order, now: Micros) -> Result<i64, sqlx::Error> {
-        let (kind, provider, key, into, swapped) = match order {
-            Order::Join { provider, key, into, swapped } => {
-                ("join", provider, key, Some(number(*into)), *swapped)
+        let (kind, provider, key, into, swapped, with) = match order {
+            Order::Join { provider, key, into, swapped, with } => {
+                ("join", provider, key, Some(number(*into)), *swapped, with.as_ref())
             }
-            Order::Split { provider, key } => ("split", provider, key, None, false),
+            Order::Split { provider, key } => ("split", provider, key, None, false, None),
         };
         sqlx::query_scalar(
-            "INSERT INTO match_orders (kind, provider, key, into_id, swapped, ordered_us) \
-             VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+            "INSERT INTO match_orders (kind, provider, key, into_id, swapped, with_provider, \
+             with_key, ordered_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id",
         )
         .bind(kind)
         .bind(provider)
         .bind(key)
         .bind(into)
         .bind(swapped)
+        .bind(with.map(|(provider, _)| provider))
+        .bind(with.map(|(_, key)| key))
         .bind(now)
         .fetch_one(&self.pool)
         .await
@@ -341,7 +343,11 @@ fn numbered(row: &SqliteRow) -> Result<Numbered, sqlx::Error> {
     let (provider, key) = (row.try_get("provider")?, row.try_get("key")?);
     let into: Option<i64> = row.try_get("into_id")?;
     let order = match into.map(id_of) {
-        Some(into) => Order::Join { provider, key, into, swapped: row.try_get("swapped")? },
+        Some(into) => {
+            let with_provider: Option<String> = row.try_get("with_provider")?;
+            let with = with_provider.zip(row.try_get("with_key")?);
+            Order::Join { provider, key, into, swapped: row.try_get("swapped")?, with }
+        }
         None => Order::Split { provider, key },
     };
     Ok(Numbered { number: row.try_get("id")?, order })

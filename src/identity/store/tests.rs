@@ -104,8 +104,13 @@ async fn orders_of_other_programs_are_heard_until_they_are_done() {
     let every = Duration::from_millis(5);
     let watching = tokio::spawn(watch(ours.clone(), every, tx, pending()));
     assert_eq!(rx.recv().await.unwrap().order, split("waits"));
-    let order =
-        Order::Join { provider: "a".to_owned(), key: "1".to_owned(), into: Id(7), swapped: true };
+    let order = Order::Join {
+        provider: "a".to_owned(),
+        key: "1".to_owned(),
+        into: Id(7),
+        swapped: true,
+        with: Some(("b".to_owned(), "2".to_owned())),
+    };
     let number = other.order(&order, NOW).await.unwrap();
     let heard = rx.recv().await.unwrap();
     assert_eq!(heard, Numbered { number, order });

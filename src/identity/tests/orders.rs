@@ -5,7 +5,14 @@ use super::*;
 const NOON: &str = "2026-03-01T12:00:00Z";
 
 fn join(one: &str, other: &str, swapped: bool) -> Order {
-    Order::Join { provider: one.to_owned(), key: "1".to_owned(), into: own(other, "1"), swapped }
+    let with = Some((other.to_owned(), "1".to_owned()));
+    Order::Join {
+        provider: one.to_owned(),
+        key: "1".to_owned(),
+        into: own(other, "1"),
+        swapped,
+        with,
+    }
 }
 
 fn split(provider: &str) -> Order {
@@ -83,8 +90,13 @@ fn two_of_one_provider_are_not_joined_by_order_either() {
     let twin = fixture("b", "2", OTHER, NOON);
     identity.hear(Sport::Tennis, &twin);
     identity.take_decisions();
-    let order =
-        Order::Join { provider: "b".into(), key: "2".into(), into: own("a", "1"), swapped: false };
+    let order = Order::Join {
+        provider: "b".into(),
+        key: "2".into(),
+        into: own("a", "1"),
+        swapped: false,
+        with: None,
+    };
     assert_eq!(follow(&mut identity, order), []);
     let decisions = identity.take_decisions();
     assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");
@@ -137,4 +149,14 @@ fn split_of_what_is_alone_rejects_its_doubts() {
     let (low, high) = pair(own("a", "1"), own("b", "1"));
     let done = Decision::Done { order: 7, refused: None };
     assert_eq!(identity.take_decisions(), [Decision::Split(low, high), done]);
+}
+
+#[test]
+fn match_of_which_nothing_is_known_needs_its_name() {
+    let mut identity = Identity::default();
+    let (provider, key) = ("a".to_owned(), "1".to_owned());
+    let order = Order::Join { provider, key, into: Id(7), swapped: false, with: None };
+    assert_eq!(follow(&mut identity, order), []);
+    let decisions = identity.take_decisions();
+    assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");
 }

@@ -76,9 +76,10 @@ proptest! {
         check_groups(&identity)?;
         for (provider, key, other, other_key, join) in orders {
             let (provider, key) = (PROVIDERS[provider].to_owned(), key.to_string());
-            let into = own(PROVIDERS[other], &other_key.to_string());
+            let with = (PROVIDERS[other].to_owned(), other_key.to_string());
+            let into = own(&with.0, &with.1);
             let order = if join {
-                Order::Join { provider, key, into, swapped: false }
+                Order::Join { provider, key, into, swapped: false, with: Some(with) }
             } else {
                 Order::Split { provider, key }
             };
