@@ -6,6 +6,7 @@
 pub mod betfair;
 mod football;
 pub mod football_data_couk;
+pub mod matchwire;
 pub mod slam;
 pub mod statsbomb;
 pub mod statsperform;

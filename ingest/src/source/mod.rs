@@ -10,6 +10,7 @@ pub mod poll;
 pub mod secret;
 pub mod sportradar_uof;
 pub mod tls;
+pub mod upstream;
 pub mod websocket;
 
 mod again;

@@ -185,7 +185,8 @@ async fn answer(stream: &mut TcpStream, reply: Reply) -> bool {
         }
         Reply::Cut(body) => {
             let head = format!("HTTP/1.1 200 Said\r\ncontent-length: 1000\r\n\r\n{body}");
-            stream.write_all(head.as_bytes()).await.is_ok() && false
+            drop(stream.write_all(head.as_bytes()).await);
+            false
         }
         Reply::Stall => std::future::pending().await,
     }

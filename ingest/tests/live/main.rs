@@ -7,4 +7,5 @@ mod http;
 mod poll;
 mod sportradar_uof;
 mod support;
+mod upstream;
 mod websocket;

@@ -67,6 +67,7 @@ impl Peer {
             .await
             .expect("nobody connects")
             .expect("a connection");
+        #[expect(clippy::result_large_err, reason = "the library's own signature")]
         let refusing = |_: &Request, _: Response| -> Result<Response, ErrorResponse> {
             let mut refusal = ErrorResponse::new(None);
             *refusal.status_mut() = status;

@@ -201,6 +201,11 @@ impl Socket {
         opened.map(|(stream, _)| stream).map_err(cut)
     }
 
+    /// From now on the connection is dead after so long without a frame.
+    pub(in crate::source) fn expect_within(&mut self, silence: Duration) {
+        self.silence = silence;
+    }
+
     pub(in crate::source) async fn send(&mut self, text: &str) -> Result<(), Cut> {
         self.put(Message::text(text)).await
     }
@@ -244,8 +249,8 @@ fn closed(frame: Option<tungstenite::protocol::CloseFrame>) -> Cut {
     };
     let said = format!("closed with {} {}", u16::from(frame.code), frame.reason.as_str());
     match u16::from(frame.code) {
-        // Policy, and the codes that this protocol's servers give to a key that is not good.
-        1008 | 4401 | 4402 | 4403 => Cut::Denied(said),
+        // Policy, and the codes with which another hub says that a key is not good.
+        1008 | 4401 | 4402 | 4403 | 4404 => Cut::Denied(said),
         _ => Cut::Broken(said),
     }
 }

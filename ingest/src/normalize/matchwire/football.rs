@@ -1,0 +1,241 @@
+//! A football match's document to facts: what differs from what was told.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    Moment,
+    field::{flag, number, pair, participant, shared, text, word},
+};
+use crate::event::{
+    Ball, Eid, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair,
+    Side, Situation, Stat, VarDecision,
+};
+
+const SIDES: [&str; 2] = ["home", "away"];
+
+/// What was told of a match.
+#[derive(Debug, Default)]
+pub(super) struct Football {
+    status: Option<FootballStatus>,
+    clock: Option<Value>,
+    score: Option<FootballScore>,
+    incidents: BTreeMap<Eid, Known>,
+    stats: Pair<BTreeMap<Stat, u32>>,
+    ball: Option<Ball>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Known {
+    incident: Incident,
+    retracted: Option<Arc<str>>,
+}
+
+impl Football {
+    pub(super) fn told(&mut self, document: &Value, moment: Moment) -> Vec<FootballFact> {
+        let mut facts = Vec::new();
+        if let Some(status) = renewed(&mut self.status, status(document)) {
+            facts.push(FootballFact::Status(status));
+        }
+        facts.extend(self.clock(document, moment));
+        let score = score(document);
+        if let Some(score) = renewed(&mut self.score, score) {
+            facts.push(FootballFact::Score(score));
+        }
+        self.incidents(document, score.unwrap_or_default(), &mut facts);
+        self.stats(document, &mut facts);
+        if let Some(ball) = renewed(&mut self.ball, ball(document)) {
+            facts.push(FootballFact::Ball(ball));
+        }
+        facts
+    }
+
+    fn clock(&mut self, document: &Value, moment: Moment) -> Option<FootballFact> {
+        let clock = renewed(&mut self.clock, document.get("clock").cloned())?;
+        let (at, second) = (number(&clock, "at")?, number::<i64>(&clock, "s")?);
+        let running = flag(&clock, "running");
+        let passed = if running { moment.since(at) / 1_000_000 } else { 0 };
+        let second = u32::try_from(second.saturating_add(passed).max(0)).ok()?;
+        Some(FootballFact::Clock { second, running })
+    }
+
+    fn incidents(&mut self, document: &Value, score: FootballScore, facts: &mut Vec<FootballFact>) {
+        let Some(incidents) = document.get("incidents").and_then(Value::as_object) else { return };
+        let mut all: Vec<_> = incidents.iter().collect();
+        all.sort_by_key(|(_, node)| number::<i64>(node, "n"));
+        for (eid, node) in all {
+            let eid = Eid::from(eid.as_str());
+            let Some(now) = known(&eid, node) else { continue };
+            let before = self.incidents.insert(eid, now.clone());
+            if before.as_ref() != Some(&now) {
+                became(before, now, score, facts);
+            }
+        }
+    }
+
+    fn stats(&mut self, document: &Value, facts: &mut Vec<FootballFact>) {
+        let Some(stats) = document.get("stats") else { return };
+        for side in Side::BOTH {
+            let all = stats.get(SIDES[side.index()]).and_then(Value::as_object);
+            let all = all.into_iter().flatten();
+            let told = &mut self.stats[side.index()];
+            let all = all.filter_map(|(name, value)| {
+                let stat = word(&STATS, Stat::as_str, name)?;
+                let value = u32::try_from(value.as_u64()?).ok()?;
+                (told.insert(stat, value) != Some(value)).then_some((stat, value))
+            });
+            let values: Vec<_> = all.collect();
+            if !values.is_empty() {
+                facts.push(FootballFact::Stats { side, values });
+            }
+        }
+    }
+}
+
+/// A value that is there and is another than the one before, which it replaces.
+pub(super) fn renewed<T: PartialEq + Clone>(told: &mut Option<T>, now: Option<T>) -> Option<T> {
+    let now = now.filter(|now| told.as_ref() != Some(now))?;
+    Some(told.insert(now).clone())
+}
+
+/// What happened to an incident between two documents.
+fn became(before: Option<Known>, now: Known, score: FootballScore, facts: &mut Vec<FootballFact>) {
+    let was_retracted = before.as_ref().is_some_and(|it| it.retracted.is_some());
+    let of = Arc::clone(&now.incident.eid);
+    match before {
+        None => facts.push(FootballFact::Incident(now.incident)),
+        Some(before) if before.incident != now.incident => {
+            facts.push(FootballFact::Correct(now.incident));
+        }
+        Some(_) => {}
+    }
+    if let Some(why) = now.retracted.filter(|_| !was_retracted) {
+        facts.push(FootballFact::Retract { of, why, score });
+    }
+}
+
+fn status(document: &Value) -> Option<FootballStatus> {
+    word(&STATUSES, FootballStatus::as_str, text(document, "status")?)
+}
+
+fn score(document: &Value) -> Option<FootballScore> {
+    let score = document.get("score")?;
+    let part = |name| score.get(name).and_then(|part| pair(part, SIDES));
+    Some(FootballScore {
+        goals: pair(score, SIDES)?,
+        half_time: part("ht"),
+        extra_time: part("et"),
+        penalties: part("pens"),
+    })
+}
+
+fn known(eid: &Eid, node: &Value) -> Option<Known> {
+    let incident = Incident {
+        eid: Arc::clone(eid),
+        kind: kind(node)?,
+        minute: number(node, "minute")?,
+        added: number(node, "added"),
+        side: text(node, "side").and_then(side),
+        player: participant(node, "player", "player"),
+        assist: participant(node, "assist", "player"),
+        score: node.get("score").and_then(|score| pair(score, SIDES)),
+    };
+    let why = || shared(node, "why").unwrap_or_else(|| "retracted".into());
+    Some(Known { incident, retracted: flag(node, "retracted").then(why) })
+}
+
+fn kind(node: &Value) -> Option<IncidentKind> {
+    let goals = [GoalKind::Regular, GoalKind::Penalty, GoalKind::OwnGoal];
+    Some(match text(node, "kind")? {
+        "goal" => IncidentKind::Goal(word(&goals, GoalKind::as_str, text(node, "type")?)?),
+        "yellow" => IncidentKind::Yellow,
+        "second_yellow" => IncidentKind::SecondYellow,
+        "red" => IncidentKind::Red,
+        "substitution" => IncidentKind::Substitution,
+        "penalty_missed" => IncidentKind::PenaltyMissed,
+        "var" => IncidentKind::Var(match text(node, "decision")? {
+            "checking" => VarDecision::Checking,
+            "confirmed" => VarDecision::Confirmed,
+            "overturned" => VarDecision::Overturned,
+            _ => return None,
+        }),
+        "period" => IncidentKind::Period(status(node)?),
+        "shootout" => IncidentKind::Shootout { scored: flag(node, "scored") },
+        _ => return None,
+    })
+}
+
+fn side(name: &str) -> Option<Side> {
+    Side::BOTH.into_iter().find(|side| SIDES[side.index()] == name)
+}
+
+fn ball(document: &Value) -> Option<Ball> {
+    let ball = document.get("ball")?;
+    Some(Ball {
+        x: tenths(ball.get("x")?)?,
+        y: tenths(ball.get("y")?)?,
+        side: text(ball, "side").and_then(side)?,
+        situation: word(&SITUATIONS, Situation::as_str, text(ball, "situation")?)?,
+    })
+}
+
+/// Percent with one digit behind the point, which no binary number gets wrong by a half.
+fn tenths(value: &Value) -> Option<u16> {
+    let percent = value.as_f64().filter(|percent| (0.0..=100.0).contains(percent))?;
+    u16::try_from((percent * 10.0).round() as i64).ok()
+}
+
+const STATUSES: [FootballStatus; 12] = [
+    FootballStatus::NotStarted,
+    FootballStatus::FirstHalf,
+    FootballStatus::HalfTime,
+    FootballStatus::SecondHalf,
+    FootballStatus::ExtraFirst,
+    FootballStatus::ExtraHalf,
+    FootballStatus::ExtraSecond,
+    FootballStatus::Penalties,
+    FootballStatus::Finished,
+    FootballStatus::Postponed,
+    FootballStatus::Abandoned,
+    FootballStatus::Cancelled,
+];
+
+const STATS: [Stat; 18] = [
+    Stat::BallPossession,
+    Stat::TotalShots,
+    Stat::ShotsOnTarget,
+    Stat::ShotsOffTarget,
+    Stat::BlockedShots,
+    Stat::CornerKicks,
+    Stat::Fouls,
+    Stat::Offsides,
+    Stat::YellowCards,
+    Stat::RedCards,
+    Stat::Saves,
+    Stat::Passes,
+    Stat::AccuratePasses,
+    Stat::ThrowIns,
+    Stat::GoalKicks,
+    Stat::FreeKicks,
+    Stat::Attacks,
+    Stat::DangerousAttacks,
+];
+
+const SITUATIONS: [Situation; 15] = [
+    Situation::Possession,
+    Situation::Attack,
+    Situation::Dangerous,
+    Situation::Safe,
+    Situation::Corner,
+    Situation::FreeKick,
+    Situation::ThrowIn,
+    Situation::GoalKick,
+    Situation::Penalty,
+    Situation::ShotOnTarget,
+    Situation::ShotOffTarget,
+    Situation::Goal,
+    Situation::Offside,
+    Situation::Injury,
+    Situation::Substitution,
+];

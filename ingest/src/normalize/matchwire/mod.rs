@@ -1,0 +1,384 @@
+//! Another Matchwire's frames to facts, so that hubs can be chained: see `docs/PROTOCOL.md`.
+//!
+//! Keeps the document of each channel, and tells what differs from what was told before: an image
+//! that repeats what is known says nothing, whatever lay in between. Taken are the documents of
+//! football and tennis matches and of books; boards, consensus and `feeds` are made anew by whoever
+//! takes the facts, and are ignored, as are `match_seq`, `transitions`, `prev`, `life` and what this
+//! version does not know. Of events only the points of tennis are used, since all others are in the
+//! documents.
+//!
+//! Ids are derived from the other hub's own, under the provider `matchwire`. It does not know
+//! subscriptions and positions: who hands it frames sees to it that none is missing.
+
+mod book;
+mod field;
+mod football;
+mod tennis;
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::{
+    book::{Book, Changed},
+    field::{PROVIDER, derived, number, participant, shared},
+    football::{Football, renewed},
+    tennis::Tennis,
+};
+use super::{Interpret, Played, Signal};
+use crate::{
+    error::{DecodeError, RefusalKind},
+    event::{Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport},
+};
+
+/// What is known of another hub's channels.
+#[derive(Debug, Default)]
+pub struct Matchwire {
+    documents: HashMap<String, Document>,
+    /// The other hub's clock less ours.
+    ahead: Micros,
+}
+
+/// Channels of which documents are kept; a hub lets one socket follow a thousand unless it is told
+/// otherwise.
+const DOCUMENTS_MAX: usize = 50_000;
+/// Bytes of a document, as text.
+const DOCUMENT_BYTES_MAX: usize = 16 << 20;
+
+#[derive(Debug)]
+struct Document {
+    about: About,
+    value: Value,
+    /// Bytes of its image and of all patches since: it is not larger than that.
+    bytes: usize,
+    told: Told,
+}
+
+/// Which match a channel is about.
+#[derive(Debug, Clone)]
+struct About {
+    sport: Sport,
+    /// The other hub's own id of the match.
+    key: u64,
+}
+
+/// What was told of a document.
+#[derive(Debug)]
+enum Told {
+    Match(Box<Match>),
+    /// By the bookmaker's slug.
+    Book(Arc<str>, Book),
+}
+
+#[derive(Debug, Default)]
+struct Match {
+    fixture: Option<Fixture>,
+    football: Football,
+    tennis: Tennis,
+}
+
+/// When something was so: by the source behind the other hub if that says, else by the other hub's
+/// own clock now.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    source: Option<Micros>,
+    theirs: Micros,
+}
+
+impl Moment {
+    /// Microseconds that have passed since `at`, which the other hub wrote by the same clock.
+    fn since(self, at: Micros) -> Micros {
+        self.source.unwrap_or(self.theirs).saturating_sub(at)
+    }
+}
+
+/// A frame, as far as it is used.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Frame {
+    Hello {
+        now: Micros,
+    },
+    Beat {
+        now: Micros,
+    },
+    Image {
+        ch: String,
+        at: At,
+        data: Value,
+    },
+    Update {
+        ch: String,
+        at: At,
+        patch: Option<Value>,
+        #[serde(default)]
+        events: Vec<Value>,
+    },
+    Unsubscribed {
+        ch: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct At {
+    src: Option<Micros>,
+}
+
+impl Interpret for Matchwire {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let frame = serde_json::from_slice(bytes)
+            .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;
+        match frame {
+            Frame::Hello { now } | Frame::Beat { now } => {
+                self.ahead = now.saturating_sub(received);
+                out.signals.push(Signal::Alive);
+            }
+            Frame::Image { ch, at, data } => {
+                self.image(&ch, data, bytes.len())?;
+                self.tell(&ch, None, &[], at, received, out);
+            }
+            Frame::Update { ch, at, patch, events } => {
+                self.update(&ch, patch.as_ref(), bytes.len())?;
+                let patch = Some(patch.unwrap_or(Value::Null));
+                self.tell(&ch, patch.as_ref(), &events, at, received, out);
+            }
+            Frame::Unsubscribed { ch } => self.forget(&ch, received, out),
+            Frame::Other => {}
+        }
+        Ok(())
+    }
+}
+
+impl Matchwire {
+    fn image(&mut self, ch: &str, value: Value, bytes: usize) -> Result<(), DecodeError> {
+        if let Some(document) = self.documents.get_mut(ch) {
+            document.value = value;
+            document.bytes = bytes;
+            return Ok(());
+        }
+        let Some((about, told)) = channel(ch) else { return Ok(()) };
+        if self.documents.len() >= DOCUMENTS_MAX {
+            let why = format!("{ch}: more than {DOCUMENTS_MAX} channels");
+            return Err(DecodeError::new(RefusalKind::TooLong, why));
+        }
+        self.documents.insert(ch.to_owned(), Document { about, value, bytes, told });
+        Ok(())
+    }
+
+    fn update(&mut self, ch: &str, patch: Option<&Value>, bytes: usize) -> Result<(), DecodeError> {
+        let Some(document) = self.documents.get_mut(ch) else {
+            let is_used = channel(ch).is_some();
+            let why = format!("{ch}: an update before its image");
+            return if is_used { Err(DecodeError::new(RefusalKind::Unknown, why)) } else { Ok(()) };
+        };
+        if let Some(patch) = patch {
+            merge(&mut document.value, patch);
+        }
+        document.bytes = document.bytes.saturating_add(bytes);
+        if document.bytes > DOCUMENT_BYTES_MAX {
+            document.bytes = document.value.to_string().len();
+        }
+        if document.bytes > DOCUMENT_BYTES_MAX {
+            self.documents.remove(ch);
+            let why = format!("{ch}: its document is longer than {DOCUMENT_BYTES_MAX} bytes");
+            return Err(DecodeError::new(RefusalKind::TooLong, why));
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        ch: &str,
+        patch: Option<&Value>,
+        events: &[Value],
+        at: At,
+        received: Micros,
+        out: &mut Played,
+    ) {
+        let theirs = received.saturating_add(self.ahead);
+        let moment = Moment { source: at.src, theirs };
+        let introduced = self.is_introduced(ch);
+        let Some(Document { about, value, told, .. }) = self.documents.get_mut(ch) else { return };
+        let facts = match told {
+            Told::Match(known) => known.told(about, value, events, moment),
+            Told::Book(slug, book) => {
+                let mut wrong = Vec::new();
+                let changed = book.told(value, patch, &mut wrong);
+                let notice = |why| DecodeError::new(RefusalKind::Value, format!("{ch}: {why}"));
+                out.notices.extend(wrong.into_iter().map(notice));
+                let first = !introduced && !changed.is_empty();
+                let stranger = first.then(|| Fact::Fixture(about.stranger()));
+                stranger.into_iter().chain(odds(slug, changed)).collect()
+            }
+        };
+        about.push(out, received, at.src, facts);
+    }
+
+    /// Whether the match that a book is about was told of, by its own channel or by this one.
+    fn is_introduced(&self, ch: &str) -> bool {
+        let Some(Document { told: Told::Book(_, book), .. }) = self.documents.get(ch) else {
+            return true;
+        };
+        let of_match = parent(ch).and_then(|ch| self.documents.get(ch));
+        let is_told = |of_match: &Document| match &of_match.told {
+            Told::Match(known) => known.fixture.is_some(),
+            Told::Book(..) => false,
+        };
+        !book.is_empty() || of_match.is_some_and(is_told)
+    }
+
+    fn forget(&mut self, ch: &str, received: Micros, out: &mut Played) {
+        let Some(Document { about, told, .. }) = self.documents.remove(ch) else { return };
+        if let Told::Book(slug, mut book) = told {
+            about.push(out, received, None, odds(&slug, book.ended()).collect());
+        }
+    }
+}
+
+/// What a channel is about, by its name: `football/7`, `football/7/odds/amberline`.
+fn channel(ch: &str) -> Option<(About, Told)> {
+    let mut segments = ch.split('/');
+    let sport = sport(segments.next()?)?;
+    let about = About { sport, key: segments.next()?.parse().ok()? };
+    let told = match (segments.next(), segments.next(), segments.next()) {
+        (None, ..) if matches!(sport, Sport::Football | Sport::Tennis) => {
+            Told::Match(Box::default())
+        }
+        (Some("odds"), Some(slug), None) => Told::Book(slug.into(), Book::default()),
+        _ => return None,
+    };
+    Some((about, told))
+}
+
+impl About {
+    /// A match of which nothing is known but that there are odds on it.
+    fn stranger(&self) -> Fixture {
+        Fixture {
+            provider: PROVIDER.into(),
+            provider_key: self.key.to_string().into(),
+            competition: None,
+            start: None,
+            date: None,
+            sides: None,
+        }
+    }
+
+    /// `None` for an image at sequence 0, which holds next to nothing.
+    fn fixture(&self, document: &Value) -> Option<Fixture> {
+        document.get("refs")?;
+        let (names, kind) = match self.sport {
+            Sport::Tennis => (["p1", "p2"], "player"),
+            _ => (["home", "away"], "team"),
+        };
+        let [first, second] = names.map(|name| participant(document, name, kind));
+        Some(Fixture {
+            competition: document.get("competition").and_then(competition),
+            start: number(document, "start"),
+            sides: first.zip(second).map(<[_; 2]>::from),
+            ..self.stranger()
+        })
+    }
+
+    fn push(&self, out: &mut Played, received: Micros, at: Option<Micros>, facts: Vec<Fact>) {
+        if facts.is_empty() {
+            return;
+        }
+        let (sport, match_id) = (self.sport, derived("match", self.key));
+        let price_changes = facts.iter().map(price_changes).sum();
+        let events = facts.into_iter().map(|fact| Event { sport, match_id, fact }).collect();
+        out.push(received, Batch { at, price_changes, events });
+    }
+}
+
+impl Match {
+    fn told(
+        &mut self,
+        about: &About,
+        document: &Value,
+        events: &[Value],
+        moment: Moment,
+    ) -> Vec<Fact> {
+        let Some(fixture) = about.fixture(document) else { return Vec::new() };
+        let mut facts = Vec::new();
+        facts.extend(renewed(&mut self.fixture, Some(fixture)).map(Fact::Fixture));
+        if about.sport == Sport::Football {
+            facts.extend(self.football.told(document, moment).into_iter().map(Fact::Football));
+        } else {
+            facts.extend(self.tennis.told(document, events).into_iter().map(Fact::Tennis));
+        }
+        facts
+    }
+}
+
+fn competition(node: &Value) -> Option<Competition> {
+    let id = derived("competition", number(node, "id")?);
+    Some(Competition { id, name: shared(node, "name")?, season: shared(node, "season") })
+}
+
+/// `football/7` of `football/7/odds/amberline`.
+fn parent(ch: &str) -> Option<&str> {
+    let (end, _) = ch.match_indices('/').nth(1)?;
+    Some(&ch[..end])
+}
+
+fn odds(slug: &Arc<str>, changed: Vec<Changed>) -> impl Iterator<Item = Fact> {
+    changed.into_iter().map(move |(market, change)| {
+        Fact::Odds(OddsFact { book: Arc::clone(slug), market, change })
+    })
+}
+
+fn price_changes(fact: &Fact) -> u32 {
+    let Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. }) = fact else {
+        return 0;
+    };
+    let changes = selections.iter().map(|it| {
+        let rungs = it.back.len() + it.lay.len() + it.traded.len();
+        rungs + usize::from(it.price.is_some()) + usize::from(it.last.is_some())
+    });
+    u32::try_from(changes.sum::<usize>()).unwrap_or(u32::MAX)
+}
+
+fn sport(name: &str) -> Option<Sport> {
+    let all = [
+        Sport::Football,
+        Sport::Tennis,
+        Sport::Cs2,
+        Sport::Darts,
+        Sport::Hockey,
+        Sport::Basketball,
+        Sport::HorseRacing,
+        Sport::Cricket,
+        Sport::Other,
+    ];
+    field::word(&all, Sport::as_str, name)
+}
+
+/// RFC 7396.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(target) = target else { return };
+    for (name, value) in patch {
+        if value.is_null() {
+            target.remove(name);
+        } else {
+            merge(target.entry(name.as_str()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

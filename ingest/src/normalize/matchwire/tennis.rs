@@ -1,0 +1,121 @@
+//! A tennis match's document to facts. Points come from the events of an update, which say who won
+//! them and who served; the score after them is the document's. Where one update holds several
+//! points, each is told with the score after the last.
+
+use serde_json::Value;
+
+use super::{
+    field::{number, pair, shared, text, word},
+    football::renewed,
+};
+use crate::event::{
+    GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
+};
+
+const SIDES: [&str; 2] = ["p1", "p2"];
+
+/// What was told of a match.
+#[derive(Debug, Default)]
+pub(super) struct Tennis {
+    status: Option<TennisStatus>,
+    score: Option<TennisScore>,
+}
+
+impl Tennis {
+    pub(super) fn told(&mut self, document: &Value, events: &[Value]) -> Vec<TennisFact> {
+        let mut facts = Vec::new();
+        let status = text(document, "status");
+        let status = status.and_then(|it| word(&STATUSES, TennisStatus::as_str, it));
+        if let Some(status) = renewed(&mut self.status, status) {
+            facts.push(TennisFact::Status(status));
+        }
+        let score = score(document);
+        let before = facts.len();
+        if let Some(score) = &score {
+            facts.extend(events.iter().filter_map(|event| happened(event, score)));
+        }
+        let renewed = renewed(&mut self.score, score);
+        if facts.len() == before {
+            facts.extend(renewed.map(TennisFact::Score));
+        }
+        facts
+    }
+}
+
+fn happened(event: &Value, score: &TennisScore) -> Option<TennisFact> {
+    let score = score.clone();
+    match text(event, "kind")? {
+        "point" => Some(TennisFact::Point(Point {
+            eid: shared(event, "eid")?,
+            winner: side(event, "winner")?,
+            server: side(event, "server")?,
+            how: match text(event, "how") {
+                Some("ace") => Some(PointKind::Ace),
+                Some("double_fault") => Some(PointKind::DoubleFault),
+                _ => None,
+            },
+            score,
+        })),
+        "retract" => {
+            let of = shared(event, "of")?;
+            // What the point had ended is taken back with it, by whoever is told of the point.
+            let ended = [":game", ":set", ":match"].iter().any(|end| of.ends_with(end));
+            let why = shared(event, "why").unwrap_or_else(|| "retracted".into());
+            (!ended).then_some(TennisFact::Retract { of, why, score })
+        }
+        _ => None,
+    }
+}
+
+fn score(document: &Value) -> Option<TennisScore> {
+    let sets = document.get("sets")?;
+    // Numbered from 1, five at most.
+    let sets: Vec<_> = (1..=5).map_while(|set: u8| self::set(sets.get(set.to_string())?)).collect();
+    Some(TennisScore {
+        server: side(document, "server"),
+        game: game(document.get("game")?, sets.last())?,
+        sets,
+        points: number(document, "points")?,
+        winner: side(document, "winner"),
+    })
+}
+
+fn set(node: &Value) -> Option<SetScore> {
+    let tie_break = node.get("tb").and_then(|points| pair(points, SIDES));
+    Some(SetScore { games: pair(node, SIDES)?, tie_break })
+}
+
+/// `"0"` is love in a game and nothing in a tie-break: it is one where the current set shows the
+/// same points as its own.
+fn game(node: &Value, current: Option<&SetScore>) -> Option<GameScore> {
+    let called: Pair<&str> = [text(node, "p1")?, text(node, "p2")?];
+    if let Some(points) = current.and_then(|set| set.tie_break)
+        && called == points.map(|own| own.to_string()).each_ref().map(String::as_str)
+    {
+        return Some(GameScore::TieBreak(points));
+    }
+    let calls = ["0", "15", "30", "40", "A"];
+    let won = |own: &str| {
+        let place = calls.iter().position(|call| *call == own)?;
+        u8::try_from(place).ok()
+    };
+    Some(GameScore::Points([won(called[0])?, won(called[1])?]))
+}
+
+fn side(node: &Value, name: &str) -> Option<Side> {
+    match number::<u8>(node, name)? {
+        1 => Some(Side::First),
+        2 => Some(Side::Second),
+        _ => None,
+    }
+}
+
+const STATUSES: [TennisStatus; 7] = [
+    TennisStatus::NotStarted,
+    TennisStatus::Live,
+    TennisStatus::Interrupted,
+    TennisStatus::Finished,
+    TennisStatus::Retired,
+    TennisStatus::Walkover,
+    TennisStatus::Cancelled,
+];

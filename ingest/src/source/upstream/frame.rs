@@ -1,0 +1,33 @@
+//! A frame as far as the conversation goes; what it says of a match is the interpreter's.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+/// What every frame may have. Fields that are not named here are skipped, not kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Frame {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) id: Option<u64>,
+    pub(super) ch: Option<String>,
+    pub(super) epoch: Option<String>,
+    pub(super) seq: Option<u64>,
+    pub(super) prev: Option<u64>,
+    pub(super) resumed: Option<bool>,
+    /// Of `subscribed`: how many channels a pattern covers.
+    pub(super) channels: Option<usize>,
+    pub(super) why: Option<String>,
+    pub(super) heads: HashMap<String, u64>,
+    pub(super) code: Option<String>,
+    pub(super) beat_ms: Option<u64>,
+    pub(super) limits: Limits,
+    pub(super) reconnect_after_ms: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Limits {
+    pub(super) command_bytes: Option<usize>,
+}
