@@ -8,7 +8,6 @@ mod betfair;
 mod bytes;
 mod companion;
 mod content;
-#[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
 mod events;
 mod lines;
@@ -74,6 +73,7 @@ pub enum Format {
     SlamPointByPoint,
     StatsBomb,
     StatsPerform,
+    ApiFootball,
 }
 
 /// Why a recording cannot be opened.
@@ -84,7 +84,7 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, statsbomb, statsperform)", .path.display()
+        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, statsbomb, statsperform, api-football)", .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -105,6 +105,7 @@ enum Feed {
     Slam(Box<slam::Feed>),
     StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
     StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
+    ApiFootball(Box<document::Feed>),
     Summary(Box<events::Feed<normalize::statsperform::Summary>>),
 }
 
@@ -137,6 +138,10 @@ impl Recording {
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
             Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&opening)?)),
+            Format::ApiFootball => {
+                let mut interpreter = normalize::api_football::Interpreter::default();
+                Feed::ApiFootball(Box::new(document::Feed::open(&opening, &mut interpreter)?))
+            }
             Format::StatsPerform if matches!(content, Content::Either(_)) => {
                 Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
             }
@@ -172,6 +177,7 @@ impl Iterator for Recording {
                 Feed::Slam(feed) => feed.read(&mut self.steps),
                 Feed::StatsBomb(feed) => feed.read(&mut self.steps),
                 Feed::StatsPerform(feed) => feed.read(&mut self.steps),
+                Feed::ApiFootball(feed) => feed.read(&mut self.steps),
                 Feed::Summary(feed) => feed.read(&mut self.steps),
             };
             if !read {
@@ -202,6 +208,7 @@ impl Format {
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::StatsBomb => "statsbomb",
             Self::StatsPerform => "statsperform",
+            Self::ApiFootball => "api-football",
         }
     }
 
@@ -211,6 +218,7 @@ impl Format {
             Self::BetfairStream => "stream",
             Self::Wyscout | Self::StatsBomb | Self::StatsPerform => "file with the match's events",
             Self::SlamPointByPoint => "points file",
+            Self::ApiFootball => "answer",
         }
     }
 }
