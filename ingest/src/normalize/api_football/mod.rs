@@ -9,6 +9,8 @@ mod image;
 mod known;
 mod statistics;
 mod status;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use std::{collections::HashMap, sync::Arc};
