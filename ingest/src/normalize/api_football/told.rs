@@ -132,7 +132,7 @@ impl Told {
         seen: Option<&[image::Seen]>,
     ) -> Vec<FootballFact> {
         let told = self.score.unwrap_or_default();
-        let Some(goals) = image.goals.or(self.score.map(|score| score.goals)) else {
+        let Some(goals) = image.goals.or_else(|| self.score.map(|score| score.goals)) else {
             return Vec::new();
         };
         let short = image.status.short.as_deref().unwrap_or_default();
