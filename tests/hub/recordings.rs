@@ -33,6 +33,20 @@ fn wyscout() {
 }
 
 #[test]
+fn other_football() {
+    for file in [
+        "statsbomb/15986.events.json.gz",
+        "statsbomb/3788741.events.json.gz",
+        "statsperform/hsv-svs-2021-09-11.ma1.json.gz",
+        "statsperform/hsv-svs-2021-09-11.ma3.json.gz",
+        "api-football/fixtures-bundes-ns-pst.json",
+        "api-football/fixtures-cl-penalties.json",
+    ] {
+        check(file, usize::MAX);
+    }
+}
+
+#[test]
 fn slam() {
     for file in [
         "2011-wimbledon-2148",

@@ -4,6 +4,7 @@
 //! events nor each other; whatever the bytes are, they answer with a message or a
 //! [`DecodeError`] and never panic.
 
+pub mod api_football;
 pub mod betfair;
 mod decimal;
 pub mod football_data_couk;

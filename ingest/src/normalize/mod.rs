@@ -3,6 +3,7 @@
 //! One module for each feed. All are pure and hold what they must remember between messages;
 //! connections and clocks are not theirs.
 
+pub mod api_football;
 pub mod betfair;
 mod football;
 pub mod football_data_couk;

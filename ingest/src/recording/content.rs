@@ -43,6 +43,8 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Recording(Format::Wyscout))
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
+    } else if holds("\"parameters\"") && holds("\"response\"") && holds("\"errors\"") {
+        Some(Content::Recording(Format::ApiFootball))
     } else if holds("\"possession_team\"") && holds("\"play_pattern\"") {
         Some(Content::Recording(Format::StatsBomb))
     } else if holds("\"matchInfo\"") && holds("\"contestant\"") {
@@ -92,6 +94,8 @@ mod tests {
         check(ma3, Some(Content::Recording(Format::StatsPerform)));
         let ma1 = r#"{"matchInfo":{"contestant":[]},"liveData":{"goal":[]}}"#;
         check(ma1, Some(Content::Either(Format::StatsPerform)));
+        let answer = r#"{"get":"fixtures","parameters":{},"errors":[],"response":["#;
+        check(answer, Some(Content::Recording(Format::ApiFootball)));
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));

@@ -78,6 +78,7 @@ pub enum Format {
     StatsPerform,
     TheOddsApi,
     FootballDataCoUk,
+    ApiFootball,
 }
 
 /// Why a recording cannot be opened.
@@ -109,6 +110,7 @@ enum Feed {
     Slam(Box<slam::Feed>),
     StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
     StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
+    ApiFootball(Box<document::Feed>),
     Summary(Box<events::Feed<normalize::statsperform::Summary>>),
     Document(document::Feed),
 }
@@ -142,6 +144,10 @@ impl Recording {
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
             Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&opening)?)),
+            Format::ApiFootball => {
+                let mut interpreter = normalize::api_football::Interpreter::default();
+                Feed::ApiFootball(Box::new(document::Feed::open(&opening, &mut interpreter)?))
+            }
             Format::StatsPerform if matches!(content, Content::Either(_)) => {
                 Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
             }
@@ -185,6 +191,7 @@ impl Iterator for Recording {
                 Feed::Slam(feed) => feed.read(&mut self.steps),
                 Feed::StatsBomb(feed) => feed.read(&mut self.steps),
                 Feed::StatsPerform(feed) => feed.read(&mut self.steps),
+                Feed::ApiFootball(feed) => feed.read(&mut self.steps),
                 Feed::Summary(feed) => feed.read(&mut self.steps),
                 Feed::Document(feed) => feed.read(&mut self.steps),
             };
@@ -209,7 +216,7 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::BetfairStream,
         Self::Wyscout,
         Self::SlamPointByPoint,
@@ -217,6 +224,7 @@ impl Format {
         Self::StatsPerform,
         Self::TheOddsApi,
         Self::FootballDataCoUk,
+        Self::ApiFootball,
     ];
 
     #[must_use]
@@ -229,6 +237,7 @@ impl Format {
             Self::StatsPerform => "statsperform",
             Self::TheOddsApi => "the-odds-api",
             Self::FootballDataCoUk => "football-data-couk",
+            Self::ApiFootball => "api-football",
         }
     }
 
@@ -240,6 +249,7 @@ impl Format {
             Self::SlamPointByPoint => "points file",
             Self::TheOddsApi => "answer",
             Self::FootballDataCoUk => "file of a season",
+            Self::ApiFootball => "answer",
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Input that is damaged, cut, endless or wrong: what can be used is used, the rest is refused
 //! with its place, and nothing panics.
 
+mod api_football;
 mod betfair;
 mod fixtures;
 mod opening;
 mod properties;
 mod slam;
+mod statsbomb;
+mod statsperform;
 mod wyscout;
 
 use std::{

@@ -1,13 +1,20 @@
 //! Whatever the bytes are, decoders and normalisers answer, and the clock never falls.
 
 use ingest::{
-    decode::{slam, wyscout},
-    normalize::{Played, slam::Normalizer as Tennis, wyscout::Normalizer as Football},
+    decode::{slam, statsbomb, statsperform, wyscout},
+    normalize::{
+        Interpret, Played, api_football, slam::Normalizer as Tennis, statsbomb as from_statsbomb,
+        statsperform as from_statsperform, wyscout::Normalizer as Football,
+    },
     tennis::{FinalSet, Format},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-use super::fixtures::{csv, document, event, match_events, match_file, record, rows};
+use super::{
+    api_football as answers,
+    fixtures::{csv, document, event, match_events, match_file, record, rows},
+    statsbomb as statsbomb_match, statsperform as statsperform_match,
+};
 
 /// A change to a valid text: at a place, take so many bytes away and put others there.
 type Change = (Index, usize, Vec<u8>);
@@ -55,6 +62,58 @@ fn play_tennis(bytes: &[u8], record: Option<slam::MatchRow>) {
     assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
 }
 
+fn play_statsbomb(bytes: &[u8]) {
+    let document = statsbomb::decode(bytes);
+    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, "5", 0) else { return };
+    let mut played = Played::default();
+    for event in document.events.iter().flatten() {
+        drop(normalizer.event(event, &mut played));
+    }
+    normalizer.finish(&mut played);
+    assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
+}
+
+fn play_statsperform(bytes: &[u8]) {
+    let document = statsperform::decode(bytes);
+    let mut played = Played::default();
+    if let Ok(mut normalizer) = from_statsperform::Normalizer::new(&document, Some(&document), 0) {
+        for event in document.events.iter().flatten() {
+            drop(normalizer.event(event, &mut played));
+        }
+        normalizer.finish(&mut played);
+        assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
+    }
+    let mut played = Played::default();
+    if let Ok(mut summary) = from_statsperform::Summary::new(&document, 0) {
+        for moment in document.moments.iter().flatten() {
+            drop(summary.moment(moment, &mut played));
+        }
+        summary.finish(&mut played);
+        assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
+    }
+}
+
+/// One image after another, which may be of the same fixtures.
+fn poll_api_football(images: &[Vec<u8>]) {
+    let mut interpreter = api_football::Interpreter::default();
+    let mut played = Played::default();
+    for (received, image) in images.iter().enumerate() {
+        drop(interpreter.message(image, received as i64, &mut played));
+    }
+    assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
+}
+
+fn long_answer() -> String {
+    let events = [
+        answers::event("10", 1, "Goal", "Own Goal"),
+        answers::event("40", 2, "Card", "Yellow Card"),
+        answers::event("60", 2, "Var", "Goal cancelled"),
+        answers::event("70", 1, "subst", "Substitution 1"),
+        answers::event("110", 2, "Goal", "Normal Goal"),
+    ];
+    answers::answer(&[answers::fixture("7", &events.join(",")), answers::fixture("8", "")])
+}
+
 fn long_match() -> String {
     let mut events = match_events();
     events.push(event(10, "E1", 5.0, 7, ("Pass", "Simple pass"), &[]));
@@ -79,6 +138,9 @@ proptest! {
         play_football(&bytes, None);
         play_tennis(&bytes, None);
         drop(wyscout::record::find(&bytes, 5));
+        play_statsbomb(&bytes);
+        play_statsperform(&bytes);
+        poll_api_football(&[bytes.clone(), bytes.clone()]);
         drop(slam::matches(&bytes));
     }
 
@@ -92,6 +154,25 @@ proptest! {
     fn wyscout_never_panics_on_a_damaged_record(changes in changes()) {
         let found = wyscout::record::find(&changed(&record("2", "1"), &changes), 5);
         play_football(long_match().as_bytes(), found.unwrap_or_default().as_ref());
+    }
+
+    #[test]
+    fn statsbomb_never_panics_on_damage(changes in changes()) {
+        let events = statsbomb_match::document(&statsbomb_match::long_match());
+        play_statsbomb(&changed(&events, &changes));
+    }
+
+    #[test]
+    fn statsperform_never_panics_on_damage(changes in changes()) {
+        let events = statsperform_match::events(&statsperform_match::long_match());
+        let lists = format!("{events},{}", statsperform_match::lists());
+        play_statsperform(&changed(&statsperform_match::document("{}", &lists), &changes));
+    }
+
+    #[test]
+    fn api_football_never_panics_on_damage(all in vec(changes(), 1..4)) {
+        let images: Vec<_> = all.iter().map(|changes| changed(&long_answer(), changes)).collect();
+        poll_api_football(&images);
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl Outcome {
         })
     }
 
-    fn last_score(&self) -> FootballScore {
+    pub(crate) fn last_score(&self) -> FootballScore {
         let scores = self.football().filter_map(|fact| match fact {
             FootballFact::Score(score) => Some(*score),
             _ => None,
@@ -26,11 +26,11 @@ impl Outcome {
         scores.last().unwrap()
     }
 
-    fn has_finished(&self) -> bool {
+    pub(crate) fn has_finished(&self) -> bool {
         self.football().any(|fact| *fact == FootballFact::Status(FootballStatus::Finished))
     }
 
-    fn incidents(&self) -> Vec<&Incident> {
+    pub(crate) fn incidents(&self) -> Vec<&Incident> {
         let incidents = self.football().filter_map(|fact| match fact {
             FootballFact::Incident(incident) => Some(incident),
             _ => None,

@@ -3,6 +3,7 @@
 //! The recordings may not be copied into the project, so they are read from beside it; where they
 //! are not, the tests say so and pass.
 
+mod api_football;
 mod events;
 mod football;
 mod football_data;

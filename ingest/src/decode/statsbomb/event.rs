@@ -86,7 +86,7 @@ pub enum SetPiece {
     ThrowIn,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shot {
     pub goal: bool,
     /// Kept out by the goalkeeper or somebody on the line.
@@ -262,12 +262,6 @@ impl RawEvent {
 impl Default for Pass {
     fn default() -> Self {
         Self { set_piece: None, complete: true, offside: false, assist: false }
-    }
-}
-
-impl Default for Shot {
-    fn default() -> Self {
-        Self { goal: false, saved: false, blocked: false, penalty: false, key_pass: None }
     }
 }
 

@@ -62,7 +62,7 @@ impl MatchInfo {
             start: date.and_then(|day| time::on(day, raw.time.as_deref()?)),
             competition: raw.competition.and_then(RawNamed::named),
             season: raw.tournament_calendar.and_then(|it| it.name),
-            sides: sides(raw.contestant),
+            sides: sides(&raw.contestant),
         })
     }
 }
@@ -93,7 +93,7 @@ impl Details {
 }
 
 /// As `position` says; by their order where it does not.
-fn sides(contestants: Vec<RawNamed>) -> Option<Pair<Named>> {
+fn sides(contestants: &[RawNamed]) -> Option<Pair<Named>> {
     let at =
         |wanted: &str| contestants.iter().position(|it| it.position.as_deref() == Some(wanted));
     let (home, away) = (at("home").unwrap_or(0), at("away").unwrap_or(1));

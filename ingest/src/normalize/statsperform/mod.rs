@@ -61,7 +61,8 @@ impl Normalizer {
         summary: Option<&Document>,
         start: Micros,
     ) -> Result<Self, DecodeError> {
-        let info = document.info.as_ref().or(summary.and_then(|summary| summary.info.as_ref()));
+        let info =
+            document.info.as_ref().or_else(|| summary.and_then(|summary| summary.info.as_ref()));
         let info = info.ok_or_else(played::no_match)?;
         let roster = Roster::new(info)?;
         let fixture = played::fixture(info, &roster, start);

@@ -29,7 +29,7 @@ pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixtu
         provider: PROVIDER.into(),
         provider_key: info.id.clone(),
         competition,
-        start: info.start.or(info.date.is_none().then_some(start)),
+        start: info.start.or_else(|| info.date.is_none().then_some(start)),
         date: info.date.filter(|_| info.start.is_none()),
         sides: Some(roster.sides.clone()),
     }

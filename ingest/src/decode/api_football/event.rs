@@ -1,0 +1,115 @@
+//! One event of a fixture. It has no id: only its content tells whether it is known.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{
+    super::{json, json_error},
+    fixture::{Named, RawNamed, small},
+    value,
+};
+use crate::error::DecodeError;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub kind: Kind,
+    /// The minute shown, and the added one; of a kick of a shoot-out `extra` is which kick it was.
+    pub elapsed: u16,
+    pub extra: Option<u16>,
+    /// For a goal, an own goal too, the team that gets it.
+    pub team: Arc<str>,
+    /// Who goes off, for a substitution.
+    pub player: Option<Named>,
+    /// Who comes on, for a substitution.
+    pub assist: Option<Named>,
+    pub detail: Arc<str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Goal,
+    OwnGoal,
+    Penalty,
+    MissedPenalty,
+    /// A kick of the shoot-out.
+    Kick {
+        scored: bool,
+    },
+    Yellow,
+    SecondYellow,
+    Red,
+    Substitution,
+    Var,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    #[serde(default, deserialize_with = "json::known")]
+    time: Option<RawTime>,
+    #[serde(default, deserialize_with = "json::known")]
+    team: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known")]
+    player: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known")]
+    assist: Option<RawNamed>,
+    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    detail: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    comments: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawTime {
+    #[serde(default, deserialize_with = "json::whole")]
+    elapsed: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    extra: Option<u64>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Event, DecodeError> {
+    let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+    let missing = |what: &str| value(format!("event without {what}"));
+    let kind = raw.kind()?;
+    let time = raw.time.ok_or_else(|| missing("a time"))?;
+    Ok(Event {
+        kind,
+        elapsed: small(time.elapsed).ok_or_else(|| missing("a minute"))?,
+        extra: small(time.extra).filter(|extra| *extra > 0),
+        team: raw.team.and_then(RawNamed::into_id).ok_or_else(|| missing("a team"))?,
+        player: raw.player.and_then(RawNamed::player),
+        assist: raw.assist.and_then(RawNamed::player),
+        detail: raw.detail.unwrap_or_default().into(),
+    })
+}
+
+impl Raw {
+    fn kind(&self) -> Result<Kind, DecodeError> {
+        let kind = self.kind.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let detail = self.detail.as_deref().unwrap_or_default().to_ascii_lowercase();
+        Ok(match (kind.as_str(), detail.as_str()) {
+            ("goal", detail) => self.goal(detail),
+            ("card", "yellow card") => Kind::Yellow,
+            ("card", "second yellow card") => Kind::SecondYellow,
+            ("card", "red card") => Kind::Red,
+            ("subst", _) => Kind::Substitution,
+            ("var", _) => Kind::Var,
+            _ => return Err(value(format!("unknown event {kind:?} {detail:?}"))),
+        })
+    }
+
+    fn goal(&self, detail: &str) -> Kind {
+        let comments = self.comments.as_deref().unwrap_or_default();
+        match detail {
+            _ if comments.eq_ignore_ascii_case("penalty shootout") => {
+                Kind::Kick { scored: detail != "missed penalty" }
+            }
+            "missed penalty" => Kind::MissedPenalty,
+            "own goal" => Kind::OwnGoal,
+            "penalty" => Kind::Penalty,
+            _ => Kind::Goal,
+        }
+    }
+}

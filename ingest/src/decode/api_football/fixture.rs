@@ -1,0 +1,267 @@
+//! One fixture of an answer.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    super::{json, json_error},
+    event::{self, Event},
+    value,
+};
+use crate::{
+    error::DecodeError,
+    event::{Micros, Pair},
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fixture {
+    pub id: Arc<str>,
+    pub start: Option<Micros>,
+    pub status: Status,
+    pub league: Option<League>,
+    /// Home, then away, as everywhere here.
+    pub teams: Pair<Named>,
+    /// With extra time, without the shoot-out; absent before the kick-off.
+    pub goals: Option<Pair<u16>>,
+    pub score: Score,
+    /// Absent where the answer does not carry any, which is so unless fixtures are asked by id or
+    /// live.
+    pub events: Option<Vec<Event>>,
+    pub statistics: Vec<TeamStatistics>,
+    /// What is wrong with events of it.
+    pub notices: Vec<DecodeError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Status {
+    /// `NS`, `1H`, `HT`, ...
+    pub short: Option<String>,
+    /// Minutes played, without those added.
+    pub elapsed: Option<u16>,
+    pub extra: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct League {
+    pub id: Arc<str>,
+    pub name: Arc<str>,
+    /// The year in which it began.
+    pub season: Option<Arc<str>>,
+}
+
+/// A team or a player.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Absent for a player whom the provider has no record of.
+    pub id: Option<Arc<str>>,
+    pub name: Arc<str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Score {
+    pub half_time: Option<Pair<u16>>,
+    /// What extra time added.
+    pub extra_time: Option<Pair<u16>>,
+    pub penalty: Option<Pair<u16>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamStatistics {
+    pub team: Arc<str>,
+    /// Name and count of each; those unknown are left out.
+    pub counts: Vec<(String, u32)>,
+}
+
+/// A match has some thirty events; an answer that has so many more of one is no match.
+const EVENTS_MAX: usize = 1000;
+
+impl Fixture {
+    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+        let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        let missing = |what: &str| value(format!("fixture without {what}"));
+        let fixture = raw.fixture.ok_or_else(|| missing("its particulars"))?;
+        let status = fixture.status.unwrap_or_default();
+        let teams = raw.teams.ok_or_else(|| missing("teams"))?;
+        let team = |team: Option<RawNamed>| team.and_then(RawNamed::team);
+        let mut notices = Vec::new();
+        let score = raw.score.unwrap_or_default();
+        Ok(Self {
+            id: fixture.id.ok_or_else(|| missing("an id"))?,
+            start: fixture
+                .timestamp
+                .and_then(|at| Micros::try_from(at).ok()?.checked_mul(1_000_000)),
+            status: Status {
+                short: status.short,
+                elapsed: small(status.elapsed),
+                extra: small(status.extra),
+            },
+            league: raw.league.and_then(RawLeague::read),
+            teams: [
+                team(teams.home).ok_or_else(|| missing("a home team"))?,
+                team(teams.away).ok_or_else(|| missing("an away team"))?,
+            ],
+            goals: pair(raw.goals),
+            score: Score {
+                half_time: pair(score.halftime),
+                extra_time: pair(score.extratime),
+                penalty: pair(score.penalty),
+            },
+            events: raw.events.and_then(|text| events(text.get(), &mut notices)),
+            statistics: raw.statistics.into_iter().filter_map(RawStatistics::read).collect(),
+            notices,
+        })
+    }
+}
+
+fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<Event>> {
+    let all: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+    if all.len() > EVENTS_MAX {
+        notices.push(value(format!("{} events of one fixture", all.len())));
+    }
+    let mut events = Vec::new();
+    for text in all.into_iter().take(EVENTS_MAX) {
+        match event::parse(text.get()) {
+            Ok(event) => events.push(event),
+            Err(error) => notices.push(error),
+        }
+    }
+    Some(events)
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(default, deserialize_with = "json::known")]
+    fixture: Option<RawFixture>,
+    #[serde(default, deserialize_with = "json::known")]
+    league: Option<RawLeague>,
+    #[serde(default, deserialize_with = "json::known")]
+    teams: Option<RawSides<RawNamed>>,
+    #[serde(default, deserialize_with = "json::known")]
+    goals: Option<RawSides<u16>>,
+    #[serde(default, deserialize_with = "json::known")]
+    score: Option<RawScore>,
+    #[serde(borrow, default)]
+    events: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    statistics: Vec<RawStatistics>,
+}
+
+#[derive(Deserialize)]
+struct RawFixture {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    timestamp: Option<u64>,
+    #[serde(default, deserialize_with = "json::known")]
+    status: Option<RawStatus>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawStatus {
+    #[serde(default, deserialize_with = "json::known")]
+    short: Option<String>,
+    #[serde(default, deserialize_with = "json::whole")]
+    elapsed: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    extra: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct RawLeague {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    season: Option<Arc<str>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RawNamed {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "T: serde::de::DeserializeOwned"))]
+struct RawSides<T> {
+    #[serde(default, deserialize_with = "json::known")]
+    home: Option<T>,
+    #[serde(default, deserialize_with = "json::known")]
+    away: Option<T>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawScore {
+    #[serde(default, deserialize_with = "json::known")]
+    halftime: Option<RawSides<u16>>,
+    #[serde(default, deserialize_with = "json::known")]
+    extratime: Option<RawSides<u16>>,
+    #[serde(default, deserialize_with = "json::known")]
+    penalty: Option<RawSides<u16>>,
+}
+
+#[derive(Deserialize)]
+struct RawStatistics {
+    #[serde(default, deserialize_with = "json::known")]
+    team: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    statistics: Vec<RawCount>,
+}
+
+#[derive(Deserialize)]
+struct RawCount {
+    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    kind: Option<String>,
+    /// A number, or a share as text: `"47%"`.
+    #[serde(default, deserialize_with = "json::key")]
+    value: Option<Arc<str>>,
+}
+
+impl RawNamed {
+    /// A team is nobody without an id.
+    fn team(self) -> Option<Named> {
+        let id = self.id?;
+        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id: Some(id) })
+    }
+
+    /// A player whom the provider has no record of has a name alone.
+    pub(super) fn player(self) -> Option<Named> {
+        Some(Named { name: self.name.or_else(|| self.id.clone())?, id: self.id })
+    }
+
+    pub(super) fn into_id(self) -> Option<Arc<str>> {
+        self.id
+    }
+}
+
+impl RawLeague {
+    fn read(self) -> Option<League> {
+        let id = self.id?;
+        let name = self.name.unwrap_or_else(|| format!("league {id}").into());
+        Some(League { id, name, season: self.season })
+    }
+}
+
+impl RawStatistics {
+    fn read(self) -> Option<TeamStatistics> {
+        let counts = self.statistics.into_iter().filter_map(|count| {
+            let value = count.value?.trim_end_matches('%').parse().ok()?;
+            Some((count.kind?, value))
+        });
+        Some(TeamStatistics { team: self.team?.into_id()?, counts: counts.collect() })
+    }
+}
+
+fn pair(sides: Option<RawSides<u16>>) -> Option<Pair<u16>> {
+    let sides = sides?;
+    Some([sides.home?, sides.away?])
+}
+
+pub(super) fn small(number: Option<u64>) -> Option<u16> {
+    number.and_then(|number| u16::try_from(number).ok())
+}

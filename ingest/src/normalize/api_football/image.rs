@@ -1,0 +1,187 @@
+//! The incidents of one image, in the order of play, before they have names.
+
+use std::sync::Arc;
+
+use super::PROVIDER;
+use crate::{
+    decode::api_football::{Event, Kind, Named},
+    error::{DecodeError, RefusalKind},
+    event::{GoalKind, Id, Incident, IncidentKind, Pair, Participant, Side, VarDecision},
+    normalize::football::add,
+};
+
+/// An incident without a name, and what it is told apart by.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) class: Class,
+    pub(super) side: Side,
+    /// Which kick of the shoot-out it was.
+    pub(super) kick: Option<u16>,
+    /// The provider's words.
+    pub(super) detail: Arc<str>,
+    pub(super) incident: Incident,
+}
+
+/// What may become another of its kind without being another incident: a goal an own goal, a yellow
+/// card a red one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    Goal,
+    PenaltyMissed,
+    Card,
+    Substitution,
+    Var,
+    Kick,
+}
+
+/// The incidents of an image. Those of a team that does not play are noticed and left out.
+pub(super) fn incidents(
+    mut events: Vec<Event>,
+    teams: &Pair<Named>,
+    notices: &mut Vec<DecodeError>,
+) -> Vec<Seen> {
+    sort(&mut events);
+    let (mut goals, mut kicks) = ([0; 2], [0; 2]);
+    let mut seen = Vec::new();
+    for event in events {
+        let is = |side: &Side| teams[side.index()].id.as_ref() == Some(&event.team);
+        let Some(side) = Side::BOTH.into_iter().find(is) else {
+            let reason = format!("team {} does not play in this match", event.team);
+            notices.push(DecodeError::new(RefusalKind::Unknown, reason));
+            continue;
+        };
+        let score = match event.kind {
+            Kind::Goal | Kind::OwnGoal | Kind::Penalty => {
+                add(&mut goals, side);
+                Some(goals)
+            }
+            Kind::Kick { scored } => {
+                if scored {
+                    add(&mut kicks, side);
+                }
+                Some(kicks)
+            }
+            _ => None,
+        };
+        seen.push(Seen::of(&event, side, score));
+    }
+    seen
+}
+
+/// By the minute. The kicks of a shoot-out come last, by their number: the provider lists them in
+/// any order.
+fn sort(events: &mut [Event]) {
+    events.sort_by_key(|event| match event.kind {
+        Kind::Kick { .. } => (true, 0, event.extra),
+        _ => (false, event.elapsed, event.extra),
+    });
+}
+
+impl Seen {
+    fn of(event: &Event, side: Side, score: Option<Pair<u16>>) -> Self {
+        let class = class(event.kind);
+        let kick = event.extra.filter(|_| class == Class::Kick);
+        let incident = Incident {
+            eid: "".into(),
+            kind: kind(event),
+            minute: event.elapsed.max(1),
+            added: event.extra.filter(|_| class != Class::Kick),
+            side: Some(side),
+            player: event.player.as_ref().map(player),
+            assist: event.assist.as_ref().map(player),
+            score,
+        };
+        Self { class, side, kick, detail: event.detail.clone(), incident }
+    }
+
+    /// Whether two are the same, apart from the score, which an earlier goal may have changed.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        let rest = |it: &Self| Incident { eid: "".into(), score: None, ..it.incident.clone() };
+        self.kick == other.kick && rest(self) == rest(other)
+    }
+
+    /// Whether they are of the same moment, and of the same player unless he was not known.
+    pub(super) fn is_of_moment(&self, other: &Self) -> bool {
+        let at = |it: &Self| (it.incident.minute, it.incident.added, it.kick);
+        at(self) == at(other) && (self.player().is_none() || other.player().is_none())
+    }
+
+    /// Whether they are of the same moment, whoever it was.
+    pub(super) fn is_of_minute(&self, other: &Self) -> bool {
+        self.incident.minute == other.incident.minute && self.kick == other.kick
+    }
+
+    pub(super) fn is_of_player(&self, other: &Self) -> bool {
+        self.kick == other.kick && self.player().is_some() && self.player() == other.player()
+    }
+
+    pub(super) fn is_near(&self, other: &Self) -> bool {
+        let apart = self.incident.minute.abs_diff(other.incident.minute);
+        self.kick == other.kick && apart <= MINUTES_APART_MAX
+    }
+
+    fn player(&self) -> Option<&Participant> {
+        self.incident.player.as_ref()
+    }
+}
+
+/// A minute that is put right is moved by one or two.
+const MINUTES_APART_MAX: u16 = 2;
+
+impl Class {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Goal => "goal",
+            Self::PenaltyMissed => "penalty-missed",
+            Self::Card => "card",
+            Self::Substitution => "sub",
+            Self::Var => "var",
+            Self::Kick => "kick",
+        }
+    }
+}
+
+fn class(kind: Kind) -> Class {
+    match kind {
+        Kind::Goal | Kind::OwnGoal | Kind::Penalty => Class::Goal,
+        Kind::MissedPenalty => Class::PenaltyMissed,
+        Kind::Kick { .. } => Class::Kick,
+        Kind::Yellow | Kind::SecondYellow | Kind::Red => Class::Card,
+        Kind::Substitution => Class::Substitution,
+        Kind::Var => Class::Var,
+    }
+}
+
+fn kind(event: &Event) -> IncidentKind {
+    match event.kind {
+        Kind::Goal => IncidentKind::Goal(GoalKind::Regular),
+        Kind::OwnGoal => IncidentKind::Goal(GoalKind::OwnGoal),
+        Kind::Penalty => IncidentKind::Goal(GoalKind::Penalty),
+        Kind::MissedPenalty => IncidentKind::PenaltyMissed,
+        Kind::Kick { scored } => IncidentKind::Shootout { scored },
+        Kind::Yellow => IncidentKind::Yellow,
+        Kind::SecondYellow => IncidentKind::SecondYellow,
+        Kind::Red => IncidentKind::Red,
+        Kind::Substitution => IncidentKind::Substitution,
+        Kind::Var => IncidentKind::Var(decision(&event.detail)),
+    }
+}
+
+/// `Goal cancelled`, `Goal Disallowed - offside`, `Penalty cancelled`, `Card upgrade`: what was
+/// decided on the field does not stand. `Goal confirmed`, `Penalty confirmed`: it does.
+fn decision(detail: &str) -> VarDecision {
+    let detail = detail.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| detail.contains(word));
+    if says(&["cancel", "disallow", "overturn", "upgrade", "not awarded"]) {
+        VarDecision::Overturned
+    } else if says(&["confirm", "awarded"]) {
+        VarDecision::Confirmed
+    } else {
+        VarDecision::Checking
+    }
+}
+
+fn player(named: &Named) -> Participant {
+    let key = named.id.as_ref().map_or_else(|| format!("name {}", named.name), ToString::to_string);
+    Participant { id: Id::derive(PROVIDER, "player", &key), name: named.name.clone() }
+}

@@ -1,0 +1,39 @@
+//! The provider's statistics that we have a counter for.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    decode::api_football::TeamStatistics,
+    event::{FootballFact, Side, Stat},
+};
+
+/// The counts that differ from those told, which they replace.
+pub(super) fn changed(
+    statistics: &TeamStatistics,
+    side: Side,
+    told: &mut BTreeMap<Stat, u32>,
+) -> Option<FootballFact> {
+    let counts = statistics.counts.iter().filter_map(|(name, value)| Some((stat(name)?, *value)));
+    let changed = counts.filter(|(stat, value)| told.insert(*stat, *value) != Some(*value));
+    let values: Vec<_> = changed.collect();
+    (!values.is_empty()).then_some(FootballFact::Stats { side, values })
+}
+
+fn stat(name: &str) -> Option<Stat> {
+    Some(match name {
+        "Shots on Goal" => Stat::ShotsOnTarget,
+        "Shots off Goal" => Stat::ShotsOffTarget,
+        "Total Shots" => Stat::TotalShots,
+        "Blocked Shots" => Stat::BlockedShots,
+        "Fouls" => Stat::Fouls,
+        "Corner Kicks" => Stat::CornerKicks,
+        "Offsides" => Stat::Offsides,
+        "Ball Possession" => Stat::BallPossession,
+        "Yellow Cards" => Stat::YellowCards,
+        "Red Cards" => Stat::RedCards,
+        "Goalkeeper Saves" => Stat::Saves,
+        "Total passes" => Stat::Passes,
+        "Passes accurate" => Stat::AccuratePasses,
+        _ => return None,
+    })
+}

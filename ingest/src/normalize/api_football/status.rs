@@ -1,0 +1,107 @@
+//! What the provider's `status.short` is in our words.
+//!
+//! `BT` is any break after the 90 minutes. The one within extra time is our half-time of it; for the
+//! one before extra time and the one before a shoot-out there is no status, so the one before them
+//! stays and the clock stops. `SUSP` and `INT` also keep the status, and stop the clock. `ET` is
+//! the second half of extra time from minute 106 on, or after its break. `LIVE` is a match of which
+//! no more is known than that it is on. `AWD` and `WO` have a result that was not played: finished.
+
+use crate::event::FootballStatus as Status;
+
+/// The status, and whether the match clock runs; `None` if the provider's is unknown to us.
+/// `before` is the status told last.
+pub(super) fn status(
+    short: &str,
+    elapsed: Option<u16>,
+    before: Option<Status>,
+) -> Option<(Status, bool)> {
+    let elapsed = elapsed.unwrap_or(0);
+    let kept = before.unwrap_or_else(|| by_minute(elapsed));
+    Some(match short {
+        "NS" | "TBD" => (Status::NotStarted, false),
+        "1H" => (Status::FirstHalf, true),
+        "HT" => (Status::HalfTime, false),
+        "2H" => (Status::SecondHalf, true),
+        "ET" => (extra_time(elapsed, before), true),
+        "BT" => (extra_break(elapsed, kept), false),
+        "P" => (Status::Penalties, false),
+        "FT" | "AET" | "PEN" | "AWD" | "WO" => (Status::Finished, false),
+        "SUSP" | "INT" => (kept, false),
+        "LIVE" => (by_minute(elapsed.max(1)), true),
+        "PST" => (Status::Postponed, false),
+        "CANC" => (Status::Cancelled, false),
+        "ABD" => (Status::Abandoned, false),
+        _ => return None,
+    })
+}
+
+/// Whether a match in this status has a score of extra time, and of a shoot-out.
+pub(super) fn beyond_full_time(short: &str) -> (bool, bool) {
+    match short {
+        "ET" | "BT" | "AET" => (true, false),
+        "P" | "PEN" => (true, true),
+        _ => (false, false),
+    }
+}
+
+fn by_minute(elapsed: u16) -> Status {
+    match elapsed {
+        0 => Status::NotStarted,
+        1..=45 => Status::FirstHalf,
+        46..=90 => Status::SecondHalf,
+        91..=105 => Status::ExtraFirst,
+        _ => Status::ExtraSecond,
+    }
+}
+
+fn extra_time(elapsed: u16, before: Option<Status>) -> Status {
+    match before {
+        Some(Status::ExtraHalf | Status::ExtraSecond) => Status::ExtraSecond,
+        _ if elapsed > 105 => Status::ExtraSecond,
+        _ => Status::ExtraFirst,
+    }
+}
+
+fn extra_break(elapsed: u16, before: Status) -> Status {
+    match elapsed {
+        91..=119 => Status::ExtraHalf,
+        120.. => Status::ExtraSecond,
+        _ if before == Status::ExtraFirst => Status::ExtraHalf,
+        _ if before == Status::NotStarted => Status::SecondHalf,
+        _ => before,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(short: &str, elapsed: u16, before: Status, expected: (Status, bool)) {
+        assert_eq!(status(short, Some(elapsed), Some(before)), Some(expected), "{short} {elapsed}");
+    }
+
+    #[test]
+    fn breaks_after_full_time_are_told_by_the_minute() {
+        check("BT", 90, Status::SecondHalf, (Status::SecondHalf, false));
+        check("ET", 91, Status::SecondHalf, (Status::ExtraFirst, true));
+        check("ET", 105, Status::ExtraFirst, (Status::ExtraFirst, true));
+        check("BT", 105, Status::ExtraFirst, (Status::ExtraHalf, false));
+        check("ET", 105, Status::ExtraHalf, (Status::ExtraSecond, true));
+        check("BT", 120, Status::ExtraSecond, (Status::ExtraSecond, false));
+        check("P", 120, Status::ExtraSecond, (Status::Penalties, false));
+    }
+
+    #[test]
+    fn interruption_keeps_the_status_and_stops_the_clock() {
+        check("INT", 30, Status::FirstHalf, (Status::FirstHalf, false));
+        check("SUSP", 45, Status::HalfTime, (Status::HalfTime, false));
+        assert_eq!(status("SUSP", Some(70), None), Some((Status::SecondHalf, false)));
+        assert_eq!(status("INT", None, None), Some((Status::NotStarted, false)));
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_guessed() {
+        assert_eq!(status("XYZ", Some(10), Some(Status::FirstHalf)), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! What was told of one fixture, and the facts by which an image differs from it.
+
+use std::collections::BTreeMap;
+
+use super::{PROVIDER, image, known::Known, statistics, status};
+use crate::{
+    decode::api_football::{self, Named},
+    error::{DecodeError, RefusalKind},
+    event::{
+        Competition, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
+        IncidentKind, Pair, Participant, Side, Stat,
+    },
+    football::Period,
+    normalize::football::{add, period_name},
+};
+
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) match_id: Id,
+    /// When it was seen last, in fixtures.
+    pub(super) seen: u64,
+    fixture: Option<Fixture>,
+    status: Option<FootballStatus>,
+    /// The match clock in seconds, and whether it runs.
+    clock: Option<(u32, bool)>,
+    score: Option<FootballScore>,
+    known: Known,
+    stats: Pair<BTreeMap<Stat, u32>>,
+    /// What was wrong with the last image, which is not said again for the next.
+    notices: Vec<DecodeError>,
+}
+
+impl Told {
+    pub(super) fn new(key: &str) -> Self {
+        Self {
+            match_id: Id::derive(PROVIDER, "match", key),
+            seen: 0,
+            fixture: None,
+            status: None,
+            clock: None,
+            score: None,
+            known: Known::default(),
+            stats: Pair::default(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Makes an image what is told, and says what is new in it.
+    pub(super) fn update(
+        &mut self,
+        mut image: api_football::Fixture,
+        notices: &mut Vec<DecodeError>,
+    ) -> Vec<Fact> {
+        let mut wrong = std::mem::take(&mut image.notices);
+        let seen = self.incidents(&mut image, &mut wrong);
+        let mut facts: Vec<_> = self.fixture(&image).map(Fact::Fixture).into_iter().collect();
+        let status = self.status(&image, &mut wrong);
+        let over =
+            matches!(self.status, Some(FootballStatus::Finished | FootballStatus::Abandoned));
+        let mut football = self.score(&image, seen.as_deref());
+        if let Some(seen) = seen {
+            football.extend(self.known.update(seen, self.score.unwrap_or_default()));
+        }
+        // A final whistle comes after what happened before it, a kick-off before what follows.
+        football.splice(if over { football.len()..football.len() } else { 0..0 }, status);
+        football.extend(self.statistics(&image));
+        facts.extend(football.into_iter().map(Fact::Football));
+        if wrong != self.notices {
+            notices.extend(wrong.iter().cloned());
+            self.notices = wrong;
+        }
+        facts
+    }
+
+    fn fixture(&mut self, image: &api_football::Fixture) -> Option<Fixture> {
+        let fixture = fixture(image);
+        let new = self.fixture.as_ref() != Some(&fixture);
+        self.fixture = Some(fixture);
+        new.then(|| self.fixture.clone()).flatten()
+    }
+
+    /// The incidents of the image, if it says anything of them.
+    fn incidents(
+        &self,
+        image: &mut api_football::Fixture,
+        wrong: &mut Vec<DecodeError>,
+    ) -> Option<Vec<image::Seen>> {
+        let events = image.events.take()?;
+        let goals = image.goals.unwrap_or_default();
+        if events.is_empty() && !self.known.is_empty() && goals != [0, 0] {
+            let reason = "a score and no events, where there were some";
+            wrong.push(DecodeError::new(RefusalKind::Value, reason));
+            return None;
+        }
+        Some(image::incidents(events, &image.teams, wrong))
+    }
+
+    fn status(
+        &mut self,
+        image: &api_football::Fixture,
+        wrong: &mut Vec<DecodeError>,
+    ) -> Vec<FootballFact> {
+        let Some(short) = image.status.short.as_deref() else { return Vec::new() };
+        let elapsed = image.status.elapsed;
+        let Some((status, running)) = status::status(short, elapsed, self.status) else {
+            let reason = format!("unknown status {short:?}");
+            wrong.push(DecodeError::new(RefusalKind::Value, reason));
+            return Vec::new();
+        };
+        let mut facts = Vec::new();
+        let new = self.status.replace(status) != Some(status);
+        facts.extend(new.then_some(FootballFact::Status(status)));
+        facts.extend(self.clock(image, running));
+        facts.extend(whistle(status, elapsed).filter(|_| new).map(FootballFact::Incident));
+        facts
+    }
+
+    /// The clock has whole minutes, and is told when they change: between two images of the same
+    /// minute it has gone on.
+    fn clock(&mut self, image: &api_football::Fixture, running: bool) -> Option<FootballFact> {
+        let elapsed = u32::from(image.status.elapsed?);
+        let extra = u32::from(image.status.extra.filter(|_| running).unwrap_or(0));
+        let second = (elapsed + extra) * 60;
+        let new = self.clock.replace((second, running)) != Some((second, running));
+        new.then_some(FootballFact::Clock { second, running })
+    }
+
+    /// Before the kick-off there is none. What the image does not know stays as it was told.
+    fn score(
+        &mut self,
+        image: &api_football::Fixture,
+        seen: Option<&[image::Seen]>,
+    ) -> Vec<FootballFact> {
+        let told = self.score.unwrap_or_default();
+        let Some(goals) = image.goals.or_else(|| self.score.map(|score| score.goals)) else {
+            return Vec::new();
+        };
+        let short = image.status.short.as_deref().unwrap_or_default();
+        let (extra_time, shootout) = status::beyond_full_time(short);
+        // During the first half the provider writes the score of the moment there.
+        let half_over = !matches!(
+            self.status,
+            None | Some(FootballStatus::NotStarted | FootballStatus::FirstHalf)
+        );
+        let score = FootballScore {
+            goals,
+            half_time: image.score.half_time.filter(|_| half_over).or(told.half_time),
+            extra_time: image.score.extra_time.filter(|_| extra_time).or(told.extra_time),
+            penalties: image
+                .score
+                .penalty
+                .or_else(|| seen.map(kicks))
+                .filter(|_| shootout)
+                .or(told.penalties),
+        };
+        let new = self.score.replace(score) != Some(score);
+        new.then_some(FootballFact::Score(score)).into_iter().collect()
+    }
+
+    fn statistics(&mut self, image: &api_football::Fixture) -> Vec<FootballFact> {
+        let of_side = |statistics: &api_football::TeamStatistics| {
+            let is = |side: &Side| image.teams[side.index()].id.as_ref() == Some(&statistics.team);
+            let side = Side::BOTH.into_iter().find(is)?;
+            statistics::changed(statistics, side, &mut self.stats[side.index()])
+        };
+        image.statistics.iter().filter_map(of_side).collect()
+    }
+}
+
+fn fixture(image: &api_football::Fixture) -> Fixture {
+    let competition = image.league.as_ref().map(|league| Competition {
+        id: Id::derive(PROVIDER, "competition", &league.id),
+        name: league.name.clone(),
+        season: league.season.clone(),
+    });
+    Fixture {
+        provider: PROVIDER.into(),
+        provider_key: image.id.clone(),
+        competition,
+        start: image.start,
+        date: None,
+        sides: Some(image.teams.each_ref().map(team)),
+    }
+}
+
+fn team(named: &Named) -> Participant {
+    let key = named.id.as_deref().unwrap_or(&named.name);
+    Participant { id: Id::derive(PROVIDER, "team", key), name: named.name.clone() }
+}
+
+/// Kicks scored, for the time in which the provider's own count is not there yet.
+fn kicks(seen: &[image::Seen]) -> Pair<u16> {
+    let mut kicks = [0; 2];
+    for it in seen {
+        if it.incident.kind == (IncidentKind::Shootout { scored: true }) {
+            add(&mut kicks, it.side);
+        }
+    }
+    kicks
+}
+
+/// The incident of a status that begins with a whistle. What was missed between two images is not
+/// told after the event.
+fn whistle(status: FootballStatus, elapsed: Option<u16>) -> Option<Incident> {
+    let minute = match status {
+        FootballStatus::FirstHalf => Period::FirstHalf.first_minute(),
+        FootballStatus::HalfTime => Period::FirstHalf.last_minute(),
+        FootballStatus::SecondHalf => Period::SecondHalf.first_minute(),
+        FootballStatus::ExtraFirst => Period::ExtraFirst.first_minute(),
+        FootballStatus::ExtraHalf => Period::ExtraFirst.last_minute(),
+        FootballStatus::ExtraSecond => Period::ExtraSecond.first_minute(),
+        FootballStatus::Penalties => Period::ExtraSecond.last_minute(),
+        FootballStatus::Finished | FootballStatus::Abandoned => elapsed?.max(1),
+        FootballStatus::NotStarted | FootballStatus::Postponed | FootballStatus::Cancelled => {
+            return None;
+        }
+    };
+    Some(Incident {
+        eid: format!("period-{}", period_name(status)).into(),
+        kind: IncidentKind::Period(status),
+        minute,
+        added: None,
+        side: None,
+        player: None,
+        assist: None,
+        score: None,
+    })
+}

@@ -1,0 +1,230 @@
+//! StatsBomb documents with parts that are wrong, missing or out of order.
+
+use ingest::{
+    event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind},
+    recording::Limits,
+};
+
+use super::{Outcome, Scratch, fixtures::gz};
+
+/// An event of team 7, which is at home, or of team 8.
+pub(crate) fn event(
+    index: u32,
+    period: u8,
+    time: &str,
+    team: u8,
+    kind: &str,
+    rest: &str,
+) -> String {
+    format!(
+        r#"{{"id":"e{index}","index":{index},"period":{period},"timestamp":"{time}","minute":0,"second":0,"type":{{"id":1,"name":"{kind}"}},"possession":1,"possession_team":{{"id":7,"name":"Town"}},"play_pattern":{{"id":1,"name":"Regular Play"}},"team":{{"id":{team},"name":"Team {team}"}},"player":{{"id":{team}1,"name":"Player {team}"}},"location":[60.0,40.0],"duration":0.0{rest}}}"#
+    )
+}
+
+fn shot(outcome: &str, kind: &str) -> String {
+    format!(
+        r#","shot":{{"outcome":{{"name":"{outcome}"}},"type":{{"name":"{kind}"}},"key_pass_id":"e5"}}"#
+    )
+}
+
+/// A goal with its pass, an own goal, a missed penalty, a second yellow card and a substitution;
+/// extra time with a goal, and a shoot-out.
+pub(crate) fn long_match() -> Vec<String> {
+    let assist = r#","pass":{"goal_assist":true,"recipient":{"id":1,"name":"x"}}"#;
+    let card = |name: &str| format!(r#","foul_committed":{{"card":{{"name":"{name}"}}}}"#);
+    let on = r#","substitution":{"replacement":{"id":79,"name":"Fresh"}}"#;
+    let goal = shot("Goal", "Open Play");
+    vec![
+        event(1, 1, "00:00:00.000", 7, "Starting XI", ""),
+        event(2, 1, "00:00:00.000", 8, "Starting XI", ""),
+        event(3, 1, "00:00:00.000", 8, "Half Start", ""),
+        event(4, 1, "00:00:00.000", 7, "Half Start", ""),
+        event(5, 1, "00:10:00.000", 7, "Pass", assist),
+        event(6, 1, "00:10:02.500", 7, "Shot", &goal),
+        event(7, 1, "00:46:30.000", 7, "Own Goal Against", r#","related_events":["e8"]"#),
+        event(8, 1, "00:46:30.000", 8, "Own Goal For", r#","related_events":["e7"]"#),
+        event(9, 1, "00:47:00.000", 7, "Half End", ""),
+        event(10, 1, "00:47:00.000", 8, "Half End", ""),
+        event(11, 2, "00:00:00.000", 7, "Substitution", on),
+        event(12, 2, "00:05:00.000", 8, "Foul Committed", &card("Yellow Card")),
+        event(13, 2, "00:06:00.000", 8, "Foul Committed", &card("Second Yellow")),
+        event(14, 2, "00:07:00.000", 7, "Shot", &shot("Saved", "Penalty")),
+        event(15, 2, "00:48:00.000", 7, "Half End", ""),
+        event(16, 3, "00:01:00.000", 8, "Shot", &shot("Goal", "Penalty")),
+        event(17, 3, "00:15:00.000", 8, "Half End", ""),
+        event(18, 4, "00:14:00.000", 7, "Shot", &shot("Goal", "Free Kick")),
+        event(19, 5, "00:00:10.000", 7, "Shot", &shot("Goal", "Penalty")),
+        event(20, 5, "00:01:00.000", 8, "Shot", &shot("Off T", "Penalty")),
+        event(21, 5, "00:01:30.000", 8, "Half End", ""),
+    ]
+}
+
+pub(crate) fn document(events: &[String]) -> String {
+    format!("[{}]", events.join(",\n"))
+}
+
+fn played(events: &[String]) -> Outcome {
+    Outcome::of_bytes("5.events.json", document(events))
+}
+
+pub(crate) fn shown(incidents: &[&Incident]) -> Vec<String> {
+    let shown = |it: &&Incident| {
+        let name = |player: &Option<ingest::event::Participant>| {
+            player.as_ref().map_or("-".to_owned(), |it| it.name.to_string())
+        };
+        let added = it.added.map_or(String::new(), |added| format!("+{added}"));
+        let kind =
+            format!("{:?}", it.kind).replace("Shootout { scored: ", "Kick(").replace(" }", ")");
+        let score = it.score.map_or(String::new(), |score| format!(" {}-{}", score[0], score[1]));
+        format!("{kind} {}{added} {} {}{score}", it.minute, name(&it.player), name(&it.assist))
+    };
+    incidents.iter().map(shown).collect()
+}
+
+pub(crate) fn statuses(outcome: &Outcome) -> Vec<&'static str> {
+    let statuses = outcome.facts().filter_map(|fact| match fact {
+        Fact::Football(FootballFact::Status(status)) => Some(status.as_str()),
+        _ => None,
+    });
+    statuses.collect()
+}
+
+#[test]
+fn long_match_is_told() {
+    let outcome = played(&long_match());
+    assert_eq!(outcome.reasons(), [""; 0]);
+    let expected = [
+        "Goal(Regular) 11 Player 7 Player 7 1-0",
+        "Goal(OwnGoal) 45+2 Player 7 - 1-1",
+        "Substitution 46 Player 7 Fresh",
+        "Yellow 51 Player 8 -",
+        "SecondYellow 52 Player 8 -",
+        "PenaltyMissed 53 Player 7 -",
+        "Goal(Penalty) 92 Player 8 Player 7 1-2",
+        "Goal(Regular) 120 Player 7 Player 7 2-2",
+        "Kick(true) 120 Player 7 - 1-0",
+        "Kick(false) 120 Player 8 - 1-0",
+    ];
+    assert_eq!(shown(&outcome.incidents()), expected);
+    let expected = [
+        "not_started",
+        "first_half",
+        "half_time",
+        "second_half",
+        "extra_first",
+        "extra_half",
+        "extra_second",
+        "penalties",
+        "finished",
+    ];
+    assert_eq!(statuses(&outcome), expected);
+    let score = FootballScore {
+        goals: [2, 2],
+        half_time: Some([1, 1]),
+        extra_time: Some([1, 1]),
+        penalties: Some([1, 0]),
+    };
+    assert_eq!(outcome.last_score(), score);
+}
+
+#[test]
+fn fixture_is_named_by_its_file_and_its_first_eleven() {
+    let mut events = long_match();
+    events.swap(0, 1);
+    let outcome = played(&events);
+    let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+    assert_eq!(&*fixture.provider_key, "5");
+    let sides = fixture.sides.as_ref().unwrap();
+    assert_eq!([&*sides[0].name, &*sides[1].name], ["Team 7", "Team 8"], "index 1 comes first");
+}
+
+#[test]
+fn order_is_that_of_the_index() {
+    let mut events = long_match();
+    events.reverse();
+    assert_eq!(played(&events).last_score(), played(&long_match()).last_score());
+}
+
+#[test]
+fn events_of_wrong_types_cost_only_themselves() {
+    let mut events = long_match();
+    events[4] = events[4].replace("\"00:10:00.000\"", "5");
+    events[11] = events[11].replace("\"period\":2", "\"period\":9");
+    events[13] = events[13].replace("\"team\"", "\"teem\"");
+    events.push("17".to_owned());
+    events.push(events[0].clone());
+    events.push(event(30, 5, "00:02:00.000", 9, "Pass", ""));
+    let outcome = played(&events);
+    assert_eq!(outcome.refusals.len(), 6, "{:?}", outcome.reasons());
+    assert_eq!(outcome.last_score().goals, [2, 2]);
+}
+
+#[test]
+fn odd_values_of_what_is_not_needed_are_unknown() {
+    let mut events = long_match();
+    events[5] = events[5]
+        .replace("\"location\":[60.0,40.0]", "\"location\":\"here\"")
+        .replace("\"player\":{", "\"player\":null,\"plaer\":{")
+        .replace("\"index\":6", "\"index\":\"6\"");
+    let outcome = played(&events);
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(outcome.incidents()[0].player, None);
+    assert_eq!(outcome.last_score().goals, [2, 2]);
+}
+
+#[test]
+fn time_stamp_that_falls_back_is_waited_for() {
+    let mut events = long_match();
+    events[5] = events[5].replace("00:10:02.500", "00:09:58.000");
+    let outcome = played(&events);
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(outcome.incidents()[0].minute, 11);
+}
+
+#[test]
+fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
+    let text = document(&long_match());
+    let cut = text.find("\"e12\"").unwrap();
+    for bytes in [text.as_bytes()[..cut].to_vec(), gz(&text.as_bytes()[..cut])] {
+        let outcome = Outcome::of_bytes("5.json", bytes);
+        assert_eq!(outcome.refused(), [("truncated", 0)]);
+        assert_eq!(outcome.last_score().goals, [1, 1]);
+        assert!(!outcome.has_finished());
+    }
+}
+
+#[test]
+fn match_of_one_half_was_not_played_to_its_end() {
+    let outcome = played(&long_match()[..10]);
+    assert_eq!(statuses(&outcome).last(), Some(&FootballStatus::Abandoned.as_str()));
+}
+
+#[test]
+fn one_team_alone_is_no_match() {
+    let scratch = Scratch::new();
+    let path = scratch.file("5.json", document(&long_match()[..1]));
+    assert!(Outcome::of(&path, &Limits::default()).is_err());
+}
+
+#[test]
+fn periods_are_told_with_their_whistles() {
+    let outcome = played(&long_match());
+    let whistles = outcome.facts().filter_map(|fact| match fact {
+        Fact::Football(FootballFact::Incident(it)) => match it.kind {
+            IncidentKind::Period(_) => Some((&*it.eid, it.minute, it.added)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let expected = [
+        ("period-first-half", 1, None),
+        ("period-half-time", 45, Some(3)),
+        ("period-second-half", 46, None),
+        ("period-extra-first", 91, None),
+        ("period-extra-half", 105, Some(1)),
+        ("period-extra-second", 106, None),
+        ("period-penalties", 120, None),
+        ("period-finished", 120, None),
+    ];
+    assert_eq!(whistles.collect::<Vec<_>>(), expected);
+}

@@ -1,0 +1,238 @@
+//! Stats Perform documents with parts that are wrong, deleted, missing or at odds with the result.
+
+use ingest::{
+    event::{Fact, FootballScore, GoalKind, IncidentKind},
+    recording::Limits,
+};
+
+use super::{
+    Outcome, Scratch,
+    statsbomb::{shown, statuses},
+};
+
+/// An event of team `h`, which is at home, or of `a`; `clock` is that of the match.
+pub(crate) fn event(
+    id: u32,
+    kind: u16,
+    period: u8,
+    clock: &str,
+    team: &str,
+    qualifiers: &str,
+) -> String {
+    let (minute, second) = clock.split_once(':').unwrap();
+    let qualifiers: Vec<_> = qualifiers
+        .split_terminator(' ')
+        .map(|it| match it.split_once('=') {
+            Some((id, value)) => format!(r#"{{"id":1,"qualifierId":{id},"value":"{value}"}}"#),
+            None => format!(r#"{{"id":1,"qualifierId":{it}}}"#),
+        })
+        .collect();
+    format!(
+        r#"{{"id":{id},"eventId":{id},"typeId":{kind},"periodId":{period},"timeMin":{minute},"timeSec":{second},"contestantId":"{team}","playerId":"{team}{id}","playerName":"P{id}","outcome":1,"x":50.5,"y":20,"timeStamp":"2024-05-01T18:00:00.000Z","qualifier":[{}]}}"#,
+        qualifiers.join(",")
+    )
+}
+
+/// A goal with its pass and one that did not stand, an own goal, a deleted goal, a card of a coach,
+/// a substitution, a penalty missed; extra time, and a shoot-out.
+pub(crate) fn long_match() -> Vec<String> {
+    vec![
+        event(1, 34, 16, "0:0", "h", "30=x"),
+        event(2, 32, 1, "0:0", "h", ""),
+        event(3, 32, 1, "0:0", "a", ""),
+        event(4, 1, 1, "9:58", "h", "210=16"),
+        event(5, 16, 1, "10:2", "h", "29 55=4"),
+        event(6, 16, 1, "20:0", "h", "").replace("\"outcome\":1", "\"outcome\":0"),
+        event(7, 43, 1, "21:0", "h", "29"),
+        event(8, 16, 1, "46:30", "h", "28"),
+        event(9, 30, 1, "47:0", "h", ""),
+        event(10, 30, 1, "47:0", "a", ""),
+        event(11, 32, 2, "45:0", "a", ""),
+        event(12, 17, 2, "50:0", "a", "31")
+            .replace("\"playerId\":\"a12\",\"playerName\":\"P12\",", ""),
+        event(13, 18, 2, "60:0", "a", "55=14"),
+        event(14, 19, 2, "60:0", "a", "55=13"),
+        event(15, 15, 2, "70:0", "a", "9"),
+        event(16, 16, 3, "91:0", "a", "9"),
+        event(17, 16, 4, "119:59", "h", ""),
+        event(18, 16, 5, "120:0", "h", "9"),
+        event(19, 13, 5, "120:30", "a", "9"),
+        event(20, 30, 14, "0:0", "a", ""),
+    ]
+}
+
+const INFO: &str = r#"{"id":"m1","date":"2024-05-01Z","time":"18:00:00Z","competition":{"id":"c","name":"Cup"},"tournamentCalendar":{"name":"2023/2024"},"contestant":[{"id":"a","name":"City","position":"away"},{"id":"h","name":"Town","position":"home"}]}"#;
+
+pub(crate) fn document(details: &str, lists: &str) -> String {
+    format!(r#"{{"matchInfo":{INFO},"liveData":{{"matchDetails":{details},{lists}}}}}"#)
+}
+
+pub(crate) fn events(events: &[String]) -> String {
+    format!("\"event\":[{}]", events.join(","))
+}
+
+const DETAILS: &str = r#"{"matchStatus":"Played","period":[{"id":1,"start":"2024-05-01T18:00:00Z","lengthMin":47,"lengthSec":0},{"id":2,"start":"2024-05-01T19:07:00Z","lengthMin":48,"lengthSec":30}],"scores":{"ht":{"home":1,"away":1},"ft":{"home":1,"away":1},"et":{"home":2,"away":2},"pen":{"home":1,"away":0},"total":{"home":3,"away":2}}}"#;
+
+fn played(details: &str, lists: &str) -> Outcome {
+    Outcome::of_bytes("m.ma3.json", document(details, lists))
+}
+
+#[test]
+fn long_match_is_told() {
+    let outcome = played(DETAILS, &events(&long_match()));
+    assert_eq!(outcome.reasons(), [""; 0]);
+    let expected = [
+        "Goal(Regular) 11 P5 P4 1-0",
+        "Goal(OwnGoal) 45+2 P8 - 1-1",
+        "Yellow 51 - -",
+        "Substitution 61 P13 P14",
+        "PenaltyMissed 71 P15 -",
+        "Goal(Penalty) 92 P16 - 1-2",
+        "Goal(Regular) 120 P17 - 2-2",
+        "Kick(true) 120 P18 - 1-0",
+        "Kick(false) 120 P19 - 1-0",
+    ];
+    assert_eq!(shown(&outcome.incidents()), expected);
+    let score = FootballScore {
+        goals: [2, 2],
+        half_time: Some([1, 1]),
+        extra_time: Some([1, 1]),
+        penalties: Some([1, 0]),
+    };
+    assert_eq!(outcome.last_score(), score);
+    assert!(outcome.has_finished());
+}
+
+#[test]
+fn fixture_is_that_of_the_match() {
+    let outcome = played(DETAILS, &events(&long_match()));
+    let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+    assert_eq!((&*fixture.provider_key, fixture.start), ("m1", Some(1_714_586_400_000_000)));
+    let competition = fixture.competition.as_ref().unwrap();
+    assert_eq!((&*competition.name, competition.season.as_deref()), ("Cup", Some("2023/2024")));
+    assert_eq!(&*fixture.sides.as_ref().unwrap()[0].name, "Town");
+}
+
+#[test]
+fn result_stands_against_the_events() {
+    let details = r#"{"matchStatus":"Played","scores":{"total":{"home":3,"away":1}}}"#;
+    let outcome = played(details, &events(&long_match()[..10]));
+    let expected = "score [1, 1] by the events, [3, 1] by the match record";
+    assert_eq!(outcome.reasons(), [expected]);
+    assert_eq!(outcome.last_score().goals, [3, 1]);
+}
+
+#[test]
+fn match_ends_as_it_is_said_to_have_ended() {
+    let last = |status: &str| {
+        let details = format!(r#"{{"matchStatus":{status}}}"#);
+        let outcome = played(&details, &events(&long_match()[..10]));
+        statuses(&outcome).last().copied()
+    };
+    assert_eq!(last("\"Abandoned\""), Some("abandoned"));
+    assert_eq!(last("\"Suspended\""), Some("half_time"));
+    assert_eq!(last("\"Playing\""), Some("half_time"));
+    assert_eq!(last("null"), Some("finished"));
+}
+
+#[test]
+fn events_of_wrong_types_cost_only_themselves() {
+    let mut all = long_match();
+    all[2] = all[2].replace("\"periodId\":1", "\"periodId\":[]");
+    all[3] = all[3].replace("\"timeMin\":9", "\"timeMin\":null");
+    all[14] = all[14].replace("\"timeMin\":70", "\"timeMin\":7");
+    all.push("null".to_owned());
+    all.push(all[4].clone());
+    all.push(event(40, 1, 5, "121:0", "x", ""));
+    let outcome = played(DETAILS, &events(&all));
+    assert_eq!(outcome.refusals.len(), 6, "{:?}", outcome.reasons());
+    assert_eq!(outcome.last_score().goals, [2, 2]);
+}
+
+#[test]
+fn odd_values_of_what_is_not_needed_are_unknown() {
+    let mut all = long_match();
+    all[4] = all[4]
+        .replace("\"x\":50.5", "\"x\":\"left\"")
+        .replace("\"eventId\":5", "\"eventId\":null")
+        .replace("2024-05-01T18", "yesterday")
+        .replace("\"timeSec\":2", "\"timeSec\":\"2\"");
+    let outcome = played("[]", &events(&all));
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(outcome.last_score().goals, [2, 2]);
+}
+
+#[test]
+fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
+    let text = document(DETAILS, &events(&long_match()));
+    let cut = text.find("\"id\":12,").unwrap();
+    let outcome = Outcome::of_bytes("m.json", &text[..cut]);
+    assert_eq!(outcome.refused(), [("truncated", 0)]);
+    assert_eq!(outcome.last_score().goals, [1, 1]);
+    assert!(!outcome.has_finished());
+}
+
+/// A summary of two goals, of which the second is an own goal of the side that trails.
+pub(crate) fn lists() -> String {
+    let goal = |clock: &str, team: &str, kind: &str, score: &str, id: u8| {
+        format!(
+            r#"{{"contestantId":"{team}","periodId":2,"timeMin":1,"timeMinSec":"{clock}","type":"{kind}","scorerId":"p{id}","scorerName":"S{id}","optaEventId":"{id}",{score}}}"#
+        )
+    };
+    format!(
+        r#""goal":[{},{},7],"card":[{{"contestantId":"a","periodId":1,"timeMin":47,"type":"RC","playerId":"p3","playerName":"S3"}},{{"contestantId":"a","type":"BLUE","timeMin":3}}],"substitute":[{{"contestantId":"h","periodId":1,"timeMinSec":"44:10","playerOnId":"p4","playerOnName":"S4","playerOffId":"p5","playerOffName":"S5"}}],"VAR":[{{"contestantId":"a","periodId":2,"timeMin":60,"type":"Goal not awarded","decision":"Cancelled"}}],"missedPen":[{{"contestantId":"a","periodId":2,"timeMinSec":"80:00","playerId":"p6","playerName":"S6"}}],"penaltyShot":[{{"contestantId":"h","playerId":"p7","playerName":"S7","outcome":"scored","timestamp":"2024-05-01T20:01:00Z"}},{{"contestantId":"a","playerId":"p8","playerName":"S8","outcome":"saved","timestamp":"2024-05-01T20:00:00Z"}}]"#,
+        goal("73:39", "h", "PG", r#""homeScore":1,"awayScore":0"#, 1),
+        goal("95:22", "h", "OG", r#""homeScore":2,"awayScore":0"#, 2),
+    )
+}
+
+#[test]
+fn summary_is_told_by_its_lists() {
+    let outcome = played(
+        r#"{"matchStatus":"Played","period":[{"id":1,"lengthMin":48},{"id":2,"lengthMin":51}],"scores":{"total":{"home":2,"away":0}}}"#,
+        &lists(),
+    );
+    assert_eq!(outcome.refusals.len(), 2, "{:?}", outcome.reasons());
+    let expected = [
+        "Substitution 45 S5 S4",
+        "Red 45+2 S3 -",
+        "Var(Overturned) 60 - -",
+        "Goal(Penalty) 74 S1 - 1-0",
+        "PenaltyMissed 81 S6 -",
+        "Goal(OwnGoal) 90+6 S2 - 2-0",
+        "Kick(false) 90 S8 - 0-0",
+        "Kick(true) 90 S7 - 1-0",
+    ];
+    assert_eq!(shown(&outcome.incidents()), expected);
+    let goal = outcome.incidents().into_iter().find(|it| &*it.eid == "2").unwrap();
+    assert_eq!(goal.kind, IncidentKind::Goal(GoalKind::OwnGoal));
+    assert_eq!(outcome.last_score().half_time, Some([0, 0]));
+}
+
+#[test]
+fn match_that_was_not_played_is_told_without_a_kick_off() {
+    let outcome = played(r#"{"matchStatus":"Postponed"}"#, "\"goal\":null");
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(statuses(&outcome), ["postponed"]);
+    let outcome = played(r#"{"matchStatus":"Fixture"}"#, "\"goal\":[]");
+    assert_eq!(statuses(&outcome), ["not_started"]);
+}
+
+#[test]
+fn summary_of_another_match_beside_it_is_left_alone() {
+    let scratch = Scratch::new();
+    let other = document(DETAILS, &lists()).replace("\"m1\"", "\"m2\"");
+    scratch.file("m.ma1.json", other);
+    let path = scratch.file("m.ma3.json", document(DETAILS, &events(&long_match())));
+    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(outcome.last_score().goals, [2, 2]);
+}
+
+#[test]
+fn document_without_teams_is_no_recording() {
+    let scratch = Scratch::new();
+    let text = document(DETAILS, &events(&long_match())).replace("\"position\"", "\"contestant\"");
+    let path = scratch.file("m.json", text.replace("\"id\":\"a\"", "\"id\":null"));
+    assert!(Outcome::of(&path, &Limits::default()).is_err());
+}
