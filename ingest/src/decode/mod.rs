@@ -8,6 +8,7 @@ pub mod betfair;
 mod decimal;
 pub mod football_data_couk;
 pub mod slam;
+pub mod sportradar_uof;
 pub mod the_odds_api;
 pub mod wyscout;
 

@@ -6,6 +6,7 @@
 pub mod betfair;
 pub mod football_data_couk;
 pub mod slam;
+pub mod sportradar_uof;
 pub mod the_odds_api;
 mod told;
 pub mod wyscout;

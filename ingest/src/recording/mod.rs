@@ -27,9 +27,9 @@ use self::{
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
-    event::Micros,
+    event::{Micros, Sport},
     normalize::{
-        football_data_couk,
+        football_data_couk, sportradar_uof,
         the_odds_api::{self, PriceFormat},
     },
 };
@@ -73,6 +73,7 @@ pub enum Format {
     SlamPointByPoint,
     TheOddsApi,
     FootballDataCoUk,
+    SportradarUof,
 }
 
 /// Why a recording cannot be opened.
@@ -136,6 +137,10 @@ impl Recording {
                 let mut interpreter = football_data_couk::Interpreter::default();
                 Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
             }
+            Format::SportradarUof => {
+                let mut interpreter = sportradar_uof::Interpreter::with_default(Sport::Other);
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
             Format::TheOddsApi => {
                 let mut interpreter = the_odds_api::Interpreter::recorded(PriceFormat::Auto);
                 Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
@@ -192,12 +197,13 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::BetfairStream,
         Self::Wyscout,
         Self::SlamPointByPoint,
         Self::TheOddsApi,
         Self::FootballDataCoUk,
+        Self::SportradarUof,
     ];
 
     #[must_use]
@@ -208,6 +214,7 @@ impl Format {
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::TheOddsApi => "the-odds-api",
             Self::FootballDataCoUk => "football-data-couk",
+            Self::SportradarUof => "sportradar-uof",
         }
     }
 
@@ -219,6 +226,7 @@ impl Format {
             Self::SlamPointByPoint => "points file",
             Self::TheOddsApi => "answer",
             Self::FootballDataCoUk => "file of a season",
+            Self::SportradarUof => "message",
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod betfair;
 mod fixtures;
+mod odds;
 mod opening;
 mod properties;
 mod slam;

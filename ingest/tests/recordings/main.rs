@@ -7,6 +7,7 @@ mod football;
 mod football_data;
 mod odds_api;
 mod tennis;
+mod uof;
 
 use std::{
     fs,
