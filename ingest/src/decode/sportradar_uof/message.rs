@@ -265,7 +265,7 @@ impl Fixture {
         let text = |name: &str| element.get(name).unwrap_or_default().to_owned();
         match (parent, element.name.as_str()) {
             (_, "season") => {
-                let year = element.get("year").or(element.get("name"));
+                let year = element.get("year").or_else(|| element.get("name"));
                 self.season = year.map(str::to_owned);
             }
             ("fixture" | "sport_event", "tournament") => {

@@ -70,6 +70,9 @@ impl Interpret for Interpreter {
     }
 }
 
+/// A bookmaker and its market.
+type Key = (&'static str, Arc<str>);
+
 /// A match with its markets as they were told.
 struct Match<'a> {
     row: &'a Row,
@@ -78,7 +81,7 @@ struct Match<'a> {
     id: Id,
     key: String,
     kick_off: Micros,
-    books: BTreeMap<(&'static str, Arc<str>), (Market, Told)>,
+    books: BTreeMap<Key, (Market, Told)>,
 }
 
 impl<'a> Match<'a> {
@@ -131,8 +134,7 @@ impl<'a> Match<'a> {
 
     /// The prices before the kick-off, or the last ones. Returns how many there are.
     fn prices(&mut self, closing: bool, facts: &mut Vec<Fact>) -> u32 {
-        let mut of_market: BTreeMap<(&'static str, Arc<str>), (Market, Vec<&Price>)> =
-            BTreeMap::new();
+        let mut of_market: BTreeMap<Key, (Market, Vec<&Price>)> = BTreeMap::new();
         for price in self.row.prices.iter().filter(|price| price.closing == closing) {
             let market = Market::of(price);
             let key = (bookmaker::slug(price.book), market.id());

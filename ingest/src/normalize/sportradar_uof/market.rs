@@ -64,20 +64,18 @@ impl Market {
         let known = self.told.definition().map(|it| it.status);
         let Some(status) = status(change, known) else { return 0 };
         self.closed_by = None;
+        let cancelled = change.status == Some(-4);
         let mut definition = self.definition(status, in_play);
         let mut prices = Vec::new();
         for outcome in &change.outcomes {
             let Some(selection) = self.selection(outcome, &mut definition) else { continue };
             let price = outcome.odds.filter(|odds| *odds >= Decimal::ONE);
-            let active = outcome.active.unwrap_or(true);
-            selection.status = match (active, change.status) {
-                (_, Some(-4)) => SelectionStatus::Removed,
-                (true, _) => SelectionStatus::Active,
-                (false, _) => SelectionStatus::Removed,
-            };
+            let active = outcome.active.unwrap_or(true) && !cancelled;
+            selection.status =
+                if active { SelectionStatus::Active } else { SelectionStatus::Removed };
             prices.extend(price.filter(|_| active).map(|price| (selection.id.clone(), price)));
         }
-        if change.status == Some(-4) {
+        if cancelled {
             void(&mut definition);
         }
         self.told.tell(&self.of, definition, prices, facts)

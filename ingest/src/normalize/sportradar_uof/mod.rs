@@ -124,7 +124,7 @@ impl Interpreter {
     }
 
     fn play(
-        &mut self,
+        &self,
         event: &str,
         timestamp_ms: Option<i64>,
         facts: Vec<Fact>,
