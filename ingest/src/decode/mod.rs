@@ -5,7 +5,7 @@
 //! [`DecodeError`] and never panic.
 
 pub mod betfair;
-mod decimal;
+pub(crate) mod decimal;
 pub mod football_data_couk;
 pub mod slam;
 pub mod sportradar_uof;

@@ -58,6 +58,15 @@ fn answer_that_is_cut_is_no_answer() {
 }
 
 #[test]
+fn lists_in_lists_have_an_end() {
+    let deep =
+        answer().replace("-110", &format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)));
+    let outcome = Outcome::of_bytes("odds.json", deep);
+    assert_eq!(outcome.refused(), [("value", 0)]);
+    assert_eq!(outcome.prices().len(), 2);
+}
+
+#[test]
 fn message_that_is_cut_is_played_to_the_last_whole_market() {
     let text = odds_change();
     let whole = Outcome::of_bytes("message.xml", &text);

@@ -57,18 +57,26 @@ pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes)
         .map_err(|_| DecodeError::new(RefusalKind::Syntax, "text is not UTF-8"))?;
-    let (mut message, mut notices) = (None, Vec::new());
-    let mut refused = None;
+    let (mut message, mut notices) = (None::<Message>, Vec::new());
+    let (mut refused, mut roots) = (None, 0_u32);
     let end = xml::walk(text, &mut notices, |path, element, notices| {
-        if path.is_empty() && message.is_none() && refused.is_none() {
+        roots = roots.saturating_add(u32::from(path.is_empty()));
+        if roots > 1 {
+            return;
+        }
+        if let Some(message) = &mut message {
+            message.element(path, element, notices);
+        } else if path.is_empty() {
             match Message::of_root(element, notices) {
                 Ok(begun) => message = Some(begun),
                 Err(error) => refused = Some(error),
             }
-        } else if let Some(message) = &mut message {
-            message.element(path, element, notices);
         }
     });
+    if roots > 1 {
+        let reason = format!("{roots} messages where one is expected: the first is used");
+        notices.insert(0, DecodeError::new(RefusalKind::Syntax, reason));
+    }
     let none = || DecodeError::new(RefusalKind::Syntax, "there is no element");
     let cut = end.as_ref().map(|(error, _)| error.clone());
     let mut message = message.ok_or_else(|| refused.or(cut).unwrap_or_else(none))?;
@@ -122,6 +130,16 @@ mod tests {
         let message = decode(text.as_bytes()).unwrap();
         assert_eq!(message.markets.len(), 1);
         assert_eq!(message.notices[0].kind, RefusalKind::Truncated);
+    }
+
+    #[test]
+    fn of_several_messages_the_first_is_used() {
+        let text =
+            r#"<bet_stop event_id="a"/><odds_change event_id="b"><market id="1"/></odds_change>"#;
+        let message = decode(text.as_bytes()).unwrap();
+        assert_eq!((message.event.as_deref(), message.markets.len()), (Some("a"), 0));
+        let reason = "2 messages where one is expected: the first is used";
+        assert_eq!(message.notices[0].reason, reason);
     }
 
     #[test]

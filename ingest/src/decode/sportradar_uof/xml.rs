@@ -21,7 +21,8 @@ const ATTRIBUTES_MAX: usize = 64;
 /// specifiers of 300.
 const VALUE_BYTES_MAX: usize = 4096;
 
-/// An element without what is in it. Names are without the prefix of their namespace.
+/// An element without what is in it. Its name is without the prefix of its namespace; an attribute
+/// with one is none of the feed's, and is found under its whole name.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -72,7 +73,7 @@ fn element(start: &BytesStart<'_>, notices: &mut Vec<DecodeError>) -> Element {
     let mut attributes = Vec::new();
     for attribute in start.attributes().with_checks(false).take(ATTRIBUTES_MAX) {
         let value = attribute.map_err(|error| error.to_string()).and_then(|attribute| {
-            let key = local(attribute.key.as_ref()).to_owned();
+            let key = attribute.key.as_ref().to_owned();
             if attribute.value.len() > VALUE_BYTES_MAX || key.len() > VALUE_BYTES_MAX {
                 return Err(format!("an attribute has more than {VALUE_BYTES_MAX} bytes"));
             }
@@ -92,10 +93,6 @@ fn element(start: &BytesStart<'_>, notices: &mut Vec<DecodeError>) -> Element {
     // None of ours is so long, and names are kept while their element is open.
     let known = if name.len() <= DEPTH_MAX { name } else { "" };
     Element { name: known.to_owned(), attributes }
-}
-
-fn local(name: &str) -> &str {
-    name.rsplit(':').next().unwrap_or(name)
 }
 
 fn shortened(text: &str) -> String {
@@ -127,7 +124,7 @@ mod tests {
     fn elements_come_with_what_they_stand_in() {
         let text = r#"<?xml version="1.0"?><!-- no --><a:r xmlns:a="u" x='1'><b y="&amp;2">t</b><c/></a:r>"#;
         let (seen, notices, end) = walked(text);
-        assert_eq!(seen, [" r a=u x=1", "r b y=&2", "r c "]);
+        assert_eq!(seen, [" r xmlns:a=u x=1", "r b y=&2", "r c "]);
         assert_eq!((notices, end), (vec![], None));
     }
 

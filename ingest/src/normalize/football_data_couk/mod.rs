@@ -140,6 +140,7 @@ impl<'a> Match<'a> {
             let key = (bookmaker::slug(price.book), market.id());
             of_market.entry(key).or_insert_with(|| (market, Vec::new())).1.push(price);
         }
+        self.move_lines(&of_market, facts);
         let mut count = 0;
         for (key, (market, prices)) in of_market {
             let of = MarketOf { book: key.0.into(), market: key.1.clone() };
@@ -149,6 +150,16 @@ impl<'a> Match<'a> {
             count += told.tell(&of, definition, prices, facts);
         }
         count
+    }
+
+    /// Suspends a handicap whose bookmaker offers another line now.
+    fn move_lines<T>(&mut self, now: &BTreeMap<Key, (Market, T)>, facts: &mut Vec<Fact>) {
+        let offers = |book| now.iter().any(|(key, (it, _))| key.0 == book && it.is_handicap());
+        for (key, (market, told)) in &mut self.books {
+            if market.is_handicap() && !now.contains_key(key) && offers(key.0) {
+                told.suspend(&MarketOf { book: key.0.into(), market: key.1.clone() }, facts);
+            }
+        }
     }
 
     fn result(&mut self, notices: &mut Vec<DecodeError>) -> Vec<Fact> {
@@ -267,6 +278,24 @@ mod tests {
         assert_eq!(odds(&played), expected);
         let prices: Vec<_> = played.batches.iter().map(|it| it.batch.price_changes).collect();
         assert_eq!(prices, [7, 5, 0]);
+    }
+
+    #[test]
+    fn handicap_at_another_line_is_another_market() {
+        let row = "E0,13/08/16,A,B,2,1,H,1,0,9,8,,,,,,-1,2,1.8,,,,-0.75,2.1,1.7";
+        let expected: [&[&str]; 3] = [
+            &["pinnacle asian_handicap@-1 open active active", "pinnacle asian_handicap@-1 2 1.8"],
+            &[
+                "pinnacle asian_handicap@-1 suspended active active",
+                "pinnacle asian_handicap@-0.75 open active active",
+                "pinnacle asian_handicap@-0.75 2.1 1.7",
+            ],
+            &[
+                "pinnacle asian_handicap@-0.75 closed winner loser",
+                "pinnacle asian_handicap@-1 closed removed removed",
+            ],
+        ];
+        assert_eq!(odds(&played(row)), expected);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::{
-    decode::sportradar_uof::Market,
+    decode::{decimal, sportradar_uof::Market},
     event::{Outcome, Sport},
 };
 
@@ -98,7 +98,7 @@ impl Kind {
     pub(super) fn of(market: &Market, sport: Sport) -> Self {
         let known = MARKETS.iter().find(|(id, ..)| *id == market.id);
         let Some((_, name, part, rule)) = known else { return Self::own(market) };
-        let line = |name: &str| market.specifier(name)?.parse::<Decimal>().ok();
+        let line = |name: &str| decimal::exact(market.specifier(name)?);
         let line = match rule {
             Rule::Total => line("total"),
             Rule::Handicap => line("hcp"),
@@ -112,13 +112,7 @@ impl Kind {
             Sport::Hockey | Sport::Basketball if regular => format!("regular_time_{name}"),
             _ => (*name).to_owned(),
         };
-        Self {
-            name: name.into(),
-            label: None,
-            line: line.map(|line| line.normalize()),
-            period: part.period(market),
-            rule: *rule,
-        }
+        Self { name: name.into(), label: None, line, period: part.period(market), rule: *rule }
     }
 
     fn own(market: &Market) -> Self {
