@@ -7,7 +7,7 @@ const LENGTH_MAX: usize = 64;
 
 /// The value without trailing zeros (`5.0` is `5`). `None` for what is no number in plain or
 /// scientific notation, or does not fit: it is never rounded.
-pub(super) fn exact(text: &str) -> Option<Decimal> {
+pub(crate) fn exact(text: &str) -> Option<Decimal> {
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+');
     let scientific = text.contains(['e', 'E']);
     if text.len() > LENGTH_MAX || !text.bytes().all(|it| plain(it) || matches!(it, b'e' | b'E')) {

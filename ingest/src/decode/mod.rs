@@ -6,10 +6,11 @@
 
 pub mod api_football;
 pub mod betfair;
-mod decimal;
+pub(crate) mod decimal;
 pub mod football_data_couk;
 mod json;
 pub mod slam;
+pub mod sportradar_uof;
 pub mod statsbomb;
 pub mod statsperform;
 pub mod the_odds_api;

@@ -9,6 +9,7 @@ mod football;
 pub mod football_data_couk;
 pub mod matchwire;
 pub mod slam;
+pub mod sportradar_uof;
 pub mod statsbomb;
 pub mod statsperform;
 pub mod the_odds_api;

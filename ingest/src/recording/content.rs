@@ -34,6 +34,22 @@ pub(super) fn head(path: &Path) -> Result<Vec<u8>, OpenError> {
     Ok(head)
 }
 
+/// How the roots of the messages of the Unified Odds Feed begin.
+const UOF_ROOTS: [&str; 12] = [
+    "<odds_change",
+    "<bet_stop",
+    "<bet_settlement",
+    "<bet_cancel",
+    "<rollback_bet_settlement",
+    "<rollback_bet_cancel",
+    "<fixture_change",
+    "<fixtures_fixture",
+    "<snapshot_complete",
+    "<alive ",
+    "<schedule",
+    "<match_summary",
+];
+
 /// Keys are searched for, not parsed: the head is cut somewhere, and a stream may be damaged where
 /// it begins. The most particular key comes first.
 fn of(head: &[u8]) -> Option<Content> {
@@ -63,6 +79,8 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Recording(Format::TheOddsApi))
     } else if (holds("HomeTeam") && holds("AwayTeam")) || holds("Country,League,Season,Date") {
         Some(Content::Recording(Format::FootballDataCoUk))
+    } else if any(&UOF_ROOTS) {
+        Some(Content::Recording(Format::SportradarUof))
     } else {
         None
     }
@@ -104,6 +122,9 @@ mod tests {
         let football_data = Content::Recording(Format::FootballDataCoUk);
         check("Div,Date,HomeTeam,AwayTeam,FTHG\n", Some(football_data));
         check("Country,League,Season,Date,Time,Home,Away\n", Some(football_data));
+        let uof = Content::Recording(Format::SportradarUof);
+        check("<?xml version=\"1.0\"?>\n<bet_cancel end_time=\"1\"", Some(uof));
+        check("<html>", None);
         check("date,home,away\n", None);
     }
 }

@@ -30,9 +30,9 @@ use self::{
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
-    event::Micros,
+    event::{Micros, Sport},
     normalize::{
-        self, football_data_couk,
+        self, football_data_couk, sportradar_uof,
         the_odds_api::{self, PriceFormat},
     },
 };
@@ -79,6 +79,7 @@ pub enum Format {
     TheOddsApi,
     FootballDataCoUk,
     ApiFootball,
+    SportradarUof,
 }
 
 /// Why a recording cannot be opened.
@@ -156,6 +157,10 @@ impl Recording {
                 let mut interpreter = football_data_couk::Interpreter::default();
                 Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
             }
+            Format::SportradarUof => {
+                let mut interpreter = sportradar_uof::Interpreter::with_default(Sport::Other);
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
             Format::TheOddsApi => {
                 let mut interpreter = the_odds_api::Interpreter::recorded(PriceFormat::Auto);
                 Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
@@ -216,7 +221,7 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::BetfairStream,
         Self::Wyscout,
         Self::SlamPointByPoint,
@@ -225,6 +230,7 @@ impl Format {
         Self::TheOddsApi,
         Self::FootballDataCoUk,
         Self::ApiFootball,
+        Self::SportradarUof,
     ];
 
     #[must_use]
@@ -238,6 +244,7 @@ impl Format {
             Self::TheOddsApi => "the-odds-api",
             Self::FootballDataCoUk => "football-data-couk",
             Self::ApiFootball => "api-football",
+            Self::SportradarUof => "sportradar-uof",
         }
     }
 
@@ -250,6 +257,7 @@ impl Format {
             Self::TheOddsApi => "answer",
             Self::FootballDataCoUk => "file of a season",
             Self::ApiFootball => "answer",
+            Self::SportradarUof => "message",
         }
     }
 }

@@ -135,3 +135,39 @@ pub(crate) fn csv(rows: &[String]) -> String {
 pub(crate) fn match_file(match_id: &str, status: &str, winner: &str) -> String {
     format!("match_id,player1,player2,status,winner\n{match_id},Ann,Bea,{status},{winner}\n")
 }
+
+/// An answer of The Odds API with American prices.
+pub(crate) fn answer() -> String {
+    let market = |key: &str, outcomes: &str| {
+        format!(r#"{{"key":"{key}","last_update":"2024-03-21T14:10:14Z","outcomes":[{outcomes}]}}"#)
+    };
+    let h2h = market("h2h", r#"{"name":"Ann","price":-110},{"name":"Bea","price":120}"#);
+    let totals = market("totals", r#"{"name":"Over","price":100,"point":5.5}"#);
+    format!(
+        r#"[{{"id":"e1","sport_key":"icehockey_nhl","sport_title":"NHL","commence_time":"2024-03-21T23:00:00Z","home_team":"Ann","away_team":"Bea","bookmakers":[{{"key":"b","title":"B","markets":[{h2h}]}},{{"key":"c","title":"C","markets":[{totals}]}}]}}]"#
+    )
+}
+
+/// A message of the Unified Odds Feed with two markets of two outcomes.
+pub(crate) fn odds_change() -> String {
+    let outcome = |id: u32, odds: &str| format!(r#"<outcome id="{id}" odds="{odds}"/>"#);
+    let market = |attributes: &str, outcomes: [String; 2]| {
+        format!("<market {attributes} status=\"1\">{}</market>", outcomes.concat())
+    };
+    let winner = market("id=\"186\"", [outcome(4, "1.5"), outcome(5, "2.5")]);
+    let total = r#"id="204" specifiers="setnr=1|total=9.5""#;
+    let total = market(total, [outcome(12, "1.8"), outcome(13, "1.9")]);
+    let status = r#"<sport_event_status status="1" match_status="8" home_score="0" away_score="0"><period_scores><period_score number="1" home_score="3" away_score="2"/></period_scores></sport_event_status>"#;
+    format!(
+        r#"<odds_change event_id="sr:match:5" timestamp="1711030214000" product="1">{status}<odds>{winner}{total}</odds></odds_change>"#
+    )
+}
+
+/// Two matches of a season with prices and closing prices.
+pub(crate) fn season() -> String {
+    let header =
+        "Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG,FTR,HS,AS,B365H,B365D,B365A,PSCH,PSCD,PSCA";
+    let first = "E0,09/08/2019,20:00,Ann,Bea,4,1,H,15,12,1.5,4,6,1.45,4.2,7";
+    let second = "E0,13/08/2019,15:00,Cid,Dan,0,0,D,5,2,3,3,2,2.9,3.3,2.1";
+    format!("{header}\n{first}\n{second}\n")
+}

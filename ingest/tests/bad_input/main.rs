@@ -4,6 +4,7 @@
 mod api_football;
 mod betfair;
 mod fixtures;
+mod odds;
 mod opening;
 mod properties;
 mod slam;

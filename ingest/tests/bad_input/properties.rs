@@ -1,10 +1,12 @@
 //! Whatever the bytes are, decoders and normalisers answer, and the clock never falls.
 
 use ingest::{
-    decode::{slam, statsbomb, statsperform, wyscout},
+    decode::{slam, sportradar_uof::control, statsbomb, statsperform, wyscout},
+    event::Sport,
     normalize::{
-        Interpret, Played, api_football, slam::Normalizer as Tennis, statsbomb as from_statsbomb,
-        statsperform as from_statsperform, wyscout::Normalizer as Football,
+        Interpret, Played, api_football, football_data_couk, slam::Normalizer as Tennis,
+        sportradar_uof, statsbomb as from_statsbomb, statsperform as from_statsperform,
+        the_odds_api, wyscout::Normalizer as Football,
     },
     tennis::{FinalSet, Format},
 };
@@ -12,7 +14,9 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::{
     api_football as answers,
-    fixtures::{csv, document, event, match_events, match_file, record, rows},
+    fixtures::{
+        answer, csv, document, event, match_events, match_file, odds_change, record, rows, season,
+    },
     statsbomb as statsbomb_match, statsperform as statsperform_match,
 };
 
@@ -114,6 +118,15 @@ fn long_answer() -> String {
     answers::answer(&[answers::fixture("7", &events.join(",")), answers::fixture("8", "")])
 }
 
+/// Plays a good message, a damaged one and the good one again to one interpreter.
+fn interpret(interpreter: &mut dyn Interpret, good: &str, bytes: &[u8]) {
+    let mut played = Played::default();
+    for message in [good.as_bytes(), bytes, good.as_bytes()] {
+        drop(interpreter.message(message, 0, &mut played));
+    }
+    assert!(played.notices.len() <= 300, "notices have an end");
+}
+
 fn long_match() -> String {
     let mut events = match_events();
     events.push(event(10, "E1", 5.0, 7, ("Pass", "Simple pass"), &[]));
@@ -142,6 +155,32 @@ proptest! {
         play_statsperform(&bytes);
         poll_api_football(&[bytes.clone(), bytes.clone()]);
         drop(slam::matches(&bytes));
+        drop(control(&bytes));
+        interpret(&mut the_odds_api::Interpreter::default(), "", &bytes);
+        interpret(&mut sportradar_uof::Interpreter::default(), "", &bytes);
+        interpret(&mut football_data_couk::Interpreter::default(), "", &bytes);
+    }
+
+    #[test]
+    fn the_odds_api_never_panics_on_damage(changes in changes()) {
+        let bytes = changed(&answer(), &changes);
+        interpret(&mut the_odds_api::Interpreter::default(), &answer(), &bytes);
+    }
+
+    #[test]
+    fn sportradar_uof_never_panics_on_damage(changes in changes(), root in 0..4_usize) {
+        let roots = ["odds_change", "bet_settlement", "bet_cancel", "rollback_bet_settlement"];
+        let text = odds_change().replace("odds_change", roots[root]);
+        let mut interpreter = sportradar_uof::Interpreter::with_default(Sport::Tennis);
+        interpret(&mut interpreter, &odds_change(), &changed(&text, &changes));
+    }
+
+    #[test]
+    fn football_data_never_panics_on_damage(changes in changes()) {
+        let bytes = changed(&season(), &changes);
+        let mut played = Played::default();
+        drop(football_data_couk::Interpreter::default().message(&bytes, 0, &mut played));
+        prop_assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
     }
 
     #[test]

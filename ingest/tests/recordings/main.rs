@@ -9,6 +9,7 @@ mod football;
 mod football_data;
 mod odds_api;
 mod tennis;
+mod uof;
 
 use std::{
     fs,
@@ -27,7 +28,11 @@ const START: i64 = 1_788_280_000_000_000;
 /// A recording in full and its answer sheet; `None`, and said, where they are not here.
 fn recording(file: &str) -> Option<(Vec<Timed>, Value)> {
     let path = shared(file)?;
-    let sheet = file.replace('/', "__").replace(".gz", "").replace(".csv", ".json");
+    let sheet = file
+        .replace('/', "__")
+        .replace(".gz", "")
+        .replace(".csv", ".json")
+        .replace(".xml", ".json");
     let sheet = fs::read(Path::new(FEEDS).join("expected").join(sheet)).unwrap();
     Some((batches(&path), serde_json::from_slice(&sheet).unwrap()))
 }

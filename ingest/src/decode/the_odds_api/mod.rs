@@ -20,8 +20,9 @@ use crate::{
 pub struct Answer {
     /// When a historical answer was so; the others do not say.
     pub timestamp: Option<Micros>,
-    /// It is a list, and so it is complete: what it does not name is not offered.
     pub is_list: bool,
+    /// An event of the list could not be used: then it does not say what is no longer offered.
+    pub has_gaps: bool,
     pub events: Vec<Event>,
     /// What in it could not be used; never more than [`NOTICES_MAX`].
     pub notices: Vec<DecodeError>,
@@ -133,6 +134,15 @@ mod tests {
     }
 
     #[test]
+    fn list_with_gaps_says_so() {
+        let has_gaps = |body: &str| decode(body.as_bytes()).map(|answer| answer.has_gaps);
+        assert_eq!(has_gaps("[]"), Ok(false));
+        assert_eq!(has_gaps(&format!("[{EVENT},1]")), Ok(true));
+        let sports = has_gaps(r#"[{"key":"soccer_epl","group":"Soccer"}]"#).unwrap_err();
+        assert!(sports.reason.starts_with("missing field `id`"), "{}", sports.reason);
+    }
+
+    #[test]
     fn refused_request_says_why() {
         let error = decode(br#"{"message":"Usage quota has been reached","error_code":"X"}"#);
         assert_eq!(error.unwrap_err().reason, "the answer is \"Usage quota has been reached\"");
@@ -155,7 +165,8 @@ mod tests {
 
     #[test]
     fn notices_have_an_end() {
-        let answer = decode(format!("[{}1]", "1,".repeat(500)).as_bytes()).unwrap();
+        let body = format!(r#"[{}{{"id":"e","sport_key":"s"}}]"#, "1,".repeat(501));
+        let answer = decode(body.as_bytes()).unwrap();
         assert_eq!(answer.notices.len(), NOTICES_MAX);
         assert_eq!(answer.notices.last().unwrap().reason, "402 more values could not be used");
     }

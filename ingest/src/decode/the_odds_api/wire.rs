@@ -114,7 +114,12 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, DecodeError> {
 
 fn list(items: Each<EventItem<'_>>, timestamp: Option<Micros>) -> Result<Answer, DecodeError> {
     let mut answer = Answer { timestamp, is_list: true, ..Answer::default() };
+    let count = items.0.len();
     let events = items.used(&mut answer.notices);
+    answer.has_gaps = events.len() < count;
+    if events.is_empty() && answer.has_gaps {
+        return Err(answer.notices.swap_remove(0));
+    }
     answer.events = events.into_iter().map(|item| event(item, &mut answer.notices)).collect();
     Ok(answer)
 }

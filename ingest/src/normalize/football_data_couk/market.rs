@@ -44,6 +44,10 @@ impl Market {
         }
     }
 
+    pub(super) fn is_handicap(self) -> bool {
+        matches!(self, Self::Handicap(_))
+    }
+
     pub(super) fn id(self) -> Arc<str> {
         match self.line() {
             Some(line) => format!("{}@{line}", self.kind()).into(),

@@ -70,6 +70,9 @@ impl Interpret for Interpreter {
     }
 }
 
+/// A bookmaker and its market.
+type Key = (&'static str, Arc<str>);
+
 /// A match with its markets as they were told.
 struct Match<'a> {
     row: &'a Row,
@@ -78,7 +81,7 @@ struct Match<'a> {
     id: Id,
     key: String,
     kick_off: Micros,
-    books: BTreeMap<(&'static str, Arc<str>), (Market, Told)>,
+    books: BTreeMap<Key, (Market, Told)>,
 }
 
 impl<'a> Match<'a> {
@@ -131,13 +134,13 @@ impl<'a> Match<'a> {
 
     /// The prices before the kick-off, or the last ones. Returns how many there are.
     fn prices(&mut self, closing: bool, facts: &mut Vec<Fact>) -> u32 {
-        let mut of_market: BTreeMap<(&'static str, Arc<str>), (Market, Vec<&Price>)> =
-            BTreeMap::new();
+        let mut of_market: BTreeMap<Key, (Market, Vec<&Price>)> = BTreeMap::new();
         for price in self.row.prices.iter().filter(|price| price.closing == closing) {
             let market = Market::of(price);
             let key = (bookmaker::slug(price.book), market.id());
             of_market.entry(key).or_insert_with(|| (market, Vec::new())).1.push(price);
         }
+        self.move_lines(&of_market, facts);
         let mut count = 0;
         for (key, (market, prices)) in of_market {
             let of = MarketOf { book: key.0.into(), market: key.1.clone() };
@@ -147,6 +150,16 @@ impl<'a> Match<'a> {
             count += told.tell(&of, definition, prices, facts);
         }
         count
+    }
+
+    /// Suspends a handicap whose bookmaker offers another line now.
+    fn move_lines<T>(&mut self, now: &BTreeMap<Key, (Market, T)>, facts: &mut Vec<Fact>) {
+        let offers = |book| now.iter().any(|(key, (it, _))| key.0 == book && it.is_handicap());
+        for (key, (market, told)) in &mut self.books {
+            if market.is_handicap() && !now.contains_key(key) && offers(key.0) {
+                told.suspend(&MarketOf { book: key.0.into(), market: key.1.clone() }, facts);
+            }
+        }
     }
 
     fn result(&mut self, notices: &mut Vec<DecodeError>) -> Vec<Fact> {
@@ -265,6 +278,24 @@ mod tests {
         assert_eq!(odds(&played), expected);
         let prices: Vec<_> = played.batches.iter().map(|it| it.batch.price_changes).collect();
         assert_eq!(prices, [7, 5, 0]);
+    }
+
+    #[test]
+    fn handicap_at_another_line_is_another_market() {
+        let row = "E0,13/08/16,A,B,2,1,H,1,0,9,8,,,,,,-1,2,1.8,,,,-0.75,2.1,1.7";
+        let expected: [&[&str]; 3] = [
+            &["pinnacle asian_handicap@-1 open active active", "pinnacle asian_handicap@-1 2 1.8"],
+            &[
+                "pinnacle asian_handicap@-1 suspended active active",
+                "pinnacle asian_handicap@-0.75 open active active",
+                "pinnacle asian_handicap@-0.75 2.1 1.7",
+            ],
+            &[
+                "pinnacle asian_handicap@-0.75 closed winner loser",
+                "pinnacle asian_handicap@-1 closed removed removed",
+            ],
+        ];
+        assert_eq!(odds(&played(row)), expected);
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! of several sports, and of scores. A list speaks for the sports that it names; an empty one for
 //! the one sport that was known from such lists, and where there were several it says nothing.
 //!
+//! Requests that differ in what they ask for (markets, regions, bookmakers) are of one kind and would
+//! speak for each other: each needs an interpreter of its own.
+//!
 //! A market is in play when its event has commenced at the time of the answer.
 
 mod fixture;
@@ -184,7 +187,7 @@ impl Interpret for Interpreter {
                 out.notices.push(refused);
             }
         }
-        if answer.is_list {
+        if answer.is_list && !answer.has_gaps {
             self.vanished(&answer, kind, moment, out);
         }
         out.notices.truncate(decode::NOTICES_MAX);

@@ -1,0 +1,204 @@
+//! One market of an event, as messages have left it.
+
+use std::{collections::HashMap, sync::Arc};
+
+use rust_decimal::Decimal;
+
+use super::kind::Kind;
+use crate::{
+    decode::sportradar_uof::{self as decode, Outcome},
+    event::{Fact, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport},
+    normalize::told::{MarketOf, Told},
+};
+
+/// Outcomes of one market that are remembered: the largest have some hundred players.
+const OUTCOMES_MAX: usize = 2_000;
+
+/// A market whose last definition stands in what was told.
+#[derive(Debug)]
+pub(super) struct Market {
+    of: MarketOf,
+    kind: Kind,
+    sport: Sport,
+    told: Told,
+    places: HashMap<Arc<str>, usize>,
+    /// It was closed by a settlement or a cancellation, and not by its status.
+    pub(super) closed_by: Option<ClosedBy>,
+}
+
+/// What has closed a market, so that only its own rollback opens it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClosedBy {
+    Settlement,
+    Cancellation,
+}
+
+impl Market {
+    pub(super) fn new(book: Arc<str>, market: &decode::Market, sport: Sport) -> Self {
+        Self {
+            of: MarketOf { book, market: market.key().into() },
+            kind: Kind::of(market, sport),
+            sport,
+            told: Told::default(),
+            places: HashMap::new(),
+            closed_by: None,
+        }
+    }
+
+    /// Whether anybody can still hear of it.
+    pub(super) fn is_over(&self) -> bool {
+        self.told.definition().is_some_and(|it| it.status == MarketStatus::Closed)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.told.is_open()
+    }
+
+    /// Takes what an odds change says. Returns how many prices were told.
+    pub(super) fn change(
+        &mut self,
+        change: &decode::Market,
+        in_play: bool,
+        facts: &mut Vec<Fact>,
+    ) -> u32 {
+        let known = self.told.definition().map(|it| it.status);
+        let Some(status) = status(change, known) else { return 0 };
+        self.closed_by = None;
+        let cancelled = change.status == Some(-4);
+        let mut definition = self.definition(status, in_play);
+        let mut prices = Vec::new();
+        for outcome in &change.outcomes {
+            let Some(selection) = self.selection(outcome, &mut definition) else { continue };
+            let price = outcome.odds.filter(|odds| *odds >= Decimal::ONE);
+            let active = outcome.active.unwrap_or(true) && !cancelled;
+            selection.status =
+                if active { SelectionStatus::Active } else { SelectionStatus::Removed };
+            prices.extend(price.filter(|_| active).map(|price| (selection.id.clone(), price)));
+        }
+        if cancelled {
+            void(&mut definition);
+        }
+        self.told.tell(&self.of, definition, prices, facts)
+    }
+
+    pub(super) fn stop(&mut self, status: MarketStatus, facts: &mut Vec<Fact>) {
+        let Some(definition) = self.told.definition() else { return };
+        let definition = MarketDefinition { status, ..definition.clone() };
+        self.told.define(&self.of, definition, facts);
+    }
+
+    /// Who has won. Half a stake won or lost counts as won or lost; of a dead heat all have won;
+    /// what is returned in full is neither.
+    pub(super) fn settle(&mut self, market: &decode::Market, facts: &mut Vec<Fact>) {
+        let mut definition = self.definition(MarketStatus::Closed, self.in_play());
+        for outcome in &market.outcomes {
+            if let Some(selection) = self.selection(outcome, &mut definition) {
+                selection.status = result(outcome).unwrap_or(selection.status);
+            }
+        }
+        self.closed_by = Some(ClosedBy::Settlement);
+        self.told.define(&self.of, definition, facts);
+    }
+
+    /// All bets are void.
+    pub(super) fn cancel(&mut self, facts: &mut Vec<Fact>) {
+        let mut definition = self.definition(MarketStatus::Closed, self.in_play());
+        void(&mut definition);
+        self.closed_by = Some(ClosedBy::Cancellation);
+        self.told.define(&self.of, definition, facts);
+    }
+
+    /// A settlement or a cancellation is taken back. What the market is now, an odds change says;
+    /// until then nobody can bet.
+    pub(super) fn roll_back(&mut self, of: ClosedBy, facts: &mut Vec<Fact>) {
+        let stands = self.told.definition().is_some() && !self.is_over();
+        if stands || self.closed_by.is_some_and(|by| by != of) {
+            return;
+        }
+        let mut definition = self.definition(MarketStatus::Suspended, self.in_play());
+        for selection in &mut definition.selections {
+            selection.status = SelectionStatus::Active;
+        }
+        self.closed_by = None;
+        self.told.define(&self.of, definition, facts);
+    }
+
+    /// Makes a market known that is spoken of before its odds were: nobody can bet on it.
+    pub(super) fn introduce(&mut self, facts: &mut Vec<Fact>) {
+        if self.told.definition().is_none() {
+            let definition = self.definition(MarketStatus::Suspended, false);
+            self.told.define(&self.of, definition, facts);
+        }
+    }
+
+    fn in_play(&self) -> bool {
+        self.told.definition().is_some_and(|it| it.in_play)
+    }
+
+    fn definition(&self, status: MarketStatus, in_play: bool) -> MarketDefinition {
+        let known = self.told.definition();
+        MarketDefinition {
+            kind: self.kind.name.clone(),
+            name: self.kind.label.clone(),
+            line: self.kind.line,
+            period: self.kind.period.clone(),
+            status,
+            in_play,
+            selections: known.map(|it| it.selections.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The outcome's selection, made known if it is not. Outcomes that a message does not name stay.
+    fn selection<'a>(
+        &mut self,
+        outcome: &Outcome,
+        definition: &'a mut MarketDefinition,
+    ) -> Option<&'a mut SelectionDefinition> {
+        let place = self.places.get(outcome.id.as_str()).copied();
+        if place.is_none() && definition.selections.len() >= OUTCOMES_MAX {
+            return None;
+        }
+        let place = place.unwrap_or_else(|| {
+            let id: Arc<str> = outcome.id.as_str().into();
+            self.places.insert(id.clone(), definition.selections.len());
+            definition.selections.push(SelectionDefinition {
+                outcome: self.kind.outcome(&id, self.sport),
+                id,
+                name: None,
+                status: SelectionStatus::Active,
+            });
+            definition.selections.len() - 1
+        });
+        definition.selections.get_mut(place)
+    }
+}
+
+/// A market without outcomes and without a status says nothing; with outcomes it is active. A
+/// status that we do not know must not look as if one could bet.
+fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<MarketStatus> {
+    Some(match change.status {
+        Some(1) => MarketStatus::Open,
+        Some(0) => MarketStatus::Inactive,
+        Some(-3 | -4) => MarketStatus::Closed,
+        // Among them -1 suspended, and -2: another producer goes on with it.
+        Some(_) => MarketStatus::Suspended,
+        None if !change.outcomes.is_empty() => MarketStatus::Open,
+        None => known?,
+    })
+}
+
+fn result(outcome: &Outcome) -> Option<SelectionStatus> {
+    let returned = outcome.void_factor.is_some_and(|factor| factor >= Decimal::ONE);
+    Some(match outcome.result? {
+        _ if returned => SelectionStatus::Removed,
+        1 => SelectionStatus::Winner,
+        0 => SelectionStatus::Loser,
+        _ => return None,
+    })
+}
+
+fn void(definition: &mut MarketDefinition) {
+    for selection in &mut definition.selections {
+        selection.status = SelectionStatus::Removed;
+    }
+}

@@ -1,0 +1,327 @@
+//! Messages of the Sportradar Unified Odds Feed to facts.
+//!
+//! - **Sport.** The feed's odds do not say of which sport an event is, and a match of ours cannot
+//!   change it. It is known from the routing key of a live message ([`Interpreter::hint`]), from the
+//!   event's fixture, or from statistics that only football has. An event of which none of these is
+//!   known is of the default sport if there is one, and refused if not. What was told once stays.
+//! - **Markets** are known by id and specifiers and change only when they are named. They are
+//!   suspended by a bet stop (of whichever groups: which market is in which group is not in the
+//!   feed), closed by a settlement or a cancellation, and suspended again when that is taken back.
+//! - **Cancellations** with an end void only bets that were made until then, and leave the market
+//!   as it is. Without an end the market is void as a whole.
+//! - `alive` and `snapshot_complete` are signals. A producer that is alive but no longer subscribed
+//!   has lost something. A `fixture_change` moves the start if it says so; the new fixture is for
+//!   the connection to fetch, which sees it by [`control`].
+
+mod kind;
+mod market;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashMap, sync::Arc};
+
+use self::market::{ClosedBy, Market};
+use super::{Interpret, Played, Signal, batch};
+pub use crate::decode::sportradar_uof::{Control, control};
+use crate::{
+    decode::sportradar_uof::{self as decode, Kind, Message, Range},
+    error::{DecodeError, RefusalKind},
+    event::{Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Sport},
+};
+
+/// Our slug of the feed, as a provider of matches and as a bookmaker.
+const PROVIDER: &str = "sportradar";
+
+/// Events remembered at a time. Some 5,000 are offered by all producers together.
+const EVENTS_MAX: usize = 20_000;
+
+/// Markets of one event, lines counted: a football match in play has about 1,000. One costs about
+/// 500 bytes and 100 for each outcome.
+const MARKETS_MAX: usize = 5_000;
+
+/// What was told of the events of one feed.
+#[derive(Debug, Default)]
+pub struct Interpreter {
+    default_sport: Option<Sport>,
+    events: HashMap<String, Known>,
+    clock_us: Option<Micros>,
+}
+
+#[derive(Debug)]
+struct Known {
+    id: Id,
+    sport: Option<Sport>,
+    fixture: Fixture,
+    /// As what it was told; then its sport stays.
+    told: Option<(Sport, Fixture)>,
+    in_play: bool,
+    status: Vec<Fact>,
+    markets: HashMap<String, Market>,
+}
+
+impl Interpreter {
+    /// With a sport for events of which none is known; without one they are refused until it is.
+    #[must_use]
+    pub fn with_default(sport: Sport) -> Self {
+        Self { default_sport: Some(sport), ..Self::default() }
+    }
+
+    /// Says of which sport an event is: `sr:match:1`, before its first message.
+    pub fn hint(&mut self, event: &str, sport: Sport) {
+        if let Ok(known) = self.known(event) {
+            known.sport.get_or_insert(sport);
+        }
+    }
+
+    fn known(&mut self, event: &str) -> Result<&mut Known, DecodeError> {
+        if self.events.len() >= EVENTS_MAX && !self.events.contains_key(event) {
+            self.events.retain(|_, known| !known.is_over());
+            if self.events.len() >= EVENTS_MAX {
+                let reason = format!("an event more than {EVENTS_MAX}");
+                return Err(DecodeError::new(RefusalKind::Unknown, reason));
+            }
+        }
+        Ok(self.events.entry(event.to_owned()).or_insert_with(|| Known::new(event)))
+    }
+
+    /// What a message says of the event that it names.
+    fn event(&mut self, message: &Message, played: &mut Played) -> Result<(), DecodeError> {
+        let Some(event) = &message.event else { return Ok(()) };
+        let default = self.default_sport;
+        let known = self.known(event)?;
+        let by_status = || message.status.as_ref().and_then(status::sport);
+        known.sport = known.sport.or_else(by_status).or(default);
+        let mut facts = known.introduce(event)?;
+        let mut prices = 0;
+        known.message(message, &mut facts, &mut prices, &mut played.notices);
+        self.play(event, message.timestamp_ms, facts, prices, played);
+        Ok(())
+    }
+
+    fn fixture(
+        &mut self,
+        fixture: &decode::Fixture,
+        played: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let told = fixture.sport.as_deref().map(sport);
+        let default = self.default_sport;
+        let known = self.known(&fixture.event)?;
+        if let (Some(told), Some((as_what, _))) = (told, &known.told)
+            && told != *as_what
+        {
+            let event = &fixture.event;
+            let reason = format!("{event} was told as {} before its fixture", as_what.as_str());
+            played.notices.push(DecodeError::new(RefusalKind::Value, reason));
+        }
+        if known.told.is_none() {
+            known.sport = told.or(known.sport).or(default);
+        }
+        known.fixture = fixture_of(fixture);
+        let facts = known.introduce(&fixture.event)?;
+        self.play(&fixture.event, None, facts, 0, played);
+        Ok(())
+    }
+
+    fn play(
+        &self,
+        event: &str,
+        timestamp_ms: Option<i64>,
+        facts: Vec<Fact>,
+        prices: u32,
+        played: &mut Played,
+    ) {
+        let Some(known) = self.events.get(event).filter(|_| !facts.is_empty()) else { return };
+        let sport = known.told.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
+        let mut batch = batch(sport, known.id, facts);
+        batch.at = timestamp_ms.and_then(|ms| ms.checked_mul(1000));
+        batch.price_changes = prices;
+        played.push(self.clock_us.unwrap_or_default(), batch);
+    }
+}
+
+impl Interpret for Interpreter {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let mut message = decode::decode(bytes)?;
+        out.notices.append(&mut message.notices);
+        let at = message.timestamp_ms.and_then(|ms| ms.checked_mul(1000)).unwrap_or(received);
+        self.clock_us = Some(self.clock_us.map_or(at, |last| last.max(at)));
+        match message.kind {
+            Kind::Alive { subscribed: true } => out.signals.push(Signal::Alive),
+            Kind::Alive { subscribed: false } => out.signals.push(Signal::Recovering),
+            Kind::SnapshotComplete { .. } => out.signals.push(Signal::Fresh),
+            Kind::Fixtures => {
+                for fixture in &message.fixtures {
+                    let refused = self.fixture(fixture, out).err();
+                    out.notices.extend(refused);
+                }
+                out.notices.truncate(decode::NOTICES_MAX);
+            }
+            _ => self.event(&message, out)?,
+        }
+        Ok(())
+    }
+}
+
+impl Known {
+    fn new(event: &str) -> Self {
+        let fixture =
+            fixture_of(&decode::Fixture { event: event.to_owned(), ..Default::default() });
+        Self {
+            id: Id::derive(PROVIDER, "match", event),
+            sport: None,
+            fixture,
+            told: None,
+            in_play: false,
+            status: Vec::new(),
+            markets: HashMap::new(),
+        }
+    }
+
+    /// Nothing more is to be expected of it.
+    fn is_over(&self) -> bool {
+        self.markets.values().all(Market::is_over)
+    }
+
+    /// The fixture, when it is new or has changed.
+    fn introduce(&mut self, event: &str) -> Result<Vec<Fact>, DecodeError> {
+        let sport = match (&self.told, self.sport) {
+            (Some((_, fixture)), _) if *fixture == self.fixture => return Ok(Vec::new()),
+            (&Some((sport, _)), _) | (None, Some(sport)) => sport,
+            (None, None) => {
+                let event: String = event.chars().take(80).collect();
+                let reason = format!("the sport of {event} is not known");
+                return Err(DecodeError::new(RefusalKind::Unknown, reason));
+            }
+        };
+        self.told = Some((sport, self.fixture.clone()));
+        Ok(vec![Fact::Fixture(self.fixture.clone())])
+    }
+
+    fn message(
+        &mut self,
+        message: &Message,
+        facts: &mut Vec<Fact>,
+        prices: &mut u32,
+        notices: &mut Vec<DecodeError>,
+    ) {
+        match message.kind {
+            Kind::OddsChange => self.status(message, facts),
+            Kind::BetStop { market_status } => self.stop(market_status, facts),
+            Kind::FixtureChange { start_ms } => self.reschedule(start_ms, facts),
+            _ => {}
+        }
+        let in_play = self.in_play;
+        for change in &message.markets {
+            let market = match self.market(change) {
+                Ok(market) => market,
+                Err(refused) => {
+                    notices.push(refused);
+                    return;
+                }
+            };
+            match message.kind {
+                Kind::OddsChange => *prices += market.change(change, in_play, facts),
+                Kind::BetSettlement => market.settle(change, facts),
+                Kind::BetCancel(Range { to_ms: None, .. }) => market.cancel(facts),
+                Kind::RollbackBetSettlement => market.roll_back(ClosedBy::Settlement, facts),
+                Kind::RollbackBetCancel(Range { to_ms: None, .. }) => {
+                    market.roll_back(ClosedBy::Cancellation, facts);
+                }
+                // Bets of a time are void, or no longer so: the market is what it was.
+                Kind::BetCancel(_) | Kind::RollbackBetCancel(_) => market.introduce(facts),
+                _ => {}
+            }
+        }
+    }
+
+    fn status(&mut self, message: &Message, facts: &mut Vec<Fact>) {
+        let Some(status) = &message.status else { return };
+        self.in_play = status::in_play(status).unwrap_or(self.in_play);
+        let Some((sport, _)) = self.told else { return };
+        let new = status::facts(status, sport);
+        facts.extend(new.iter().filter(|fact| !self.status.contains(fact)).cloned());
+        self.status = new;
+    }
+
+    fn stop(&mut self, market_status: Option<i32>, facts: &mut Vec<Fact>) {
+        let status = match market_status {
+            Some(0) => MarketStatus::Inactive,
+            _ => MarketStatus::Suspended,
+        };
+        let mut open: Vec<_> = self.markets.iter_mut().filter(|(_, it)| it.is_open()).collect();
+        open.sort_by(|one, other| one.0.cmp(other.0));
+        open.into_iter().for_each(|(_, market)| market.stop(status, facts));
+    }
+
+    fn reschedule(&mut self, start_ms: Option<i64>, facts: &mut Vec<Fact>) {
+        let start = start_ms.and_then(|ms| ms.checked_mul(1000));
+        let Some((_, told)) = self.told.as_mut().filter(|_| start.is_some()) else { return };
+        self.fixture.start = start;
+        if *told != self.fixture {
+            told.clone_from(&self.fixture);
+            // Nothing but this message was told in the batch, and of two fixtures the last stands.
+            facts.push(Fact::Fixture(self.fixture.clone()));
+        }
+    }
+
+    fn market(&mut self, change: &decode::Market) -> Result<&mut Market, DecodeError> {
+        let key = change.key();
+        if self.markets.len() >= MARKETS_MAX && !self.markets.contains_key(&key) {
+            self.markets.retain(|_, market| !market.is_over());
+            if self.markets.len() >= MARKETS_MAX {
+                let reason = format!("a market more than {MARKETS_MAX} of one event");
+                return Err(DecodeError::new(RefusalKind::Unknown, reason));
+            }
+        }
+        let sport = self.told.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
+        let new = || Market::new(Arc::from(PROVIDER), change, sport);
+        Ok(self.markets.entry(key).or_insert_with(new))
+    }
+}
+
+/// The feed's sports; esports are a sport for each game.
+#[must_use]
+pub fn sport(urn: &str) -> Sport {
+    match urn {
+        "sr:sport:1" => Sport::Football,
+        "sr:sport:2" => Sport::Basketball,
+        "sr:sport:4" => Sport::Hockey,
+        "sr:sport:5" => Sport::Tennis,
+        "sr:sport:21" => Sport::Cricket,
+        "sr:sport:22" => Sport::Darts,
+        "sr:sport:109" => Sport::Cs2,
+        _ => Sport::Other,
+    }
+}
+
+fn fixture_of(fixture: &decode::Fixture) -> Fixture {
+    let competition = fixture.tournament.as_ref().map(|(id, name)| Competition {
+        id: Id::derive(PROVIDER, "competition", id),
+        name: name.as_str().into(),
+        season: fixture.season.as_deref().map(Arc::from),
+    });
+    let participant = |of: &decode::Competitor| Participant {
+        id: Id::derive(PROVIDER, "participant", &of.id),
+        name: of.name.as_str().into(),
+    };
+    // The home side comes first where nobody is said to be it.
+    let sides = match fixture.competitors.as_slice() {
+        [away, home] if away.away => Some([home, away].map(participant)),
+        [home, away] => Some([home, away].map(participant)),
+        _ => None,
+    };
+    Fixture {
+        provider: PROVIDER.into(),
+        provider_key: fixture.event.as_str().into(),
+        competition,
+        start: fixture.start,
+        date: None,
+        sides,
+    }
+}

@@ -1,0 +1,276 @@
+//! Messages in, facts out, written as short texts.
+
+use super::*;
+use crate::event::{MarketChange, OddsFact};
+
+const NOW: Micros = 1_711_000_000_000_000;
+
+/// A message of `sr:match:1` with what its root says beside.
+fn message(root: &str, attributes: &str, inside: &str) -> String {
+    format!(
+        r#"<{root} event_id="sr:match:1" product="1" timestamp="5000" {attributes}>{inside}</{root}>"#
+    )
+}
+
+fn odds(markets: &str) -> String {
+    message("odds_change", "", &format!("<odds>{markets}</odds>"))
+}
+
+const RESULT: &str = r#"<market id="1" status="1"><outcome id="1" odds="2.10"/><outcome id="2" odds="3" active="1"/><outcome id="3" odds="3.5" active="0"/></market>"#;
+
+fn football() -> Interpreter {
+    Interpreter::with_default(Sport::Football)
+}
+
+fn told(interpreter: &mut Interpreter, text: &str) -> Vec<String> {
+    let mut played = Played::default();
+    interpreter.message(text.as_bytes(), NOW, &mut played).unwrap();
+    assert_eq!(played.notices, [], "of {text}");
+    let events = played.batches.iter().flat_map(|timed| &timed.batch.events);
+    events.map(|event| fact(&event.fact)).collect()
+}
+
+fn fact(fact: &Fact) -> String {
+    match fact {
+        Fact::Fixture(fixture) => format!("fixture {}", fixture.provider_key),
+        Fact::Odds(OddsFact { market, change, .. }) => match change {
+            MarketChange::Define(it) => {
+                let selection = |it: &crate::event::SelectionDefinition| {
+                    let outcome = it.outcome.map_or("-", |outcome| outcome.as_str());
+                    format!(" {}={outcome}:{}", it.id, it.status.as_str())
+                };
+                let selections: String = it.selections.iter().map(selection).collect();
+                format!("{market} is {} {}{selections}", it.kind, it.status.as_str())
+            }
+            MarketChange::Prices { selections, .. } => {
+                let price = |it: &crate::event::SelectionChange| {
+                    format!(" {}={}", it.id, it.price.unwrap())
+                };
+                format!("{market}{}", selections.iter().map(price).collect::<String>())
+            }
+            MarketChange::Clear => format!("{market} clear"),
+        },
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn odds_change_tells_what_it_names() {
+    let mut feed = football();
+    let expected = [
+        "fixture sr:match:1",
+        "1 is match_winner open 1=home:active 2=draw:active 3=away:removed",
+        "1 1=2.1 2=3",
+    ];
+    assert_eq!(told(&mut feed, &odds(RESULT)), expected);
+    assert_eq!(told(&mut feed, &odds(RESULT)), [""; 0], "a repetition is no news");
+    let one = r#"<market id="1" status="1"><outcome id="1" odds="2.2"/></market>"#;
+    assert_eq!(told(&mut feed, &odds(one)), ["1 1=2.2"]);
+    let suspended = r#"<market id="1" status="-1"/>"#;
+    let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:removed"];
+    assert_eq!(told(&mut feed, &odds(suspended)), expected);
+    let back = r#"<market id="1"><outcome id="3" odds="4" active="1"/></market>"#;
+    let expected = ["1 is match_winner open 1=home:active 2=draw:active 3=away:active", "1 3=4"];
+    assert_eq!(told(&mut feed, &odds(back)), expected);
+}
+
+#[test]
+fn statuses_of_markets_are_ours() {
+    for (status, expected) in [
+        ("1", "open 12=over:active"),
+        ("0", "inactive 12=over:active"),
+        ("-1", "suspended 12=over:active"),
+        ("-2", "suspended 12=over:active"),
+        ("-3", "closed 12=over:active"),
+        ("-4", "closed 12=over:removed"),
+        ("7", "suspended 12=over:active"),
+        ("", "open 12=over:active"),
+    ] {
+        let market = format!(
+            r#"<market id="18" specifiers="total=2.5" status="{status}"><outcome id="12" odds="2"/></market>"#
+        );
+        let facts = told(&mut football(), &odds(&market));
+        assert_eq!(facts[1], format!("18/total=2.5 is over_under {expected}"), "status {status}");
+    }
+}
+
+#[test]
+fn bet_stop_suspends_all_that_is_open() {
+    let mut feed = football();
+    told(&mut feed, &odds(&format!(r#"{RESULT}<market id="29" status="0"/>"#)));
+    let stop = message("bet_stop", r#"groups="all""#, "");
+    let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:removed"];
+    assert_eq!(told(&mut feed, &stop), expected);
+    assert_eq!(told(&mut feed, &stop), [""; 0]);
+}
+
+#[test]
+fn settlement_closes_and_its_rollback_suspends() {
+    let mut feed = football();
+    told(&mut feed, &odds(RESULT));
+    let results = r#"<outcomes><market id="1"><outcome id="1" result="1" dead_heat_factor="0.5"/><outcome id="2" result="0" void_factor="0.5"/><outcome id="3" result="0" void_factor="1.0"/></market></outcomes>"#;
+    let settled = "1 is match_winner closed 1=home:winner 2=draw:loser 3=away:removed";
+    let settlement =
+        |certainty| message("bet_settlement", &format!(r#"certainty="{certainty}""#), results);
+    assert_eq!(told(&mut feed, &settlement(1)), [settled]);
+    assert_eq!(told(&mut feed, &settlement(2)), [""; 0], "confirmed is no news");
+    let cancel = message("rollback_bet_cancel", "", r#"<market id="1"/>"#);
+    assert_eq!(told(&mut feed, &cancel), [""; 0], "it was not cancelled");
+    let roll_back = message("rollback_bet_settlement", "", r#"<market id="1"/>"#);
+    let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:active"];
+    assert_eq!(told(&mut feed, &roll_back), expected);
+    told(&mut feed, &odds(RESULT));
+    assert_eq!(told(&mut feed, &roll_back), [""; 0], "it is open again");
+}
+
+#[test]
+fn cancellation_without_an_end_voids_the_market() {
+    let mut feed = football();
+    told(&mut feed, &odds(RESULT));
+    let market = r#"<market id="1" void_reason="12"/>"#;
+    let range = message("bet_cancel", r#"start_time="1" end_time="2""#, market);
+    assert_eq!(told(&mut feed, &range), [""; 0], "bets of a time are void, not the market");
+    let cancel = message("bet_cancel", r#"start_time="1""#, market);
+    let expected = ["1 is match_winner closed 1=home:removed 2=draw:removed 3=away:removed"];
+    assert_eq!(told(&mut feed, &cancel), expected);
+    let roll_back = message("rollback_bet_cancel", r#"start_time="1""#, market);
+    let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:active"];
+    assert_eq!(told(&mut feed, &roll_back), expected);
+}
+
+#[test]
+fn sport_is_hinted_told_by_a_fixture_or_not_known() {
+    let winner = odds(r#"<market id="186"><outcome id="4" odds="2"/></market>"#);
+    let mut feed = Interpreter::default();
+    let refused = feed.message(winner.as_bytes(), NOW, &mut Played::default()).unwrap_err();
+    assert_eq!(refused.reason, "the sport of sr:match:1 is not known");
+    feed.hint("sr:match:1", Sport::Tennis);
+    assert_eq!(told(&mut feed, &winner)[1], "186 is match_winner open 4=p1:active");
+    let mut feed = Interpreter::default();
+    told(&mut feed, &fixture("sr:sport:5"));
+    assert_eq!(told(&mut feed, &winner)[0], "186 is match_winner open 4=p1:active");
+    let cards = r#"<sport_event_status status="1"><statistics><yellow_cards home="1" away="1"/><corners home="0" away="3"/></statistics></sport_event_status>"#;
+    let mut feed = Interpreter::with_default(Sport::Other);
+    told(&mut feed, &message("odds_change", "", cards));
+    assert_eq!(told(&mut feed, &odds(RESULT))[0].split(' ').nth(2), Some("match_winner"));
+}
+
+fn fixture(sport: &str) -> String {
+    format!(
+        r#"<fixtures_fixture xmlns="http://x"><fixture id="sr:match:1" start_time="2019-05-08T19:00:00+00:00"><season id="s" name="Cup 19" year="18/19"/><tournament id="sr:tournament:7" name="Cup"><sport id="{sport}" name="S"/></tournament><competitors><competitor id="b" name="Bea" qualifier="away"/><competitor id="a" name="Ann &amp; Co" qualifier="home"/></competitors><extra><competitors><competitor id="x" name="X"/></competitors></extra></fixture></fixtures_fixture>"#
+    )
+}
+
+#[test]
+fn fixture_names_the_sides_and_the_competition() {
+    let mut feed = football();
+    told(&mut feed, &odds(RESULT));
+    let mut played = Played::default();
+    let text = fixture("sr:sport:1")
+        .replace("<extra><competitors><competitor id=\"x\" name=\"X\"/></competitors></extra>", "");
+    feed.message(text.as_bytes(), NOW, &mut played).unwrap();
+    let [timed] = &played.batches[..] else { panic!("{played:?}") };
+    let Fact::Fixture(fixture) = &timed.batch.events[0].fact else { panic!("{timed:?}") };
+    let [home, away] = fixture.sides.as_ref().unwrap();
+    assert_eq!((&*home.name, &*away.name), ("Ann & Co", "Bea"));
+    let competition = fixture.competition.as_ref().unwrap();
+    assert_eq!((&*competition.name, competition.season.as_deref()), ("Cup", Some("18/19")));
+    assert_eq!(fixture.start, Some(1_557_342_000_000_000));
+    let other = text.replace("sr:sport:1", "sr:sport:5");
+    let mut played = Played::default();
+    feed.message(other.as_bytes(), NOW, &mut played).unwrap();
+    let reason = "sr:match:1 was told as football before its fixture";
+    assert_eq!(played.notices[0].reason, reason, "a match cannot change its sport");
+    let moved = message("fixture_change", r#"start_time="1557345600000""#, "");
+    assert_eq!(told(&mut feed, &moved), ["fixture sr:match:1"]);
+}
+
+#[test]
+fn control_messages_are_signals() {
+    for (text, expected) in [
+        (r#"<alive product="1" timestamp="5" subscribed="1"/>"#, Signal::Alive),
+        (r#"<alive product="1" timestamp="5" subscribed="0"/>"#, Signal::Recovering),
+        (r#"<snapshot_complete product="1" request_id="7"/>"#, Signal::Fresh),
+    ] {
+        let mut played = Played::default();
+        Interpreter::default().message(text.as_bytes(), NOW, &mut played).unwrap();
+        assert_eq!((played.signals, played.batches), (vec![expected], vec![]), "{text}");
+    }
+}
+
+/// What a status tells in a sport, each fact as Rust writes it.
+#[track_caller]
+fn check_status(sport: Sport, attributes: &str, inside: &str, expected: &[&str]) {
+    let status = format!("<sport_event_status {attributes}>{inside}</sport_event_status>");
+    let mut feed = Interpreter::with_default(sport);
+    let facts = told(&mut feed, &message("odds_change", "", &status));
+    assert_eq!(facts.len(), expected.len() + 1, "{facts:?}");
+    for (fact, expected) in facts[1..].iter().zip(expected) {
+        assert!(fact.contains(expected), "{fact} has not {expected}");
+    }
+}
+
+#[test]
+fn football_is_told_with_its_clock() {
+    let period = |code, home, away| {
+        format!(
+            r#"<period_score match_status_code="{code}" number="1" home_score="{home}" away_score="{away}"/>"#
+        )
+    };
+    let clock = r#"<clock match_time="45:00" stoppage_time="1:13" stopped="false"/>"#;
+    check_status(
+        Sport::Football,
+        r#"status="1" match_status="6" home_score="1" away_score="0""#,
+        &format!("{clock}<period_scores>{}</period_scores>", period(6, 1, 0)),
+        &["Status(FirstHalf)", "goals: [1, 0], half_time: None", "second: 2773, running: true"],
+    );
+    let scores = [period(6, 1, 0), period(7, 0, 1), period(40, 1, 1), period(50, 4, 3)].concat();
+    check_status(
+        Sport::Football,
+        r#"status="4" match_status="120" home_score="6" away_score="5""#,
+        &format!("<period_scores>{scores}</period_scores>"),
+        &[
+            "Status(Finished)",
+            "goals: [2, 2], half_time: Some([1, 0]), extra_time: Some([1, 1]), penalties: Some([4, 3])",
+        ],
+    );
+    check_status(Sport::Football, r#"status="9""#, "", &[]);
+    check_status(Sport::Football, r#"status="0""#, "", &["Status(NotStarted)"]);
+}
+
+#[test]
+fn tennis_is_told_with_its_games() {
+    let periods = r#"<period_scores><period_score number="2" home_score="6" away_score="6"/><period_score number="1" home_score="4" away_score="6"/></period_scores>"#;
+    check_status(
+        Sport::Tennis,
+        r#"status="1" match_status="9" home_score="0" away_score="1" home_gamescore="3" away_gamescore="5" tiebreak="true" current_server="2""#,
+        periods,
+        &["Status(Live)", "server: Some(Second), sets: [SetScore { games: [4, 6]"],
+    );
+    check_status(
+        Sport::Tennis,
+        r#"status="1" home_score="0" away_score="0" home_gamescore="40" away_gamescore="50""#,
+        "",
+        &["Status(Live)", "game: Points([3, 4])"],
+    );
+    check_status(Sport::Tennis, r#"status="4" match_status="95""#, "", &["Status(Retired)"]);
+}
+
+#[test]
+fn scoreboards_are_told_by_periods() {
+    check_status(
+        Sport::Hockey,
+        r#"status="1" match_status="2" home_score="3" away_score="1""#,
+        r#"<clock remaining_time_in_period="10:30"/><period_scores><period_score number="1" home_score="2" away_score="1"/><period_score number="2" home_score="1" away_score="0"/></period_scores>"#,
+        &[
+            r#"status: Live, score: Some([3, 1]), periods: [[2, 1], [1, 0]], period: Some("p2"), clock: Some(MatchClock { second: 630, running: true })"#,
+        ],
+    );
+    check_status(
+        Sport::Basketball,
+        r#"status="3" match_status="100" home_score="88" away_score="90""#,
+        "",
+        &["status: Finished, score: Some([88, 90])"],
+    );
+    check_status(Sport::Other, r#"status="1" home_score="1" away_score="0""#, "", &[]);
+}
