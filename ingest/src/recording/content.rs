@@ -38,6 +38,8 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Companion(Format::Wyscout))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))
+    } else if holds("pbp_id") && holds("server1") {
+        Some(Content::Recording(Format::PointByPointStrings))
     } else if holds("match_id") && holds("PointNumber") {
         Some(Content::Recording(Format::SlamPointByPoint))
     } else if holds("match_id") && holds("player1") {
@@ -67,6 +69,8 @@ mod tests {
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
+        let strings = Content::Recording(Format::PointByPointStrings);
+        check("pbp_id,date,tny_name,server1,server2\n", Some(strings));
         check("date,home,away\n", None);
     }
 }

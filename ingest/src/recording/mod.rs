@@ -11,6 +11,7 @@ mod content;
 #[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
 mod lines;
+mod point_strings;
 mod slam;
 mod wyscout;
 
@@ -68,6 +69,7 @@ pub enum Format {
     BetfairStream,
     Wyscout,
     SlamPointByPoint,
+    PointByPointStrings,
 }
 
 /// Why a recording cannot be opened.
@@ -78,7 +80,8 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint)", .path.display()
+        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, \
+         pointbypoint-strings)", .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -97,6 +100,7 @@ enum Feed {
     Betfair(Box<betfair::Feed>),
     Wyscout(Box<wyscout::Feed>),
     Slam(Box<slam::Feed>),
+    PointStrings(Box<point_strings::Feed>),
 }
 
 impl Recording {
@@ -126,6 +130,9 @@ impl Recording {
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::Feed::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
+            Format::PointByPointStrings => {
+                Feed::PointStrings(Box::new(point_strings::Feed::open(&mut opening)?))
+            }
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -155,6 +162,7 @@ impl Iterator for Recording {
                 Feed::Betfair(feed) => feed.read(&mut self.steps),
                 Feed::Wyscout(feed) => feed.read(&mut self.steps),
                 Feed::Slam(feed) => feed.read(&mut self.steps),
+                Feed::PointStrings(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -182,6 +190,7 @@ impl Format {
             Self::BetfairStream => "betfair-stream",
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
+            Self::PointByPointStrings => "pointbypoint-strings",
         }
     }
 
@@ -191,6 +200,7 @@ impl Format {
             Self::BetfairStream => "stream",
             Self::Wyscout => "file with the match's events",
             Self::SlamPointByPoint => "points file",
+            Self::PointByPointStrings => "file of point strings",
         }
     }
 }

@@ -4,6 +4,7 @@
 mod betfair;
 mod fixtures;
 mod opening;
+mod point_strings;
 mod properties;
 mod slam;
 mod wyscout;
