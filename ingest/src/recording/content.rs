@@ -38,6 +38,10 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Companion(Format::Wyscout))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))
+    } else if holds("\"marketId\"")
+        && any(&["\"selectionId\"", "\"totalMatched\"", "\"isMarketDataDelayed\""])
+    {
+        Some(Content::Recording(Format::BetfairMarketBook))
     } else if holds("pbp_id") && holds("server1") {
         Some(Content::Recording(Format::PointByPointStrings))
     } else if holds("match_id") && holds("PointNumber") {
@@ -69,6 +73,8 @@ mod tests {
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
+        let book = Content::Recording(Format::BetfairMarketBook);
+        check(r#"{"result":[{"marketId":"1.5","isMarketDataDelayed":false"#, Some(book));
         let strings = Content::Recording(Format::PointByPointStrings);
         check("pbp_id,date,tny_name,server1,server2\n", Some(strings));
         check("date,home,away\n", None);

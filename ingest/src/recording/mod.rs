@@ -8,7 +8,6 @@ mod betfair;
 mod bytes;
 mod companion;
 mod content;
-#[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
 mod lines;
 mod point_strings;
@@ -30,6 +29,7 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
+    normalize,
 };
 
 pub use self::companion::plan;
@@ -70,6 +70,7 @@ pub enum Format {
     Wyscout,
     SlamPointByPoint,
     PointByPointStrings,
+    BetfairMarketBook,
 }
 
 /// Why a recording cannot be opened.
@@ -81,7 +82,7 @@ pub enum OpenError {
     Empty { path: PathBuf },
     #[error(
         "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, \
-         pointbypoint-strings)", .path.display()
+         pointbypoint-strings, betfair-rest)", .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -101,6 +102,7 @@ enum Feed {
     Wyscout(Box<wyscout::Feed>),
     Slam(Box<slam::Feed>),
     PointStrings(Box<point_strings::Feed>),
+    Document(document::Feed),
 }
 
 impl Recording {
@@ -133,6 +135,10 @@ impl Recording {
             Format::PointByPointStrings => {
                 Feed::PointStrings(Box::new(point_strings::Feed::open(&mut opening)?))
             }
+            Format::BetfairMarketBook => {
+                let mut interpreter = normalize::betfair::book::Interpreter::default();
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            }
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -163,6 +169,7 @@ impl Iterator for Recording {
                 Feed::Wyscout(feed) => feed.read(&mut self.steps),
                 Feed::Slam(feed) => feed.read(&mut self.steps),
                 Feed::PointStrings(feed) => feed.read(&mut self.steps),
+                Feed::Document(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -191,6 +198,7 @@ impl Format {
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::PointByPointStrings => "pointbypoint-strings",
+            Self::BetfairMarketBook => "betfair-rest",
         }
     }
 
@@ -201,6 +209,7 @@ impl Format {
             Self::Wyscout => "file with the match's events",
             Self::SlamPointByPoint => "points file",
             Self::PointByPointStrings => "file of point strings",
+            Self::BetfairMarketBook => "market book",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! are not, the tests say so and pass.
 
 mod football;
+mod market_book;
 mod point_strings;
 mod tennis;
 

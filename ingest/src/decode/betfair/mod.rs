@@ -10,6 +10,8 @@
 //! `spl`, `spn`, `spf`, `bsp`), and what else there is of a definition that [`MarketDefinition`]
 //! does not name.
 
+pub mod book;
+
 mod json;
 mod message;
 mod number;

@@ -14,6 +14,8 @@
 //! - **Time** (`pt`) is taken as it comes. One that falls is noted and the message is used.
 //!   Heartbeats are not looked at.
 
+pub mod book;
+
 mod fixture;
 mod kind;
 mod ladder;
