@@ -5,6 +5,7 @@
 //! [`DecodeError`] and never panic.
 
 pub mod betfair;
+pub mod betfair_scores;
 pub mod point_strings;
 pub mod slam;
 pub mod wyscout;

@@ -4,6 +4,7 @@
 //! connections and clocks are not theirs.
 
 pub mod betfair;
+pub mod betfair_scores;
 pub mod point_strings;
 pub mod slam;
 pub mod wyscout;

@@ -42,6 +42,16 @@ fn of(head: &[u8]) -> Option<Content> {
         && any(&["\"selectionId\"", "\"totalMatched\"", "\"isMarketDataDelayed\""])
     {
         Some(Content::Recording(Format::BetfairMarketBook))
+    } else if holds("\"eventTypeId\"")
+        && any(&[
+            "\"updateContext\"",
+            "\"updateDetails\"",
+            "\"bookingPoints\"",
+            "\"halfTimeScore\"",
+            "\"gameSequence\"",
+        ])
+    {
+        Some(Content::Recording(Format::BetfairScores))
     } else if holds("pbp_id") && holds("server1") {
         Some(Content::Recording(Format::PointByPointStrings))
     } else if holds("match_id") && holds("PointNumber") {
@@ -75,6 +85,9 @@ mod tests {
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
         let book = Content::Recording(Format::BetfairMarketBook);
         check(r#"{"result":[{"marketId":"1.5","isMarketDataDelayed":false"#, Some(book));
+        let scores = Content::Recording(Format::BetfairScores);
+        check(r#"{"eventTypeId":1,"score":{"home":{"halfTimeScore":""#, Some(scores));
+        check(r#"[{"eventTypeId":"2","incidents":{"0":{"updateContext":{"#, Some(scores));
         let strings = Content::Recording(Format::PointByPointStrings);
         check("pbp_id,date,tny_name,server1,server2\n", Some(strings));
         check("date,home,away\n", None);

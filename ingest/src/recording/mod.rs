@@ -71,6 +71,7 @@ pub enum Format {
     SlamPointByPoint,
     PointByPointStrings,
     BetfairMarketBook,
+    BetfairScores,
 }
 
 /// Why a recording cannot be opened.
@@ -82,7 +83,7 @@ pub enum OpenError {
     Empty { path: PathBuf },
     #[error(
         "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, \
-         pointbypoint-strings, betfair-rest)", .path.display()
+         pointbypoint-strings, betfair-rest, betfair-scores)", .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -134,6 +135,10 @@ impl Recording {
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
             Format::PointByPointStrings => {
                 Feed::PointStrings(Box::new(point_strings::Feed::open(&mut opening)?))
+            }
+            Format::BetfairScores => {
+                let mut interpreter = normalize::betfair_scores::Interpreter::default();
+                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
             }
             Format::BetfairMarketBook => {
                 let mut interpreter = normalize::betfair::book::Interpreter::default();
@@ -199,6 +204,7 @@ impl Format {
             Self::SlamPointByPoint => "slam-pointbypoint",
             Self::PointByPointStrings => "pointbypoint-strings",
             Self::BetfairMarketBook => "betfair-rest",
+            Self::BetfairScores => "betfair-scores",
         }
     }
 
@@ -210,6 +216,7 @@ impl Format {
             Self::SlamPointByPoint => "points file",
             Self::PointByPointStrings => "file of point strings",
             Self::BetfairMarketBook => "market book",
+            Self::BetfairScores => "scores",
         }
     }
 }

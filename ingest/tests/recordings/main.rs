@@ -6,6 +6,7 @@
 mod football;
 mod market_book;
 mod point_strings;
+mod scores;
 mod tennis;
 
 use std::{

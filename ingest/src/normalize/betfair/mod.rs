@@ -16,13 +16,13 @@
 
 pub mod book;
 
-mod fixture;
+pub(super) mod fixture;
 mod kind;
 mod ladder;
 mod market;
 #[cfg(test)]
 mod tests;
-mod time;
+pub(super) mod time;
 
 use std::{collections::HashMap, sync::Arc};
 
