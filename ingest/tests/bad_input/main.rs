@@ -6,6 +6,7 @@ mod fixtures;
 mod opening;
 mod point_strings;
 mod properties;
+mod scores;
 mod slam;
 mod wyscout;
 
