@@ -8,6 +8,7 @@ mod market_book;
 mod point_strings;
 mod scores;
 mod tennis;
+mod volumes;
 
 use std::{
     fs,

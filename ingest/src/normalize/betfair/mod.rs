@@ -23,6 +23,7 @@ mod market;
 #[cfg(test)]
 mod tests;
 pub(super) mod time;
+mod traded;
 
 use std::{collections::HashMap, sync::Arc};
 
