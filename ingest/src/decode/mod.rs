@@ -6,9 +6,11 @@
 
 pub mod api_football;
 pub mod betfair;
+pub mod betfair_scores;
 pub(crate) mod decimal;
 pub mod football_data_couk;
 mod json;
+pub mod point_strings;
 pub mod slam;
 pub mod sportradar_uof;
 pub mod statsbomb;

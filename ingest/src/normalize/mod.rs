@@ -5,9 +5,11 @@
 
 pub mod api_football;
 pub mod betfair;
+pub mod betfair_scores;
 mod football;
 pub mod football_data_couk;
 pub mod matchwire;
+pub mod point_strings;
 pub mod slam;
 pub mod sportradar_uof;
 pub mod statsbomb;

@@ -71,6 +71,22 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(Content::Companion(Format::StatsBomb))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))
+    } else if holds("\"marketId\"")
+        && any(&["\"selectionId\"", "\"totalMatched\"", "\"isMarketDataDelayed\""])
+    {
+        Some(Content::Recording(Format::BetfairMarketBook))
+    } else if holds("\"eventTypeId\"")
+        && any(&[
+            "\"updateContext\"",
+            "\"updateDetails\"",
+            "\"bookingPoints\"",
+            "\"halfTimeScore\"",
+            "\"gameSequence\"",
+        ])
+    {
+        Some(Content::Recording(Format::BetfairScores))
+    } else if holds("pbp_id") && holds("server1") {
+        Some(Content::Recording(Format::PointByPointStrings))
     } else if holds("match_id") && holds("PointNumber") {
         Some(Content::Recording(Format::SlamPointByPoint))
     } else if holds("match_id") && holds("player1") {
@@ -125,6 +141,13 @@ mod tests {
         let uof = Content::Recording(Format::SportradarUof);
         check("<?xml version=\"1.0\"?>\n<bet_cancel end_time=\"1\"", Some(uof));
         check("<html>", None);
+        let book = Content::Recording(Format::BetfairMarketBook);
+        check(r#"{"result":[{"marketId":"1.5","isMarketDataDelayed":false"#, Some(book));
+        let scores = Content::Recording(Format::BetfairScores);
+        check(r#"{"eventTypeId":1,"score":{"home":{"halfTimeScore":""#, Some(scores));
+        check(r#"[{"eventTypeId":"2","incidents":{"0":{"updateContext":{"#, Some(scores));
+        let strings = Content::Recording(Format::PointByPointStrings);
+        check("pbp_id,date,tny_name,server1,server2\n", Some(strings));
         check("date,home,away\n", None);
     }
 }

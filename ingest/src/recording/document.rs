@@ -2,8 +2,8 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{OpenError, Opening, Step, bytes, refused, unreadable};
-use crate::normalize::{Interpret, Played};
+use super::{Format, OpenError, Opening, Step, bytes, refused, unreadable};
+use crate::normalize::Played;
 
 /// What is left to be played of the document.
 pub(super) struct Feed {
@@ -11,15 +11,15 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub(super) fn open(
-        opening: &Opening<'_>,
-        interpreter: &mut dyn Interpret,
-    ) -> Result<Self, OpenError> {
+    pub(super) fn open(opening: &Opening<'_>, format: Format) -> Result<Self, OpenError> {
         let limit = opening.limits.document_bytes_max;
         let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
         let whole =
             whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })?;
         let mut played = Played::default();
+        let Some(mut interpreter) = format.interpreter(&opening.file()) else {
+            return Err(OpenError::UnknownFormat { path: opening.path.to_owned() });
+        };
         interpreter
             .message(&whole.bytes, opening.start, &mut played)
             .map_err(|error| opening.unusable(error))?;

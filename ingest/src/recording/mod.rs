@@ -11,6 +11,7 @@ mod content;
 mod document;
 mod events;
 mod lines;
+mod point_strings;
 mod slam;
 mod statsbomb;
 mod statsperform;
@@ -31,10 +32,7 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::{Micros, Sport},
-    normalize::{
-        self, football_data_couk, sportradar_uof,
-        the_odds_api::{self, PriceFormat},
-    },
+    normalize::{self, Interpret, the_odds_api::PriceFormat},
 };
 
 pub use self::companion::plan;
@@ -80,6 +78,9 @@ pub enum Format {
     FootballDataCoUk,
     ApiFootball,
     SportradarUof,
+    PointByPointStrings,
+    BetfairMarketBook,
+    BetfairScores,
 }
 
 /// Why a recording cannot be opened.
@@ -111,8 +112,8 @@ enum Feed {
     Slam(Box<slam::Feed>),
     StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
     StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
-    ApiFootball(Box<document::Feed>),
     Summary(Box<events::Feed<normalize::statsperform::Summary>>),
+    PointStrings(Box<point_strings::Feed>),
     Document(document::Feed),
 }
 
@@ -145,26 +146,19 @@ impl Recording {
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
             Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&opening)?)),
-            Format::ApiFootball => {
-                let mut interpreter = normalize::api_football::Interpreter::default();
-                Feed::ApiFootball(Box::new(document::Feed::open(&opening, &mut interpreter)?))
-            }
             Format::StatsPerform if matches!(content, Content::Either(_)) => {
                 Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
             }
             Format::StatsPerform => Feed::StatsPerform(Box::new(statsperform::open(&mut opening)?)),
-            Format::FootballDataCoUk => {
-                let mut interpreter = football_data_couk::Interpreter::default();
-                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
+            Format::PointByPointStrings => {
+                Feed::PointStrings(Box::new(point_strings::Feed::open(&mut opening)?))
             }
-            Format::SportradarUof => {
-                let mut interpreter = sportradar_uof::Interpreter::with_default(Sport::Other);
-                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
-            }
-            Format::TheOddsApi => {
-                let mut interpreter = the_odds_api::Interpreter::recorded(PriceFormat::Auto);
-                Feed::Document(document::Feed::open(&opening, &mut interpreter)?)
-            }
+            Format::ApiFootball
+            | Format::BetfairMarketBook
+            | Format::BetfairScores
+            | Format::FootballDataCoUk
+            | Format::SportradarUof
+            | Format::TheOddsApi => Feed::Document(document::Feed::open(&opening, format)?),
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -196,8 +190,8 @@ impl Iterator for Recording {
                 Feed::Slam(feed) => feed.read(&mut self.steps),
                 Feed::StatsBomb(feed) => feed.read(&mut self.steps),
                 Feed::StatsPerform(feed) => feed.read(&mut self.steps),
-                Feed::ApiFootball(feed) => feed.read(&mut self.steps),
                 Feed::Summary(feed) => feed.read(&mut self.steps),
+                Feed::PointStrings(feed) => feed.read(&mut self.steps),
                 Feed::Document(feed) => feed.read(&mut self.steps),
             };
             if !read {
@@ -221,7 +215,7 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::BetfairStream,
         Self::Wyscout,
         Self::SlamPointByPoint,
@@ -231,6 +225,9 @@ impl Format {
         Self::FootballDataCoUk,
         Self::ApiFootball,
         Self::SportradarUof,
+        Self::PointByPointStrings,
+        Self::BetfairMarketBook,
+        Self::BetfairScores,
     ];
 
     #[must_use]
@@ -245,7 +242,33 @@ impl Format {
             Self::FootballDataCoUk => "football-data-couk",
             Self::ApiFootball => "api-football",
             Self::SportradarUof => "sportradar-uof",
+            Self::PointByPointStrings => "pointbypoint-strings",
+            Self::BetfairMarketBook => "betfair-rest",
+            Self::BetfairScores => "betfair-scores",
         }
+    }
+
+    /// What makes facts of this format's messages, one after another, as a live source of it sends
+    /// them or as a document holds them. `None` where it takes more than a message to do so.
+    #[must_use]
+    pub fn interpreter(self, source: &Arc<str>) -> Option<Box<dyn Interpret>> {
+        use normalize as n;
+        Some(match self {
+            Self::ApiFootball => Box::new(n::api_football::Interpreter::default()),
+            Self::BetfairMarketBook => Box::new(n::betfair::book::Interpreter::default()),
+            Self::BetfairScores => Box::new(n::betfair_scores::Interpreter::default()),
+            Self::BetfairStream => Box::new(n::betfair::Live::default()),
+            Self::FootballDataCoUk => Box::new(n::football_data_couk::Interpreter::default()),
+            Self::SportradarUof => {
+                Box::new(n::sportradar_uof::Interpreter::with_default(Sport::Other))
+            }
+            Self::TheOddsApi => Box::new(n::the_odds_api::Interpreter::recorded(PriceFormat::Auto)),
+            Self::Wyscout
+            | Self::SlamPointByPoint
+            | Self::StatsBomb
+            | Self::StatsPerform
+            | Self::PointByPointStrings => return None,
+        })
     }
 
     /// The file that holds the play, in the words of an error.
@@ -258,6 +281,9 @@ impl Format {
             Self::FootballDataCoUk => "file of a season",
             Self::ApiFootball => "answer",
             Self::SportradarUof => "message",
+            Self::PointByPointStrings => "file of point strings",
+            Self::BetfairMarketBook => "market book",
+            Self::BetfairScores => "scores",
         }
     }
 }

@@ -7,9 +7,13 @@ mod api_football;
 mod events;
 mod football;
 mod football_data;
+mod market_book;
 mod odds_api;
+mod point_strings;
+mod scores;
 mod tennis;
 mod uof;
+mod volumes;
 
 use std::{
     fs,

@@ -10,7 +10,9 @@
 //! is of a definition that [`MarketDefinition`] does not name. The connection's own messages
 //! (`connection`, `status`), which recordings do not have, are read by [`control`].
 
+pub mod book;
 pub mod control;
+
 mod json;
 mod message;
 mod number;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Our slug of Betfair, as a provider of matches and as a bookmaker.
-pub(super) const PROVIDER: &str = "betfair";
+pub(in crate::normalize) const PROVIDER: &str = "betfair";
 
 /// What is known of one event while markets of it are open.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Match {
 }
 
 /// Betfair's event types, as `listEventTypes` of its Betting API names them.
-fn sport(event_type_id: &str) -> Sport {
+pub(in crate::normalize) fn sport(event_type_id: &str) -> Sport {
     match event_type_id {
         "1" => Sport::Football,
         "2" => Sport::Tennis,
@@ -92,7 +92,7 @@ fn sides(event_name: &str, sport: Sport) -> Option<Pair<Participant>> {
     names.iter().all(|name| !name.is_empty()).then(|| names.map(participant))
 }
 
-fn participant(name: &str) -> Participant {
+pub(in crate::normalize) fn participant(name: &str) -> Participant {
     Participant { id: Id::derive(PROVIDER, "participant", name), name: Arc::from(name) }
 }
 

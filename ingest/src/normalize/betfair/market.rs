@@ -8,9 +8,8 @@
 //! on, until it has traded again, its `ltp` is counted but not told, and the last price with
 //! meaning stands. Ladders, `trd` and `tv` are told as they come.
 //!
-//! On a live stream a runner's `tv` is the sum of its `trd`. In PRO files it is not: nearly always
-//! it is what was matched at the price of the `ltp` beside it, so it falls often. It is told as it
-//! stands, as the volume.
+//! The volume of a runner is its `tv`, or what its `trd` come to where that is more (`traded.rs`).
+//! The market's is its `tv` alone: PRO files have none, and none is told.
 
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use super::{
     fixture::Match,
     kind::Kind,
     ladder::{self, Ladder},
+    traded::Traded,
 };
 use crate::{
     decode::betfair::{MarketDefinition, RunnerChange, RunnerDefinition, RunnerKey, quoted},
@@ -31,7 +31,8 @@ use crate::{
 };
 
 /// Runners of one market. The largest recorded market has 338 (a scorecast). One costs 150 bytes,
-/// and 36 more for each level where its ladders come by level.
+/// 32 more for each price at which it was traded, and 36 for each level where its ladders come by
+/// level.
 pub(super) const RUNNERS_MAX: usize = 2000;
 
 #[derive(Debug)]
@@ -63,6 +64,7 @@ struct Runner {
     trading: Trading,
     back: Ladder,
     lay: Ladder,
+    traded: Traded,
 }
 
 /// What the runner's `tv` has said so far.
@@ -105,7 +107,7 @@ impl Market {
     /// wiped market repeats the `ltp` without meaning.
     pub(super) fn clear(&mut self) {
         for runner in &mut self.runners {
-            (runner.back, runner.lay) = Default::default();
+            (runner.back, runner.lay, runner.traded) = Default::default();
         }
     }
 
@@ -175,19 +177,20 @@ impl Runner {
             true => key.id.to_string(),
             false => format!("{}@{}", key.id, key.hc),
         };
-        let (back, lay) = Default::default();
-        Self { key, id: id.into(), trading: Trading::Unheard, back, lay }
+        let (back, lay, traded) = Default::default();
+        Self { key, id: id.into(), trading: Trading::Unheard, back, lay, traded }
     }
 
     fn apply(&mut self, change: RunnerChange) -> Option<SelectionChange> {
         if let Some(tv) = change.tv {
             self.trading = self.trading.after(tv);
         }
+        self.traded.apply(&change.trd);
         let ours = SelectionChange {
             id: self.id.clone(),
             price: None,
             last: change.ltp.filter(|_| self.trading != Trading::Wiped),
-            volume: change.tv,
+            volume: change.tv.map(|tv| self.traded.volume(tv)),
             back: self.back.apply(change.atb, &change.bdatb, &change.batb),
             lay: self.lay.apply(change.atl, &change.bdatl, &change.batl),
             traded: ladder::rungs(change.trd),

@@ -15,7 +15,9 @@
 //! - **Time** (`pt`) is taken as it comes. One that falls is noted and the message is used.
 //!   Heartbeats are not looked at.
 
-mod fixture;
+pub mod book;
+
+pub(super) mod fixture;
 mod gone;
 mod kind;
 mod ladder;
@@ -24,7 +26,8 @@ mod market;
 mod position;
 #[cfg(test)]
 mod tests;
-mod time;
+pub(super) mod time;
+mod traded;
 
 use std::{collections::HashMap, sync::Arc};
 

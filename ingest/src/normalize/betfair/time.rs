@@ -3,7 +3,7 @@
 use crate::event::Micros;
 
 /// `None` for what is not such a time. The fraction may be missing, and has at most six digits.
-pub(super) fn micros(text: &str) -> Option<Micros> {
+pub(in crate::normalize) fn micros(text: &str) -> Option<Micros> {
     let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
     let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));

@@ -33,16 +33,20 @@ fn participant(record: &MatchRow, at: usize) -> Participant {
 fn competition(match_key: &str) -> Option<Competition> {
     let mut parts = match_key.split('-');
     let (year, slam) = (parts.next()?, parts.next()?);
-    let name = match slam {
-        "ausopen" => "Australian Open",
-        "frenchopen" => "French Open",
-        "wimbledon" => "Wimbledon",
-        "usopen" => "US Open",
-        other => other,
-    };
     Some(Competition {
         id: Id::derive(PROVIDER, "competition", slam),
-        name: name.into(),
+        name: major(slam).unwrap_or(slam).into(),
         season: Some(year.into()),
     })
+}
+
+/// The name of a major, from what the keys call it.
+pub(in crate::normalize) fn major(slam: &str) -> Option<&'static str> {
+    match slam {
+        "ausopen" => Some("Australian Open"),
+        "frenchopen" => Some("French Open"),
+        "wimbledon" => Some("Wimbledon"),
+        "usopen" => Some("US Open"),
+        _ => None,
+    }
 }

@@ -12,6 +12,12 @@ pub(super) fn of(match_key: &str) -> Format {
     let year = parts.next().and_then(|year| year.parse().ok()).unwrap_or(0);
     let slam = parts.next().unwrap_or_default();
     let draw = parts.next().and_then(|number| number.chars().next()).unwrap_or('?');
+    in_major(slam, year, draw)
+}
+
+/// The format of a match of a major, named as in the keys, in a draw with the first digit of its
+/// numbers.
+pub(in crate::normalize) fn in_major(slam: &str, year: u16, draw: char) -> Format {
     Format { sets_to_win: sets_to_win(draw, slam, year), final_set: final_set(draw, slam, year) }
 }
 

@@ -4,8 +4,8 @@
 //! points of a tie-break when its last row shows 0-0, who serves next, and that the match is over.
 //! Where rules and columns disagree the columns stand, and a notice says so.
 
-mod fixture;
-mod format;
+pub(super) mod fixture;
+pub(super) mod format;
 mod score;
 
 use std::{collections::HashSet, mem, sync::Arc};

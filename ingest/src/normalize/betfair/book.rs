@@ -1,0 +1,311 @@
+//! Polls of `listMarketBook` to the same facts as the stream's.
+//!
+//! An answer is an image of each market in it. The first of a market is told as one: `Clear`, then
+//! everything. Of a later one only what differs from the answer before is told, with size 0 for
+//! rungs that are gone, so an answer that repeats itself changes nothing.
+//!
+//! A book does not say to which event its market belongs. Who asks for it knows that from
+//! `listMarketCatalogue` and says so in a [`Listing`]; then the match, the market and its
+//! selections have the ids that the stream gives them. Without one, each market is a match of its
+//! own, of no sport that we know, under the key `market/<market id>`. Names are in neither.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use rust_decimal::Decimal;
+
+use super::{
+    MARKETS_MAX, fixture,
+    fixture::Match,
+    market::{Closing, Market, RUNNERS_MAX},
+};
+use crate::{
+    decode::betfair::{
+        MarketDefinition, PriceSize, REFUSED_MAX, RunnerChange, RunnerDefinition,
+        book::{self as decode, MarketBook, RunnerBook},
+        quoted,
+    },
+    error::{DecodeError, RefusalKind},
+    event::{self, Batch, Event, Fact, MarketChange, Micros, OddsFact},
+    normalize::{Interpret, Played, Signal},
+};
+
+/// What `listMarketCatalogue` says of a market, as far as its facts need it. All but the event may
+/// be missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// `event.id`: the key of the match.
+    pub event_id: String,
+    /// `eventType.id`, from which the sport is known: "1" is football.
+    pub event_type_id: Option<String>,
+    /// `event.name` and `event.openDate`, for who plays and when.
+    pub event_name: Option<String>,
+    pub open_date: Option<String>,
+    pub market_type: Option<String>,
+    pub market_name: Option<String>,
+    pub betting_type: Option<String>,
+    /// Selection ids in the order of `sortPriority`.
+    pub selections: Vec<u64>,
+}
+
+/// Makes facts of answers, and remembers what it told.
+#[derive(Debug)]
+pub struct Interpreter {
+    provider: Arc<str>,
+    /// By market id.
+    listings: HashMap<String, Listing>,
+    markets: HashMap<Arc<str>, Followed>,
+    /// By event id, or by what stands for one.
+    matches: HashMap<Arc<str>, Match>,
+}
+
+/// A market as the last answer had it.
+#[derive(Debug)]
+struct Followed {
+    market: Market,
+    /// `None` before its first image and after a restart.
+    told: Option<Image>,
+}
+
+#[derive(Debug, Default)]
+struct Image {
+    definition: Option<event::MarketDefinition>,
+    volume: Option<Decimal>,
+    runners: HashMap<(u64, Decimal), Runner>,
+}
+
+type Rungs = BTreeMap<Decimal, Decimal>;
+
+#[derive(Debug, Default)]
+struct Runner {
+    last: Option<Decimal>,
+    volume: Option<Decimal>,
+    back: Rungs,
+    lay: Rungs,
+    traded: Rungs,
+}
+
+impl Default for Interpreter {
+    fn default() -> Self {
+        Self::new(HashMap::new())
+    }
+}
+
+impl Interpreter {
+    /// `listings` by market id; see [`Self::list`] for those that become known later.
+    #[must_use]
+    pub fn new(listings: HashMap<String, Listing>) -> Self {
+        Self {
+            provider: fixture::PROVIDER.into(),
+            listings,
+            markets: HashMap::new(),
+            matches: HashMap::new(),
+        }
+    }
+
+    /// Says to which event a market belongs. One that was told before goes on as it was told.
+    pub fn list(&mut self, market_id: String, listing: Listing) {
+        self.listings.insert(market_id, listing);
+    }
+
+    fn book(
+        &mut self,
+        book: MarketBook<'_>,
+        batch: &mut Batch,
+        notices: &mut Vec<DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let listing = self.listings.get(&*book.id);
+        let definition = definition(&book, listing);
+        let known = self.markets.contains_key(&*book.id);
+        if !known && self.markets.len() >= MARKETS_MAX {
+            self.markets.retain(|_, it| it.market.closing() == Closing::Stays);
+        }
+        if !known && self.markets.len() >= MARKETS_MAX {
+            let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(&book.id));
+            return Err(DecodeError::new(RefusalKind::Unknown, reason));
+        }
+        let event_id = match (self.markets.get(&*book.id), listing) {
+            (Some(followed), _) => followed.market.event_id.clone(),
+            (None, Some(listing)) => listing.event_id.as_str().into(),
+            (None, None) => format!("market/{}", book.id).into(),
+        };
+        let of_event =
+            self.matches.entry(event_id.clone()).or_insert_with(|| Match::new(event_id.clone()));
+        batch.events.extend(of_event.define(&definition, notices));
+        let followed = self.markets.entry(book.id.as_ref().into()).or_insert_with(|| Followed {
+            market: Market::new(&book.id, event_id, of_event, 0),
+            told: None,
+        });
+        let (sport, match_id) = (followed.market.sport, followed.market.match_id);
+        let changes = followed.changes(&definition, book.runners, book.total_matched, notices);
+        batch.events.extend(changes.into_iter().map(|change| {
+            batch.price_changes += price_changes(&change);
+            let (book, market) = (self.provider.clone(), followed.market.id.clone());
+            let fact = Fact::Odds(OddsFact { book, market, change });
+            Event { sport, match_id, fact }
+        }));
+        Ok(())
+    }
+
+    /// Forgets the matches of which no market is known any more.
+    fn tidy(&mut self) {
+        if self.matches.len() > self.markets.len() {
+            let markets = &self.markets;
+            let live: std::collections::HashSet<_> =
+                markets.values().map(|it| it.market.event_id.clone()).collect();
+            self.matches.retain(|event_id, _| live.contains(event_id));
+        }
+    }
+}
+
+impl Interpret for Interpreter {
+    /// [`Signal::Fresh`] for a whole answer, and [`Signal::Late`] behind it where Betfair says that
+    /// the data is delayed.
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let answer = decode::decode(bytes)?;
+        let mut notices = answer.refused;
+        let mut batch = Batch::default();
+        let delayed = answer.books.iter().any(|book| book.delayed);
+        for book in answer.books {
+            let refused = self.book(book, &mut batch, &mut notices).err();
+            notices.extend(refused);
+        }
+        self.tidy();
+        notices.truncate(REFUSED_MAX);
+        let whole = answer.broken.is_none();
+        out.notices.extend(notices.into_iter().chain(answer.broken));
+        if !batch.events.is_empty() {
+            out.push(received, batch);
+        }
+        out.signals.extend(whole.then_some(Signal::Fresh));
+        out.signals.extend(delayed.then_some(Signal::Late));
+        Ok(())
+    }
+
+    /// The next answer is told as an image.
+    fn restart(&mut self) {
+        self.markets.values_mut().for_each(|followed| followed.told = None);
+    }
+}
+
+impl Followed {
+    /// What an answer says that the one before did not.
+    fn changes(
+        &mut self,
+        definition: &MarketDefinition<'_>,
+        runners: Vec<RunnerBook<'_>>,
+        volume: Option<Decimal>,
+        notices: &mut Vec<DecodeError>,
+    ) -> Vec<MarketChange> {
+        let mut changes = Vec::new();
+        if self.told.is_none() {
+            self.market.clear();
+            changes.push(MarketChange::Clear);
+        }
+        let told = self.told.get_or_insert_default();
+        let defined = self.market.define(definition, notices);
+        if told.definition.as_ref() != Some(&defined) {
+            told.definition = Some(defined.clone());
+            changes.push(MarketChange::Define(defined));
+        }
+        let news = runners.into_iter().filter_map(|runner| told.news(runner)).collect();
+        let volume = news_of(&mut told.volume, volume);
+        changes.extend(self.market.prices(news, volume, notices));
+        changes
+    }
+}
+
+impl Image {
+    /// What changed on a runner, in the stream's words. One too many has no memory, and the market
+    /// refuses it.
+    fn news(&mut self, book: RunnerBook<'_>) -> Option<RunnerChange> {
+        let key = (book.key.id, book.key.hc);
+        let mut stranger = Runner::default();
+        let room = self.runners.len() < RUNNERS_MAX || self.runners.contains_key(&key);
+        let runner = if room { self.runners.entry(key).or_default() } else { &mut stranger };
+        let change = RunnerChange {
+            key: book.key,
+            ltp: news_of(&mut runner.last, book.last_price_traded),
+            tv: news_of(&mut runner.volume, book.total_matched),
+            atb: difference(&mut runner.back, book.back),
+            atl: difference(&mut runner.lay, book.lay),
+            trd: difference(&mut runner.traded, book.traded),
+            ..RunnerChange::default()
+        };
+        let ladders = [&change.atb, &change.atl, &change.trd];
+        let quiet = change.ltp.is_none() && change.tv.is_none();
+        (!quiet || ladders.iter().any(|ladder| !ladder.is_empty())).then_some(change)
+    }
+}
+
+/// A number that is another one than before.
+fn news_of(told: &mut Option<Decimal>, now: Option<Decimal>) -> Option<Decimal> {
+    let news = now.filter(|now| *told != Some(*now));
+    *told = now.or(*told);
+    news
+}
+
+/// The rungs that changed, those that are gone with size 0, as an answer itself writes some of
+/// them. A ladder that was not asked for stays
+/// as it was.
+fn difference(told: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
+    let Some(now) = now else { return Vec::new() };
+    let now: Rungs = now.into_iter().map(|rung| (rung.price, rung.size)).collect();
+    let gone = told.keys().filter(|price| !now.contains_key(price));
+    let gone = gone.map(|price| PriceSize { price: *price, size: Decimal::ZERO });
+    let news = now.iter().filter(|(price, size)| told.get(price) != Some(size));
+    let news = news.map(|(price, size)| PriceSize { price: *price, size: *size });
+    let changes = gone.chain(news).collect();
+    *told = now;
+    changes
+}
+
+/// As the stream's: elements of the ladders of offers, and last traded prices.
+fn price_changes(change: &MarketChange) -> u32 {
+    let MarketChange::Prices { selections, .. } = change else { return 0 };
+    let of =
+        |it: &event::SelectionChange| it.back.len() + it.lay.len() + usize::from(it.last.is_some());
+    u32::try_from(selections.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
+}
+
+/// What the stream would say of the market in its definition.
+fn definition<'a>(book: &MarketBook<'a>, listing: Option<&'a Listing>) -> MarketDefinition<'a> {
+    let listed = |field: fn(&Listing) -> Option<&String>| {
+        listing.and_then(field).map(|text| Cow::Borrowed(text.as_str()))
+    };
+    let runner = |it: &RunnerBook<'a>| RunnerDefinition {
+        key: it.key,
+        name: None,
+        status: it.status.clone(),
+        sort_priority: listing.and_then(|listing| priority(listing, it.key.id)),
+    };
+    MarketDefinition {
+        event_type_id: listed(|it| it.event_type_id.as_ref()),
+        event_name: listed(|it| it.event_name.as_ref()),
+        open_date: listed(|it| it.open_date.as_ref()),
+        market_type: listed(|it| it.market_type.as_ref()),
+        name: listed(|it| it.market_name.as_ref()),
+        betting_type: listed(|it| it.betting_type.as_ref()),
+        status: book.status.clone(),
+        in_play: book.in_play,
+        runners: book.runners.iter().map(runner).collect(),
+        ..MarketDefinition::default()
+    }
+}
+
+/// From 1, as Betfair counts.
+fn priority(listing: &Listing, selection: u64) -> Option<u64> {
+    let place = listing.selections.iter().position(|id| *id == selection)?;
+    u64::try_from(place + 1).ok()
+}

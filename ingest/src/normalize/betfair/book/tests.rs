@@ -1,0 +1,114 @@
+//! Answers in, facts out, written down in short.
+
+use super::*;
+use crate::event::{Id, Sport};
+
+fn book(status: &str, runner: &str) -> String {
+    format!(
+        r#"[{{"marketId":"1.5","status":"{status}","inplay":false,"totalMatched":10,"runners":[
+        {{"selectionId":7,"handicap":0.0,"status":"ACTIVE",{runner}}}]}}]"#
+    )
+}
+
+const PRICES: &str = r#""lastPriceTraded":2,"ex":{"availableToBack":[{"price":1.9,"size":3},
+    {"price":1.8,"size":5}],"availableToLay":[],"tradedVolume":[{"price":2,"size":10}]}"#;
+
+fn poll(interpreter: &mut Interpreter, text: &str) -> Played {
+    let mut played = Played::default();
+    interpreter.message(text.as_bytes(), 9, &mut played).unwrap();
+    assert_eq!(played.signals.first(), Some(&Signal::Fresh));
+    played
+}
+
+/// What a poll tells of the odds, in short.
+#[track_caller]
+fn check(interpreter: &mut Interpreter, text: &str, expected: &[&str]) {
+    let played = poll(interpreter, text);
+    let facts = played.batches.iter().flat_map(|timed| &timed.batch.events);
+    let told: Vec<_> = facts.filter_map(told).collect();
+    assert_eq!(told, expected);
+}
+
+fn told(event: &Event) -> Option<String> {
+    let Fact::Odds(odds) = &event.fact else { return None };
+    Some(match &odds.change {
+        MarketChange::Clear => "clear".to_owned(),
+        MarketChange::Define(it) => format!("{} {:?}", it.kind, it.status),
+        MarketChange::Prices { selections, volume } => {
+            let rungs = |of: &[event::Level]| {
+                of.iter().map(|it| format!(" {}x{}", it.price, it.size)).collect::<String>()
+            };
+            let selection = |it: &event::SelectionChange| {
+                format!(
+                    "{} {:?}{}|{}|{}",
+                    it.id,
+                    it.last,
+                    rungs(&it.back),
+                    rungs(&it.lay),
+                    rungs(&it.traded)
+                )
+            };
+            let all: Vec<_> = selections.iter().map(selection).collect();
+            format!("{volume:?} {}", all.join(" "))
+        }
+    })
+}
+
+#[test]
+fn first_answer_is_an_image_and_its_repetition_nothing() {
+    let mut interpreter = Interpreter::default();
+    let image = ["clear", "unknown Open", "Some(10) 7 Some(2) 1.8x5 1.9x3|| 2x10"];
+    check(&mut interpreter, &book("OPEN", PRICES), &image);
+    check(&mut interpreter, &book("OPEN", PRICES), &[]);
+    interpreter.restart();
+    check(&mut interpreter, &book("OPEN", PRICES), &image);
+}
+
+#[test]
+fn later_answers_tell_the_difference() {
+    let mut interpreter = Interpreter::default();
+    poll(&mut interpreter, &book("OPEN", PRICES));
+    let other = PRICES.replace("1.8,\"size\":5", "1.7,\"size\":5").replace("3}", "4}");
+    let change = ["None 7 None 1.8x0 1.7x5 1.9x4||"];
+    check(&mut interpreter, &book("OPEN", &other), &change);
+    check(&mut interpreter, &book("SUSPENDED", &other), &["unknown Suspended"]);
+    check(&mut interpreter, &book("SUSPENDED", r#""ex":null"#), &[]);
+    let empty = r#""ex":{"availableToBack":[]}"#;
+    check(&mut interpreter, &book("SUSPENDED", empty), &["None 7 None 1.7x0 1.9x0||"]);
+}
+
+#[test]
+fn listed_market_is_that_of_the_stream() {
+    let listing = Listing {
+        event_id: "30".into(),
+        event_type_id: Some("2".into()),
+        market_type: Some("MATCH_ODDS".into()),
+        betting_type: Some("ODDS".into()),
+        ..Listing::default()
+    };
+    let mut polled = Interpreter::new(HashMap::from([("1.5".to_owned(), listing)]));
+    let played = poll(&mut polled, &book("OPEN", PRICES));
+    let mut stream = super::super::Normalizer::default();
+    let line = r#"{"op":"mcm","mc":[{"id":"1.5","img":true,"marketDefinition":{"eventId":"30",
+        "eventTypeId":"2","marketType":"MATCH_ODDS","bettingType":"ODDS","status":"OPEN",
+        "runners":[{"id":7,"hc":0,"status":"ACTIVE"}]},"tv":10,"rc":[{"id":7,"ltp":2,
+        "atb":[[1.8,5],[1.9,3]],"trd":[[2,10]]}]}]}"#;
+    let streamed = stream.line(line.as_bytes()).unwrap().unwrap();
+    assert_eq!(played.batches[0].batch, streamed.batch);
+}
+
+#[test]
+fn market_without_a_listing_is_a_match_of_its_own() {
+    let played = poll(&mut Interpreter::default(), &book("OPEN", PRICES));
+    let event = &played.batches[0].batch.events[0];
+    let expected = Id::derive("betfair", "match", "market/1.5");
+    assert_eq!((event.sport, event.match_id), (Sport::Other, expected));
+}
+
+#[test]
+fn delayed_data_is_late() {
+    let delayed = r#"[{"isMarketDataDelayed":true,"marketId""#;
+    let text = book("OPEN", PRICES).replace(r#"[{"marketId""#, delayed);
+    let played = poll(&mut Interpreter::default(), &text);
+    assert_eq!(played.signals, [Signal::Fresh, Signal::Late]);
+}

@@ -1,0 +1,492 @@
+//! A football match by its timeline or its scoreboard.
+//!
+//! A timeline tells each update once, by its `updateId`, and takes back what is gone from it, when
+//! what is left adds up to the score beside it. A scoreboard without one tells the score, the phase,
+//! the counts and, with its seconds, the clock. The score of a goal is counted; the image has the
+//! last word.
+//!
+//! Minutes are minutes in progress, as Betfair counts them: the goal 32:57 after the second half
+//! began at 46 is in minute 78. `SecondHalfEnd` ends the match, because what may follow is not said
+//! beforehand; where more does follow, the match goes on.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{
+    Match,
+    status::{self, Meaning},
+};
+use crate::{
+    decode::betfair_scores::{Board, Team, Update},
+    error::DecodeError,
+    event::{
+        Eid, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident, IncidentKind, Micros,
+        Pair, Participant, Side, Stat,
+    },
+    normalize::{
+        Played,
+        betfair::{fixture::PROVIDER, time},
+    },
+};
+
+const SECOND_US: Micros = 1_000_000;
+
+/// Updates of one match; the busiest known has some two hundred.
+const UPDATES_MAX: usize = 2000;
+
+const GONE: &str = "gone from the timeline";
+const DISALLOWED: &str = "disallowed";
+
+#[derive(Debug, Default)]
+pub(super) struct Football {
+    status: Option<FootballStatus>,
+    score: FootballScore,
+    scored: bool,
+    /// What the timeline holds of what was told, in order.
+    timeline: Vec<Told>,
+    stats: Pair<BTreeMap<Stat, u32>>,
+    /// When the period in play began, where that is known, and the match second then.
+    began: Option<(Micros, u32)>,
+    /// The minute and second that the scoreboard showed last.
+    shown: Option<(u16, Option<u8>)>,
+    clock_us: Option<Micros>,
+}
+
+#[derive(Debug)]
+struct Told {
+    eid: Eid,
+    kind: IncidentKind,
+    side: Option<Side>,
+    retracted: bool,
+}
+
+impl Football {
+    pub(super) fn board(
+        &mut self,
+        of: &mut Match,
+        board: &Board,
+        received: Micros,
+        out: &mut Played,
+    ) {
+        let names = of.names(board);
+        let updates = board.updates.as_deref().unwrap_or_default();
+        for (place, update) in updates.iter().enumerate() {
+            self.update(of, update, &updates[place + 1..], received, out);
+        }
+        let mut facts: Vec<Fact> = names.into_iter().collect();
+        let mut own = Vec::new();
+        if board.updates.is_some() {
+            self.take_back(updates, board, &mut own, &mut out.notices);
+        }
+        self.image(board, &mut own, &mut out.notices);
+        facts.extend(own.into_iter().map(Fact::Football));
+        of.emit(self.now(board, received), None, facts, out);
+    }
+
+    /// When the image was, by the timeline's own clock: minutes after its last update.
+    fn now(&self, board: &Board, received: Micros) -> Micros {
+        let Some(last) = self.clock_us else { return received };
+        let update = board.updates.as_deref().and_then(<[Update]>::last);
+        let since = board.minute.zip(update.and_then(|update| update.minute));
+        let minutes = since.map_or(0, |(now, then)| now.saturating_sub(then));
+        last + Micros::from(minutes) * 60 * SECOND_US
+    }
+
+    fn update(
+        &mut self,
+        of: &mut Match,
+        update: &Update,
+        later: &[Update],
+        received: Micros,
+        out: &mut Played,
+    ) {
+        let eid = eid(update);
+        if self.timeline.len() >= UPDATES_MAX || self.timeline.iter().any(|told| told.eid == eid) {
+            return;
+        }
+        let at = update.time.as_deref().and_then(time::micros);
+        let meaning = match status::football(&update.kind) {
+            Meaning::FullTime if later.iter().any(goes_on) => Meaning::Nothing,
+            Meaning::FullTime => Meaning::Status(FootballStatus::Finished),
+            other => other,
+        };
+        let mut facts = Vec::new();
+        match meaning {
+            Meaning::Status(status) => self.period(&eid, status, update, at, &mut facts),
+            Meaning::Incident(kind) => self.incident(&eid, kind, update, &mut facts),
+            Meaning::GoalCancelled => self.disallow(update, &mut facts),
+            Meaning::FullTime | Meaning::Nothing => self.pause(update, at, &mut facts),
+            Meaning::Unknown => {
+                out.notices.push(super::value(format!("update {:?} is not known", update.kind)));
+            }
+        }
+        if !matches!(meaning, Meaning::Status(_) | Meaning::Incident(_)) {
+            // Remembered all the same, so that it is looked at once.
+            let kind = IncidentKind::Period(FootballStatus::NotStarted);
+            self.timeline.push(Told { eid, kind, side: None, retracted: true });
+        }
+        let clock_us = at.or(self.clock_us).unwrap_or(received);
+        self.clock_us = self.clock_us.max(Some(clock_us));
+        let facts = facts.into_iter().map(Fact::Football).collect();
+        of.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
+    }
+
+    /// The end of 90 or 120 minutes that more follows: the clock stops, and that is all.
+    fn pause(&mut self, update: &Update, at: Option<Micros>, facts: &mut Vec<FootballFact>) {
+        if matches!(status::football(&update.kind), Meaning::FullTime) {
+            facts.push(FootballFact::Clock { second: self.second(update, at), running: false });
+            self.began = None;
+        }
+    }
+
+    fn period(
+        &mut self,
+        eid: &Eid,
+        status: FootballStatus,
+        update: &Update,
+        at: Option<Micros>,
+        facts: &mut Vec<FootballFact>,
+    ) {
+        let running = runs(status);
+        let second = match first_second(status) {
+            Some(first) => first.max(second_of(update.minute)),
+            None => self.second(update, at),
+        };
+        self.began = at.filter(|_| running).map(|at| (at, second));
+        match status {
+            FootballStatus::HalfTime => self.score.half_time = Some(self.score.goals),
+            FootballStatus::ExtraFirst => {
+                self.score.extra_time.get_or_insert_default();
+            }
+            FootballStatus::Penalties => {
+                self.score.penalties.get_or_insert_default();
+            }
+            _ => {}
+        }
+        self.status = Some(status);
+        facts.push(FootballFact::Status(status));
+        facts.push(FootballFact::Clock { second, running });
+        facts.push(FootballFact::Score(self.score));
+        self.scored = true;
+        self.tell(eid, IncidentKind::Period(status), update, None, facts);
+    }
+
+    fn incident(
+        &mut self,
+        eid: &Eid,
+        kind: IncidentKind,
+        update: &Update,
+        facts: &mut Vec<FootballFact>,
+    ) {
+        let kind = match kind {
+            IncidentKind::Goal(_) if self.status == Some(FootballStatus::Penalties) => {
+                IncidentKind::Shootout { scored: true }
+            }
+            IncidentKind::PenaltyMissed if self.status == Some(FootballStatus::Penalties) => {
+                IncidentKind::Shootout { scored: false }
+            }
+            other => other,
+        };
+        let score = match (kind, side(update)) {
+            (IncidentKind::Goal(_), Some(side)) => {
+                add(&mut self.score.goals, side);
+                if let Some(extra_time) = &mut self.score.extra_time {
+                    add(extra_time, side);
+                }
+                facts.push(FootballFact::Score(self.score));
+                Some(self.score.goals)
+            }
+            (IncidentKind::Shootout { scored }, Some(side)) => {
+                let kicks = self.score.penalties.get_or_insert_default();
+                if scored {
+                    add(kicks, side);
+                }
+                let kicks = *kicks;
+                facts.push(FootballFact::Score(self.score));
+                Some(kicks)
+            }
+            _ => None,
+        };
+        self.tell(eid, kind, update, score, facts);
+    }
+
+    fn tell(
+        &mut self,
+        eid: &Eid,
+        kind: IncidentKind,
+        update: &Update,
+        score: Option<Pair<u16>>,
+        facts: &mut Vec<FootballFact>,
+    ) {
+        let side = side(update);
+        self.timeline.push(Told { eid: eid.clone(), kind, side, retracted: false });
+        let (minute, added) = minute(update, self.status);
+        let player = update.player.as_deref().map(|name| Participant {
+            id: Id::derive(PROVIDER, "player", name),
+            name: name.into(),
+        });
+        let eid = eid.clone();
+        let incident = Incident { eid, kind, minute, added, side, player, assist: None, score };
+        facts.push(FootballFact::Incident(incident));
+    }
+
+    /// Takes back the last goal of the side that the update names, or of either.
+    fn disallow(&mut self, update: &Update, facts: &mut Vec<FootballFact>) {
+        let by = side(update);
+        let of = |told: &&mut Told| told.is_goal() && (by.is_none() || told.side == by);
+        if let Some(told) = self.timeline.iter_mut().rev().find(of) {
+            told.retracted = true;
+            let (eid, side) = (told.eid.clone(), told.side);
+            self.uncount(side);
+            let score = self.score;
+            facts.push(FootballFact::Retract { of: eid, why: DISALLOWED.into(), score });
+        }
+    }
+
+    fn uncount(&mut self, side: Option<Side>) {
+        let Some(side) = side else { return };
+        let extra_time = self.score.extra_time.as_mut();
+        for goals in [Some(&mut self.score.goals), extra_time].into_iter().flatten() {
+            goals[side.index()] = goals[side.index()].saturating_sub(1);
+        }
+    }
+
+    /// Takes back what is gone from the timeline, unless that contradicts the score: then it is the
+    /// timeline that lacks something.
+    fn take_back(
+        &mut self,
+        updates: &[Update],
+        board: &Board,
+        facts: &mut Vec<FootballFact>,
+        notices: &mut Vec<DecodeError>,
+    ) {
+        let eids: HashSet<_> = updates.iter().map(eid).collect();
+        let gone = |told: &Told| !told.retracted && !eids.contains(&told.eid);
+        if !self.timeline.iter().any(gone) {
+            return;
+        }
+        let mut left = [0_u16; 2];
+        for told in self.timeline.iter().filter(|told| told.is_goal() && !gone(told)) {
+            told.side.into_iter().for_each(|side| add(&mut left, side));
+        }
+        if goals(board).is_some_and(|goals| goals != left) {
+            return notices.push(super::value(format!("timeline of goals {left:?} lacks some")));
+        }
+        for at in 0..self.timeline.len() {
+            let told = &mut self.timeline[at];
+            if told.retracted || eids.contains(&told.eid) {
+                continue;
+            }
+            let (of, goal, side) = (told.eid.clone(), told.is_goal(), told.side);
+            told.retracted = true;
+            if goal {
+                self.uncount(side);
+            }
+            facts.push(FootballFact::Retract { of, why: GONE.into(), score: self.score });
+        }
+    }
+
+    /// What the scoreboard shows now.
+    fn image(
+        &mut self,
+        board: &Board,
+        facts: &mut Vec<FootballFact>,
+        notices: &mut Vec<DecodeError>,
+    ) {
+        let status = [&board.status, &board.phase]
+            .into_iter()
+            .flatten()
+            .filter_map(|word| self.image_status(word, board, notices))
+            .next_back();
+        if let Some(status) = status
+            && self.status != Some(status)
+        {
+            self.status = Some(status);
+            facts.push(FootballFact::Status(status));
+        }
+        self.clock(board, facts);
+        self.score(board, facts);
+        for side in Side::BOTH {
+            self.stats(side, &board.teams[side.index()], facts);
+        }
+    }
+
+    /// The status that a word of the scoreboard says, unless the timeline has told it: the word is
+    /// that of the last change of phase, and what came of it the timeline knows better.
+    fn image_status(
+        &self,
+        word: &str,
+        board: &Board,
+        notices: &mut Vec<DecodeError>,
+    ) -> Option<FootballStatus> {
+        let status = match status::football(word) {
+            Meaning::Status(status) => status,
+            Meaning::FullTime => FootballStatus::Finished,
+            Meaning::Unknown => {
+                notices.push(super::value(format!("status {word:?} of a match is not known")));
+                return None;
+            }
+            _ => return None,
+        };
+        let updates = board.updates.as_deref().unwrap_or_default();
+        let told =
+            updates.iter().any(|update| status::football(&update.kind) == status::football(word));
+        (!told).then_some(status)
+    }
+
+    /// The clock of the scoreboard, where it shows more than is known from when the period began.
+    fn clock(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
+        let Some(minute) = board.minute else { return };
+        let shown = Some((minute, board.second));
+        let known = board.second.is_none() && self.began.is_some();
+        let Some(status) = self.status.filter(|_| shown != self.shown && !known) else { return };
+        let was_shown = self.shown.is_some();
+        self.shown = shown;
+        let running = runs(status);
+        // While the match stands still, one look at the clock is enough.
+        if running || !was_shown && board.updates.is_none() {
+            let second = second_of(Some(minute)) + u32::from(board.second.unwrap_or(0));
+            facts.push(FootballFact::Clock { second, running });
+        }
+    }
+
+    fn score(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
+        let both = |of: fn(&Team) -> Option<u16>| pair(board, of);
+        let before = self.score;
+        let goals = goals(board).unwrap_or(before.goals);
+        let extra = self.status.is_some_and(in_extra_time) || before.extra_time.is_some();
+        let full_time = both(|team| team.full_time).filter(|_| extra);
+        let added =
+            full_time.map(|after_90| [0, 1].map(|at| goals[at].saturating_sub(after_90[at])));
+        self.score = FootballScore {
+            goals,
+            half_time: both(|team| team.half_time).or(before.half_time),
+            extra_time: added.or(before.extra_time),
+            penalties: both(|team| team.penalties).or(before.penalties),
+        };
+        if self.score != before || !self.scored {
+            self.scored = true;
+            facts.push(FootballFact::Score(self.score));
+        }
+    }
+
+    fn stats(&mut self, side: Side, team: &Team, facts: &mut Vec<FootballFact>) {
+        let told = &mut self.stats[side.index()];
+        let counts = [
+            (Stat::CornerKicks, team.corners),
+            (Stat::YellowCards, team.yellow_cards),
+            (Stat::RedCards, team.red_cards),
+        ];
+        let counts = counts.into_iter().filter_map(|(stat, count)| Some((stat, count?)));
+        let values: Vec<_> =
+            counts.filter(|(stat, n)| told.insert(*stat, *n) != Some(*n)).collect();
+        if !values.is_empty() {
+            facts.push(FootballFact::Stats { side, values });
+        }
+    }
+
+    /// The match second of an update, by the clock since its period began, else by its minute.
+    fn second(&self, update: &Update, at: Option<Micros>) -> u32 {
+        let since = self.began.zip(at).and_then(|((began, second), at)| {
+            let passed = u32::try_from(at.checked_sub(began)? / SECOND_US).ok()?;
+            second.checked_add(passed)
+        });
+        since.unwrap_or_else(|| second_of(update.minute))
+    }
+}
+
+impl Told {
+    fn is_goal(&self) -> bool {
+        matches!(self.kind, IncidentKind::Goal(_)) && !self.retracted
+    }
+}
+
+fn goals(board: &Board) -> Option<Pair<u16>> {
+    pair(board, |team| team.goals)
+}
+
+fn pair(board: &Board, of: fn(&Team) -> Option<u16>) -> Option<Pair<u16>> {
+    let [home, away] = board.teams.each_ref().map(of);
+    Some([home?, away?])
+}
+
+/// Whether play goes on with an update: extra time, or a shoot-out.
+fn goes_on(update: &Update) -> bool {
+    match status::football(&update.kind) {
+        Meaning::Status(status) => in_extra_time(status),
+        Meaning::Incident(IncidentKind::Shootout { .. }) => true,
+        _ => false,
+    }
+}
+
+fn in_extra_time(status: FootballStatus) -> bool {
+    matches!(
+        status,
+        FootballStatus::ExtraFirst
+            | FootballStatus::ExtraHalf
+            | FootballStatus::ExtraSecond
+            | FootballStatus::Penalties
+    )
+}
+
+fn runs(status: FootballStatus) -> bool {
+    first_second(status).is_some()
+}
+
+/// What the match clock shows when a period begins.
+fn first_second(status: FootballStatus) -> Option<u32> {
+    match status {
+        FootballStatus::FirstHalf => Some(0),
+        FootballStatus::SecondHalf => Some(45 * 60),
+        FootballStatus::ExtraFirst => Some(90 * 60),
+        FootballStatus::ExtraSecond => Some(105 * 60),
+        _ => None,
+    }
+}
+
+/// The second at which a minute in progress begins.
+fn second_of(minute: Option<u16>) -> u32 {
+    u32::from(minute.unwrap_or(1).saturating_sub(1)) * 60
+}
+
+/// The minute in progress and the added one; from the minute alone where the two are not told.
+fn minute(update: &Update, status: Option<FootballStatus>) -> (u16, Option<u16>) {
+    let all = update.minute.or(update.regular).unwrap_or(1).max(1);
+    let last = match status {
+        Some(FootballStatus::FirstHalf | FootballStatus::HalfTime) => 45,
+        Some(FootballStatus::ExtraFirst | FootballStatus::ExtraHalf) => 105,
+        Some(FootballStatus::ExtraSecond | FootballStatus::Penalties) => 120,
+        Some(FootballStatus::SecondHalf | FootballStatus::Finished) => 90,
+        _ => return (all, update.added),
+    };
+    match (update.regular, update.added) {
+        (Some(regular), Some(added)) => (regular, Some(added)),
+        // A shoot-out and the end of extra time lie beyond the 90 minutes.
+        _ if all > last && last == 90 && all >= 106 => (120, (all > 120).then(|| all - 120)),
+        _ if all > last => (last, Some(all - last)),
+        (regular, _) => (regular.unwrap_or(all), None),
+    }
+}
+
+fn side(update: &Update) -> Option<Side> {
+    match update.team {
+        Some(0) => Some(Side::First),
+        Some(1) => Some(Side::Second),
+        _ => None,
+    }
+}
+
+/// By its id, or, where it has none, by what it is.
+fn eid(update: &Update) -> Eid {
+    match update.id {
+        Some(id) => format!("u{id}").into(),
+        None => {
+            let team = update.team.map_or("-", |team| ["home", "away"][team.min(1)]);
+            format!("{}-{}-{team}", update.kind, update.minute.unwrap_or(0)).into()
+        }
+    }
+}
+
+fn add(goals: &mut Pair<u16>, side: Side) {
+    let own = &mut goals[side.index()];
+    *own = own.saturating_add(1);
+}

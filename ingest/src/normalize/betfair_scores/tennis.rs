@@ -1,0 +1,331 @@
+//! A tennis match, stroke by stroke or by its scoreboard.
+//!
+//! What the scoreboard shows is the authority; our rules say what it does not: who serves next, and
+//! the points of a tie-break on the point that ends it. Betfair rarely says of how many sets a match
+//! is, so it is over when Betfair says so, not when the rules would; with `bestOfSets` both do.
+//!
+//! Incidents and scores share one numbering, and each number is taken once. An incident that comes
+//! again with `undo` takes its point back; a new one with `undo` takes back the last point, unless
+//! it shows itself to be a point that was undone before we heard of it.
+
+use std::collections::VecDeque;
+
+use super::{Match, reading, status};
+use crate::{
+    decode::betfair_scores::{Board, Incident, Kind, Reading},
+    error::DecodeError,
+    event::{
+        Eid, Fact, Micros, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
+    },
+    normalize::{Played, betfair::time},
+    tennis::{FinalSet, Format},
+};
+
+/// Points that can still be taken back. Undone is the last one, or one of the last few.
+const UNDONE_MAX: usize = 32;
+
+const UNDONE: &str = "taken back by the umpire";
+
+#[derive(Debug)]
+pub(super) struct Tennis {
+    status: Option<TennisStatus>,
+    score: TennisScore,
+    /// The score that was told, if one was.
+    told: Option<TennisScore>,
+    /// The number taken last.
+    sequence: Option<u64>,
+    /// The points told last, the newest behind.
+    points: VecDeque<Told>,
+    format: Format,
+    /// The clock of the batches, which does not fall.
+    clock_us: Option<Micros>,
+}
+
+#[derive(Debug)]
+struct Told {
+    sequence: u64,
+    before: TennisScore,
+}
+
+impl Default for Tennis {
+    fn default() -> Self {
+        Self {
+            status: None,
+            score: TennisScore { sets: vec![SetScore::default()], ..TennisScore::default() },
+            told: None,
+            sequence: None,
+            points: VecDeque::new(),
+            // Until it is said: of five sets, so that none is the last before it must be.
+            format: Format { sets_to_win: 3, final_set: FinalSet::TieBreak },
+            clock_us: None,
+        }
+    }
+}
+
+impl Tennis {
+    /// Takes what is new of the strokes, or of a score that is newer than they are.
+    pub(super) fn incidents(
+        &mut self,
+        of: &mut Match,
+        incidents: &[Incident],
+        whole: bool,
+        event_status: Option<&str>,
+        received: Micros,
+        out: &mut Played,
+    ) {
+        for incident in incidents {
+            let at = incident.updated.as_deref().and_then(time::micros);
+            let clock_us = at.or(self.clock_us).unwrap_or(received);
+            self.clock_us = self.clock_us.max(Some(clock_us));
+            let mut facts = Vec::new();
+            let taken = self.incident(of, incident, whole, &mut facts);
+            out.notices.extend(taken.err());
+            of.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
+        }
+        let mut facts = Vec::new();
+        if let Some(text) = event_status {
+            self.event_status(text, &mut facts, &mut out.notices);
+        }
+        let clock_us = self.clock_us.unwrap_or(received);
+        of.emit(clock_us, None, facts, out);
+    }
+
+    fn incident(
+        &mut self,
+        of: &mut Match,
+        incident: &Incident,
+        strokes: bool,
+        facts: &mut Vec<Fact>,
+    ) -> Result<(), DecodeError> {
+        let reading = &incident.reading;
+        if self.sequence >= Some(incident.sequence) {
+            self.undo_known(incident, facts);
+            return Ok(());
+        }
+        self.sequence = Some(incident.sequence);
+        facts.extend(of.starts(reading.start.as_deref().and_then(time::micros)));
+        if let Some(best_of) = reading.best_of {
+            self.format.sets_to_win = best_of.div_ceil(2);
+        }
+        let status = reading.status.as_deref().and_then(status::tennis);
+        let ends = status.is_some_and(status::is_over);
+        facts.extend(status.filter(|_| !ends).and_then(|status| self.status(status)));
+        let taken = match incident.kind {
+            _ if reading.undo => {
+                self.undo(incident, facts);
+                Ok(())
+            }
+            Kind::Other if strokes => {
+                self.serve(reading, facts);
+                Ok(())
+            }
+            Kind::Other => {
+                self.shown(reading, facts);
+                Ok(())
+            }
+            Kind::Point | Kind::Ace | Kind::DoubleFault => self.point(incident, facts),
+        };
+        if let Some(status) = status.filter(|_| ends) {
+            self.end(status, facts);
+        }
+        taken
+    }
+
+    /// Tells a status that is another one than before.
+    fn status(&mut self, status: TennisStatus) -> Option<Fact> {
+        let news = self.status.replace(status) != Some(status);
+        news.then_some(Fact::Tennis(TennisFact::Status(status)))
+    }
+
+    /// Between points the scoreboard is sure of nothing but who serves.
+    fn serve(&mut self, reading: &Reading, facts: &mut Vec<Fact>) {
+        let server =
+            side(reading.server).or(self.score.server).or_else(|| side(reading.first_to_serve));
+        self.score.server = server.filter(|_| self.score.winner.is_none());
+        if self.status == Some(TennisStatus::Live) {
+            self.tell_score(facts);
+        }
+    }
+
+    fn shown(&mut self, reading: &Reading, facts: &mut Vec<Fact>) {
+        if !reading::agrees(&self.score, reading) {
+            self.score = reading::score(&self.score, reading, None);
+        }
+        self.score.server = side(reading.server).or(self.score.server);
+        self.tell_score(facts);
+    }
+
+    fn tell_score(&mut self, facts: &mut Vec<Fact>) {
+        if self.told.as_ref() != Some(&self.score) {
+            self.told = Some(self.score.clone());
+            facts.push(Fact::Tennis(TennisFact::Score(self.score.clone())));
+        }
+    }
+
+    fn point(&mut self, incident: &Incident, facts: &mut Vec<Fact>) -> Result<(), DecodeError> {
+        let (number, reading) = (incident.sequence, &incident.reading);
+        let winner = side(reading.won_by);
+        let winner = winner.ok_or_else(|| super::value(format!("nobody won point {number}")))?;
+        let server = side(reading.server).or(self.score.server);
+        let server = server.ok_or_else(|| super::value(format!("nobody served {number}")))?;
+        self.reopen();
+        facts.extend(self.status(TennisStatus::Live));
+        self.score.server = Some(server);
+        let before = self.score.clone();
+        let mut after = before.clone();
+        after.point(winner, self.format);
+        let by_rules = reading::agrees(&after, reading);
+        if !by_rules {
+            let next = after.server;
+            after = reading::score(&before, reading, Some(winner));
+            after.server = next;
+        }
+        self.score = after.clone();
+        self.told = Some(after.clone());
+        if self.points.len() == UNDONE_MAX {
+            self.points.pop_front();
+        }
+        self.points.push_back(Told { sequence: number, before });
+        let over = after.winner.is_some();
+        let point =
+            Point { eid: eid(number), winner, server, how: how(incident.kind), score: after };
+        facts.push(Fact::Tennis(TennisFact::Point(point)));
+        facts.extend(over.then(|| self.status(TennisStatus::Finished)).flatten());
+        if by_rules {
+            return Ok(());
+        }
+        Err(super::value(format!("score after point {number} is not by the rules")))
+    }
+
+    /// A point behind the end of the match shows that it was none.
+    fn reopen(&mut self) {
+        if self.score.winner.take().is_some() {
+            self.format.sets_to_win = 3;
+            if self.score.sets.last().is_some_and(|set| set.winner().is_some()) {
+                self.score.sets.push(SetScore::default());
+            }
+        }
+    }
+
+    fn undo(&mut self, incident: &Incident, facts: &mut Vec<Fact>) {
+        let Some(last) = self.points.back() else { return };
+        let reading = &incident.reading;
+        if !reading::agrees(&last.before, reading) {
+            let mut with_it = self.score.clone();
+            if let (Some(winner), true) = (side(reading.won_by), incident.kind != Kind::Other) {
+                with_it.point(winner, self.format);
+            }
+            if reading::agrees(&with_it, reading) {
+                return;
+            }
+        }
+        let Some(last) = self.points.pop_back() else { return };
+        let by_memory = reading::agrees(&last.before, reading);
+        self.score = last.before;
+        if !by_memory {
+            self.score = reading::score(&self.score, reading, None);
+        }
+        self.retract(last.sequence, facts);
+    }
+
+    /// An incident that was taken, and is undone now.
+    fn undo_known(&mut self, incident: &Incident, facts: &mut Vec<Fact>) {
+        if !incident.reading.undo {
+            return;
+        }
+        let place = self.points.iter().position(|told| told.sequence == incident.sequence);
+        let Some(told) = place.and_then(|place| self.points.remove(place)) else { return };
+        if place == Some(self.points.len()) {
+            self.score = told.before;
+        }
+        self.retract(told.sequence, facts);
+    }
+
+    fn retract(&mut self, sequence: u64, facts: &mut Vec<Fact>) {
+        let (of, score) = (eid(sequence), self.score.clone());
+        self.told = Some(score.clone());
+        facts.push(Fact::Tennis(TennisFact::Retract { of, why: UNDONE.into(), score }));
+    }
+
+    /// What is said of the whole match now, which is less than what its last incident said, unless
+    /// it is no longer in progress.
+    fn event_status(&mut self, text: &str, facts: &mut Vec<Fact>, notices: &mut Vec<DecodeError>) {
+        match status::tennis(text) {
+            None => notices.push(super::value(format!("status {text:?} of a match is not known"))),
+            Some(TennisStatus::Live) if self.status.is_some_and(|it| !interrupted(it)) => {}
+            Some(over) if status::is_over(over) => self.end(over, facts),
+            Some(status) => facts.extend(self.status(status)),
+        }
+    }
+
+    /// Ends the match. Who has won is known where the last set is over and one side is ahead.
+    fn end(&mut self, status: TennisStatus, facts: &mut Vec<Fact>) {
+        if self.status.is_some_and(status::is_over) {
+            return;
+        }
+        let [first, second] = self.score.sets_won();
+        let fresh = self.score.sets.last() == Some(&SetScore::default());
+        let over = self.score.sets.last().is_some_and(|set| set.winner().is_some());
+        if (fresh || over) && first != second && status == TennisStatus::Finished {
+            self.score.sets.pop_if(|_| fresh);
+            self.score.winner = Some(if first > second { Side::First } else { Side::Second });
+        }
+        self.score.server = None;
+        self.tell_score(facts);
+        facts.extend(self.status(status));
+    }
+
+    /// Takes a scoreboard of the in-play service.
+    pub(super) fn board(&mut self, board: &Board, facts: &mut Vec<Fact>) {
+        let said = board.phase.as_deref().or(board.status.as_deref());
+        let status = said.and_then(status::tennis).unwrap_or(TennisStatus::Live);
+        let [first, second] = &board.teams;
+        let pair = |first: Option<u8>, second: Option<u8>| first.zip(second).map(<[u8; 2]>::from);
+        let serves = [first.serves, second.serves];
+        let mut set_games = [first.sets_over.clone(), second.sets_over.clone()];
+        if let Some([own, other]) = pair(first.games, second.games) {
+            // The sets that are over, and behind them the one in play.
+            set_games[0].push(own);
+            set_games[1].push(other);
+        }
+        let reading = Reading {
+            server: serves.iter().position(|serves| *serves).map(|at| at as u8 + 1),
+            shown: first.points.zip(second.points).map(Into::into),
+            games: pair(first.games, second.games),
+            sets: pair(first.sets, second.sets),
+            set_games,
+            ..Reading::default()
+        };
+        if !status::is_over(status) {
+            facts.extend(self.status(status));
+        }
+        self.shown(&reading, facts);
+        if status::is_over(status) {
+            self.end(status, facts);
+        }
+    }
+}
+
+fn interrupted(status: TennisStatus) -> bool {
+    status == TennisStatus::Interrupted
+}
+
+fn eid(sequence: u64) -> Eid {
+    format!("p{sequence}").into()
+}
+
+fn how(kind: Kind) -> Option<PointKind> {
+    match kind {
+        Kind::Ace => Some(PointKind::Ace),
+        Kind::DoubleFault => Some(PointKind::DoubleFault),
+        Kind::Point | Kind::Other => None,
+    }
+}
+
+fn side(player: Option<u8>) -> Option<Side> {
+    match player {
+        Some(1) => Some(Side::First),
+        Some(2) => Some(Side::Second),
+        _ => None,
+    }
+}

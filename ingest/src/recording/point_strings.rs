@@ -1,0 +1,44 @@
+//! Point strings: one match on each row, all of them played side by side, point by point. The file
+//! is read whole; what is told of it is made as it is played.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{OpenError, Opening, Step, bytes, refused, unreadable};
+use crate::normalize::{Played, point_strings::Program};
+
+pub(super) struct Feed {
+    file: Arc<str>,
+    program: Program,
+    through: bool,
+}
+
+impl Feed {
+    pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
+        let limit = opening.limits.document_bytes_max;
+        let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
+        let whole =
+            whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })?;
+        let (mut notices, mut rows) = (Vec::new(), Vec::new());
+        let program = Program::new(&whole.bytes, &mut notices, &mut rows)
+            .map_err(|error| opening.unusable(error))?;
+        let file = opening.file();
+        notices.extend(whole.cut.as_ref().map(unreadable));
+        let steps = &mut *opening.steps;
+        steps.extend(rows.into_iter().map(|row| refused(row.error, &file, row.line, &[])));
+        steps.extend(notices.into_iter().map(|notice| refused(notice, &file, 0, &[])));
+        Ok(Self { file, program, through: false })
+    }
+
+    /// Plays the next point of every match; `false` at the end.
+    pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
+        if self.through {
+            return false;
+        }
+        let mut played = Played::default();
+        self.through = !self.program.tick(&mut played);
+        steps.extend(played.batches.into_iter().map(Step::Batch));
+        let notices = played.notices.into_iter();
+        steps.extend(notices.map(|notice| refused(notice, &self.file, 0, &[])));
+        true
+    }
+}
