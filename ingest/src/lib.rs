@@ -18,4 +18,5 @@ pub mod tennis;
 
 pub mod simulator;
 
+pub mod base64;
 pub mod error;

@@ -11,8 +11,10 @@ use sqlx::{
 use super::AccountsError;
 
 /// Version, name, statements. A released one is never edited: its checksum is in every database.
-const ALL: [(i64, &str, &str); 1] =
-    [(1, "accounts", include_str!("../../migrations/0001_accounts.sql"))];
+const ALL: [(i64, &str, &str); 2] = [
+    (1, "accounts", include_str!("../../migrations/0001_accounts.sql")),
+    (2, "feed keys", include_str!("../../migrations/0002_feed_keys.sql")),
+];
 
 /// Where sqlx writes down what was applied; its own tools look for it under this name.
 const TABLE: &str = "_sqlx_migrations";

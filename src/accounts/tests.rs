@@ -284,7 +284,7 @@ async fn a_database_of_a_newer_program_is_refused() {
     let error = Accounts::open(&file.path()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the account database has version 7, this program knows up to 1: \
+        "the account database has version 7, this program knows up to 2: \
          it was written by a newer matchwire"
     );
 }

@@ -5,13 +5,14 @@
 //! [`DecodeError`] and never panic.
 
 pub mod betfair;
+pub mod events;
 pub mod slam;
 pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};
 
 /// Says of a JSON error whether the text, a value or the end of the input is to blame.
-fn json_error(error: &serde_json::Error) -> DecodeError {
+pub(crate) fn json_error(error: &serde_json::Error) -> DecodeError {
     use serde_json::error::Category;
     let kind = match error.classify() {
         Category::Data => RefusalKind::Value,

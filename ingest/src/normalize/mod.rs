@@ -4,6 +4,7 @@
 //! connections and clocks are not theirs.
 
 pub mod betfair;
+pub mod events;
 pub mod slam;
 pub mod wyscout;
 

@@ -9,8 +9,9 @@ use super::{
     read_line, refused,
 };
 use crate::{
+    error::DecodeError,
     event::{Micros, Timed},
-    normalize::betfair::Normalizer,
+    normalize::{Interpret, Played, betfair::Normalizer},
 };
 
 pub(super) struct Feed {
@@ -43,5 +44,24 @@ impl Feed {
             steps.extend(notices.map(|notice| refused(notice, file, line.number, line.text)));
             Ok(())
         })
+    }
+}
+
+/// The messages of a stream, one by one.
+#[derive(Debug, Default)]
+pub(super) struct Messages(Normalizer);
+
+impl Interpret for Messages {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let Some(message) = self.0.line(bytes)? else { return Ok(()) };
+        let clock_us = message.pt.unwrap_or(received);
+        out.batches.push(Timed { clock_us, batch: message.batch });
+        out.notices.extend(message.notices);
+        Ok(())
     }
 }

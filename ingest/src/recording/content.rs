@@ -9,6 +9,8 @@ use super::{Format, OpenError, bytes};
 pub(super) enum Content {
     Recording(Format),
     Companion(Format),
+    /// Messages of some format with the moments at which they came.
+    Container,
 }
 
 /// How much of a file is looked at. The first line of a stream may be longer, but the keys that
@@ -32,7 +34,11 @@ pub(super) fn recognise(path: &Path) -> Result<Content, OpenError> {
 fn of(head: &[u8]) -> Option<Content> {
     let holds = |key: &str| head.windows(key.len()).any(|window| window == key.as_bytes());
     let any = |keys: &[&str]| keys.iter().any(|key| holds(key));
-    if any(&["\"eventSec\"", "\"matchPeriod\""]) {
+    if holds("\"matchwire\":\"recording\"") {
+        Some(Content::Container)
+    } else if holds("\"fact\"") && holds("\"sport\"") {
+        Some(Content::Recording(Format::Events))
+    } else if any(&["\"eventSec\"", "\"matchPeriod\""]) {
         Some(Content::Recording(Format::Wyscout))
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
@@ -67,6 +73,9 @@ mod tests {
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
+        let line = r#"{"at":1,"sport":"football","match":"m1","fact":{"fixture":{}}}"#;
+        check(line, Some(Content::Recording(Format::Events)));
+        check(r#"{"matchwire":"recording","version":1}"#, Some(Content::Container));
         check("date,home,away\n", None);
     }
 }

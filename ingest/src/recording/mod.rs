@@ -7,9 +7,11 @@
 mod betfair;
 mod bytes;
 mod companion;
+pub mod container;
 mod content;
 #[expect(dead_code, reason = "the formats that use it come with the next change")]
 mod document;
+mod events;
 mod lines;
 mod slam;
 mod wyscout;
@@ -29,6 +31,7 @@ use self::{
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
+    normalize::Interpret,
 };
 
 pub use self::companion::plan;
@@ -68,6 +71,8 @@ pub enum Format {
     BetfairStream,
     Wyscout,
     SlamPointByPoint,
+    /// Matchwire's own.
+    Events,
 }
 
 /// Why a recording cannot be opened.
@@ -78,7 +83,8 @@ pub enum OpenError {
     #[error("{} is empty", .path.display())]
     Empty { path: PathBuf },
     #[error(
-        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint)", .path.display()
+        "{} is in no known format (betfair-stream, wyscout, slam-pointbypoint, matchwire-events)",
+        .path.display()
     )]
     UnknownFormat { path: PathBuf },
     #[error(
@@ -97,6 +103,8 @@ enum Feed {
     Betfair(Box<betfair::Feed>),
     Wyscout(Box<wyscout::Feed>),
     Slam(Box<slam::Feed>),
+    Events(Box<events::Feed>),
+    Container(Box<container::Feed>),
 }
 
 impl Recording {
@@ -114,8 +122,11 @@ impl Recording {
         start: Micros,
         limits: &Limits,
     ) -> Result<Self, OpenError> {
-        let format = match content::recognise(path)? {
+        let content = content::recognise(path)?;
+        let mut format = match content {
             Content::Recording(format) => format,
+            // The file itself says which.
+            Content::Container => Format::Events,
             Content::Companion(of) => {
                 return Err(OpenError::OnlyCompanion { path: path.to_owned(), of });
             }
@@ -123,6 +134,12 @@ impl Recording {
         let mut steps = VecDeque::new();
         let mut opening = Opening { path, named, start, limits, steps: &mut steps };
         let feed = match format {
+            _ if content == Content::Container => {
+                let (feed, of) = container::Feed::open(&opening)?;
+                format = of;
+                Feed::Container(Box::new(feed))
+            }
+            Format::Events => Feed::Events(Box::new(events::Feed::open(&opening)?)),
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::Feed::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
@@ -155,6 +172,8 @@ impl Iterator for Recording {
                 Feed::Betfair(feed) => feed.read(&mut self.steps),
                 Feed::Wyscout(feed) => feed.read(&mut self.steps),
                 Feed::Slam(feed) => feed.read(&mut self.steps),
+                Feed::Events(feed) => feed.read(&mut self.steps),
+                Feed::Container(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -182,6 +201,31 @@ impl Format {
             Self::BetfairStream => "betfair-stream",
             Self::Wyscout => "wyscout",
             Self::SlamPointByPoint => "slam-pointbypoint",
+            Self::Events => "matchwire-events",
+        }
+    }
+
+    /// Every format.
+    pub const ALL: [Self; 4] =
+        [Self::BetfairStream, Self::Wyscout, Self::SlamPointByPoint, Self::Events];
+
+    /// The format of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
+
+    /// What reads single messages of the format as they come from a source of this name; `None` for
+    /// formats of which one message means nothing without the others.
+    #[must_use]
+    pub fn interpreter(self, source: &Arc<str>) -> Option<Box<dyn Interpret>> {
+        match self {
+            Self::BetfairStream => Some(Box::<betfair::Messages>::default()),
+            Self::Events => {
+                let interpreter = crate::normalize::events::Interpreter::new(Arc::clone(source));
+                Some(Box::new(interpreter.of_all_matches()))
+            }
+            Self::Wyscout | Self::SlamPointByPoint => None,
         }
     }
 
@@ -191,6 +235,7 @@ impl Format {
             Self::BetfairStream => "stream",
             Self::Wyscout => "file with the match's events",
             Self::SlamPointByPoint => "points file",
+            Self::Events => "file of lines",
         }
     }
 }

@@ -2,6 +2,8 @@
 //! with its place, and nothing panics.
 
 mod betfair;
+mod container;
+mod events;
 mod fixtures;
 mod opening;
 mod properties;

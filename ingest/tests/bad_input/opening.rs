@@ -26,7 +26,7 @@ fn empty_files_are_no_recordings() {
 
 #[test]
 fn unknown_content_is_no_recording() {
-    let known = "(betfair-stream, wyscout, slam-pointbypoint)";
+    let known = "(betfair-stream, wyscout, slam-pointbypoint, matchwire-events)";
     refused("Div,Date,HomeTeam\n", &format!("it is in no known format {known}"));
     refused([0xff; 300], &format!("it is in no known format {known}"));
 }
