@@ -33,7 +33,7 @@ use crate::{
     http::{self, BenchDoor, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, sequence::Window},
     pipeline::{self, Doors, Request},
-    quarantine::Quarantine,
+    quarantine::{self, Quarantine},
     revocation::{self, Revoker},
     sources::{Pace, Player},
     steady::{self, Load, Steady},
@@ -121,8 +121,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     )?;
     let mut hub = Hub::new(settings(&config), epochs);
     let sources = announce(&mut hub, demo, &play, recordings);
-    let quarantine =
-        Quarantine::beside(&config.server.db, config.feeds.quarantine_bytes_max as u64);
+    let quarantine = Quarantine::beside(&config.server.db, quarantine_limits(&config));
     let writer = pipeline::start(hub, fanout.clone(), ends, quarantine)?;
 
     let (stop, stopped) = watch::channel(false);
@@ -147,6 +146,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         tls,
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
+        ingest: config.ingest.clone(),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     if let Some(listener) = bench_listener {
@@ -359,6 +359,13 @@ fn settings(config: &Config) -> Settings {
         matches_max: config.hub.matches_max,
         ended_keep_us: micros(config.hub.ended_keep_ms),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
+    }
+}
+
+fn quarantine_limits(config: &Config) -> quarantine::Limits {
+    quarantine::Limits {
+        bytes_max: config.feeds.quarantine_bytes_max as u64,
+        age_max_us: micros(config.feeds.quarantine_age_ms),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage, which clap answers itself.
 
+pub mod feeds;
+
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand};
@@ -40,6 +42,9 @@ pub enum Command {
     /// Make, list and revoke keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Keys of sources that push, and what could not be used.
+    #[command(subcommand)]
+    Feeds(feeds::FeedsCommand),
     /// Print the demo's day, or how it will have ended.
     Simulate(SimulateArgs),
 }

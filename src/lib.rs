@@ -16,6 +16,7 @@ pub mod sources;
 pub mod steady;
 
 pub mod pipeline;
+pub mod push;
 
 pub mod hub;
 
@@ -29,10 +30,12 @@ pub mod dialect;
 
 // Who may come in, and what stands beside the path.
 pub mod accounts;
+pub mod feeds_command;
 pub mod http;
 pub mod key_command;
 pub mod revocation;
 
 pub mod clock;
 pub mod quarantine;
+pub mod quarantine_command;
 pub mod telemetry;

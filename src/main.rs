@@ -10,10 +10,10 @@ use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
     app::{self, Play},
-    cli::{Cli, Command, KeyCommand, SimulateArgs},
+    cli::{Cli, Command, KeyCommand, SimulateArgs, feeds::FeedsCommand},
     clock::now,
     config::{Config, ConfigError, Flags},
-    key_command, telemetry,
+    feeds_command, key_command, quarantine_command, telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
         Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
         Command::Key(command) => key(command),
+        Command::Feeds(command) => feeds(command),
         Command::Simulate(args) => simulate(args),
     };
     match ended {
@@ -58,6 +59,20 @@ fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = io::stdout();
     Ok(runtime.block_on(key_command::run(command, &config.accounts, now(), &mut out))?)
+}
+
+fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(None, &Flags::default())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut out = io::stdout();
+    match command {
+        FeedsCommand::Key(command) => {
+            Ok(runtime.block_on(feeds_command::key(command, &config.accounts, now(), &mut out))?)
+        }
+        FeedsCommand::Quarantine(command) => {
+            Ok(runtime.block_on(quarantine_command::run(command, &mut out))?)
+        }
+    }
 }
 
 fn simulate(SimulateArgs { seed, truth }: SimulateArgs) -> Result<(), Box<dyn Error>> {

@@ -44,7 +44,7 @@ impl Hub {
             let books = self.matches[&id].state.books.len();
             all_subjects.extend((0..books).map(|book| Subject::Book(id, book)));
         }
-        all_subjects.extend([Subject::Board(Sport::Football), Subject::Board(Sport::Tennis)]);
+        all_subjects.extend(Sport::ALL.map(Subject::Board));
         for subject in all_subjects {
             self.refresh_feed(subject, stamp, changes);
         }

@@ -215,6 +215,8 @@ pub(super) fn match_header(state: &Match, feed: Feed) -> Header {
     let status = match &state.play {
         Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
         Play::Tennis(tennis) => Some(state.tennis_status(tennis).as_str()),
+        Play::Scoreboard(scores) => Some(state.scoreboard_status(scores).as_str()),
+        Play::Race(racing) => Some(state.race_status(racing).as_str()),
         Play::None => None,
     };
     let life = state.life();

@@ -6,13 +6,16 @@
 mod book;
 mod consensus;
 mod football;
+mod race;
+mod scoreboard;
 mod tennis;
 
 use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    Fact, Fixture, FootballStatus, Id, MarketChange, OddsFact, Sport, TennisStatus,
+    Fact, Fixture, FootballStatus, Id, MarketChange, OddsFact, RaceStatus, ScoreboardStatus, Sport,
+    TennisStatus,
 };
 
 pub use self::{
@@ -21,6 +24,8 @@ pub use self::{
         Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
     },
     football::{Clock, Entry, Football, FootballEvent, FootballPart},
+    race::{RaceEvent, RacePart, Racing},
+    scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
     tennis::{Ended, Tennis, TennisEvent, TennisPart, number},
 };
 
@@ -42,6 +47,8 @@ pub struct Match {
 pub enum Play {
     Football(Football),
     Tennis(Tennis),
+    Scoreboard(Scores),
+    Race(Racing),
     /// Only odds are carried.
     None,
 }
@@ -90,6 +97,10 @@ pub struct Touched {
     pub football_events: Vec<FootballEvent>,
     pub tennis: Vec<TennisPart>,
     pub tennis_events: Vec<TennisEvent>,
+    pub scoreboard: Vec<ScoreboardPart>,
+    pub scoreboard_events: Vec<ScoreboardEvent>,
+    pub race: Vec<RacePart>,
+    pub race_events: Vec<RaceEvent>,
     /// By the book's place in [`Match::books`].
     pub books: Vec<TouchedBook>,
 }
@@ -118,7 +129,11 @@ impl Match {
         let play = match sport {
             Sport::Football => Play::Football(Football::default()),
             Sport::Tennis => Play::Tennis(Tennis::default()),
-            _ => Play::None,
+            Sport::Cs2 | Sport::Darts | Sport::Hockey | Sport::Basketball => {
+                Play::Scoreboard(Scores::default())
+            }
+            Sport::HorseRacing => Play::Race(Racing::default()),
+            Sport::Cricket | Sport::Other => Play::None,
         };
         Self {
             id,
@@ -147,6 +162,15 @@ impl Match {
             }
             (Fact::Tennis(fact), Play::Tennis(tennis)) => {
                 tennis.apply(fact, &mut touched.tennis, &mut touched.tennis_events);
+                true
+            }
+            (Fact::Scoreboard(board), Play::Scoreboard(scores)) => {
+                let Touched { scoreboard, scoreboard_events, .. } = touched;
+                scores.apply(board, moment, scoreboard, scoreboard_events);
+                true
+            }
+            (Fact::Race(race), Play::Race(racing)) => {
+                racing.apply(race, &mut touched.race, &mut touched.race_events);
                 true
             }
             (Fact::Odds(fact), _) => {
@@ -181,6 +205,8 @@ impl Match {
         match &self.play {
             Play::Football(Football { status: Some(status), .. }) => football_life(*status),
             Play::Tennis(Tennis { status: Some(status), .. }) => tennis_life(*status),
+            Play::Scoreboard(Scores { told: Some(told), .. }) => scoreboard::life(told.status),
+            Play::Race(Racing { status: Some(status), .. }) => race::life(*status),
             _ => self.odds_life(),
         }
     }
@@ -203,6 +229,29 @@ impl Match {
             Life::Prematch => Some(FootballStatus::NotStarted),
             Life::Ended => Some(FootballStatus::Finished),
             Life::Live | Life::Suspended => None,
+        })
+    }
+
+    /// The status of a match with a scoreboard, told by its markets where no feed tells the play.
+    #[must_use]
+    pub fn scoreboard_status(&self, scores: &Scores) -> ScoreboardStatus {
+        scores.told.as_ref().map_or_else(
+            || match self.odds_life() {
+                Life::Prematch => ScoreboardStatus::NotStarted,
+                Life::Ended => ScoreboardStatus::Finished,
+                Life::Live | Life::Suspended => ScoreboardStatus::Live,
+            },
+            |told| told.status,
+        )
+    }
+
+    /// The status of a race, told by its markets where no feed tells the race.
+    #[must_use]
+    pub fn race_status(&self, racing: &Racing) -> RaceStatus {
+        racing.status.unwrap_or_else(|| match self.odds_life() {
+            Life::Prematch => RaceStatus::NotStarted,
+            Life::Ended => RaceStatus::Finished,
+            Life::Live | Life::Suspended => RaceStatus::Off,
         })
     }
 
