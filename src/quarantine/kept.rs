@@ -42,7 +42,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Kept>> {
     let mut all = Vec::new();
     for path in [older(path), path.to_owned()] {
         match OpenOptions::new().read(true).write(true).open(path) {
-            Ok(file) => read_file(Arc::new(file), &mut all)?,
+            Ok(file) => read_file(&Arc::new(file), &mut all)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -50,8 +50,8 @@ pub fn read(path: &Path) -> io::Result<Vec<Kept>> {
     Ok(all)
 }
 
-fn read_file(file: Arc<File>, all: &mut Vec<Kept>) -> io::Result<()> {
-    let mut reader = BufReader::new(&*file);
+fn read_file(file: &Arc<File>, all: &mut Vec<Kept>) -> io::Result<()> {
+    let mut reader = BufReader::new(&**file);
     let (mut text, mut offset) = (Vec::new(), 0);
     loop {
         text.clear();
@@ -59,7 +59,7 @@ fn read_file(file: Arc<File>, all: &mut Vec<Kept>) -> io::Result<()> {
         // Without its end it is being written at this moment.
         let Some(whole) = text.strip_suffix(b"\n") else { return Ok(()) };
         if let Ok(line) = serde_json::from_slice(whole) {
-            all.push(Kept { line, file: Arc::clone(&file), offset, length: whole.len() });
+            all.push(Kept { line, file: Arc::clone(file), offset, length: whole.len() });
         }
         offset += read as u64;
     }

@@ -97,18 +97,20 @@ impl Quarantine {
         }
         self.sweep_due = now + SWEEP_EVERY_US.min(self.limits.age_max_us / 2);
         let age = |began: Option<Micros>| began.map_or(0, |began| now.saturating_sub(began));
-        let mut swept = Ok(());
         if age(self.older_began) >= self.limits.age_max_us {
             self.older_began = None;
-            swept = fs::remove_file(older(&self.path));
+            self.tell_failure(fs::remove_file(older(&self.path)));
         }
         if age(self.began) >= self.limits.age_max_us / 2 {
-            swept = swept.and(self.rotate());
+            let rotated = self.rotate();
+            self.tell_failure(rotated);
         }
-        if let Err(error) = swept
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            self.failed(&error);
+    }
+
+    fn tell_failure(&self, done: io::Result<()>) {
+        match done {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => self.failed(&error),
+            _ => {}
         }
     }
 

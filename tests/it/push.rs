@@ -71,10 +71,29 @@ async fn what_is_pushed_is_followed() {
     assert_eq!((answer.status, counts(&answer.json())), (200, [2, 0, 0]), "{answer:?}");
     client
         .until(|client| {
-            let source = &client.channels["feeds"].data["sources"]["acme"];
+            let Some(feeds) = client.channels.get("feeds") else { return false };
+            let source = &feeds.data["sources"]["acme"];
             source["kind"] == "push" && source["messages"] == 2
         })
         .await;
+    client.subscribe("hockey").await;
+    client.subscribe("hockey/*").await;
+    let shown = |client: &Client, score: Value| {
+        client.channels.len() == 3
+            && client.channels.iter().filter(|(name, _)| *name != "feeds").all(|(name, it)| {
+                let document = match name.as_str() {
+                    "hockey" => it.data["matches"].as_object().and_then(|all| all.values().next()),
+                    _ => Some(&it.data),
+                };
+                document.is_some_and(|it| it["score"] == score && it["home"]["name"] == "Bears")
+            })
+    };
+    client.until(|client| shown(client, json!({"home": 1, "away": 0}))).await;
+    post(&hub, &key, score(2)).await;
+    client.until(|client| shown(client, json!({"home": 2, "away": 0}))).await;
+    let events = client.channels.values().flat_map(|it| &it.events);
+    let events: Vec<_> = events.map(|it| (&it["kind"], &it["eid"])).collect();
+    assert_eq!(events, [(&"score".into(), &"score-2-0".into())]);
 }
 
 #[tokio::test]
@@ -271,8 +290,7 @@ async fn a_socket_answers_each_message() {
     let (mut socket, _) = connect_async(request(&key)).await.expect("it connects");
     let mut ask = async |text: String| {
         socket.send(Message::text(text)).await.expect("it takes a message");
-        let answer = timeout(PATIENCE, socket.next()).await.expect("in time").expect("an answer");
-        answer
+        timeout(PATIENCE, socket.next()).await.expect("in time").expect("an answer")
     };
     let json = |message: Result<Message, _>| -> Value {
         let message: Message = message.expect("a message");
