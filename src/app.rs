@@ -34,7 +34,7 @@ use crate::{
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
     pipeline::{self, Doors, Request},
-    quarantine::Quarantine,
+    quarantine::{self, Quarantine},
     revocation::{self, Revoker},
     sources::{Pace, Player},
     steady::{self, Load, Steady},
@@ -127,8 +127,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let (decisions, deciding) = identity::Writer::start(identities.clone());
     let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered));
     let sources = announce(&mut hub, demo, &play, recordings);
-    let quarantine =
-        Quarantine::beside(&config.server.db, config.feeds.quarantine_bytes_max as u64);
+    let quarantine = Quarantine::beside(&config.server.db, quarantine_limits(&config));
     let writer = pipeline::start(hub, fanout.clone(), ends, quarantine, decisions)?;
 
     let (stop, stopped) = watch::channel(false);
@@ -154,6 +153,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         tls,
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
+        ingest: config.ingest.clone(),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     if let Some(listener) = bench_listener {
@@ -393,6 +393,13 @@ fn settings(config: &Config) -> Settings {
         ended_keep_us: micros(config.hub.ended_keep_ms),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
         hold_us: micros(config.feeds.hold_ms),
+    }
+}
+
+fn quarantine_limits(config: &Config) -> quarantine::Limits {
+    quarantine::Limits {
+        bytes_max: config.feeds.quarantine_bytes_max as u64,
+        age_max_us: micros(config.feeds.quarantine_age_ms),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage, which clap answers itself.
 
+pub mod feeds;
+
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand};
@@ -43,6 +45,9 @@ pub enum Command {
     /// Look at which matches of several providers are one, and say so where the hub is not sure.
     #[command(subcommand)]
     Matches(MatchesCommand),
+    /// Keys of sources that push, and what could not be used.
+    #[command(subcommand)]
+    Feeds(feeds::FeedsCommand),
     /// Print the demo's day, or how it will have ended.
     Simulate(SimulateArgs),
 }

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 pub use self::sections::{
-    AccountsConfig, BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, LogConfig,
-    LogFormat, Pepper, ServerConfig, TlsConfig,
+    AccountsConfig, BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, IngestConfig,
+    LogConfig, LogFormat, Pepper, ServerConfig, TlsConfig,
 };
 use self::{secret::SecretError, sources::SourceConfig};
 
@@ -39,6 +39,7 @@ pub struct Config {
     pub demo: DemoConfig,
     pub bench: BenchConfig,
     pub feeds: FeedsConfig,
+    pub ingest: IngestConfig,
     pub log: LogConfig,
     /// The live feeds, if any. With one of them the demo is not played.
     #[serde(skip_serializing, rename = "source")]
@@ -185,7 +186,7 @@ impl Config {
     /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms`, `bench.rate` and
     /// `bench.port`, where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
-        let Self { server, accounts, hub, fanout, bench, feeds, .. } = self;
+        let Self { server, accounts, hub, fanout, bench, feeds, ingest, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
@@ -207,8 +208,13 @@ impl Config {
             ("fanout.sockets_max", fanout.sockets_max as u64),
             ("bench.channels", bench.channels.into()),
             ("feeds.quarantine_bytes_max", feeds.quarantine_bytes_max as u64),
+            ("feeds.quarantine_age_ms", feeds.quarantine_age_ms),
             ("feeds.message_bytes_max", feeds.message_bytes_max as u64),
             ("feeds.stale_after_ms", feeds.stale_after_ms),
+            ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
+            ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
+            ("ingest.body_ms", ingest.body_ms),
+            ("ingest.wait_ms", ingest.wait_ms),
         ];
         match knobs.into_iter().find(|&(_, value)| value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),
@@ -217,12 +223,16 @@ impl Config {
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { hub, fanout, bench, .. } = self;
+        let Self { hub, fanout, bench, ingest, .. } = self;
         // Its schedule is told in microseconds, and each of its channels is a match.
         at_most(("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000))?;
         at_most(
             ("bench.channels", bench.channels.into()),
             ("hub.matches_max", hub.matches_max as u64),
+        )?;
+        at_most(
+            ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
+            ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
         )?;
         // A turn cannot write more than may wait.
         at_most(

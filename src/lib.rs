@@ -16,6 +16,7 @@ pub mod sources;
 pub mod steady;
 
 pub mod pipeline;
+pub mod push;
 
 pub mod identity;
 
@@ -31,6 +32,7 @@ pub mod dialect;
 
 // Who may come in, and what stands beside the path.
 pub mod accounts;
+pub mod feeds_command;
 pub mod http;
 pub mod key_command;
 pub mod matches_command;
@@ -38,4 +40,5 @@ pub mod revocation;
 
 pub mod clock;
 pub mod quarantine;
+pub mod quarantine_command;
 pub mod telemetry;

@@ -10,10 +10,10 @@ use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
     app::{self, Play},
-    cli::{Cli, Command, KeyCommand, MatchesCommand, SimulateArgs},
+    cli::{Cli, Command, KeyCommand, MatchesCommand, SimulateArgs, feeds::FeedsCommand},
     clock::now,
     config::{Config, ConfigError, Flags},
-    key_command, matches_command, telemetry,
+    feeds_command, key_command, matches_command, quarantine_command, telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
         Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
         Command::Key(command) => key(command),
+        Command::Feeds(command) => feeds(command),
         Command::Matches(command) => matches(command),
         Command::Simulate(args) => simulate(args),
     };
@@ -67,6 +68,20 @@ fn matches(command: MatchesCommand) -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::new(io::stdout());
     let done = matches_command::run(command, &config.accounts, now(), &mut out);
     Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
+}
+
+fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(None, &Flags::default())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut out = io::stdout();
+    match command {
+        FeedsCommand::Key(command) => {
+            Ok(runtime.block_on(feeds_command::key(command, &config.accounts, now(), &mut out))?)
+        }
+        FeedsCommand::Quarantine(command) => {
+            Ok(runtime.block_on(quarantine_command::run(command, &mut out))?)
+        }
+    }
 }
 
 fn simulate(SimulateArgs { seed, truth }: SimulateArgs) -> Result<(), Box<dyn Error>> {

@@ -4,7 +4,7 @@
 //! long enough, publishes it once, and then answers who asked: so an answer stands behind every
 //! change it has seen and before all others.
 
-use std::{iter, mem, sync::Arc, thread, time::Duration};
+use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
 
 use fanout::{
     Change, Fanout, Micros, Seq,
@@ -22,9 +22,10 @@ use crate::{
     clock::now,
     hub::{
         Hub,
-        feeds::{Feed, Health, SourceNumber},
+        feeds::{Feed, Health, Source, SourceNumber, Terms},
     },
     identity::{self, Numbered},
+    push::{self, Pushed},
     quarantine::Quarantine,
 };
 
@@ -42,6 +43,8 @@ pub enum Input {
         batches: Vec<Batch>,
         received: Micros,
     },
+    /// What a source pushed, which is announced by its first push.
+    Pushed(Box<Pushed>),
     Refused {
         source: SourceNumber,
         refusal: Refusal,
@@ -136,8 +139,8 @@ pub fn start(
     decisions: identity::Writer,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let (waiting, changes) = (Vec::new(), Vec::new());
-    let writer = Writer { hub, fanout, quarantine, decisions, waiting, changes };
+    let (pushers, waiting, changes) = (HashMap::new(), Vec::new(), Vec::new());
+    let writer = Writer { hub, fanout, quarantine, decisions, pushers, waiting, changes };
     thread::Builder::new().name("hub".to_owned()).spawn(move || runtime.block_on(writer.run(ends)))
 }
 
@@ -146,6 +149,8 @@ struct Writer {
     fanout: Fanout,
     quarantine: Quarantine,
     decisions: identity::Writer,
+    /// The sources that have pushed, by their names.
+    pushers: HashMap<Arc<str>, SourceNumber>,
     waiting: Vec<Waiting>,
     changes: Vec<Change>,
 }
@@ -191,6 +196,7 @@ impl Writer {
 
     fn tick(&mut self) {
         self.hub.tick(now(), &mut self.changes);
+        self.quarantine.sweep(now());
         gauge!("matchwire_matches").set(count(self.hub.matches()));
         gauge!("matchwire_channels").set(count(self.hub.channels.len()));
         gauge!("matchwire_lanes").set(count(self.hub.lanes()));
@@ -216,6 +222,7 @@ impl Writer {
             Input::Batches { source, batches, received } => {
                 batches.iter().for_each(|batch| self.batch(source, batch, received));
             }
+            Input::Pushed(pushed) => self.pushed(*pushed),
             Input::Refused { source, refusal } => self.refused(source, &refusal),
             Input::Health { source, health } => {
                 self.hub.source_is(source, &health, now(), &mut self.changes);
@@ -241,12 +248,49 @@ impl Writer {
         counter!("matchwire_batches_total").increment(1);
     }
 
+    fn pushed(&mut self, pushed: Pushed) {
+        let Pushed { source, received, lines, refusals, reply } = pushed;
+        let source = self.pusher(&source);
+        for refusal in &refusals {
+            self.refused(source, refusal);
+        }
+        let mut verdicts = Vec::with_capacity(lines.len());
+        for push::Line { batch, place, bytes } in lines {
+            let began = now();
+            let errors = self.hub.apply(source, &batch, received, began, &mut self.changes);
+            counter!("matchwire_batches_total").increment(1);
+            let reason = errors.first().map(ToString::to_string);
+            if let Some(reason) = &reason {
+                let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
+                self.refused(source, &Refusal::new(error, place, &bytes));
+            }
+            verdicts.push(reason);
+        }
+        // Whoever pushed may have gone.
+        drop(reply.send(verdicts));
+    }
+
+    /// The source that pushes under this name. Where one of another kind has the name, it gets
+    /// another.
+    fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
+        if let Some(number) = self.pushers.get(name) {
+            return *number;
+        }
+        let is_taken = self.hub.sources().iter().any(|source| source.name == *name);
+        let shown = if is_taken { format!("push:{name}").into() } else { Arc::clone(name) };
+        let terms = Terms { heals_by_message: true, ..Terms::default() };
+        let number = self.hub.source(shown, push::KIND, terms);
+        self.pushers.insert(Arc::clone(name), number);
+        number
+    }
+
     fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
         self.hub.refused(source);
-        let name = &self.hub.sources()[source.0].name;
+        let Source { name, kind, .. } = &self.hub.sources()[source.0];
+        let format = if *kind == push::KIND { push::FORMAT } else { kind };
         counter!("matchwire_refused_total", "source" => name.to_string(), "kind" => refusal.kind.as_str())
             .increment(1);
-        self.quarantine.keep(name, refusal, now());
+        self.quarantine.keep(name, format, refusal, now());
     }
 
     fn publish(&mut self) {

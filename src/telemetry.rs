@@ -66,6 +66,7 @@ fn describe() {
     );
     describe_counter!("matchwire_batches_total", "Messages of feeds applied");
     describe_counter!("matchwire_refused_total", "Messages of feeds refused, by source and kind");
+    describe_counter!("matchwire_pushed_lines_total", "Lines pushed, by source and outcome");
     describe_counter!("matchwire_publications_total", "Changes of channels published");
     describe_counter!("matchwire_deliveries_total", "Publications queued for a socket");
     describe_counter!(

@@ -93,7 +93,8 @@ fn every_metric_is_explained_and_none_is_invented() {
 
 #[test]
 fn every_setting_that_is_named_exists() {
-    let sections = ["server", "tls", "accounts", "hub", "fanout", "demo", "bench", "feeds", "log"];
+    let sections =
+        ["server", "tls", "accounts", "hub", "fanout", "demo", "bench", "feeds", "ingest", "log"];
     for name in [PROTOCOL, OPERATING].into_iter().flat_map(|page| all_between(page, "`", "`")) {
         let Some((section, knob)) = name.split_once('.').filter(|(s, _)| sections.contains(s))
         else {

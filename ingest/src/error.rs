@@ -62,16 +62,25 @@ pub struct Refusal {
     pub reason: String,
     /// The message itself, cut to [`Refusal::BYTES_MAX`].
     pub bytes: Vec<u8>,
+    /// Bytes of the whole message.
+    pub length: usize,
 }
 
 impl Refusal {
-    /// Bytes kept of a refused message: enough to see what it was, little enough to keep many.
-    pub const BYTES_MAX: usize = 4096;
+    /// Bytes kept of a refused message: nearly all are kept whole, so that they can be tried again.
+    pub const BYTES_MAX: usize = 64 * 1024;
 
     #[must_use]
     pub fn new(error: DecodeError, place: Place, bytes: &[u8]) -> Self {
         let kept = &bytes[..bytes.len().min(Self::BYTES_MAX)];
-        Self { kind: error.kind, place, reason: error.reason, bytes: kept.to_vec() }
+        let DecodeError { kind, reason } = error;
+        Self { kind, place, reason, bytes: kept.to_vec(), length: bytes.len() }
+    }
+
+    /// Whether not all of the message was kept.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.bytes.len() < self.length
     }
 }
 

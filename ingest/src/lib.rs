@@ -19,4 +19,5 @@ pub mod tennis;
 
 pub mod simulator;
 
+pub mod base64;
 pub mod error;

@@ -12,12 +12,14 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 const LABEL: &str = "mw_";
-/// The label and 8 hex digits: 32 bits, enough to tell keys apart, no help in guessing one.
-const PREFIX_LEN: usize = LABEL.len() + 8;
+/// How the key of a feed begins, so that neither kind can be taken for the other.
+const FEED_LABEL: &str = "mwf_";
+/// 8 hex digits: 32 bits, enough to tell keys apart, no help in guessing one.
+const PUBLIC_DIGITS: usize = 8;
 /// 20 random bytes: the 160 bits at which guessing is hopeless, and at which a fast hash is as
 /// good as a slow one.
 const SECRET_BYTES: usize = 20;
-const KEY_LEN: usize = PREFIX_LEN + 2 * SECRET_BYTES;
+const DIGITS: usize = PUBLIC_DIGITS + 2 * SECRET_BYTES;
 
 /// The operating system gave no random bytes.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +33,20 @@ pub struct Key(Zeroizing<String>);
 impl Key {
     /// Makes a new key from the operating system's random bytes.
     pub(super) fn generate() -> Result<Self, NoEntropy> {
-        let mut random = Zeroizing::new([0; (KEY_LEN - LABEL.len()) / 2]);
+        Self::labelled(LABEL)
+    }
+
+    /// Makes a new key of a feed.
+    pub(super) fn generate_for_feed() -> Result<Self, NoEntropy> {
+        Self::labelled(FEED_LABEL)
+    }
+
+    fn labelled(label: &str) -> Result<Self, NoEntropy> {
+        let mut random = Zeroizing::new([0; DIGITS / 2]);
         getrandom::fill(&mut *random)?;
         // With room for all of it from the start, no copy is left behind by growing.
-        let mut key = Zeroizing::new(String::with_capacity(KEY_LEN));
-        key.push_str(LABEL);
+        let mut key = Zeroizing::new(String::with_capacity(label.len() + DIGITS));
+        key.push_str(label);
         push_hex(&mut key, &*random);
         Ok(Self(key))
     }
@@ -56,7 +67,7 @@ impl Key {
     /// The public part, by which a key is listed and revoked: `mw_1f09c3d2`.
     #[must_use]
     pub fn prefix(&self) -> &str {
-        &self.0[..PREFIX_LEN]
+        self.as_presented().prefix()
     }
 
     pub(super) fn as_presented(&self) -> Presented<'_> {
@@ -83,12 +94,16 @@ pub(super) struct Presented<'a>(&'a str);
 impl<'a> Presented<'a> {
     /// `None` for what cannot be a key, which then costs neither a hash nor a look-up.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
-        let well_formed = text.len() == KEY_LEN && is_label_and_hex(text);
-        well_formed.then_some(Self(text))
+        is_label_and_hex(text, LABEL, DIGITS).then_some(Self(text))
+    }
+
+    /// The same for the key of a feed.
+    pub(super) fn parse_of_feed(text: &'a str) -> Option<Self> {
+        is_label_and_hex(text, FEED_LABEL, DIGITS).then_some(Self(text))
     }
 
     pub(super) fn prefix(self) -> &'a str {
-        &self.0[..PREFIX_LEN]
+        &self.0[..self.0.len() - 2 * SECRET_BYTES]
     }
 }
 
@@ -100,12 +115,17 @@ impl fmt::Debug for Presented<'_> {
 
 /// Whether this can be the public part of a key.
 pub(super) fn is_prefix(text: &str) -> bool {
-    text.len() == PREFIX_LEN && is_label_and_hex(text)
+    is_label_and_hex(text, LABEL, PUBLIC_DIGITS)
 }
 
-fn is_label_and_hex(text: &str) -> bool {
-    text.strip_prefix(LABEL)
-        .is_some_and(|digits| digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+/// Whether this can be the public part of the key of a feed.
+pub(super) fn is_feed_prefix(text: &str) -> bool {
+    is_label_and_hex(text, FEED_LABEL, PUBLIC_DIGITS)
+}
+
+fn is_label_and_hex(text: &str, label: &str, digits: usize) -> bool {
+    let is_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    text.strip_prefix(label).is_some_and(|it| it.len() == digits && it.bytes().all(is_hex))
 }
 
 /// The keyed hash of a key: what is stored, and what the cache is asked with.
@@ -194,16 +214,25 @@ mod tests {
     }
 
     #[test]
+    fn neither_kind_of_key_is_taken_for_the_other() {
+        let (client, feed) = (Key::generate().unwrap(), Key::generate_for_feed().unwrap());
+        assert!(Presented::parse(feed.expose()).is_none());
+        assert!(Presented::parse_of_feed(client.expose()).is_none());
+        assert_eq!(Presented::parse_of_feed(feed.expose()).unwrap().prefix(), feed.prefix());
+        assert!(is_feed_prefix(feed.prefix()) && !is_prefix(feed.prefix()));
+    }
+
+    #[test]
     fn keys_differ_in_both_parts() {
         let (one, other) = (Key::generate().unwrap(), Key::generate().unwrap());
         assert_ne!(one.prefix(), other.prefix());
-        assert_ne!(one.expose()[PREFIX_LEN..], other.expose()[PREFIX_LEN..]);
+        assert_ne!(one.expose()[11..], other.expose()[11..]);
     }
 
     #[test]
     fn printing_a_key_never_shows_its_secret() {
         let key = Key::generate().unwrap();
-        let secret = &key.expose()[PREFIX_LEN..PREFIX_LEN + 6];
+        let secret = &key.expose()[11..17];
         for shown in [format!("{key:?}"), format!("{key}"), format!("{:?}", key.as_presented())] {
             assert!(shown.contains(key.prefix()), "{shown}");
             assert!(!shown.contains(secret), "{shown}");

@@ -11,8 +11,9 @@ use sqlx::{
 use super::AccountsError;
 
 /// Version, name, statements. A released one is never edited: its checksum is in every database.
-const ALL: [(i64, &str, &str); 2] = [
+const ALL: [(i64, &str, &str); 3] = [
     (1, "accounts", include_str!("../../migrations/0001_accounts.sql")),
+    (2, "feed keys", include_str!("../../migrations/0002_feed_keys.sql")),
     (3, "identity", include_str!("../../migrations/0003_identity.sql")),
 ];
 

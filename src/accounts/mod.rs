@@ -6,7 +6,7 @@
 //! whoever listens to [`Accounts::changes`].
 //!
 //! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache`, `store` and `migrations`,
-//! `changes`, `demo`.
+//! `changes`, `demo`; and [`FeedGrant`], for keys by which sources push what they have.
 
 mod addon;
 mod cache;
@@ -14,6 +14,7 @@ mod caller;
 mod changes;
 mod demo;
 mod error;
+mod feed;
 mod key;
 mod migrations;
 mod store;
@@ -27,6 +28,7 @@ pub use self::{
     addon::{Addon, Addons, UnknownAddon},
     caller::{AccountId, Caller, KeyId},
     error::AccountsError,
+    feed::{FeedGrant, FeedKeySummary},
     key::{Key, NoEntropy},
 };
 use self::{

@@ -3,6 +3,8 @@
 //! It does not know what a key looks like or who holds a socket. Every value is bound, none is
 //! written into a statement; placeholders are numbered as PostgreSQL numbers them too.
 
+mod feeds;
+
 use std::{io, path::Path, time::Duration};
 
 use sqlx::{
@@ -14,6 +16,7 @@ use sqlx::{
 
 use tempfile::{NamedTempFile, TempPath};
 
+pub(super) use self::feeds::StoredFeedKey;
 use super::{AccountId, AccountsError, Addon, Addons, KeyId, Micros, migrations};
 
 /// Look-ups are short and there is one writer at a time, so few connections go a long way. Each

@@ -256,6 +256,8 @@ impl Default for BenchConfig {
 pub struct FeedsConfig {
     /// Bytes of refused messages that are kept to be looked at. Default 8 MiB; the oldest go first.
     pub quarantine_bytes_max: usize,
+    /// Milliseconds for which they are kept. Default 604800000, seven days. They hold what feeds sent.
+    pub quarantine_age_ms: u64,
     /// Bytes of one message. Default 16 MiB. As much memory a feed; a longer one is refused.
     pub message_bytes_max: usize,
     /// Milliseconds without a frame or a beat after which clients are to call a document stale.
@@ -272,9 +274,44 @@ impl Default for FeedsConfig {
     fn default() -> Self {
         Self {
             quarantine_bytes_max: 8 * 1024 * 1024,
+            quarantine_age_ms: 7 * 24 * 60 * 60 * 1000,
             message_bytes_max: 16 * 1024 * 1024,
             stale_after_ms: 15_000,
             hold_ms: 10_000,
+        }
+    }
+}
+
+/// `[ingest]`: what sources may push.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IngestConfig {
+    /// Bytes of one body or one message of a socket, decompressed too. Default 8 MiB. As much memory
+    /// a source that pushes, for one body of each is read at a time; a longer one is refused whole.
+    pub body_bytes_max: usize,
+    /// Bytes of one line. Default 1 MiB; a longer one is refused, and the others are used.
+    pub line_bytes_max: usize,
+    /// Milliseconds in which a body must have come. Default 30000. Its source waits for so long.
+    pub body_ms: u64,
+    /// Milliseconds for which a push waits for another one of its source, and for room in the hub.
+    /// Default 5000. Then it is answered 409 or 503, and is to come again.
+    pub wait_ms: u64,
+    /// Lines of each source, by their ids or their content, that are known again when they are
+    /// repeated. Default 100000, about 60 bytes each. 0: none is.
+    pub ids_max: usize,
+    /// Sockets that push, in all. Default 64; one more is refused.
+    pub sockets_max: usize,
+}
+
+impl Default for IngestConfig {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 8 * 1024 * 1024,
+            line_bytes_max: 1024 * 1024,
+            body_ms: 30_000,
+            wait_ms: 5_000,
+            ids_max: 100_000,
+            sockets_max: 64,
         }
     }
 }

@@ -28,6 +28,8 @@ pub(super) enum HttpError {
     /// Only a WebSocket upgrade is answered here.
     UpgradeRequired,
     MethodNotAllowed,
+    /// Anything else that the caller can mend.
+    Refused(StatusCode, &'static str),
     /// The hub is stopping.
     Unavailable,
     Internal,
@@ -77,6 +79,7 @@ impl IntoResponse for HttpError {
                 uniform(StatusCode::UPGRADE_REQUIRED, "this address takes WebSocket upgrades only")
             }
             Self::MethodNotAllowed => uniform(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
+            Self::Refused(status, detail) => uniform(status, detail),
             Self::Unavailable => uniform(StatusCode::SERVICE_UNAVAILABLE, "the hub is stopping"),
             Self::Internal => uniform(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
         };

@@ -8,6 +8,7 @@ mod credential;
 mod door;
 mod error;
 mod head;
+mod ingest;
 mod line;
 mod pages;
 mod registry;
@@ -36,14 +37,17 @@ use fanout::Fanout;
 use hyper::header::{HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
 
 pub use self::{
     bench::BenchDoor,
     registry::{Place, Registry},
 };
 use self::{door::Door, ticket::Tickets};
-use crate::{accounts::Accounts, pipeline::Doors};
+use crate::{accounts::Accounts, config::IngestConfig, pipeline::Doors, push::Sources};
 
 /// What the answers are made from.
 #[derive(Debug)]
@@ -62,6 +66,8 @@ pub struct Parts {
     /// Connections at a time, and the time each has for the head of a request.
     pub connections_max: usize,
     pub handshake_timeout: Duration,
+    /// What may be pushed.
+    pub ingest: IngestConfig,
 }
 
 /// Shared by all requests.
@@ -70,6 +76,11 @@ struct Shared {
     parts: Parts,
     tickets: Tickets,
     ready: AtomicBool,
+    /// The sources that push, and how many sockets of theirs there may be yet.
+    pushing: Sources,
+    pushers: Arc<Semaphore>,
+    /// Turns true when the hub is to stop.
+    stop: watch::Receiver<bool>,
 }
 
 /// Serves until `stop` turns true, and then closes the door; the requests that are being answered
@@ -83,8 +94,14 @@ pub async fn serve(
     parts: Parts,
     stop: watch::Receiver<bool>,
 ) -> io::Result<JoinSet<()>> {
-    let shared =
-        Arc::new(Shared { parts, tickets: Tickets::default(), ready: AtomicBool::new(true) });
+    let shared = Arc::new(Shared {
+        tickets: Tickets::default(),
+        ready: AtomicBool::new(true),
+        pushing: Sources::new(parts.ingest.clone(), parts.doors.clone(), parts.fanout.clone()),
+        pushers: Arc::new(Semaphore::new(parts.ingest.sockets_max)),
+        stop: stop.clone(),
+        parts,
+    });
     let router = router(Arc::clone(&shared));
     let door = Arc::new(Door { shared: Arc::clone(&shared), router, stop });
     let answering = door.serve(listener).await;
@@ -104,6 +121,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/stream/v1/channels/{*channel}", get(rest::channel))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
         .route("/api/v2/stream/ticket", post(rest::ticket))
+        .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
+        .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
         .fallback(ws::unknown)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(middleware::from_fn(secure))

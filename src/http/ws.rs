@@ -80,7 +80,7 @@ impl Wish {
     }
 
     /// The fields of the answer.
-    fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
         [
             (CONNECTION, HeaderValue::from_static("upgrade")),

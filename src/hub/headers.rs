@@ -28,6 +28,8 @@ impl Hub {
         let status = match &state.play {
             Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
             Play::Tennis(tennis) => Some(state.tennis_status(tennis).as_str()),
+            Play::Scoreboard(scores) => Some(state.scoreboard_status(scores).as_str()),
+            Play::Race(racing) => Some(state.race_status(racing).as_str()),
             Play::None => None,
         };
         let source = self.teller(known);

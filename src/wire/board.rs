@@ -2,7 +2,7 @@
 
 use ingest::event::Fixture;
 
-use super::{football, participant, side_names, tennis};
+use super::{football, participant, scoreboard, side_names, tennis};
 use crate::{
     document::{Key, Node, Object},
     hub::{
@@ -24,7 +24,9 @@ pub fn line(matches: &mut Object, m: &Match, header: Header) {
             out.set_some("score", score.map(|told| football::score(&told, false)));
         }
         Play::Tennis(state) => play(out, state, None),
-        Play::None => {}
+        Play::Scoreboard(state) => scoreboard::image(out, state),
+        // Who runs stands in the race's own document.
+        Play::Race(_) | Play::None => {}
     }
 }
 
@@ -53,7 +55,8 @@ pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Head
         Play::Tennis(state) if touched.tennis.contains(&TennisPart::Score) => {
             play(&mut out, state, Some(&touched.tennis));
         }
-        Play::Tennis(_) | Play::None => {}
+        Play::Scoreboard(state) => scoreboard::patch(&mut out, state, &touched.scoreboard),
+        Play::Tennis(_) | Play::Race(_) | Play::None => {}
     }
     if !out.is_empty() {
         patch.object("matches").set(Key::Int(m.id.0), out);

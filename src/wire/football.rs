@@ -80,7 +80,7 @@ fn pair(goals: Pair<u16>) -> Object {
     out
 }
 
-fn side_name(side: Side) -> &'static str {
+pub(super) fn side_name(side: Side) -> &'static str {
     match side {
         Side::First => "home",
         Side::Second => "away",

@@ -8,6 +8,8 @@ pub mod book;
 pub mod consensus;
 pub mod feeds;
 pub mod football;
+pub mod race;
+pub mod scoreboard;
 pub mod tennis;
 
 use ingest::event::{Competition, Fixture, Participant};
@@ -32,6 +34,8 @@ pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
     match &m.play {
         Play::Football(state) => football::image(&mut image, state),
         Play::Tennis(state) => tennis::image(&mut image, state),
+        Play::Scoreboard(state) => scoreboard::image(&mut image, state),
+        Play::Race(state) => race::image(&mut image, state),
         Play::None => {}
     }
     image
@@ -50,6 +54,8 @@ pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) 
     match &m.play {
         Play::Football(state) => football::patch(&mut patch, state, &touched.football),
         Play::Tennis(state) => tennis::patch(&mut patch, state, &touched.tennis),
+        Play::Scoreboard(state) => scoreboard::patch(&mut patch, state, &touched.scoreboard),
+        Play::Race(state) => race::patch(&mut patch, state, &touched.race),
         Play::None => {}
     }
     patch
@@ -61,6 +67,8 @@ pub fn match_events(m: &Match, touched: &Touched, moment: Moment) -> Vec<Node> {
     match &m.play {
         Play::Football(state) => football::events(state, &touched.football_events),
         Play::Tennis(_) => tennis::events(&touched.tennis_events, moment),
+        Play::Scoreboard(state) => scoreboard::events(state, &touched.scoreboard_events, moment),
+        Play::Race(state) => race::events(state, &touched.race_events, moment),
         Play::None => Vec::new(),
     }
 }

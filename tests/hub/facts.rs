@@ -7,7 +7,8 @@ use fanout::Micros;
 use ingest::event::{
     Ball, Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus,
     GameScore, GoalKind, Id, Incident, IncidentKind, Level, MarketChange, MarketDefinition,
-    MarketStatus, OddsFact, Outcome, Pair, Participant, Point, PointKind, SelectionChange,
+    MarketStatus, MatchClock, OddsFact, Outcome, Pair, Participant, Point, PointKind, Race,
+    RaceRunner, RaceStatus, RunnerStatus, Scoreboard, ScoreboardStatus, SelectionChange,
     SelectionDefinition, SelectionStatus, SetScore, Side, Situation, Sport, Stat, TennisFact,
     TennisScore, TennisStatus, VarDecision,
 };
@@ -117,6 +118,8 @@ fn event() -> impl Strategy<Value = RawEvent> {
             (Id(2), Sport::Football),
             (Id(3), Sport::Tennis),
             (Id(4), Sport::HorseRacing),
+            (Id(5), Sport::Hockey),
+            (Id(6), Sport::Cricket),
         ])
     };
     let told = |((match_id, sport), fact)| RawEvent::Told(Event { sport, match_id, fact });
@@ -132,6 +135,8 @@ fn event() -> impl Strategy<Value = RawEvent> {
         1 => tennis_fact().prop_map(|fact| RawEvent::Told(tennis(Id(3), fact))),
         12 => (any_match(), odds().prop_map(Fact::Odds)).prop_map(told),
         2 => Just(RawEvent::Again),
+        3 => scoreboard().prop_map(move |it| told(((Id(5), Sport::Hockey), Fact::Scoreboard(it)))),
+        3 => race().prop_map(move |it| told(((Id(4), Sport::HorseRacing), Fact::Race(it)))),
         // Told of a match of another sport, and of one that nobody has introduced.
         1 => football_fact().prop_map(move |fact| of_football((Id(3), fact))),
         1 => odds().prop_map(move |fact| told(((Id(9), Sport::Football), Fact::Odds(fact)))),
@@ -253,6 +258,52 @@ fn ball() -> impl Strategy<Value = Ball> {
 }
 
 // ------------------------------------------------------------------------------------ tennis
+
+fn scoreboard() -> impl Strategy<Value = Scoreboard> {
+    let status = select(vec![
+        ScoreboardStatus::NotStarted,
+        ScoreboardStatus::Live,
+        ScoreboardStatus::Live,
+        ScoreboardStatus::Interrupted,
+        ScoreboardStatus::Finished,
+    ]);
+    let pair = || [0..4_u32, 0..4_u32];
+    let clock =
+        (0..5_u32, any::<bool>()).prop_map(|(second, running)| MatchClock { second, running });
+    let period = option::of(select(vec!["p1", "p2"]));
+    let winner = option::of(select(Side::BOTH.to_vec()));
+    let told = (status, option::of(pair()), vec(pair(), 0..3), period, option::of(clock), winner);
+    told.prop_map(|(status, score, periods, period, clock, winner)| Scoreboard {
+        status,
+        score,
+        periods,
+        period: period.map(Arc::from),
+        clock,
+        winner,
+    })
+}
+
+fn race() -> impl Strategy<Value = Race> {
+    let status = select(vec![
+        RaceStatus::NotStarted,
+        RaceStatus::AtThePost,
+        RaceStatus::Off,
+        RaceStatus::Finished,
+        RaceStatus::Finished,
+    ]);
+    let runner_status =
+        select(vec![RunnerStatus::Active, RunnerStatus::NonRunner, RunnerStatus::Finished]);
+    let jockey = option::of(Just("A. Jockey".into()));
+    let runner = (participant(), option::of(1..3_u16), jockey, runner_status, option::of(1..3_u16));
+    let runner = runner.prop_map(|(participant, number, jockey, status, position)| RaceRunner {
+        participant,
+        number,
+        jockey,
+        status,
+        position,
+    });
+    (status, vec(runner, 0..4)).prop_map(|(status, runners)| Race { status, runners })
+}
 
 fn tennis_fact() -> impl Strategy<Value = TennisFact> {
     let status = select(vec![

@@ -192,7 +192,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     // What comes now comes to each.
     bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(CSV.score(3, 2))));
     assert_eq!(bench.data(&other)["score"], json!({ "home": 3, "away": 2 }));
-    let join = Order::Join { provider, key, into: BETFAIR.own(), swapped: false };
+    let join = Order::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };
     order(&mut bench, 2, join);
     assert_eq!(bench.hub.matches(), 1);
     assert_eq!(bench.data(&one)["score"], json!({ "home": 3, "away": 2 }));

@@ -4,6 +4,7 @@
 //! and must hold, at any moment and from wherever it resumes, what the hub says is the image.
 
 mod bench;
+mod boards;
 mod facts;
 mod joining;
 mod json;

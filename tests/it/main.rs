@@ -5,6 +5,8 @@ mod bad_feed;
 mod bench;
 mod commands;
 mod door;
+mod push;
+mod quarantine;
 mod rates;
 mod replay;
 mod rest;

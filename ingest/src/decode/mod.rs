@@ -8,6 +8,7 @@ pub mod api_football;
 pub mod betfair;
 pub mod betfair_scores;
 pub(crate) mod decimal;
+pub mod events;
 pub mod football_data_couk;
 mod json;
 pub mod point_strings;
@@ -23,7 +24,7 @@ use crate::error::{DecodeError, RefusalKind};
 pub use self::json::Refused;
 
 /// Says of a JSON error whether the text, a value or the end of the input is to blame.
-fn json_error(error: &serde_json::Error) -> DecodeError {
+pub(crate) fn json_error(error: &serde_json::Error) -> DecodeError {
     use serde_json::error::Category;
     let kind = match error.classify() {
         Category::Data => RefusalKind::Value,

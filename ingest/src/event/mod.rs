@@ -87,6 +87,18 @@ pub enum Sport {
 }
 
 impl Sport {
+    pub const ALL: [Self; 9] = [
+        Self::Football,
+        Self::Tennis,
+        Self::Cs2,
+        Self::Darts,
+        Self::Hockey,
+        Self::Basketball,
+        Self::HorseRacing,
+        Self::Cricket,
+        Self::Other,
+    ];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -23,6 +23,7 @@ pub(super) fn open(path: &Path) -> io::Result<Bytes> {
     Ok(match head {
         [0x1f, 0x8b, ..] => buffered(MultiGzDecoder::new(file)),
         [b'B', b'Z', b'h', ..] => buffered(MultiBzDecoder::new(file)),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => buffered(zstd::Decoder::with_buffer(file)?),
         _ => Box::new(file),
     })
 }

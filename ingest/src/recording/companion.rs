@@ -23,7 +23,7 @@ pub fn plan(named: &[PathBuf]) -> Result<Vec<PathBuf>, OpenError> {
     let mut companion = None;
     for path in named {
         match content::recognise(path)? {
-            Content::Recording(_) => recordings.push(path.clone()),
+            Content::Recording(_) | Content::Container => recordings.push(path.clone()),
             Content::Companion(of) => companion = Some((path, of)),
             Content::Either(of) if goes_with_another(path, of, named) => {}
             Content::Either(_) => recordings.push(path.clone()),

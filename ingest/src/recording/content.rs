@@ -11,6 +11,8 @@ pub(super) enum Content {
     Companion(Format),
     /// What goes with a recording, and can be played by itself.
     Either(Format),
+    /// Messages of some format with the moments at which they came.
+    Container,
 }
 
 /// How much of a file is looked at. The first line of a stream may be longer, but the keys that
@@ -55,7 +57,11 @@ const UOF_ROOTS: [&str; 12] = [
 fn of(head: &[u8]) -> Option<Content> {
     let holds = |key: &str| head.windows(key.len()).any(|window| window == key.as_bytes());
     let any = |keys: &[&str]| keys.iter().any(|key| holds(key));
-    if any(&["\"eventSec\"", "\"matchPeriod\""]) {
+    if holds("\"matchwire\":\"recording\"") {
+        Some(Content::Container)
+    } else if holds("\"fact\"") && holds("\"sport\"") {
+        Some(Content::Recording(Format::Events))
+    } else if any(&["\"eventSec\"", "\"matchPeriod\""]) {
         Some(Content::Recording(Format::Wyscout))
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
@@ -148,6 +154,9 @@ mod tests {
         check(r#"[{"eventTypeId":"2","incidents":{"0":{"updateContext":{"#, Some(scores));
         let strings = Content::Recording(Format::PointByPointStrings);
         check("pbp_id,date,tny_name,server1,server2\n", Some(strings));
+        let line = r#"{"at":1,"sport":"football","match":"m1","fact":{"fixture":{}}}"#;
+        check(line, Some(Content::Recording(Format::Events)));
+        check(r#"{"matchwire":"recording","version":1}"#, Some(Content::Container));
         check("date,home,away\n", None);
     }
 }

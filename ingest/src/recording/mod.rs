@@ -7,10 +7,12 @@
 mod betfair;
 mod bytes;
 mod companion;
+pub mod container;
 mod content;
 mod document;
 mod events;
 mod lines;
+mod own_events;
 mod point_strings;
 mod slam;
 mod statsbomb;
@@ -81,6 +83,8 @@ pub enum Format {
     PointByPointStrings,
     BetfairMarketBook,
     BetfairScores,
+    /// Matchwire's own.
+    Events,
 }
 
 /// Why a recording cannot be opened.
@@ -115,6 +119,8 @@ enum Feed {
     Summary(Box<events::Feed<normalize::statsperform::Summary>>),
     PointStrings(Box<point_strings::Feed>),
     Document(document::Feed),
+    Events(Box<own_events::Feed>),
+    Container(Box<container::Feed>),
 }
 
 impl Recording {
@@ -133,8 +139,10 @@ impl Recording {
         limits: &Limits,
     ) -> Result<Self, OpenError> {
         let content = content::recognise(path)?;
-        let format = match content {
+        let mut format = match content {
             Content::Recording(format) | Content::Either(format) => format,
+            // The file itself says which.
+            Content::Container => Format::Events,
             Content::Companion(of) => {
                 return Err(OpenError::OnlyCompanion { path: path.to_owned(), of });
             }
@@ -142,6 +150,12 @@ impl Recording {
         let mut steps = VecDeque::new();
         let mut opening = Opening { path, named, start, limits, steps: &mut steps };
         let feed = match format {
+            _ if content == Content::Container => {
+                let (feed, of) = container::Feed::open(&opening)?;
+                format = of;
+                Feed::Container(Box::new(feed))
+            }
+            Format::Events => Feed::Events(Box::new(own_events::Feed::open(&opening)?)),
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
@@ -193,6 +207,8 @@ impl Iterator for Recording {
                 Feed::Summary(feed) => feed.read(&mut self.steps),
                 Feed::PointStrings(feed) => feed.read(&mut self.steps),
                 Feed::Document(feed) => feed.read(&mut self.steps),
+                Feed::Events(feed) => feed.read(&mut self.steps),
+                Feed::Container(feed) => feed.read(&mut self.steps),
             };
             if !read {
                 return None;
@@ -215,7 +231,7 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::BetfairStream,
         Self::Wyscout,
         Self::SlamPointByPoint,
@@ -228,7 +244,14 @@ impl Format {
         Self::PointByPointStrings,
         Self::BetfairMarketBook,
         Self::BetfairScores,
+        Self::Events,
     ];
+
+    /// The format of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
 
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -245,6 +268,7 @@ impl Format {
             Self::PointByPointStrings => "pointbypoint-strings",
             Self::BetfairMarketBook => "betfair-rest",
             Self::BetfairScores => "betfair-scores",
+            Self::Events => "matchwire-events",
         }
     }
 
@@ -261,6 +285,9 @@ impl Format {
             Self::FootballDataCoUk => Box::new(n::football_data_couk::Interpreter::default()),
             Self::SportradarUof => {
                 Box::new(n::sportradar_uof::Interpreter::with_default(Sport::Other))
+            }
+            Self::Events => {
+                Box::new(n::events::Interpreter::new(Arc::clone(source)).of_all_matches())
             }
             Self::TheOddsApi => Box::new(n::the_odds_api::Interpreter::recorded(PriceFormat::Auto)),
             Self::Wyscout
@@ -284,6 +311,7 @@ impl Format {
             Self::PointByPointStrings => "file of point strings",
             Self::BetfairMarketBook => "market book",
             Self::BetfairScores => "scores",
+            Self::Events => "file of lines",
         }
     }
 }

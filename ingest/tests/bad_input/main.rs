@@ -3,6 +3,8 @@
 
 mod api_football;
 mod betfair;
+mod container;
+mod events;
 mod fixtures;
 mod odds;
 mod opening;

@@ -21,9 +21,9 @@ use super::{
 };
 
 /// A change to a valid text: at a place, take so many bytes away and put others there.
-type Change = (Index, usize, Vec<u8>);
+pub(super) type Change = (Index, usize, Vec<u8>);
 
-fn changes() -> impl Strategy<Value = Vec<Change>> {
+pub(super) fn changes() -> impl Strategy<Value = Vec<Change>> {
     let pieces: Vec<&[u8]> =
         vec![b"", b"0", b"-1", b"1e308", b"null", b"\"null\"", b"\\u", b"{", b"]", b",", b"\n"];
     let piece =
@@ -31,7 +31,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     vec((any::<Index>(), 0..12_usize, piece), 1..6)
 }
 
-fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
+pub(super) fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     for (place, taken, put) in changes {
         let from = place.index(bytes.len() + 1);

@@ -251,10 +251,16 @@ impl Clock {
     }
 
     /// Whether this anchor already says what `told` says.
-    fn agrees(self, told: Self) -> bool {
+    pub(super) fn agrees(self, told: Self) -> bool {
         let second = Micros::from(self.second) * 1_000_000;
         let shown = if self.running { second + (told.at - self.at) } else { second };
         self.running == told.running
             && (shown - Micros::from(told.second) * 1_000_000).abs() <= DRIFT_US
+    }
+
+    /// The same for a clock that shows what is left.
+    pub(super) fn agrees_backwards(self, told: Self) -> bool {
+        // Seen backwards, what is told later is the anchor of what was told before.
+        Self { at: self.at, ..told }.agrees(Self { at: told.at, ..self })
     }
 }

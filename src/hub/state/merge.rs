@@ -36,7 +36,10 @@ impl Match {
         match (fact, &self.play) {
             (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, touched),
             (Fact::Odds(fact), _) => self.apply_odds(fact, origin, touched),
-            (Fact::Football(_), Play::Football(_)) | (Fact::Tennis(_), Play::Tennis(_)) => {
+            (Fact::Football(_), Play::Football(_))
+            | (Fact::Tennis(_), Play::Tennis(_))
+            | (Fact::Scoreboard(_), Play::Scoreboard(_))
+            | (Fact::Race(_), Play::Race(_)) => {
                 self.apply_play(fact, origin, touched);
             }
             _ => return false,

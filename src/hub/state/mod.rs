@@ -11,13 +11,16 @@ mod holding;
 mod leads;
 mod merge;
 mod part;
+mod race;
+mod scoreboard;
 mod tennis;
 
 use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    Fact, Fixture, FootballFact, FootballStatus, Id, Sport, TennisFact, TennisStatus,
+    Fact, Fixture, FootballFact, FootballStatus, Id, RaceStatus, ScoreboardStatus, Sport,
+    TennisFact, TennisStatus,
 };
 
 use self::merge::Names;
@@ -33,6 +36,8 @@ pub use self::{
     leads::{Leads, View},
     merge::Origin,
     part::{Member, Part},
+    race::{RaceEvent, RacePart, Racing},
+    scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
     tennis::{Ended, Tennis, TennisEvent, TennisPart, number},
 };
 
@@ -62,6 +67,8 @@ pub struct Match {
 pub enum Play {
     Football(Football),
     Tennis(Tennis),
+    Scoreboard(Scores),
+    Race(Racing),
     /// Only odds are carried.
     None,
 }
@@ -112,6 +119,10 @@ pub struct Touched {
     pub football_events: Vec<FootballEvent>,
     pub tennis: Vec<TennisPart>,
     pub tennis_events: Vec<TennisEvent>,
+    pub scoreboard: Vec<ScoreboardPart>,
+    pub scoreboard_events: Vec<ScoreboardEvent>,
+    pub race: Vec<RacePart>,
+    pub race_events: Vec<RaceEvent>,
     /// By the book's place in [`Match::books`].
     pub books: Vec<TouchedBook>,
     /// Books, by place, that are told by another source now and are nothing like they were.
@@ -164,6 +175,8 @@ impl Match {
         match &self.play {
             Play::Football(Football { status: Some(status), .. }) => football_life(*status),
             Play::Tennis(Tennis { status: Some(status), .. }) => tennis_life(*status),
+            Play::Scoreboard(Scores { told: Some(told), .. }) => scoreboard::life(told.status),
+            Play::Race(Racing { status: Some(status), .. }) => race::life(*status),
             _ => self.odds_life(),
         }
     }
@@ -189,6 +202,29 @@ impl Match {
         })
     }
 
+    /// The status of a match with a scoreboard, told by its markets where no feed tells the play.
+    #[must_use]
+    pub fn scoreboard_status(&self, scores: &Scores) -> ScoreboardStatus {
+        scores.told.as_ref().map_or_else(
+            || match self.odds_life() {
+                Life::Prematch => ScoreboardStatus::NotStarted,
+                Life::Ended => ScoreboardStatus::Finished,
+                Life::Live | Life::Suspended => ScoreboardStatus::Live,
+            },
+            |told| told.status,
+        )
+    }
+
+    /// The status of a race, told by its markets where no feed tells the race.
+    #[must_use]
+    pub fn race_status(&self, racing: &Racing) -> RaceStatus {
+        racing.status.unwrap_or_else(|| match self.odds_life() {
+            Life::Prematch => RaceStatus::NotStarted,
+            Life::Ended => RaceStatus::Finished,
+            Life::Live | Life::Suspended => RaceStatus::Off,
+        })
+    }
+
     /// The status of a tennis match, told by its markets where no feed tells the play.
     #[must_use]
     pub fn tennis_status(&self, tennis: &Tennis) -> TennisStatus {
@@ -205,7 +241,11 @@ impl Play {
         match sport {
             Sport::Football => Self::Football(Football::default()),
             Sport::Tennis => Self::Tennis(Tennis::default()),
-            _ => Self::None,
+            Sport::Cs2 | Sport::Darts | Sport::Hockey | Sport::Basketball => {
+                Self::Scoreboard(Scores::default())
+            }
+            Sport::HorseRacing => Self::Race(Racing::default()),
+            Sport::Cricket | Sport::Other => Self::None,
         }
     }
 
@@ -218,6 +258,13 @@ impl Play {
             }
             (Self::Tennis(tennis), Fact::Tennis(fact)) => {
                 tennis.apply(fact, moment, &mut touched.tennis, &mut touched.tennis_events);
+            }
+            (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
+                let Touched { scoreboard, scoreboard_events, .. } = touched;
+                scores.apply(board, moment, scoreboard, scoreboard_events);
+            }
+            (Self::Race(racing), Fact::Race(race)) => {
+                racing.apply(race, &mut touched.race, &mut touched.race_events);
             }
             _ => {}
         }
@@ -232,7 +279,13 @@ impl Play {
             Self::Tennis(tennis) if kind == Kind::Score => {
                 tennis.told().into_iter().map(Fact::Tennis).collect()
             }
-            Self::Tennis(_) | Self::None => Vec::new(),
+            Self::Scoreboard(Scores { told: Some(told), .. }) if kind == Kind::Score => {
+                vec![Fact::Scoreboard(told.clone())]
+            }
+            Self::Race(racing) if kind == Kind::Score => {
+                racing.told().into_iter().map(Fact::Race).collect()
+            }
+            Self::Tennis(_) | Self::Scoreboard(_) | Self::Race(_) | Self::None => Vec::new(),
         }
     }
 

@@ -41,11 +41,24 @@ pub(crate) async fn request(
     path: &str,
     headers: &[(&str, &str)],
 ) -> Answer {
+    request_with(address, method, path, headers, &[]).await
+}
+
+/// The same with a body, of which the length is among the headers.
+pub(crate) async fn request_with(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     headers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
     text += "\r\n";
     let mut stream = TcpStream::connect(address).await.expect("it connects");
     stream.write_all(text.as_bytes()).await.expect("it takes a request");
+    // Who is refused by the head alone may not read the rest.
+    stream.write_all(body).await.ok();
     let mut bytes = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
     read.expect("an answer in time").expect("a whole answer");

@@ -120,6 +120,31 @@ impl Hub {
         http::request(&self.address, method, path, headers).await
     }
 
+    /// Sends a body.
+    pub(crate) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let length = body.len().to_string();
+        let headers = [headers, &[("content-length", &*length)]].concat();
+        http::request_with(&self.address, "POST", path, &headers, body).await
+    }
+
+    /// Makes a key for a source that pushes.
+    pub(crate) fn feed_key(&self, source: &str, more: &[&str]) -> String {
+        self.feeds_key_command("create", source, more)
+    }
+
+    /// Ends the keys of a source, from another process.
+    pub(crate) fn revoke_feed_keys(&self, source: &str) {
+        self.feeds_key_command("revoke", source, &[]);
+    }
+
+    fn feeds_key_command(&self, word: &str, source: &str, more: &[&str]) -> String {
+        let mut command = program();
+        let command = command.args(["feeds", "key", word, source, "--db"]).arg(self.db());
+        let Output { status, stdout, stderr } = command.args(more).output().expect("it runs");
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
+    }
+
     /// What `/metrics` says of this metric, with its labels; 0 where it says nothing yet.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
         let text = self.get("/metrics").await.body;

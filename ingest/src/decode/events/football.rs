@@ -1,0 +1,189 @@
+//! What a line can tell of a football match.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Participant, Side};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Football {
+    Status(FootballStatus),
+    /// The match clock at the moment of the line.
+    Clock {
+        second: u32,
+        running: bool,
+    },
+    Score(FootballScore),
+    /// Something new that happened.
+    Incident(Incident),
+    /// An incident told anew with other particulars: another scorer, another minute.
+    Correct(Incident),
+    /// An incident is taken back; `score` is what stands now.
+    Retract {
+        /// The `eid` of the incident.
+        of: String,
+        why: String,
+        score: FootballScore,
+    },
+    /// Counts of one side: absolute, and only those that changed.
+    Stats {
+        side: Side,
+        values: BTreeMap<Stat, u32>,
+    },
+    Ball(Ball),
+}
+
+/// Pairs are home and away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FootballScore {
+    /// All goals in play, without the shoot-out.
+    pub goals: [u16; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_time: Option<[u16; 2]>,
+    /// Goals of extra time alone, from its start on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_time: Option<[u16; 2]>,
+    /// Kicks scored in the shoot-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalties: Option<[u16; 2]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Incident {
+    /// Its stable name, unique within the match.
+    pub eid: String,
+    pub kind: IncidentKind,
+    /// The minute in progress, as scoreboards count: 17:58 is minute 18; 45 or 90 with `added` in
+    /// stoppage time.
+    pub minute: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added: Option<u16>,
+    /// For a goal the side that profits of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    /// The scorer, the one booked, the player who goes off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub player: Option<Participant>,
+    /// The one who gave the pass; for a substitution the player who comes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assist: Option<Participant>,
+    /// The score after it, for a goal and for a kick of the shoot-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<[u16; 2]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum IncidentKind {
+    Goal(GoalKind),
+    Yellow,
+    SecondYellow,
+    Red,
+    Substitution,
+    PenaltyMissed,
+    /// A check by the video assistant.
+    Var(VarDecision),
+    Period(FootballStatus),
+    /// A kick of the shoot-out.
+    Shootout {
+        scored: bool,
+    },
+}
+
+/// Where the ball is, in tenths of a percent of the pitch, seen from the side that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ball {
+    /// 0 is its own goal line, 1000 the other.
+    #[schemars(range(max = 1000))]
+    pub x: u16,
+    /// 0 is its left touch line.
+    #[schemars(range(max = 1000))]
+    pub y: u16,
+    pub side: Side,
+    pub situation: Situation,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FootballStatus {
+    NotStarted,
+    FirstHalf,
+    HalfTime,
+    SecondHalf,
+    ExtraFirst,
+    ExtraHalf,
+    ExtraSecond,
+    Penalties,
+    Finished,
+    Postponed,
+    Abandoned,
+    Cancelled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalKind {
+    Regular,
+    Penalty,
+    OwnGoal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VarDecision {
+    Checking,
+    Confirmed,
+    Overturned,
+}
+
+/// A count of a side. Possession is in percent.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Stat {
+    BallPossession,
+    TotalShots,
+    ShotsOnTarget,
+    ShotsOffTarget,
+    BlockedShots,
+    CornerKicks,
+    Fouls,
+    Offsides,
+    YellowCards,
+    RedCards,
+    Saves,
+    Passes,
+    AccuratePasses,
+    ThrowIns,
+    GoalKicks,
+    FreeKicks,
+    Attacks,
+    DangerousAttacks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Situation {
+    Possession,
+    Attack,
+    Dangerous,
+    Safe,
+    Corner,
+    FreeKick,
+    ThrowIn,
+    GoalKick,
+    Penalty,
+    ShotOnTarget,
+    ShotOffTarget,
+    Goal,
+    Offside,
+    Injury,
+    Substitution,
+}

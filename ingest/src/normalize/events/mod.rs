@@ -1,0 +1,111 @@
+//! Lines of Matchwire's own format to facts, and facts to such lines.
+//!
+//! The words are one to one; what is added here is the checking of values, and ids: a match is
+//! known by its key and by whose key it is, which is the source's own name unless the line names
+//! another provider. Lines hold no state beside each other, but for the clock of those without `at`.
+
+mod check;
+mod read;
+mod words;
+mod write;
+
+use std::sync::Arc;
+
+pub use self::write::Lines;
+use super::{Interpret, Played};
+use crate::{
+    decode::events::{self as decode, Line},
+    error::{DecodeError, RefusalKind},
+    event::{Batch, Micros, Timed},
+};
+
+/// Reads the lines of one source.
+#[derive(Debug, Clone)]
+pub struct Interpreter {
+    provider: Arc<str>,
+    /// Whether lines may speak of matches under another provider's key, or under an id of ours.
+    foreign: bool,
+    clock_us: Option<Micros>,
+}
+
+/// A usable line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// The sender's own id of it.
+    pub id: Option<String>,
+    pub timed: Timed,
+}
+
+impl Interpreter {
+    /// Of a source that may speak of its own matches only. `provider` is the source's name, under
+    /// which its keys are known.
+    #[must_use]
+    pub fn new(provider: Arc<str>) -> Self {
+        Self { provider, foreign: false, clock_us: None }
+    }
+
+    /// The same, but lines may name any provider, and matches by an id of ours.
+    #[must_use]
+    pub fn of_all_matches(self) -> Self {
+        Self { foreign: true, ..self }
+    }
+
+    /// Reads one line. One without `at` is played with the one before it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of the format, or a value of it cannot be.
+    pub fn line(&mut self, bytes: &[u8], received: Micros) -> Result<Read, DecodeError> {
+        let (at, id, told) = match decode::line(bytes)? {
+            Line::One(line) => {
+                let decode::Message { at, id, provider, sport, r#match, fact } = *line;
+                (at, id, vec![decode::Told { provider, sport, r#match, fact }])
+            }
+            Line::Batch(decode::Batch { at, id, batch }) => (at, id, batch),
+        };
+        check::moment("at", at)?;
+        id.as_deref().map_or(Ok(()), |id| check::key("id", id))?;
+        let mut batch = Batch { at, ..Batch::default() };
+        for told in told {
+            batch.price_changes =
+                batch.price_changes.saturating_add(read::price_changes(&told.fact));
+            batch.events.push(self.event(told)?);
+        }
+        let before = self.clock_us.or(at).unwrap_or(received);
+        let clock_us = at.unwrap_or(before).max(before);
+        self.clock_us = Some(clock_us);
+        Ok(Read { id, timed: Timed { clock_us, batch } })
+    }
+
+    fn event(&self, told: decode::Told) -> Result<crate::event::Event, DecodeError> {
+        let provider = match told.provider {
+            Some(other) if *other != *self.provider && !self.foreign => {
+                let reason = format!("provider {other:?} is not this source, {:?}", self.provider);
+                return Err(DecodeError::new(RefusalKind::Value, reason));
+            }
+            Some(provider) => {
+                check::slug("provider", &provider)?;
+                provider.into()
+            }
+            None => Arc::clone(&self.provider),
+        };
+        if matches!(told.r#match, decode::MatchName::Id(_)) && !self.foreign {
+            let reason = "this source names its matches by keys of its own, as text";
+            return Err(DecodeError::new(RefusalKind::Value, reason));
+        }
+        read::event(&provider, told.sport, &told.r#match, told.fact)
+    }
+}
+
+impl Interpret for Interpreter {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        let Read { timed, .. } = self.line(bytes, received)?;
+        out.batches.push(timed);
+        Ok(())
+    }
+}

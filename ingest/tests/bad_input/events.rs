@@ -1,0 +1,247 @@
+//! Lines of Matchwire's own format that are wrong, and the format in both directions.
+
+use ingest::{
+    decode::events as decode,
+    event::{Batch, Event, Fact, Id, Sport, Timed},
+    normalize::{
+        Interpret, Played,
+        events::{Interpreter, Lines},
+    },
+    recording::Limits,
+    simulator::Simulator,
+};
+use proptest::{collection::vec, prelude::*};
+
+use super::{
+    Outcome, Scratch,
+    properties::{changed, changes},
+};
+
+const PROVIDER: &str = "acme";
+
+fn read(line: &str) -> Result<Timed, String> {
+    let mut played = Played::default();
+    let taken = Interpreter::new(PROVIDER.into()).message(line.as_bytes(), 7, &mut played);
+    taken.map_err(|error| format!("{}: {}", error.kind.as_str(), error.reason))?;
+    Ok(played.batches.remove(0))
+}
+
+/// A line with this fact about a match of this sport.
+fn line(sport: &str, fact: &str) -> String {
+    format!(r#"{{"at":1700000000000000,"sport":"{sport}","match":"m1","fact":{fact}}}"#)
+}
+
+#[track_caller]
+fn check_refused(line: &str, part: &str) {
+    let error = read(line).expect_err(line);
+    assert!(error.contains(part), "{error:?} does not say {part:?}, of {line}");
+}
+
+#[test]
+fn what_a_line_lacks_or_has_too_much_is_named() {
+    check_refused("", "truncated: ");
+    check_refused("{", "truncated: ");
+    check_refused("}", "syntax: ");
+    check_refused("[]", "value: ");
+    check_refused("{}", "missing field `sport`");
+    check_refused(r#"{"sport":"football"}"#, "missing field `match`");
+    check_refused(r#"{"sport":"chess","match":"1","fact":{}}"#, "unknown variant `chess`");
+    check_refused(&line("football", r#"{"fixtur":{}}"#), "unknown variant `fixtur`");
+    check_refused(&line("football", r#"{"fixture":{"home":1}}"#), "unknown field `home`");
+    check_refused(&line("football", r#"{"fixture":{}}"#).replace("at", "when"), "`when`");
+    check_refused(&(line("football", r#"{"fixture":{}}"#) + "{}"), "syntax: trailing");
+    check_refused(r#"{"batch":[{"at":1}]}"#, "unknown field `at`");
+    check_refused(r#"{"batch":{}}"#, "value: ");
+}
+
+#[test]
+fn values_that_cannot_be_are_refused() {
+    let fixture = line("football", r#"{"fixture":{}}"#);
+    check_refused(&fixture.replace("1700000000000000", "-1"), "at -1 is no moment");
+    check_refused(&fixture.replace("1700000000000000", "9223372036854775807"), "is no moment");
+    check_refused(&fixture.replace("1700000000000000", "1.5"), "value: ");
+    check_refused(&fixture.replace("\"m1\"", "\"\""), "match is empty");
+    check_refused(&fixture.replace("m1", &"x".repeat(201)), "match has 201 bytes");
+    check_refused(&fixture.replace("\"m1\"", "17"), "names its matches by keys of its own");
+    check_refused(
+        &fixture.replace("\"match\"", "\"provider\":\"other\",\"match\""),
+        r#"provider "other" is not this source, "acme""#,
+    );
+    check_refused(&line("football", r#"{"fixture":{"date":"30.8.2026"}}"#), "is not a day");
+    check_refused(&line("tennis", r#"{"football":{"status":"finished"}}"#), "a match of tennis");
+    check_refused(&line("cricket", r#"{"scoreboard":{"status":"live"}}"#), "a match of cricket");
+    let ball = r#"{"football":{"ball":{"x":1001,"y":0,"side":"home","situation":"safe"}}}"#;
+    check_refused(&line("football", ball), "beyond 1000");
+    let game = r#"{"tennis":{"score":{"sets":[],"game":{"points":[5,0]},"points":5}}}"#;
+    check_refused(&line("tennis", game), "go to 4");
+    let sets = "[{\"games\":[0,0]}]".repeat(10).replace("][", ",");
+    check_refused(
+        &line("tennis", &format!(r#"{{"tennis":{{"score":{{"sets":{sets},"points":5}}}}}}"#)),
+        "10 sets are more than 9",
+    );
+}
+
+#[test]
+fn prices_are_text() {
+    let prices = |price: &str| {
+        let price = format!(r#"{{"id":"1","price":{price}}}"#);
+        let change = format!(r#"{{"prices":{{"selections":[{price}]}}}}"#);
+        line("football", &format!(r#"{{"odds":{{"book":"b","market":"m","change":{change}}}}}"#))
+    };
+    assert!(read(&prices("\"2.10\"")).is_ok());
+    check_refused(&prices("2.1"), "a JSON number may have lost digits");
+    check_refused(&prices("\"-2.10\""), "price -2.10 is negative");
+    check_refused(&prices("\"two\""), "a decimal as text");
+    check_refused(&prices("\"2.10\"").replace("\"b\"", "\"a/b\""), "book \"a/b\" is not");
+    check_refused(&prices("\"2.10\"").replace("\"b\"", "\"B\""), "upper-case");
+}
+
+#[test]
+fn a_match_is_known_by_its_key_and_its_provider() {
+    let timed =
+        read(&line("hockey", r#"{"fixture":{"sides":[{"name":"A"},{"name":"B","key":"b"}]}}"#));
+    let timed = timed.unwrap();
+    assert_eq!(
+        (timed.clock_us, timed.batch.at),
+        (1_700_000_000_000_000, Some(1_700_000_000_000_000))
+    );
+    let Event { sport, match_id, fact: Fact::Fixture(fixture) } = &timed.batch.events[0] else {
+        panic!("no fixture: {timed:?}");
+    };
+    assert_eq!((*sport, *match_id), (Sport::Hockey, Id::derive(PROVIDER, "match", "m1")));
+    assert_eq!((&*fixture.provider, &*fixture.provider_key), (PROVIDER, "m1"));
+    let sides = fixture.sides.as_ref().unwrap();
+    assert_eq!(sides[0].id, Id::derive(PROVIDER, "team", "A"));
+    assert_eq!(sides[1].id, Id::derive(PROVIDER, "team", "b"));
+}
+
+#[test]
+fn a_batch_is_one_piece() {
+    let told = r#"{"sport":"football","match":"m1","fact":{"football":{"status":"first_half"}}}"#;
+    let timed = read(&format!(r#"{{"id":"b1","batch":[{told},{told}]}}"#)).unwrap();
+    assert_eq!((timed.clock_us, timed.batch.at, timed.batch.events.len()), (7, None, 2));
+    check_refused(
+        &format!(r#"{{"batch":[{told},{}]}}"#, told.replace("first", "third")),
+        "third_half",
+    );
+}
+
+/// What the simulator says holds nearly every fact there is.
+#[test]
+fn every_fact_is_written_and_read_back() {
+    let mut lines = Lines::default();
+    let mut interpreter = Interpreter::new("other".into()).of_all_matches();
+    let mut count = 0;
+    for timed in Simulator::new(5, 1_767_225_600_000_000).take(20_000) {
+        let line = lines.timed(&timed);
+        let read = interpreter.line(line.as_bytes(), 0).unwrap_or_else(|e| panic!("{e}: {line}"));
+        assert_eq!(read.timed.batch.events, timed.batch.events, "{line}");
+        count += read.timed.batch.events.len();
+    }
+    assert!(count > 20_000, "only {count} facts");
+}
+
+/// What the simulator does not say.
+#[test]
+fn the_rarer_facts_are_read_back_too() {
+    let facts = [
+        (
+            "football",
+            r#"{"football":{"incident":{"eid":"v1","kind":{"var":"checking"},"minute":3}}}"#,
+        ),
+        (
+            "football",
+            r#"{"football":{"incident":{"eid":"s1","kind":{"shootout":{"scored":true}},"minute":120,"side":"away","score":[1,2]}}}"#,
+        ),
+        (
+            "football",
+            r#"{"football":{"correct":{"eid":"g1","kind":{"goal":"own_goal"},"minute":45,"added":2}}}"#,
+        ),
+        (
+            "football",
+            r#"{"football":{"retract":{"of":"g1","why":"offside","score":{"goals":[0,0],"penalties":[1,0]}}}}"#,
+        ),
+        (
+            "tennis",
+            r#"{"tennis":{"retract":{"of":"p1","why":"let","score":{"server":"p2","sets":[{"games":[6,6],"tie_break":[1,0]}],"game":{"tie_break":[1,0]},"points":70,"winner":"p1"}}}}"#,
+        ),
+        (
+            "hockey",
+            r#"{"scoreboard":{"status":"live","score":[2,1],"periods":[[1,0],[1,1]],"period":"p2","clock":{"second":301,"running":true},"winner":"home"}}"#,
+        ),
+        (
+            "horseracing",
+            r#"{"race":{"status":"finished","runners":[{"runner":{"name":"Red Rum","id":4},"number":8,"jockey":"B. Fletcher","status":"finished","position":1}]}}"#,
+        ),
+        ("cricket", r#"{"odds":{"book":"b","market":"m","change":"clear"}}"#),
+    ];
+    let mut lines = Lines::default();
+    for (sport, fact) in facts {
+        let timed = read(&line(sport, fact)).unwrap_or_else(|error| panic!("{error}: {fact}"));
+        let written = lines.timed(&timed);
+        let mut reader = Interpreter::new(PROVIDER.into()).of_all_matches();
+        let again = reader.line(written.as_bytes(), 0).unwrap().timed;
+        assert_eq!(again, timed, "{written}");
+        assert!(written.contains(fact), "{fact} became {written}");
+    }
+}
+
+#[test]
+fn file_of_lines_is_a_recording() {
+    let scratch = Scratch::new();
+    let lines = [
+        line("football", r#"{"fixture":{}}"#),
+        "garbage".to_owned(),
+        line("football", r#"{"football":{"status":"first_half"}}"#),
+    ];
+    for (name, bytes) in [
+        ("acme.ndjson", lines.join("\n").into_bytes()),
+        ("acme.ndjson.gz", super::fixtures::gz(lines.join("\n").as_bytes())),
+        ("acme.ndjson.zst", zstd::encode_all(lines.join("\n").as_bytes(), 3).unwrap()),
+    ] {
+        let outcome = Outcome::of(&scratch.file(name, bytes), &Limits::default()).unwrap();
+        assert_eq!((outcome.batches, outcome.refused()), (2, vec![("syntax", 2)]), "{name}");
+        assert_eq!(outcome.events[0].match_id, Id::derive("acme", "match", "m1"), "{name}");
+    }
+}
+
+#[test]
+fn schema_that_is_published_is_that_of_the_types() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/events.schema.json");
+    let schema = decode::schema();
+    if std::fs::read_to_string(path).unwrap_or_default() != schema {
+        std::fs::write(path, schema).unwrap();
+        panic!("docs/events.schema.json was not up to date; it is now");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_line_is_answered(bytes in vec(any::<u8>(), 0..200)) {
+        drop(Interpreter::new(PROVIDER.into()).line(&bytes, 0));
+    }
+
+    /// A line that is read is one that can be written, whatever was done to it.
+    #[test]
+    fn changed_lines_are_answered(changes in changes(), which in 0..4_usize) {
+        let lines = [
+            line("football", r#"{"football":{"score":{"goals":[1,0],"half_time":[0,0]}}}"#),
+            line("tennis", r#"{"tennis":{"score":{"sets":[{"games":[1,0]}],"points":5}}}"#),
+            line("basketball", r#"{"scoreboard":{"status":"live","score":[10,8],"period":"q1"}}"#),
+            line("tennis", r#"{"odds":{"book":"b","market":"m","change":{"prices":{"selections":[{"id":"1","back":[["1.9","10"]]}]}}}}"#),
+        ];
+        let bytes = changed(&lines[which], &changes);
+        if let Ok(read) = Interpreter::new(PROVIDER.into()).line(&bytes, 0) {
+            let written = Lines::default().timed(&read.timed);
+            let mut reader = Interpreter::new(PROVIDER.into()).of_all_matches();
+            let again = reader.line(written.as_bytes(), 0).map(|read| read.timed);
+            prop_assert_eq!(again.map(|it| it.batch.events), Ok(read.timed.batch.events));
+        }
+    }
+}
+
+/// An empty batch says nothing, which is no error: it tells that the sender is there.
+#[test]
+fn an_empty_batch_says_nothing() {
+    assert_eq!(read(r#"{"batch":[]}"#).unwrap().batch, Batch::default());
+}

@@ -1,0 +1,153 @@
+//! Keys of feeds: by which a source pushes what it has.
+//!
+//! Such a key begins otherwise than a client's, lies in a table of its own, and names one source.
+//! So it opens no channel, and no client's key pushes anything. Like the others it is stored as a
+//! keyed hash.
+
+use super::{
+    Accounts, AccountsError, Micros,
+    key::{self, Key, Presented},
+    store::StoredFeedKey,
+};
+
+/// What a valid key of a feed allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedGrant {
+    id: i64,
+    /// The one source that may be pushed.
+    pub source: String,
+    /// Whether it may speak of matches under other providers' keys.
+    pub all_matches: bool,
+}
+
+/// A key of a feed as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedKeySummary {
+    pub source: String,
+    /// The public part of the key.
+    pub prefix: String,
+    pub all_matches: bool,
+    pub created: Micros,
+    pub revoked: Option<Micros>,
+}
+
+impl Accounts {
+    /// Makes a key for a source, beside those that it has.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn create_feed_key(
+        &self,
+        source: &str,
+        all_matches: bool,
+        now: Micros,
+    ) -> Result<Key, AccountsError> {
+        loop {
+            let key = Key::generate_for_feed()?;
+            let hash = self.shared.pepper.hash(key.as_presented());
+            let names = (key.prefix(), hash.as_bytes());
+            if self.shared.store.insert_feed_key(source, names, all_matches, now).await? {
+                return Ok(key);
+            }
+        }
+    }
+
+    /// All keys of feeds ever made, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn feed_keys(&self) -> Result<Vec<FeedKeySummary>, AccountsError> {
+        let keys = self.shared.store.all_feed_keys().await?;
+        Ok(keys.into_iter().map(FeedKeySummary::from).collect())
+    }
+
+    /// Ends all keys of a source, or the one that is given in full or by its public part. Returns
+    /// how many worked until now.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn revoke_feed_keys(
+        &self,
+        source: &str,
+        key_or_prefix: Option<&str>,
+        now: Micros,
+    ) -> Result<u64, AccountsError> {
+        let prefix = match key_or_prefix {
+            Some(text) if key::is_feed_prefix(text) => Some(text),
+            Some(text) => match Presented::parse_of_feed(text) {
+                Some(key) => Some(key.prefix()),
+                None => return Ok(0),
+            },
+            None => None,
+        };
+        Ok(self.shared.store.revoke_feed_keys(source, prefix, now).await?)
+    }
+
+    /// Says what this key allows; `None` if it is malformed, a client's, unknown or revoked. Each
+    /// call asks the store, which a push can bear.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn authenticate_feed(&self, key: &str) -> Result<Option<FeedGrant>, AccountsError> {
+        let Some(key) = Presented::parse_of_feed(key) else { return Ok(None) };
+        let hash = self.shared.pepper.hash(key);
+        let stored = self.shared.store.feed_key_by_prefix(key.prefix()).await?;
+        let stored = stored.filter(|it| hash.matches(&it.hash) && it.revoked.is_none());
+        Ok(stored.map(|StoredFeedKey { id, source, all_matches, .. }| FeedGrant {
+            id,
+            source,
+            all_matches,
+        }))
+    }
+
+    /// Whether the key behind this grant still works.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn stands(&self, grant: &FeedGrant) -> Result<bool, AccountsError> {
+        Ok(self.shared.store.feed_key_stands(grant.id).await?)
+    }
+}
+
+impl From<StoredFeedKey> for FeedKeySummary {
+    fn from(stored: StoredFeedKey) -> Self {
+        let StoredFeedKey { source, prefix, all_matches, created, revoked, id: _, hash: _ } =
+            stored;
+        Self { source, prefix, all_matches, created, revoked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_is_good_for_its_source_until_it_is_revoked() {
+        let folder = tempfile::tempdir().unwrap();
+        let accounts = Accounts::open(&folder.path().join("a.db")).await.unwrap();
+        let key = accounts.create_feed_key("acme", false, 1).await.unwrap();
+        let other = accounts.create_feed_key("acme", true, 2).await.unwrap();
+        let client = accounts.create_key(None, &[], 3).await.unwrap();
+
+        let grant = accounts.authenticate_feed(key.expose()).await.unwrap().unwrap();
+        assert_eq!((&*grant.source, grant.all_matches), ("acme", false));
+        assert_eq!(accounts.authenticate_feed(client.expose()).await.unwrap(), None);
+        assert_eq!(accounts.authenticate(key.expose(), 4).await.unwrap(), None);
+
+        let prefix = Some(key.prefix());
+        assert_eq!(accounts.revoke_feed_keys("other", prefix, 5).await.unwrap(), 0);
+        assert_eq!(accounts.revoke_feed_keys("acme", prefix, 5).await.unwrap(), 1);
+        assert!(!accounts.stands(&grant).await.unwrap());
+        assert_eq!(accounts.authenticate_feed(key.expose()).await.unwrap(), None);
+        assert!(accounts.authenticate_feed(other.expose()).await.unwrap().unwrap().all_matches);
+        assert_eq!(accounts.revoke_feed_keys("acme", None, 6).await.unwrap(), 1);
+        let revoked: Vec<_> =
+            accounts.feed_keys().await.unwrap().into_iter().map(|it| it.revoked).collect();
+        assert_eq!(revoked, [Some(5), Some(6)]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Keys of feeds as they are stored.
+
+use sqlx::{FromRow, Row, sqlite::SqliteRow};
+
+use super::Store;
+use crate::accounts::Micros;
+
+/// A key of a feed as it is stored.
+#[derive(Debug)]
+pub(in crate::accounts) struct StoredFeedKey {
+    pub(in crate::accounts) id: i64,
+    pub(in crate::accounts) source: String,
+    pub(in crate::accounts) prefix: String,
+    pub(in crate::accounts) hash: Vec<u8>,
+    pub(in crate::accounts) all_matches: bool,
+    pub(in crate::accounts) created: Micros,
+    pub(in crate::accounts) revoked: Option<Micros>,
+}
+
+impl FromRow<'_, SqliteRow> for StoredFeedKey {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            source: row.try_get("source")?,
+            prefix: row.try_get("prefix")?,
+            hash: row.try_get("hash")?,
+            all_matches: row.try_get("all_matches")?,
+            created: row.try_get("created_us")?,
+            revoked: row.try_get("revoked_us")?,
+        })
+    }
+}
+
+impl Store {
+    /// False if another key has the prefix.
+    pub(in crate::accounts) async fn insert_feed_key(
+        &self,
+        source: &str,
+        (prefix, hash): (&str, &[u8]),
+        all_matches: bool,
+        now: Micros,
+    ) -> Result<bool, sqlx::Error> {
+        let done = sqlx::query(
+            "INSERT INTO feed_keys (source, prefix, hash, all_matches, created_us) \
+             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (prefix) DO NOTHING",
+        )
+        .bind(source)
+        .bind(prefix)
+        .bind(hash)
+        .bind(all_matches)
+        .bind(now)
+        .execute(&self.pool)
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub(in crate::accounts) async fn feed_key_by_prefix(
+        &self,
+        prefix: &str,
+    ) -> Result<Option<StoredFeedKey>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM feed_keys WHERE prefix = $1")
+            .bind(prefix)
+            .fetch_optional(&self.pool)
+            .await
+    }
+
+    /// Whether the key with this id is there and was not revoked.
+    pub(in crate::accounts) async fn feed_key_stands(&self, id: i64) -> Result<bool, sqlx::Error> {
+        let found: Option<i64> =
+            sqlx::query_scalar("SELECT id FROM feed_keys WHERE id = $1 AND revoked_us IS NULL")
+                .bind(id)
+                .fetch_optional(&self.pool)
+                .await?;
+        Ok(found.is_some())
+    }
+
+    pub(in crate::accounts) async fn all_feed_keys(
+        &self,
+    ) -> Result<Vec<StoredFeedKey>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM feed_keys ORDER BY id").fetch_all(&self.pool).await
+    }
+
+    /// Ends the keys of a source, or the one of them with this prefix; how many worked until now.
+    pub(in crate::accounts) async fn revoke_feed_keys(
+        &self,
+        source: &str,
+        prefix: Option<&str>,
+        now: Micros,
+    ) -> Result<u64, sqlx::Error> {
+        let done = sqlx::query(
+            "UPDATE feed_keys SET revoked_us = $1 \
+             WHERE source = $2 AND ($3 IS NULL OR prefix = $3) AND revoked_us IS NULL",
+        )
+        .bind(now)
+        .bind(source)
+        .bind(prefix)
+        .execute(&self.pool)
+        .await?;
+        Ok(done.rows_affected())
+    }
+}

@@ -1,0 +1,107 @@
+//! `matchwire feeds`: the keys of sources that push, and what of all sources could not be used.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum FeedsCommand {
+    /// Make, list and revoke the keys of sources that push.
+    #[command(subcommand)]
+    Key(FeedKeyCommand),
+    /// Look at messages of feeds that could not be used, and try them again.
+    #[command(subcommand)]
+    Quarantine(QuarantineCommand),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum FeedKeyCommand {
+    /// Make a key for a source and print it, alone; it is shown only now.
+    Create(FeedKeyCreateArgs),
+    /// List the keys of sources by their public part.
+    List(FeedKeyListArgs),
+    /// End the keys of a source.
+    Revoke(FeedKeyRevokeArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct FeedKeyCreateArgs {
+    /// The database, created when missing.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// Lines may speak of matches under other providers' keys too, not of its own alone.
+    #[arg(long)]
+    pub all_matches: bool,
+    /// The name of the source: letters, digits, `-`, `_`, `.`, `:`.
+    #[arg(value_name = "SOURCE", value_parser = source)]
+    pub source: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct FeedKeyListArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// Only the keys of this source.
+    #[arg(value_name = "SOURCE")]
+    pub source: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct FeedKeyRevokeArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// The source, of which all keys end.
+    #[arg(value_name = "SOURCE")]
+    pub source: String,
+    /// Only this key, or that of this public part.
+    #[arg(long, value_name = "KEY_OR_PREFIX")]
+    pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum QuarantineCommand {
+    /// Print a table of what is kept.
+    List(QuarantineArgs),
+    /// Print what is kept as JSON lines, messages and all.
+    Export(QuarantineArgs),
+    /// Read each message anew with this build, and say which can be used now.
+    Retry(RetryArgs),
+}
+
+/// Which messages are meant.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct QuarantineArgs {
+    /// The database beside which the quarantine lies.
+    #[arg(long, value_name = "FILE")]
+    pub db: PathBuf,
+    /// Only those of this source.
+    #[arg(long, value_name = "SOURCE")]
+    pub source: Option<String>,
+    /// Only those refused for this kind of reason: `syntax`, `value`, `unknown`.
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RetryArgs {
+    #[command(flatten)]
+    pub which: QuarantineArgs,
+    /// Push what can be used to the hub at this address, and drop what it takes.
+    #[arg(long, value_name = "URL", requires = "key")]
+    pub push: Option<String>,
+    /// The feed key for that; `-` reads it from the standard input.
+    #[arg(long, value_name = "KEY", requires = "push")]
+    pub key: Option<String>,
+}
+
+/// The name of a source stands in addresses, in channels' data and in metrics.
+fn source(text: &str) -> Result<String, &'static str> {
+    const LENGTH_MAX: usize = 100;
+    let of_a_name = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);
+    let usable = !text.is_empty() && text.len() <= LENGTH_MAX && text.bytes().all(of_a_name);
+    // A path of dots is another path.
+    let usable = usable && text.bytes().any(|b| b.is_ascii_alphanumeric());
+    usable.then(|| text.to_owned()).ok_or("expected 1 to 100 letters, digits, `-`, `_`, `.`, `:`")
+}

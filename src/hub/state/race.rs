@@ -1,0 +1,119 @@
+//! A race: its status, and each runner's.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ingest::event::{Id, Race, RaceRunner, RaceStatus};
+
+use super::Life;
+
+#[derive(Debug, Clone, Default)]
+pub struct Racing {
+    /// `None` until a feed that follows the race has told it.
+    pub status: Option<RaceStatus>,
+    pub runners: BTreeMap<Id, RaceRunner>,
+    starts: u32,
+    finishes: u32,
+    corrections: u32,
+    last_finish: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RacePart {
+    Status,
+    Runner(Id),
+    RunnerGone(Id),
+}
+
+/// Something that happened, under a name that no other event of the race has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RaceEvent {
+    Off {
+        eid: Arc<str>,
+    },
+    Finish {
+        eid: Arc<str>,
+    },
+    /// The finish that was told does not hold: it goes on, or the order is another.
+    Correct {
+        eid: Arc<str>,
+        of: Arc<str>,
+    },
+}
+
+impl Racing {
+    /// All that is known, as a fact.
+    pub(super) fn told(&self) -> Option<Race> {
+        let runners = self.runners.values().cloned().collect();
+        Some(Race { status: self.status?, runners })
+    }
+
+    pub(super) fn apply(
+        &mut self,
+        race: &Race,
+        parts: &mut Vec<RacePart>,
+        events: &mut Vec<RaceEvent>,
+    ) {
+        let order_before = self.order();
+        let before = self.status.replace(race.status);
+        if before != self.status {
+            parts.push(RacePart::Status);
+        }
+        self.runners(race, parts);
+        let had_finished = before == Some(RaceStatus::Finished);
+        let has_finished = race.status == RaceStatus::Finished;
+        if had_finished && (!has_finished || order_before != self.order()) {
+            self.corrections += 1;
+            let eid = format!("correct-{}", self.corrections).into();
+            let of = self.last_finish.clone();
+            events.extend(of.map(|of| RaceEvent::Correct { eid, of }));
+        }
+        if race.status == RaceStatus::Off && before != self.status {
+            self.starts += 1;
+            events.push(RaceEvent::Off { eid: named("off", self.starts) });
+        }
+        if has_finished && !had_finished {
+            self.finishes += 1;
+            let eid = named("finish", self.finishes);
+            self.last_finish = Some(Arc::clone(&eid));
+            events.push(RaceEvent::Finish { eid });
+        }
+    }
+
+    /// Who came in where.
+    #[must_use]
+    pub fn order(&self) -> Vec<(u16, Id)> {
+        let placed = self.runners.iter().filter_map(|(id, it)| Some((it.position?, *id)));
+        let mut order: Vec<(u16, Id)> = placed.collect();
+        order.sort_unstable();
+        order
+    }
+
+    fn runners(&mut self, race: &Race, parts: &mut Vec<RacePart>) {
+        let told: BTreeMap<Id, &RaceRunner> =
+            race.runners.iter().map(|it| (it.participant.id, it)).collect();
+        self.runners.retain(|id, _| {
+            let stays = told.contains_key(id);
+            parts.extend((!stays).then_some(RacePart::RunnerGone(*id)));
+            stays
+        });
+        for (id, runner) in told {
+            if self.runners.get(&id) != Some(runner) {
+                self.runners.insert(id, runner.clone());
+                parts.push(RacePart::Runner(id));
+            }
+        }
+    }
+}
+
+/// The same may happen again, under another name: after a false start, or a finish taken back.
+fn named(name: &str, time: u32) -> Arc<str> {
+    if time == 1 { name.into() } else { format!("{name}-{time}").into() }
+}
+
+pub(super) fn life(status: RaceStatus) -> Life {
+    match status {
+        RaceStatus::NotStarted | RaceStatus::AtThePost => Life::Prematch,
+        RaceStatus::Off => Life::Live,
+        RaceStatus::Finished | RaceStatus::Abandoned => Life::Ended,
+    }
+}

@@ -1,0 +1,164 @@
+//! A match that is followed by its scoreboard: CS2, darts, hockey, basketball.
+//!
+//! Each fact is the whole scoreboard; what differs from the one before is what changed.
+
+use std::sync::Arc;
+
+use ingest::event::{Pair, Scoreboard, ScoreboardStatus};
+
+use super::{Clock, Life, Moment};
+
+#[derive(Debug, Clone, Default)]
+pub struct Scores {
+    /// `None` until a feed that follows the play has told it.
+    pub told: Option<Scoreboard>,
+    pub clock: Option<Clock>,
+    /// How often something was told that takes an earlier word back.
+    corrections: u32,
+    /// The last score that was told; none each, before there was one.
+    score: Pair<u32>,
+    /// The events of the last score, and of the end.
+    last_score: Option<Arc<str>>,
+    last_finish: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScoreboardPart {
+    Status,
+    Score,
+    /// A part of the match, counted from 1, and whether it is still there.
+    Part(usize),
+    PartGone(usize),
+    Period,
+    Clock,
+    Winner,
+}
+
+/// Something that happened, under a name that no other event of the match has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScoreboardEvent {
+    Score {
+        eid: Arc<str>,
+        score: Pair<u32>,
+    },
+    Finish {
+        eid: Arc<str>,
+    },
+    /// An earlier event does not hold: the score fell, or the match goes on.
+    Correct {
+        eid: Arc<str>,
+        of: Arc<str>,
+    },
+}
+
+impl Scores {
+    pub(super) fn apply(
+        &mut self,
+        board: &Scoreboard,
+        moment: Moment,
+        parts: &mut Vec<ScoreboardPart>,
+        events: &mut Vec<ScoreboardEvent>,
+    ) {
+        self.clock(board, moment, parts);
+        let before = self.told.replace(board.clone());
+        if before.as_ref() == Some(board) {
+            return;
+        }
+        let before = before.as_ref();
+        let is_new = before.is_none();
+        let differs = |same: bool, part| (is_new || !same).then_some(part);
+        let same =
+            |of: fn(&Scoreboard, &Scoreboard) -> bool| before.is_some_and(|it| of(it, board));
+        parts.extend(differs(same(|a, b| a.status == b.status), ScoreboardPart::Status));
+        parts.extend(differs(same(|a, b| a.score == b.score), ScoreboardPart::Score));
+        parts.extend(differs(same(|a, b| a.period == b.period), ScoreboardPart::Period));
+        parts.extend(differs(same(|a, b| a.winner == b.winner), ScoreboardPart::Winner));
+        parts_of_the_match(before.map_or(&[], |it| &it.periods), &board.periods, parts);
+        if let Some(score) = board.score {
+            self.score(score, events);
+        }
+        self.finish(before.map(|it| it.status), board.status, events);
+    }
+
+    fn clock(&mut self, board: &Scoreboard, moment: Moment, parts: &mut Vec<ScoreboardPart>) {
+        let clock = board.clock.map(|told| Clock {
+            at: moment.best(),
+            second: told.second,
+            running: told.running,
+        });
+        let agrees = match (self.clock, clock) {
+            (Some(anchor), Some(told)) => anchor.agrees(told) || anchor.agrees_backwards(told),
+            (None, None) => true,
+            _ => false,
+        };
+        if !agrees {
+            self.clock = clock;
+            parts.push(ScoreboardPart::Clock);
+        }
+    }
+
+    fn score(&mut self, score: Pair<u32>, events: &mut Vec<ScoreboardEvent>) {
+        let before = std::mem::replace(&mut self.score, score);
+        let [home, away] = score;
+        if home < before[0] || away < before[1] {
+            self.correct(self.last_score.clone(), events);
+        } else if score != before {
+            let eid = self.named(&format!("score-{home}-{away}"));
+            self.last_score = Some(Arc::clone(&eid));
+            events.push(ScoreboardEvent::Score { eid, score });
+        }
+    }
+
+    fn finish(
+        &mut self,
+        before: Option<ScoreboardStatus>,
+        after: ScoreboardStatus,
+        events: &mut Vec<ScoreboardEvent>,
+    ) {
+        let was = before.is_some_and(|status| life(status) == Life::Ended);
+        let is = life(after) == Life::Ended;
+        if is && !was {
+            let eid = self.named("finish");
+            self.last_finish = Some(Arc::clone(&eid));
+            events.push(ScoreboardEvent::Finish { eid });
+        } else if was && !is {
+            let of = self.last_finish.clone();
+            self.correct(of, events);
+        }
+    }
+
+    fn correct(&mut self, of: Option<Arc<str>>, events: &mut Vec<ScoreboardEvent>) {
+        self.corrections += 1;
+        let Some(of) = of else { return };
+        let eid = format!("correct-{}", self.corrections).into();
+        events.push(ScoreboardEvent::Correct { eid, of });
+    }
+
+    /// After a correction the same may happen again, under another name.
+    fn named(&self, name: &str) -> Arc<str> {
+        match self.corrections {
+            0 => name.into(),
+            corrections => format!("{name}-{corrections}").into(),
+        }
+    }
+}
+
+fn parts_of_the_match(before: &[Pair<u32>], after: &[Pair<u32>], parts: &mut Vec<ScoreboardPart>) {
+    for (place, score) in after.iter().enumerate() {
+        if before.get(place) != Some(score) {
+            parts.push(ScoreboardPart::Part(place + 1));
+        }
+    }
+    parts.extend((after.len()..before.len()).map(|place| ScoreboardPart::PartGone(place + 1)));
+}
+
+pub(super) fn life(status: ScoreboardStatus) -> Life {
+    match status {
+        ScoreboardStatus::NotStarted | ScoreboardStatus::Postponed => Life::Prematch,
+        ScoreboardStatus::Live => Life::Live,
+        ScoreboardStatus::Interrupted => Life::Suspended,
+        ScoreboardStatus::Finished | ScoreboardStatus::Abandoned | ScoreboardStatus::Cancelled => {
+            Life::Ended
+        }
+    }
+}

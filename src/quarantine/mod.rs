@@ -1,0 +1,257 @@
+//! Messages of feeds that could not be used, kept for the operator in a bounded file of JSON lines.
+//!
+//! A [`Line`] has the moment, the source, its format, the place, the kind, the reason and the bytes.
+//! When the file has reached half of its budget, or its first line half of its age, it becomes
+//! `<file>.1`, in place of the one before; and that goes when its own first line is too old. So no
+//! more is kept than the budget says, and nothing for longer than the age.
+
+mod kept;
+mod line;
+
+use std::{
+    collections::HashSet,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use fanout::Micros;
+use ingest::error::{Refusal, RefusalKind};
+use tracing::{error, warn};
+
+pub use self::{
+    kept::{Kept, read},
+    line::Line,
+};
+
+/// How often it is looked at what is too old, in microseconds.
+const SWEEP_EVERY_US: Micros = 10_000_000;
+
+/// A line may have this part of the budget: then there is always room for more than one.
+const PARTS_OF_BUDGET: u64 = 32;
+
+#[derive(Debug)]
+pub struct Quarantine {
+    path: PathBuf,
+    file: Option<File>,
+    bytes: u64,
+    limits: Limits,
+    /// The moment of the first line of the file, and of the one before it.
+    began: Option<Micros>,
+    older_began: Option<Micros>,
+    sweep_due: Micros,
+    /// Source and kind of what has been logged: each is logged once, the rest is counted.
+    logged: HashSet<(Arc<str>, RefusalKind)>,
+}
+
+/// How much is kept, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of both files together.
+    pub bytes_max: u64,
+    /// Microseconds.
+    pub age_max_us: Micros,
+}
+
+impl Quarantine {
+    #[must_use]
+    pub fn new(path: PathBuf, limits: Limits) -> Self {
+        let (began, older_began) = (first_moment(&path), first_moment(&older(&path)));
+        Self {
+            path,
+            file: None,
+            bytes: 0,
+            limits,
+            began,
+            older_began,
+            sweep_due: 0,
+            logged: HashSet::new(),
+        }
+    }
+
+    /// The quarantine beside a database.
+    #[must_use]
+    pub fn beside(db: &Path, limits: Limits) -> Self {
+        Self::new(path_beside(db), limits)
+    }
+
+    /// Keeps a refused message. A disk that fails costs the line, never the feed.
+    pub fn keep(&mut self, source: &Arc<str>, format: &str, refusal: &Refusal, now: Micros) {
+        if self.logged.insert((Arc::clone(source), refusal.kind)) {
+            let kind = refusal.kind.as_str();
+            warn!(%source, place = %refusal.place, kind, reason = refusal.reason,
+                "message refused; more of this kind are only counted");
+        }
+        let most = usize::try_from(self.limits.bytes_max / PARTS_OF_BUDGET).unwrap_or(usize::MAX);
+        let line = Line::new(source, format, refusal, most, now);
+        if let Err(error) = self.write(&line) {
+            self.failed(&error);
+        }
+    }
+
+    /// Lets go of what is too old, now and then.
+    pub fn sweep(&mut self, now: Micros) {
+        if now < self.sweep_due {
+            return;
+        }
+        self.sweep_due = now + SWEEP_EVERY_US.min(self.limits.age_max_us / 2);
+        let age = |began: Option<Micros>| began.map_or(0, |began| now.saturating_sub(began));
+        if age(self.older_began) >= self.limits.age_max_us {
+            self.older_began = None;
+            self.tell_failure(fs::remove_file(older(&self.path)));
+        }
+        if age(self.began) >= self.limits.age_max_us / 2 {
+            let rotated = self.rotate();
+            self.tell_failure(rotated);
+        }
+    }
+
+    fn tell_failure(&self, done: io::Result<()>) {
+        match done {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => self.failed(&error),
+            _ => {}
+        }
+    }
+
+    fn failed(&self, error: &io::Error) {
+        error!(path = %self.path.display(), %error, "quarantine could not be written");
+    }
+
+    fn write(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        let length = text.len() as u64;
+        self.open()?;
+        if self.bytes + length > self.limits.bytes_max / 2 {
+            self.rotate()?;
+        }
+        self.open()?.write_all(&text)?;
+        self.bytes += length;
+        self.began.get_or_insert(line.at);
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        self.file = None;
+        if self.path.exists() {
+            fs::rename(&self.path, older(&self.path))?;
+            self.older_began = self.began.take();
+        }
+        self.bytes = 0;
+        Ok(())
+    }
+
+    fn open(&mut self) -> io::Result<&mut File> {
+        if self.file.is_none() {
+            let file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            self.bytes = file.metadata()?.len();
+            self.file = Some(file);
+        }
+        Ok(self.file.as_mut().expect("opened above"))
+    }
+}
+
+/// `matchwire.db` has `matchwire.db.quarantine.ndjson`.
+#[must_use]
+pub fn path_beside(db: &Path) -> PathBuf {
+    let mut name = db.as_os_str().to_owned();
+    name.push(".quarantine.ndjson");
+    name.into()
+}
+
+fn older(path: &Path) -> PathBuf {
+    let mut old = path.as_os_str().to_owned();
+    old.push(".1");
+    old.into()
+}
+
+/// When the first line of a file was written that is still there.
+fn first_moment(path: &Path) -> Option<Micros> {
+    let lines = BufReader::new(File::open(path).ok()?).split(b'\n').map_while(Result::ok);
+    lines.filter_map(|line| Some(serde_json::from_slice::<Line>(&line).ok()?.at)).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use ingest::error::{DecodeError, Place};
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { bytes_max: 8000, age_max_us: 1_000_000_000 };
+
+    fn refusal(line: u64, bytes: &[u8]) -> Refusal {
+        let place = Place { file: "feed.json".into(), line };
+        Refusal::new(DecodeError::new(RefusalKind::Syntax, "no JSON"), place, bytes)
+    }
+
+    fn places(path: &Path) -> Vec<String> {
+        read(path).expect("it is read").into_iter().map(|kept| kept.line.place).collect()
+    }
+
+    #[test]
+    fn file_stays_within_its_budget_and_keeps_the_newest() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("q.ndjson");
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        for line in 1..=100 {
+            quarantine.keep(&"test".into(), "f", &refusal(line, &[0xff; 50]), 7);
+        }
+        let newest = fs::read_to_string(&path).expect("the file");
+        let older = fs::read_to_string(folder.path().join("q.ndjson.1")).expect("the older file");
+        assert!(newest.len() + older.len() <= 8000);
+        assert!(newest.ends_with('\n') && newest.contains("feed.json:100"), "{newest}");
+    }
+
+    #[test]
+    fn messages_are_kept_to_the_byte() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("q.ndjson");
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        let messages: [&[u8]; 4] = [b"", "caf\u{e9} \"\n".as_bytes(), b"\xff\x00", &[b'x'; 5000]];
+        for message in messages {
+            quarantine.keep(&"test".into(), "f", &refusal(1, message), 7);
+        }
+        let kept = read(&path).expect("it is read");
+        for (kept, message) in kept.iter().zip(messages) {
+            let own = kept.line.message().expect("a message");
+            assert_eq!(own, message[..own.len()]);
+            assert_eq!(kept.line.truncated, own.len() < message.len());
+            assert_eq!(own.len(), message.len().min(250));
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_for_too_long() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("q.ndjson");
+        let age = LIMITS.age_max_us;
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        quarantine.keep(&"test".into(), "f", &refusal(1, b"a"), 0);
+        quarantine.sweep(age / 2 - 1);
+        quarantine.keep(&"test".into(), "f", &refusal(2, b"b"), age / 2 - 1);
+        assert_eq!(places(&path), ["feed.json:1", "feed.json:2"]);
+        // Another process goes on with the files of the one before.
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        quarantine.sweep(age / 2);
+        quarantine.keep(&"test".into(), "f", &refusal(3, b"c"), age - 1);
+        assert_eq!(places(&path), ["feed.json:1", "feed.json:2", "feed.json:3"]);
+        quarantine.sweep(age + SWEEP_EVERY_US);
+        assert_eq!(places(&path), ["feed.json:3"]);
+    }
+
+    #[test]
+    fn a_line_is_taken_out_while_others_come() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("q.ndjson");
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        for line in 1..=3 {
+            quarantine.keep(&"test".into(), "f", &refusal(line, b"a"), 0);
+        }
+        let kept = read(&path).expect("it is read");
+        quarantine.keep(&"test".into(), "f", &refusal(4, b"a"), 0);
+        kept[1].remove().expect("it is written");
+        quarantine.keep(&"test".into(), "f", &refusal(5, b"a"), 0);
+        assert_eq!(places(&path), ["feed.json:1", "feed.json:3", "feed.json:4", "feed.json:5"]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Messages read anew, and what can be used pushed to a hub.
+
+use std::{
+    collections::HashMap,
+    io::{self, Read as _, Write},
+    sync::Arc,
+};
+
+use ingest::{
+    normalize::{Interpret, Played, events::Lines},
+    recording::Format,
+    source::tls,
+};
+use serde::Deserialize;
+
+use super::{QuarantineError, read};
+use crate::{
+    cli::feeds::RetryArgs,
+    push::FORMAT,
+    quarantine::{Kept, Line},
+};
+
+/// Lines pushed at once: no more than an answer can tell the refusals of.
+const LINES_AT_ONCE: usize = 100;
+
+/// What a message is worth now.
+enum Worth {
+    /// These lines of the push format.
+    Usable(Vec<String>),
+    Useless(String),
+}
+
+pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), QuarantineError> {
+    let all = read(&args.which)?;
+    let mut readers = Readers::default();
+    let mut usable: Vec<(Kept, Vec<String>)> = Vec::new();
+    let mut useless = 0;
+    for kept in all {
+        let Line { source, place, .. } = &kept.line;
+        match readers.worth(&kept.line) {
+            Worth::Usable(lines) => {
+                writeln!(out, "usable\t{source}\t{place}")?;
+                usable.push((kept, lines));
+            }
+            Worth::Useless(reason) => {
+                writeln!(out, "refused\t{source}\t{place}\t{reason}")?;
+                useless += 1;
+            }
+        }
+    }
+    writeln!(out, "{} usable now, {useless} not", usable.len())?;
+    let (Some(url), Some(key)) = (args.push, args.key) else { return Ok(()) };
+    let pusher = Pusher::new(&url, &key)?;
+    let mut dropped = 0;
+    for part in parts(&usable) {
+        dropped += pusher.push(part, out).await?;
+    }
+    Ok(writeln!(out, "{dropped} pushed and dropped from the quarantine")?)
+}
+
+/// Messages of one source at a time, in order, a few at once.
+fn parts(usable: &[(Kept, Vec<String>)]) -> Vec<&[(Kept, Vec<String>)]> {
+    let mut parts = Vec::new();
+    let (mut begin, mut lines) = (0, 0);
+    for (place, (kept, own)) in usable.iter().enumerate() {
+        let other = usable[begin].0.line.source != kept.line.source;
+        if place > begin && (other || lines + own.len() > LINES_AT_ONCE) {
+            parts.push(&usable[begin..place]);
+            (begin, lines) = (place, 0);
+        }
+        lines += own.len();
+    }
+    parts.extend((begin < usable.len()).then(|| &usable[begin..]));
+    parts
+}
+
+/// One reader for each source, since a message may rest on those before it.
+#[derive(Default)]
+struct Readers {
+    interpreters: HashMap<String, Option<Box<dyn Interpret>>>,
+    lines: Lines,
+}
+
+impl Readers {
+    fn worth(&mut self, line: &Line) -> Worth {
+        if line.truncated {
+            return Worth::Useless("only the beginning of it was kept".to_owned());
+        }
+        let Some(bytes) = line.message().filter(|bytes| !bytes.is_empty()) else {
+            return Worth::Useless("nothing of it was kept".to_owned());
+        };
+        let source: Arc<str> = line.source.as_str().into();
+        let interpreter = self.interpreters.entry(line.source.clone()).or_insert_with(|| {
+            Format::of_name(&line.format).and_then(|format| format.interpreter(&source))
+        });
+        let Some(interpreter) = interpreter else {
+            let reason = format!("single messages of {:?} cannot be read", line.format);
+            return Worth::Useless(reason);
+        };
+        let mut played = Played::default();
+        let taken = interpreter.message(&bytes, line.at, &mut played);
+        if let Some(error) = taken.err().or_else(|| played.notices.into_iter().next()) {
+            return Worth::Useless(format!("{}: {error}", error.kind.as_str()));
+        }
+        match String::from_utf8(bytes) {
+            // As it was pushed, with its id.
+            Ok(text) if line.format == FORMAT => Worth::Usable(vec![text]),
+            _ => Worth::Usable(played.batches.iter().map(|it| self.lines.timed(it)).collect()),
+        }
+    }
+}
+
+struct Pusher<'a> {
+    client: reqwest::Client,
+    url: &'a str,
+    key: String,
+}
+
+/// What the hub answers, as far as it matters here.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Answer {
+    refusals: Vec<RefusedLine>,
+    detail: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RefusedLine {
+    line: usize,
+    reason: String,
+}
+
+impl<'a> Pusher<'a> {
+    fn new(url: &'a str, key: &str) -> Result<Self, QuarantineError> {
+        let mut said = String::new();
+        if key == "-" {
+            io::stdin().read_to_string(&mut said)?;
+        } else {
+            said.push_str(key);
+        }
+        let client = reqwest::Client::builder().no_proxy();
+        let client = if url.starts_with("https:") {
+            client.tls_backend_preconfigured(tls::client(None)?.as_ref().clone())
+        } else {
+            client.tls_backend_preconfigured(nobody_trusted())
+        };
+        let url = url.trim_end_matches('/');
+        let client = client.build();
+        let client = client
+            .map_err(|source| QuarantineError::Unreachable { url: url.to_owned(), source })?;
+        Ok(Self { client, url, key: said.trim().to_owned() })
+    }
+
+    /// Pushes some messages of one source, and drops those that are taken; returns how many.
+    async fn push(
+        &self,
+        messages: &[(Kept, Vec<String>)],
+        out: &mut impl Write,
+    ) -> Result<usize, QuarantineError> {
+        let Some((first, _)) = messages.first() else { return Ok(0) };
+        let source = &first.line.source;
+        let body: Vec<&str> =
+            messages.iter().flat_map(|(_, lines)| lines.iter().map(String::as_str)).collect();
+        let refused = self.post(source, body.join("\n")).await?;
+        let (mut number, mut dropped) = (0, 0);
+        for (kept, lines) in messages {
+            let own = number + 1..=number + lines.len();
+            number += lines.len();
+            match refused.iter().find(|it| own.contains(&it.line)) {
+                None => {
+                    kept.remove()?;
+                    dropped += 1;
+                }
+                Some(RefusedLine { reason, .. }) => {
+                    writeln!(out, "refused by the hub\t{source}\t{}\t{reason}", kept.line.place)?;
+                }
+            }
+        }
+        Ok(dropped)
+    }
+
+    async fn post(&self, source: &str, body: String) -> Result<Vec<RefusedLine>, QuarantineError> {
+        let url = format!("{}/ingest/v1/{source}", self.url);
+        let unreachable = |error: reqwest::Error| QuarantineError::Unreachable {
+            url: url.clone(),
+            // It may hold the address, which is told already.
+            source: error.without_url(),
+        };
+        let request = self.client.post(&url).header("authorization", format!("Token {}", self.key));
+        let response = request.body(body).send().await.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let text = response.text().await.map_err(unreachable)?;
+        let answer: Answer = serde_json::from_str(&text).unwrap_or_default();
+        if status != 200 {
+            let detail = answer.detail.unwrap_or_default();
+            return Err(QuarantineError::NotTaken { url, status, detail });
+        }
+        Ok(answer.refusals)
+    }
+}
+
+/// For a plain address: no certificate is ever looked at.
+fn nobody_trusted() -> rustls::ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring offers the default versions")
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_lines_are_read_by_their_format() {
+        let line = |format: &str, bytes: &str| Line {
+            at: 1,
+            source: format!("of {format}"),
+            format: format.to_owned(),
+            place: String::new(),
+            kind: "syntax".to_owned(),
+            reason: String::new(),
+            bytes: Some(bytes.to_owned()),
+            base64: None,
+            truncated: false,
+        };
+        let mut readers = Readers::default();
+        let mut check = |line: &Line, expected: Result<usize, &str>| match readers.worth(line) {
+            Worth::Usable(lines) => assert_eq!(Ok(lines.len()), expected),
+            Worth::Useless(reason) => assert_eq!(Err(&*reason), expected),
+        };
+        let fixture = r#"{"id":"1","sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
+        check(&line(FORMAT, fixture), Ok(1));
+        check(&line(FORMAT, "{"), Err("truncated: EOF while parsing an object at line 1 column 1"));
+        check(&line(FORMAT, ""), Err("nothing of it was kept"));
+        let unknown = "single messages of \"wyscout\" cannot be read";
+        check(&line("wyscout", "x"), Err(unknown));
+        let cut = Line { truncated: true, ..line(FORMAT, fixture) };
+        check(&cut, Err("only the beginning of it was kept"));
+    }
+}

@@ -1,0 +1,83 @@
+//! A race: `runners`, and its events.
+
+use ingest::event::RaceRunner;
+
+use super::scoreboard::named;
+use crate::{
+    document::{Key, Node, Object},
+    hub::state::{Moment, RaceEvent, RacePart, Racing},
+};
+
+pub(super) fn image(out: &mut Object, state: &Racing) {
+    if state.status.is_none() {
+        return;
+    }
+    let runners = out.object("runners");
+    for (id, told) in &state.runners {
+        runners.set(Key::Int(id.0), runner(told, false));
+    }
+}
+
+pub(super) fn patch(out: &mut Object, state: &Racing, parts: &[RacePart]) {
+    for part in parts {
+        match part {
+            // The status stands in the header. From the first one on there are runners, if only none.
+            RacePart::Status => drop(out.object("runners")),
+            RacePart::Runner(id) | RacePart::RunnerGone(id) => {
+                let told = state.runners.get(id).map(|told| runner(told, true));
+                out.object("runners").set_or_null(Key::Int(id.0), told);
+            }
+        }
+    }
+}
+
+fn runner(told: &RaceRunner, patch: bool) -> Object {
+    let RaceRunner { participant, number, jockey, status, position } = told;
+    let mut out = Object::default();
+    out.set("name", &participant.name);
+    out.set("status", status.as_str());
+    if patch {
+        out.set_or_null("number", *number);
+        out.set_or_null("jockey", jockey.as_ref());
+        out.set_or_null("position", *position);
+    } else {
+        out.set_some("number", *number);
+        out.set_some("jockey", jockey.as_ref());
+        out.set_some("position", *position);
+    }
+    out
+}
+
+pub(super) fn events(state: &Racing, events: &[RaceEvent], moment: Moment) -> Vec<Node> {
+    let event = |event: &RaceEvent| {
+        let mut out = match event {
+            RaceEvent::Off { eid } => named("off", eid),
+            RaceEvent::Finish { eid } => {
+                let mut out = named("finish", eid);
+                out.set("order", order(state));
+                out
+            }
+            RaceEvent::Correct { eid, of } => {
+                let mut out = named("correct", eid);
+                out.set("of", of);
+                out.set_some("status", state.status.map(|status| status.as_str()));
+                out.set("order", order(state));
+                out
+            }
+        };
+        out.set_some("at", moment.source);
+        Node::Object(out)
+    };
+    events.iter().map(event).collect()
+}
+
+/// `[{id, position}]`, the winner first.
+fn order(state: &Racing) -> Node {
+    let placed = state.order().into_iter().map(|(position, id)| {
+        let mut out = Object::default();
+        out.set("id", id.0);
+        out.set("position", position);
+        Node::Object(out)
+    });
+    Node::List(placed.collect())
+}
