@@ -6,10 +6,11 @@
 //! be used is noted and left out, and the rest of the message is used; only what is not JSON, or
 //! has no known `op`, is refused whole.
 //!
-//! Ignored: orders (`ocm`), answers to commands (`connection`, `status`), starting prices (`spb`,
-//! `spl`, `spn`, `spf`, `bsp`), and what else there is of a definition that [`MarketDefinition`]
-//! does not name.
+//! Ignored: orders (`ocm`), starting prices (`spb`, `spl`, `spn`, `spf`, `bsp`), and what else there
+//! is of a definition that [`MarketDefinition`] does not name. The connection's own messages
+//! (`connection`, `status`), which recordings do not have, are read by [`control`].
 
+pub mod control;
 mod json;
 mod message;
 mod number;
@@ -48,7 +49,7 @@ pub fn decode(line: &[u8]) -> Result<Option<MarketMessage<'_>>, DecodeError> {
 }
 
 fn read(line: &[u8]) -> Read<Option<MarketMessage<'_>>> {
-    let mut decoder = Decoder { json: Json::new(line)?, price_changes: 0, refused: Vec::new() };
+    let mut decoder = Decoder::new(line)?;
     if decoder.json.peek().is_none() {
         return Ok(None);
     }
@@ -66,6 +67,10 @@ struct Decoder<'a> {
 type Read<T> = Result<T, Fault>;
 
 impl<'a> Decoder<'a> {
+    fn new(line: &'a [u8]) -> Read<Self> {
+        Ok(Self { json: Json::new(line)?, price_changes: 0, refused: Vec::new() })
+    }
+
     fn message(&mut self) -> Read<Option<MarketMessage<'a>>> {
         let mut op = None;
         let mut message = MarketMessage::default();
