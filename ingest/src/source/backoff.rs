@@ -37,6 +37,12 @@ impl Backoff {
         self.connected = Some(now);
     }
 
+    /// The peer refuses us for a reason that time alone is unlikely to mend: the longest wait.
+    pub fn refused(&mut self, rng: &mut impl Rng) -> Duration {
+        (self.next, self.connected) = (self.most, None);
+        self.most.mul_f64(rng.random_range(0.5..=1.0))
+    }
+
     /// The connection broke, or could not be made: how long to wait before the next try.
     pub fn failed(&mut self, now: Micros, rng: &mut impl Rng) -> Duration {
         let held = self.connected.take().map_or(0, |since| now - since);
@@ -71,5 +77,7 @@ mod tests {
         }
         backoff.connected(0);
         assert!(backoff.failed(Backoff::HEALTHY_US, &mut rng) <= ms(100));
+        assert!(backoff.refused(&mut rng) >= ms(500));
+        assert!(backoff.failed(0, &mut rng) >= ms(500), "and it stays long");
     }
 }

@@ -5,6 +5,8 @@
 //! what they mean; what comes of them, and how the source itself is, goes to its [`Outlet`].
 
 pub mod backoff;
+pub mod betfair;
+mod lines;
 pub mod secret;
 pub mod tls;
 
@@ -87,6 +89,11 @@ impl Outlet {
     #[must_use]
     pub fn now(&self) -> Micros {
         (self.clock)()
+    }
+
+    /// Waits until nobody listens any more.
+    pub async fn closed(&self) {
+        self.told.closed().await;
     }
 
     /// Says how the source is.

@@ -93,7 +93,9 @@ pub fn status(line: &[u8]) -> Result<Status<'_>, DecodeError> {
                     status.success = decoder.text("statusCode")?.as_deref() == Some("SUCCESS");
                 }
                 "errorCode" => status.error_code = decoder.text("errorCode")?,
-                "connectionClosed" => status.connection_closed = decoder.flag("connectionClosed")?,
+                "connectionClosed" => {
+                    status.connection_closed = decoder.flag("connectionClosed")?
+                }
                 _ => decoder.json.skip()?,
             }
         }

@@ -40,6 +40,10 @@ pub(super) struct Market {
     pub(super) event_id: Arc<str>,
     pub(super) match_id: Id,
     pub(super) sport: Sport,
+    /// The image of the subscription in which it came last.
+    pub(super) image: u64,
+    /// How it is defined, where that is kept.
+    pub(super) defined: Option<event::MarketDefinition>,
     status: MarketStatus,
     /// Few enough in nearly all markets that looking from the start is the fastest.
     runners: Vec<Runner>,
@@ -72,12 +76,14 @@ enum Trading {
 }
 
 impl Market {
-    pub(super) fn new(id: &str, event_id: Arc<str>, of_event: &Match) -> Self {
+    pub(super) fn new(id: &str, event_id: Arc<str>, of_event: &Match, image: u64) -> Self {
         Self {
             id: id.into(),
             event_id,
             match_id: of_event.id,
             sport: of_event.sport,
+            image,
+            defined: None,
             status: MarketStatus::Inactive,
             runners: Vec::new(),
         }

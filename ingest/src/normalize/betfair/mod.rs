@@ -6,7 +6,8 @@
 //!
 //! - **Images.** `img`, and every market of a `SUB_IMAGE`, begins with [`MarketChange::Clear`].
 //!   Markets that a `SUB_IMAGE` leaves out are kept: it replaces what one subscription covers, but
-//!   recorders write several connections into one file, and which of them it was is not said.
+//!   recorders write several connections into one file, and which of them it was is not said. A
+//!   live source knows, and uses [`Live`].
 //!   The segments of a long image are a batch each. We take it that the cuts are between markets,
 //!   so that each segment is whole for the markets it names.
 //! - **Last prices.** Before it closes a market, Betfair sets what was traded to 0 and sends an
@@ -15,23 +16,28 @@
 //!   Heartbeats are not looked at.
 
 mod fixture;
+mod gone;
 mod kind;
 mod ladder;
+mod live;
 mod market;
+mod position;
 #[cfg(test)]
 mod tests;
 mod time;
 
 use std::{collections::HashMap, sync::Arc};
 
+pub use self::live::Live;
 use self::{
     fixture::Match,
+    gone::Gone,
     market::{Closing, Market},
 };
 use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage, REFUSED_MAX, quoted},
     error::{DecodeError, RefusalKind},
-    event::{Batch, Event, Fact, MarketChange, Micros, OddsFact},
+    event::{Batch, Event, Fact, MarketChange, MarketDefinition, MarketStatus, Micros, OddsFact},
 };
 
 /// Markets open at a time. A subscription is limited to 200 markets, or 1,000 by arrangement; ten
@@ -45,6 +51,14 @@ pub struct Normalizer {
     markets: HashMap<Arc<str>, Market>,
     matches: HashMap<Arc<str>, Match>,
     last_at: Option<Micros>,
+    /// Markets keep how they are defined, so that it can be told again with another status.
+    keeps_definitions: bool,
+    /// Counts images, so that each market knows in which it came last.
+    image: u64,
+    /// Markets that are known no more, although more may be heard of them.
+    gone: Gone,
+    /// A market was heard of that should be known: a message before must have been missed.
+    is_lost: bool,
 }
 
 /// A usable message.
@@ -65,6 +79,10 @@ impl Default for Normalizer {
             markets: HashMap::new(),
             matches: HashMap::new(),
             last_at: None,
+            keeps_definitions: false,
+            image: 0,
+            gone: Gone::default(),
+            is_lost: false,
         }
     }
 }
@@ -97,7 +115,10 @@ impl Normalizer {
             }
         }
         // Only now: prices may follow the definition that closes the market.
-        closed.iter().for_each(|id| self.forget(id));
+        for id in closed {
+            self.forget(&id);
+            self.gone.insert(id);
+        }
         out.notices.truncate(REFUSED_MAX);
         out
     }
@@ -126,24 +147,39 @@ impl Normalizer {
         if let Some(definition) = &change.definition {
             self.introduce(&change.id, definition, out)?;
         }
-        let market = self.markets.get_mut(&*change.id).ok_or_else(|| unknown(&change.id))?;
+        let Some(market) = self.markets.get_mut(&*change.id) else {
+            self.miss(&change);
+            return Err(unknown(&change.id));
+        };
         let (sport, match_id) = (market.sport, market.match_id);
         let mut push = |id: &Arc<str>, change: MarketChange| {
             let fact = OddsFact { book: self.book.clone(), market: id.clone(), change };
             out.batch.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
         };
         if change.img {
+            market.image = self.image;
             market.clear();
             push(&market.id, MarketChange::Clear);
         }
         if let Some(definition) = &change.definition {
             let defined = market.define(definition, &mut out.notices);
+            market.defined = self.keeps_definitions.then(|| defined.clone());
             push(&market.id, MarketChange::Define(defined));
         }
         if let Some(prices) = market.prices(change.rc, change.tv, &mut out.notices) {
             push(&market.id, prices);
         }
         Ok(market.closing())
+    }
+
+    /// A market is not known that this change is about. Where there is no room for more, or it came
+    /// without a definition before, that is no news.
+    fn miss(&mut self, change: &decode::MarketChange<'_>) {
+        if change.img {
+            self.gone.insert((&*change.id).into());
+        }
+        let is_full = self.markets.len() >= MARKETS_MAX;
+        self.is_lost |= !is_full && !self.gone.contains(&change.id);
     }
 
     /// Makes the market and its match known, and tells of the match when that is news. A market
@@ -162,7 +198,7 @@ impl Normalizer {
         out.batch.events.extend(of_event.define(definition, &mut out.notices));
         if is_new {
             of_event.markets += 1;
-            let market = Market::new(id, event_id, of_event);
+            let market = Market::new(id, event_id, of_event, self.image);
             self.markets.insert(market.id.clone(), market);
         }
         Ok(())
@@ -170,7 +206,7 @@ impl Normalizer {
 
     /// The event of a market that is new, if there is room for it.
     fn admit(
-        &self,
+        &mut self,
         id: &str,
         definition: &decode::MarketDefinition<'_>,
     ) -> Result<Arc<str>, DecodeError> {
@@ -178,18 +214,46 @@ impl Normalizer {
             let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
-        definition.event_id.as_deref().map(Arc::from).ok_or_else(|| no_event(id))
+        definition.event_id.as_deref().map(Arc::from).ok_or_else(|| {
+            self.gone.insert(id.into());
+            no_event(id)
+        })
     }
 
-    /// Forgets a market that is closed. When it comes again, a definition introduces it anew.
-    fn forget(&mut self, id: &Arc<str>) {
-        let Some(market) = self.markets.remove(id) else { return };
+    /// An image of the whole subscription follows.
+    fn begin_image(&mut self) {
+        self.image += 1;
+    }
+
+    /// The image is complete: tells the markets that are not in it as suspended, and forgets them.
+    fn end_image(&mut self, out: &mut Batch) {
+        let absent = self.markets.values().filter(|market| market.image != self.image);
+        let mut absent: Vec<_> = absent.map(|market| market.id.clone()).collect();
+        absent.sort_unstable();
+        for id in &absent {
+            let Some(market) = self.forget(id) else { continue };
+            let Some(defined) = market.defined else { continue };
+            if defined.status == MarketStatus::Suspended {
+                continue;
+            }
+            let suspended = MarketDefinition { status: MarketStatus::Suspended, ..defined };
+            let change = MarketChange::Define(suspended);
+            let fact = OddsFact { book: self.book.clone(), market: market.id, change };
+            let (sport, match_id) = (market.sport, market.match_id);
+            out.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
+        }
+    }
+
+    /// Forgets a market. When it comes again, a definition introduces it anew.
+    fn forget(&mut self, id: &Arc<str>) -> Option<Market> {
+        let market = self.markets.remove(id)?;
         if let Some(of_event) = self.matches.get_mut(&market.event_id) {
             of_event.markets -= 1;
             if of_event.markets == 0 {
                 self.matches.remove(&market.event_id);
             }
         }
+        Some(market)
     }
 }
 

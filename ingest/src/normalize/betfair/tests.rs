@@ -29,7 +29,7 @@ impl Feed {
 }
 
 /// A market change with a definition of a tennis match; `more` are further fields of the change.
-fn definition(market: &str, status: &str, more: &str) -> String {
+pub(super) fn definition(market: &str, status: &str, more: &str) -> String {
     format!(
         r#"{{"id":"{market}","marketDefinition":{{"eventId":"30","eventTypeId":"2",
         "marketType":"MATCH_ODDS","bettingType":"ODDS","status":"{status}","inPlay":true,
@@ -39,7 +39,7 @@ fn definition(market: &str, status: &str, more: &str) -> String {
 }
 
 /// Price changes of one market, with `runners` in Betfair's own words.
-fn prices(market: &str, runners: &str) -> String {
+pub(super) fn prices(market: &str, runners: &str) -> String {
     format!(r#""mc":[{{"id":"{market}","rc":[{runners}]}}]"#)
 }
 
@@ -49,7 +49,7 @@ fn text(normalized: &Normalized) -> Vec<String> {
     facts.chain(notices).collect()
 }
 
-fn fact(event: &Event) -> String {
+pub(super) fn fact(event: &Event) -> String {
     let odds = match &event.fact {
         Fact::Odds(odds) => odds,
         Fact::Fixture(fixture) => {

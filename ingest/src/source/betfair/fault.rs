@@ -1,0 +1,129 @@
+//! Why a connection to Betfair could not be made or has ended, in words without any secret.
+
+use std::io;
+
+use crate::source::lines::ReadError;
+
+/// What ended a connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("the session file cannot be read: {0}")]
+    Session(io::Error),
+    #[error("cannot connect: {0}")]
+    Connect(io::Error),
+    #[error("not connected and authenticated within {0} ms")]
+    Slow(u64),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("a request could not be sent: {0}")]
+    Write(io::Error),
+    #[error("the peer does not answer as Betfair does")]
+    Strange,
+    #[error("refused: {0}")]
+    Refused(Code),
+    /// The position that was asked for, so that the next try asks for an image.
+    #[error("refused: INVALID_CLOCK")]
+    NoResume,
+    #[error("something was lost again soon after an image")]
+    LostAgain,
+}
+
+/// Betfair's `errorCode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Code(&'static str);
+
+/// How soon another try makes sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// The next try is another one than this: without the position that was refused.
+    AtOnce,
+    Wait,
+    /// Time alone is unlikely to mend it.
+    WaitLong,
+}
+
+/// The codes of Betfair's specification and its documentation.
+const CODES: [&str; 14] = [
+    "NO_APP_KEY",
+    "INVALID_APP_KEY",
+    "NO_SESSION",
+    "INVALID_SESSION_INFORMATION",
+    "NOT_AUTHORIZED",
+    "INVALID_INPUT",
+    "INVALID_CLOCK",
+    "UNEXPECTED_ERROR",
+    "TIMEOUT",
+    "SUBSCRIPTION_LIMIT_EXCEEDED",
+    "INVALID_REQUEST",
+    "CONNECTION_FAILED",
+    "MAX_CONNECTION_LIMIT_EXCEEDED",
+    "TOO_MANY_REQUESTS",
+];
+
+impl Code {
+    pub(super) const INVALID_CLOCK: Self = Self("INVALID_CLOCK");
+
+    /// One that is not known is not repeated: nobody can say what a stranger puts there.
+    pub(super) fn of(code: Option<&str>) -> Self {
+        let known = CODES.into_iter().find(|&known| code == Some(known));
+        Self(known.unwrap_or("an error code that is not known"))
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Fault {
+    /// `may_change`: the session token may be another at the next try.
+    pub(super) fn remedy(&self, may_change: bool) -> Remedy {
+        let Self::Refused(Code(code)) = self else {
+            return if matches!(self, Self::NoResume) { Remedy::AtOnce } else { Remedy::Wait };
+        };
+        match *code {
+            "NO_SESSION" | "INVALID_SESSION_INFORMATION" if may_change => Remedy::Wait,
+            "NO_SESSION"
+            | "INVALID_SESSION_INFORMATION"
+            | "NO_APP_KEY"
+            | "INVALID_APP_KEY"
+            | "NOT_AUTHORIZED"
+            | "INVALID_INPUT"
+            | "INVALID_REQUEST"
+            | "SUBSCRIPTION_LIMIT_EXCEEDED"
+            | "TOO_MANY_REQUESTS" => Remedy::WaitLong,
+            _ => Remedy::Wait,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(code: &str, may_change: bool, expected: Remedy) {
+        let fault = Fault::Refused(Code::of(Some(code)));
+        assert_eq!(fault.remedy(may_change), expected, "{code}");
+        assert_eq!(fault.to_string(), format!("refused: {code}"));
+    }
+
+    #[test]
+    fn waits_are_as_long_as_the_reason_is_lasting() {
+        assert_eq!(Fault::NoResume.remedy(false), Remedy::AtOnce);
+        check("INVALID_CLOCK", false, Remedy::Wait);
+        check("INVALID_APP_KEY", true, Remedy::WaitLong);
+        check("INVALID_SESSION_INFORMATION", true, Remedy::Wait);
+        check("INVALID_SESSION_INFORMATION", false, Remedy::WaitLong);
+        check("MAX_CONNECTION_LIMIT_EXCEEDED", false, Remedy::Wait);
+        check("TIMEOUT", false, Remedy::Wait);
+        assert_eq!(Fault::Strange.remedy(true), Remedy::Wait);
+    }
+
+    #[test]
+    fn code_that_is_not_known_is_not_repeated() {
+        let code = Code::of(Some("TOKEN"));
+        assert_eq!(code.to_string(), "an error code that is not known");
+    }
+}

@@ -1,0 +1,75 @@
+//! When to try again.
+//!
+//! A connection that was up to date and breaks is replaced at once, because most breaks are of the
+//! connection alone; but once a minute at most, or a peer that flaps would be hammered. All other
+//! tries wait, longer each time.
+
+use std::{collections::hash_map::RandomState, hash::BuildHasher, time::Duration};
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::fault::Remedy;
+use crate::{event::Micros, source::backoff::Backoff};
+
+#[derive(Debug)]
+pub(super) struct Retry {
+    backoff: Backoff,
+    rng: ChaCha8Rng,
+    /// When a connection was replaced at once.
+    at_once: Option<Micros>,
+}
+
+impl Retry {
+    pub(super) fn new(first: Duration, most: Duration) -> Self {
+        // The keys of a hasher come from the system, and are all the chance that is needed here.
+        let rng = ChaCha8Rng::seed_from_u64(RandomState::new().hash_one(()));
+        Self { backoff: Backoff::new(first, most), rng, at_once: None }
+    }
+
+    pub(super) fn connected(&mut self, now: Micros) {
+        self.backoff.connected(now);
+    }
+
+    /// How long to wait. `was_live`: the connection that broke was up to date.
+    pub(super) fn wait(&mut self, remedy: Remedy, was_live: bool, now: Micros) -> Duration {
+        match remedy {
+            Remedy::AtOnce => Duration::ZERO,
+            Remedy::WaitLong => self.backoff.refused(&mut self.rng),
+            Remedy::Wait if was_live && self.may_be_at_once(now) => {
+                self.at_once = Some(now);
+                Duration::ZERO
+            }
+            Remedy::Wait => self.backoff.failed(now, &mut self.rng),
+        }
+    }
+
+    fn may_be_at_once(&self, now: Micros) -> bool {
+        self.at_once.is_none_or(|last| now - last >= Backoff::HEALTHY_US)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_connection_is_replaced_at_once_but_not_again_and_again() {
+        let second = Duration::from_secs(1);
+        let mut retry = Retry::new(second, 60 * second);
+        let mut check = |was_live, now_s: Micros, least, most| {
+            retry.connected(now_s * 1_000_000);
+            let wait = retry.wait(Remedy::Wait, was_live, now_s * 1_000_000);
+            assert!(least * second <= 2 * wait && wait <= most * second, "{wait:?} at {now_s}");
+        };
+        check(false, 0, 1, 1);
+        check(true, 1, 0, 0);
+        check(true, 2, 2, 2);
+        check(false, 3, 4, 4);
+        check(true, 60, 8, 8);
+        check(true, 61, 0, 0);
+        let long = retry.wait(Remedy::WaitLong, true, 200_000_000);
+        assert!(long >= 30 * second, "{long:?}");
+        assert_eq!(retry.wait(Remedy::AtOnce, false, 200_000_000), Duration::ZERO);
+    }
+}
