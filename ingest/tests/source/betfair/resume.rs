@@ -1,0 +1,220 @@
+//! What is told over several connections is what one would have told.
+
+use ingest::{
+    event::{Event, MarketStatus},
+    normalize::betfair::Normalizer,
+    source::{Outlet, Raw},
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{Rig, fixture, subscription};
+use crate::support::{
+    betfair::{Caller, Peer, stream::Stream},
+    book::Book,
+    recorded::lines,
+    shared, soon,
+};
+
+/// All facts of a stream that is never interrupted.
+fn facts(lines: &[String]) -> Vec<Event> {
+    let mut normalizer = Normalizer::default();
+    let usable = |line: &String| normalizer.line(line.as_bytes()).expect("it is usable");
+    lines.iter().filter_map(usable).flat_map(|normalized| normalized.batch.events).collect()
+}
+
+/// The lines of a shared recording.
+fn recorded(file: &str) -> Option<Vec<String>> {
+    let path = shared(&format!("betfair-stream/{file}"))?;
+    Some(lines(&path).expect("it can be read"))
+}
+
+fn stream(lines: &[String]) -> Stream {
+    Stream::new(lines.iter().map(String::as_str))
+}
+
+/// Breaks off in the middle of the next message.
+async fn cut(stream: &Stream, mut caller: Caller, id: &Value, at: usize) {
+    let message = stream.message(id, at);
+    caller.send_part(&message[..message.len() / 2]).await.expect("somebody reads");
+}
+
+/// Plays a stream over connections that break in the middle of a message, so many pieces and with
+/// as many messages missed each time, and compares all facts with those of one connection.
+async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
+    let (stream, expected) = (stream(lines), facts(lines));
+    let mut rig = Rig::start().await;
+    let mut known = None;
+    let mut at = 0;
+    for piece in 1..=pieces {
+        let (mut caller, subscribed) = rig.subscribed().await;
+        assert_eq!(Stream::resumed(&subscribed), known, "it goes on where everything was told");
+        at = stream.catch_up(&mut caller, &subscribed, at, 1).await.expect("somebody reads");
+        let until = if piece == pieces { stream.end() } else { stream.end() * piece / pieces };
+        stream.play(&mut caller, &subscribed, at..until).await.expect("somebody reads");
+        if piece == pieces {
+            rig.follower.states(&["Recovering", "Live"]).await;
+            rig.follower.facts(expected.len()).await;
+            assert!(rig.follower.events == expected, "the facts are not those of one connection");
+            assert_eq!(rig.follower.refused, []);
+            return rig.stop(caller).await;
+        }
+        cut(&stream, caller, &subscribed["id"], until).await;
+        rig.follower.states(&["Recovering", "Live", "Down: the connection broke"]).await;
+        (known, at) = (Some(until), (until + missed).min(stream.end()));
+    }
+}
+
+/// Plays a stream over connections after each of which only an image helps, and compares the book.
+async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
+    let stream = stream(lines);
+    let expected = Book::of(&facts(lines));
+    let mut rig = Rig::start().await;
+    let mut at = 0;
+    for piece in 1..=pieces {
+        let mut refuses = piece > 1;
+        let (caller, subscribed) = loop {
+            let mut caller = rig.accept().await;
+            soon("authentication", caller.authenticate()).await.expect("it is sent");
+            if !refuses {
+                let subscribed = subscription(&mut caller).await;
+                break (caller, subscribed);
+            }
+            let request = soon("a subscription", caller.request()).await.expect("it is sent");
+            assert!(request["clk"].is_string(), "it goes on from a position");
+            caller.refuse(&request, "INVALID_CLOCK", true).await.expect("somebody reads");
+            rig.follower.states(&["Down: refused: INVALID_CLOCK"]).await;
+            refuses = false;
+        };
+        let mut caller = caller;
+        assert_eq!(Stream::resumed(&subscribed), None, "the position is not known any more");
+        at = stream.catch_up(&mut caller, &subscribed, at, segments).await.expect("read");
+        let until = stream.end() * piece / pieces;
+        stream.play(&mut caller, &subscribed, at..until).await.expect("somebody reads");
+        let end = Stream::heartbeat(&subscribed["id"], until, true);
+        caller.send(&end).await.expect("somebody reads");
+        rig.follower.states(&["Recovering", "Live", "Late"]).await;
+        if piece == pieces {
+            let difference = Book::of(&rig.follower.events).difference(&expected);
+            assert!(difference.is_none(), "{}", difference.unwrap_or_default());
+            return rig.stop(caller).await;
+        }
+        drop(caller);
+        rig.follower.states(&["Down"]).await;
+        at = until;
+    }
+}
+
+#[tokio::test]
+async fn own_stream_in_pieces_is_whole() {
+    check_resumed(&fixture::stream(), 1, 0).await;
+    check_resumed(&fixture::stream(), 7, 0).await;
+    check_resumed(&fixture::stream(), 4, 9).await;
+    check_anew(&fixture::stream(), 5, 3).await;
+}
+
+#[tokio::test]
+async fn recorded_race_in_pieces_is_whole() {
+    let Some(lines) = recorded("racing-1.241629436.live.jsonl.gz") else { return };
+    check_resumed(&lines, 5, 100).await;
+    check_anew(&lines, 3, 1).await;
+}
+
+#[tokio::test]
+async fn recorded_tennis_in_pieces_is_whole() {
+    let Some(lines) = recorded("tennis-29788457-4-markets.pro.jsonl.gz") else { return };
+    check_resumed(&lines, 5, 100).await;
+    check_anew(&lines, 3, 2).await;
+}
+
+#[tokio::test]
+async fn recorded_football_in_pieces_is_whole() {
+    let Some(lines) = recorded("football-200-markets.live.bz2") else { return };
+    check_resumed(&lines, 5, 30).await;
+    check_anew(&lines, 3, 12).await;
+}
+
+#[tokio::test]
+async fn broken_image_is_asked_for_anew_and_not_resumed() {
+    let lines = fixture::stream();
+    let stream = stream(&lines);
+    let mut rig = Rig::start().await;
+    let (mut caller, subscribed) = rig.subscribed().await;
+    stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("somebody reads");
+    drop(caller);
+    let (mut caller, subscribed) = rig.subscribed().await;
+    assert_eq!(Stream::resumed(&subscribed), Some(1));
+    // The position is not known here, so an image comes all the same; it breaks off.
+    let image = json!({
+        "op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE", "segmentType": "SEG_START",
+        "initialClk": "other", "clk": "other", "mc": [fixture::market("1.1", "OPEN")],
+    });
+    caller.send(&image.to_string()).await.expect("somebody reads");
+    drop(caller);
+    let (mut caller, subscribed) = rig.subscribed().await;
+    assert_eq!(Stream::resumed(&subscribed), None, "half an image is no position");
+    stream.catch_up(&mut caller, &subscribed, 1, 2).await.expect("somebody reads");
+    let states = ["Recovering", "Live", "Down", "Recovering", "Down", "Recovering", "Live"];
+    rig.follower.states(&states).await;
+    rig.stop(caller).await;
+}
+
+#[tokio::test]
+async fn markets_that_are_missing_in_a_new_image_are_suspended() {
+    let mut rig = Rig::start().await;
+    let (mut caller, subscribed) = rig.subscribed().await;
+    let image = |id: &Value, markets: &[&str]| {
+        let markets: Vec<_> = markets.iter().map(|id| fixture::market(id, "OPEN")).collect();
+        json!({"op": "mcm", "id": id, "ct": "SUB_IMAGE", "mc": markets}).to_string()
+    };
+    caller.send(&image(&subscribed["id"], &["1.1", "1.2"])).await.expect("somebody reads");
+    rig.follower.states(&["Recovering", "Live"]).await;
+    drop(caller);
+    let (mut caller, subscribed) = rig.subscribed().await;
+    caller.send(&image(&subscribed["id"], &["1.2"])).await.expect("somebody reads");
+    rig.follower.states(&["Down", "Recovering", "Live"]).await;
+    let book = Book::of(&rig.follower.events);
+    assert_eq!(book.status("1.1"), Some(MarketStatus::Suspended));
+    assert_eq!(book.status("1.2"), Some(MarketStatus::Open));
+    rig.stop(caller).await;
+}
+
+#[tokio::test]
+async fn peer_that_restarts_is_found_again() {
+    let lines = fixture::stream();
+    let stream = stream(&lines);
+    let mut rig = Rig::start().await;
+    let (mut caller, subscribed) = rig.subscribed().await;
+    stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("somebody reads");
+    rig.follower.states(&["Recovering", "Live"]).await;
+    let (address, identity) = (rig.peer.address().to_string(), rig.peer.identity().clone());
+    // Nobody may listen when the source comes back, so this happens before the connection ends.
+    let elsewhere = Peer::bind("127.0.0.1:0").await.expect("a port");
+    drop(std::mem::replace(&mut rig.peer, elsewhere));
+    drop(caller);
+    rig.follower.states(&["Down: the connection broke", "Down: cannot connect"]).await;
+    rig.peer = Peer::bind_as(&address, identity).await.expect("the same port");
+    let (mut caller, subscribed) = rig.subscribed().await;
+    assert_eq!(Stream::resumed(&subscribed), Some(1));
+    stream.catch_up(&mut caller, &subscribed, 5, 1).await.expect("somebody reads");
+    loop {
+        match rig.follower.state().await {
+            ingest::source::Report::Down(_) => {}
+            state => break assert_eq!(state, ingest::source::Report::Recovering),
+        }
+    }
+    rig.follower.states(&["Live"]).await;
+    rig.stop(caller).await;
+}
+
+#[tokio::test]
+async fn tap_has_the_messages_of_markets_as_they_came() {
+    let (tx, mut tapped) = mpsc::channel::<Raw>(8);
+    let rig = Rig::start_tapped(|_| {}, |outlet: Outlet| outlet.tapped(tx)).await;
+    let (mut caller, subscribed) = rig.subscribed().await;
+    let image = json!({"op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE"}).to_string();
+    caller.send(&image).await.expect("somebody reads");
+    let raw = soon("a message", tapped.recv()).await.expect("the source goes on");
+    assert_eq!(raw.bytes, image.as_bytes());
+    rig.stop(caller).await;
+}

@@ -1,0 +1,4 @@
+//! Live sources against scripted peers on real sockets.
+
+mod betfair;
+mod support;

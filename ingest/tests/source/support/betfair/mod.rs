@@ -1,0 +1,153 @@
+//! A peer that speaks the Betfair Exchange Stream protocol over TLS.
+//!
+//! It greets, reads requests and writes what it is told to; a script or a [`stream::Stream`] says
+//! what. It knows nothing of the source that it is there to try, and is shared by tests of this
+//! crate, of others, and the example that stands alone.
+
+pub(crate) mod cache;
+pub(crate) mod stream;
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
+    server::TlsStream,
+};
+
+/// Listens, with a certificate of its own for `localhost` and `127.0.0.1`.
+pub(crate) struct Peer {
+    listener: TcpListener,
+    identity: Identity,
+}
+
+/// What stays the same when the peer restarts.
+#[derive(Clone)]
+pub(crate) struct Identity {
+    acceptor: TlsAcceptor,
+    /// The certificate in PEM: whoever trusts it trusts this peer.
+    pub certificate: String,
+}
+
+/// One connection to the peer, already greeted.
+pub(crate) struct Caller {
+    stream: BufReader<TlsStream<TcpStream>>,
+}
+
+impl Peer {
+    /// `address`: `127.0.0.1:0` for any port.
+    pub(crate) async fn bind(address: &str) -> io::Result<Self> {
+        Self::bind_as(address, Identity::new()).await
+    }
+
+    /// Comes back as the same one.
+    pub(crate) async fn bind_as(address: &str, identity: Identity) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, identity })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listener.local_addr().expect("it listens")
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Takes the next connection, and greets it.
+    pub(crate) async fn accept(&self) -> io::Result<Caller> {
+        let (tcp, _) = self.listener.accept().await?;
+        tcp.set_nodelay(true)?;
+        let stream = BufReader::new(self.identity.acceptor.accept(tcp).await?);
+        let mut caller = Caller { stream };
+        caller.send(r#"{"op":"connection","connectionId":"002-200401120000-1"}"#).await?;
+        Ok(caller)
+    }
+}
+
+impl Identity {
+    fn new() -> Self {
+        let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .expect("the key is the certificate's");
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        Self { acceptor, certificate: made.cert.pem() }
+    }
+}
+
+impl Caller {
+    /// The next request.
+    pub(crate) async fn request(&mut self) -> io::Result<Value> {
+        let mut line = String::new();
+        if self.stream.read_line(&mut line).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        assert!(line.ends_with("\r\n"), "a request ends with CRLF: {line:?}");
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    pub(crate) async fn send(&mut self, line: &str) -> io::Result<()> {
+        self.send_part(&format!("{line}\r\n")).await
+    }
+
+    /// Sends bytes that need not be a line.
+    pub(crate) async fn send_part(&mut self, part: &str) -> io::Result<()> {
+        self.stream.get_mut().write_all(part.as_bytes()).await?;
+        self.stream.get_mut().flush().await
+    }
+
+    pub(crate) async fn accept(&mut self, request: &Value) -> io::Result<()> {
+        let answer = json!({
+            "op": "status", "id": request["id"], "statusCode": "SUCCESS",
+            "connectionClosed": false, "connectionsAvailable": 9,
+        });
+        self.send(&answer.to_string()).await
+    }
+
+    /// `closes`: says that it ends the connection, which the caller of this is to do.
+    pub(crate) async fn refuse(
+        &mut self,
+        request: &Value,
+        code: &str,
+        closes: bool,
+    ) -> io::Result<()> {
+        let answer = json!({
+            "op": "status", "id": request["id"], "statusCode": "FAILURE", "errorCode": code,
+            // Betfair may repeat what it was sent, so nobody may repeat this.
+            "errorMessage": format!("cannot: {request}"), "connectionClosed": closes,
+        });
+        self.send(&answer.to_string()).await
+    }
+
+    /// Reads the authentication and accepts it.
+    pub(crate) async fn authenticate(&mut self) -> io::Result<Value> {
+        let request = self.request().await?;
+        assert_eq!(request["op"], "authentication", "it comes first");
+        self.accept(&request).await?;
+        Ok(request)
+    }
+
+    /// Reads a subscription and accepts it.
+    pub(crate) async fn subscription(&mut self) -> io::Result<Value> {
+        let request = self.request().await?;
+        assert_eq!(request["op"], "marketSubscription");
+        self.accept(&request).await?;
+        Ok(request)
+    }
+
+    /// Waits until the other side has gone.
+    pub(crate) async fn gone(mut self) {
+        let mut byte = [0];
+        while matches!(self.stream.read(&mut byte).await, Ok(1)) {}
+    }
+}

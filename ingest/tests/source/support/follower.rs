@@ -1,0 +1,109 @@
+//! Who listens to a source: keeps all that it says, and looks for secrets in it.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use ingest::{
+    error::Refusal,
+    event::{Event, Micros},
+    source::{Outlet, Report, Told},
+};
+use tokio::sync::mpsc;
+
+use super::soon;
+
+/// Texts that no source may ever show.
+pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
+
+/// Reports that wait to be taken: a whole recording, so that a test may play first and look then.
+const REPORTS_MAX: usize = 1 << 16;
+
+pub(crate) struct Follower {
+    told: mpsc::Receiver<Told>,
+    pub events: Vec<Event>,
+    pub refused: Vec<Refusal>,
+    pub heard: usize,
+}
+
+impl Follower {
+    pub(crate) fn new() -> (Self, Outlet) {
+        let (tx, told) = mpsc::channel(REPORTS_MAX);
+        let outlet = Outlet::new(Arc::from("test"), tx, now);
+        (Self { told, events: Vec::new(), refused: Vec::new(), heard: 0 }, outlet)
+    }
+
+    /// The next that the source says of itself; facts and refusals on the way are kept.
+    pub(crate) async fn state(&mut self) -> Report {
+        loop {
+            match self.next("a state").await {
+                Report::Batch(batch) => self.events.extend(batch.events),
+                Report::Refused(refusal) => self.refused.push(refusal),
+                Report::Heard => self.heard += 1,
+                state => return state,
+            }
+        }
+    }
+
+    /// The states that come next, which must be these. A `Down` is given by how its reason begins.
+    #[track_caller]
+    pub(crate) fn states<'a>(
+        &'a mut self,
+        expected: &'a [&'a str],
+    ) -> impl Future<Output = ()> + 'a {
+        let caller = std::panic::Location::caller();
+        async move {
+            for (index, &expected) in expected.iter().enumerate() {
+                let found = match self.state().await {
+                    Report::Down(reason) => format!("Down: {reason}"),
+                    state => format!("{state:?}"),
+                };
+                assert!(found.starts_with(expected), "{found}, not {expected} ({index}, {caller})");
+            }
+        }
+    }
+
+    /// Waits for a refused message.
+    pub(crate) async fn refusal(&mut self) -> Refusal {
+        loop {
+            match self.next("a refusal").await {
+                Report::Refused(refusal) => return refusal,
+                Report::Batch(batch) => self.events.extend(batch.events),
+                Report::Heard => self.heard += 1,
+                state => panic!("{state:?} before a refusal"),
+            }
+        }
+    }
+
+    /// Waits until as many facts were told.
+    pub(crate) async fn facts(&mut self, count: usize) {
+        while self.events.len() < count {
+            match self.next("facts").await {
+                Report::Batch(batch) => self.events.extend(batch.events),
+                Report::Heard => self.heard += 1,
+                other => panic!("{other:?} after {} facts of {count}", self.events.len()),
+            }
+        }
+    }
+
+    async fn next(&mut self, what: &str) -> Report {
+        let told = soon(what, self.told.recv()).await.expect("the source goes on");
+        let shown = match &told.report {
+            // Whole images are long, and made of what was read as prices.
+            Report::Batch(batch) => format!("{:?}", batch.events.first()),
+            Report::Refused(refusal) => {
+                format!("{refusal:?} {}", String::from_utf8_lossy(&refusal.bytes))
+            }
+            _ => format!("{told:?}"),
+        };
+        assert!(SECRETS.iter().all(|secret| !shown.contains(secret)), "{shown}");
+        told.report
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the clock of the test's own hub")]
+fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970");
+    i64::try_from(since.as_micros()).expect("and not that late")
+}
