@@ -27,7 +27,7 @@ use tokio::time::{sleep, timeout};
 
 use self::{
     connection::{Answer, Connection},
-    fault::{Code, Fault},
+    fault::{Code, Fault, Remedy},
     retry::Retry,
 };
 pub use self::{
@@ -107,10 +107,10 @@ impl<'a> Source<'a> {
             let was_live = self.live.is_complete();
             // The next connection has not shown yet that it is up to date.
             self.live.disconnected();
-            if let Err(closed) = self.outlet.tell(Report::Down(fault.to_string().into())).await {
+            let remedy = fault.remedy(self.settings.session.may_change());
+            if let Err(closed) = self.outlet.tell(Report::Down(reason(&fault, remedy))).await {
                 return closed;
             }
-            let remedy = fault.remedy(self.settings.session.may_change());
             sleep(self.retry.wait(remedy, was_live, self.outlet.now())).await;
         }
     }
@@ -238,6 +238,14 @@ impl<'a> Source<'a> {
         let shown = if line.starts_with(OF_MARKETS) { line } else { &[] };
         let place = Place { file: Arc::clone(self.outlet.name()), line: self.lines };
         self.outlet.tell(Report::Refused(Refusal::new(error, place, shown))).await
+    }
+}
+
+/// Why the source is down, in the words of a report.
+fn reason(fault: &Fault, remedy: Remedy) -> Arc<str> {
+    match remedy {
+        Remedy::AtOnce | Remedy::Wait => fault.to_string().into(),
+        Remedy::WaitLong => format!("{fault}, for which waiting is no remedy").into(),
     }
 }
 

@@ -101,8 +101,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.buffer.reserve(CHUNK_BYTES);
         match timeout(self.silence, self.reader.read_buf(&mut self.buffer)).await {
             Err(_elapsed) => Err(ReadError::Silent(self.silence)),
-            Ok(Err(error)) => Err(ReadError::Broken(error)),
             Ok(Ok(0)) => Err(ReadError::Ended),
+            // Without a farewell of TLS. That nothing was cut off is seen by the end of the line.
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ReadError::Ended),
+            Ok(Err(error)) => Err(ReadError::Broken(error)),
             Ok(Ok(_)) => Ok(()),
         }
     }

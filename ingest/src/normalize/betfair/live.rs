@@ -21,7 +21,8 @@ const LATE: u64 = 503;
 #[derive(Debug)]
 pub struct Live {
     normalizer: Normalizer,
-    /// The id of the request that subscribed: messages of another are not for us any more.
+    /// The id of the request that subscribed, once one has: messages of another are not for us any
+    /// more.
     subscription: Option<u64>,
     position: Position,
     /// The image or the resume is through.
@@ -96,6 +97,10 @@ impl Live {
         self.position.forget();
     }
 
+    fn is_of_another(&self, message: &MarketMessage<'_>) -> bool {
+        self.subscription.zip(message.id).is_some_and(|(ours, id)| ours != id)
+    }
+
     fn take(&mut self, message: MarketMessage<'_>) -> Normalized {
         let begins = position::begins_image(&message);
         let completes = position::completes(&message);
@@ -145,7 +150,7 @@ impl Interpret for Live {
                 return Err(refused);
             }
         };
-        if message.id.is_some() && message.id != self.subscription {
+        if self.is_of_another(&message) {
             return Ok(());
         }
         self.is_late = message.status == Some(LATE);
@@ -175,10 +180,10 @@ impl Interpret for Live {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::*};
+    use proptest::{collection::vec, prelude::*, sample::Index};
 
     use super::*;
-    use crate::normalize::betfair::tests::{definition, fact, prices};
+    use crate::normalize::betfair::tests::{definition, fact, prices, seeds};
 
     struct Source(Live);
 
@@ -347,6 +352,19 @@ mod tests {
             for line in lines {
                 let _taken = live.message(&line, 0, &mut Played::default());
             }
+        }
+
+        #[test]
+        fn broken_lines_are_survived_and_lose_the_position_or_nothing(
+            line in 0..2_usize, place in any::<Index>(), byte in any::<u8>(),
+        ) {
+            let mut live = Live::default();
+            let mut line = seeds().swap_remove(line).into_bytes();
+            let at = place.index(line.len());
+            line[at] = byte;
+            let taken = live.message(&line, 0, &mut Played::default());
+            prop_assert_eq!(taken.is_err() && !live.is_lost(), false);
+            prop_assert!(!live.is_lost() || (live.resume().is_none() && !live.is_complete()));
         }
     }
 }

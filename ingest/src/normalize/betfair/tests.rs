@@ -311,7 +311,7 @@ fn runners_of_a_market_are_limited() {
 }
 
 /// Lines that hold all that the format has, for the mutations below.
-fn seeds() -> Vec<String> {
+pub(super) fn seeds() -> Vec<String> {
     let all = r#"{"id":7,"hc":-0.5,"atb":[[1.5,2]],"atl":[[1.6,0]],"trd":[[1.5,9]],"ltp":1.5,"tv":9,
         "batb":[[0,1.5,2]],"batl":[[1,1.6,0]],"bdatb":[[2,1.5,2]],"bdatl":[[0,1.6,2]]}"#;
     let defined = definition("1.2", "OPEN", &format!(r#","img":true,"tv":3,"rc":[{all}]"#));

@@ -23,11 +23,16 @@ async fn image(caller: &mut Caller, id: &serde_json::Value) {
 #[tokio::test]
 async fn refused_authentication_is_said_and_tried_again() {
     let mut rig = Rig::start().await;
-    for code in ["INVALID_APP_KEY", "MAX_CONNECTION_LIMIT_EXCEEDED", "NOT_AUTHORIZED"] {
+    let lasting = ", for which waiting is no remedy";
+    for (code, more) in [
+        ("INVALID_APP_KEY", lasting),
+        ("MAX_CONNECTION_LIMIT_EXCEEDED", ""),
+        ("NOT_AUTHORIZED", lasting),
+    ] {
         let mut caller = rig.accept().await;
         let request = soon("authentication", caller.request()).await.expect("it is sent");
         caller.refuse(&request, code, true).await.expect("somebody reads");
-        rig.follower.states(&[&format!("Down: refused: {code}")]).await;
+        rig.follower.states(&[&format!("Down: refused: {code}{more}")]).await;
         soon("the connection's end", caller.gone()).await;
     }
     let mut caller = rig.accept().await;

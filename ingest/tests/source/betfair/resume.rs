@@ -60,7 +60,7 @@ async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
             return rig.stop(caller).await;
         }
         cut(&stream, caller, &subscribed["id"], until).await;
-        rig.follower.states(&["Recovering", "Live", "Down: the connection broke"]).await;
+        rig.follower.states(&["Recovering", "Live", "Down: the connection was closed"]).await;
         (known, at) = (Some(until), (until + missed).min(stream.end()));
     }
 }
@@ -192,7 +192,7 @@ async fn peer_that_restarts_is_found_again() {
     let elsewhere = Peer::bind("127.0.0.1:0").await.expect("a port");
     drop(std::mem::replace(&mut rig.peer, elsewhere));
     drop(caller);
-    rig.follower.states(&["Down: the connection broke", "Down: cannot connect"]).await;
+    rig.follower.states(&["Down: the connection was closed", "Down: cannot connect"]).await;
     rig.peer = Peer::bind_as(&address, identity).await.expect("the same port");
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), Some(1));

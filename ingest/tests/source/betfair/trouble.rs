@@ -162,6 +162,11 @@ async fn connection_that_betfair_ends_says_why() {
     caller.refuse(&json!({}), "UNEXPECTED_ERROR", true).await.expect("somebody reads");
     let states = ["Recovering", "Live", "Down: refused: UNEXPECTED_ERROR"];
     rig.follower.states(&states).await;
+    drop(caller);
+    let (caller, subscribed) = rig.subscribed().await;
+    assert_eq!(subscribed["clk"], "c");
+    caller.close().await.expect("somebody reads");
+    rig.follower.states(&["Recovering", "Down: the connection was closed"]).await;
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "c");
     rig.stop(caller).await;

@@ -145,6 +145,11 @@ impl Caller {
         Ok(request)
     }
 
+    /// Ends the connection as TLS has it.
+    pub(crate) async fn close(mut self) -> io::Result<()> {
+        self.stream.get_mut().shutdown().await
+    }
+
     /// Waits until the other side has gone.
     pub(crate) async fn gone(mut self) {
         let mut byte = [0];
