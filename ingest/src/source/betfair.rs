@@ -159,8 +159,8 @@ impl<'a> Source<'a> {
         }
         self.repaired = Some(now);
         let anew = self.subscribe(connection).await?;
-        // That it recovers was told when the loss was found.
-        *subscription = Subscription { stands: true, ..anew };
+        // That it recovers was told when the loss was found, if not before.
+        *subscription = Subscription { stands: subscription.stands, ..anew };
         Ok(())
     }
 

@@ -94,6 +94,8 @@ fn settings(peer: &Peer, folder: &TempDir) -> Settings {
         port: peer.address().port(),
         authority: Some(authority),
         heartbeat_ms: 500,
+        // Longer than any test waits, so that nothing ends because of it.
+        silence_ms: 300_000,
         backoff_first_ms: 1,
         backoff_most_ms: 20,
         ..Settings::new(app_key, Session::Token(session), json!({"eventTypeIds": ["2"]}))

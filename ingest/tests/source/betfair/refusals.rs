@@ -75,7 +75,7 @@ async fn refused_subscription_is_said() {
     let request = soon("a subscription", caller.request()).await.expect("it is sent");
     let code = "SUBSCRIPTION_LIMIT_EXCEEDED";
     caller.refuse(&request, code, false).await.expect("somebody reads");
-    rig.follower.states(&[&format!("Down: refused: {code}")]).await;
+    rig.follower.states(&[&format!("Down: refused: {code}, for which waiting is no remedy")]).await;
     soon("the connection's end", caller.gone()).await;
     let (caller, _) = rig.subscribed().await;
     rig.stop(caller).await;
@@ -98,7 +98,7 @@ async fn position_that_is_refused_is_given_up_on_the_same_connection_if_it_stand
     let subscribed = subscription(&mut caller).await;
     assert!(subscribed["clk"].is_null() && subscribed["initialClk"].is_null());
     image(&mut caller, &subscribed["id"]).await;
-    rig.follower.states(&["Recovering", "Live", "Down", "Recovering", "Live"]).await;
+    rig.follower.states(&["Recovering", "Live", "Down..", "Recovering", "Live"]).await;
     rig.stop(caller).await;
 }
 

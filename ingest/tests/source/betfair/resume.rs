@@ -100,7 +100,7 @@ async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
             return rig.stop(caller).await;
         }
         drop(caller);
-        rig.follower.states(&["Down"]).await;
+        rig.follower.states(&["Down.."]).await;
         at = until;
     }
 }
@@ -154,7 +154,7 @@ async fn broken_image_is_asked_for_anew_and_not_resumed() {
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), None, "half an image is no position");
     stream.catch_up(&mut caller, &subscribed, 1, 2).await.expect("somebody reads");
-    let states = ["Recovering", "Live", "Down", "Recovering", "Down", "Recovering", "Live"];
+    let states = ["Recovering", "Live", "Down..", "Recovering", "Down..", "Recovering", "Live"];
     rig.follower.states(&states).await;
     rig.stop(caller).await;
 }
@@ -172,7 +172,7 @@ async fn markets_that_are_missing_in_a_new_image_are_suspended() {
     drop(caller);
     let (mut caller, subscribed) = rig.subscribed().await;
     caller.send(&image(&subscribed["id"], &["1.2"])).await.expect("somebody reads");
-    rig.follower.states(&["Down", "Recovering", "Live"]).await;
+    rig.follower.states(&["Down..", "Recovering", "Live"]).await;
     let book = Book::of(&rig.follower.events);
     assert_eq!(book.status("1.1"), Some(MarketStatus::Suspended));
     assert_eq!(book.status("1.2"), Some(MarketStatus::Open));
@@ -192,7 +192,7 @@ async fn peer_that_restarts_is_found_again() {
     let elsewhere = Peer::bind("127.0.0.1:0").await.expect("a port");
     drop(std::mem::replace(&mut rig.peer, elsewhere));
     drop(caller);
-    rig.follower.states(&["Down: the connection was closed", "Down: cannot connect"]).await;
+    rig.follower.states(&["Down: the connection was closed", "Down: cannot connect: .."]).await;
     rig.peer = Peer::bind_as(&address, identity).await.expect("the same port");
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), Some(1));

@@ -48,7 +48,7 @@ async fn silent_connection_is_replaced() {
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!([&subscribed["initialClk"], &subscribed["clk"]], ["i", "c"]);
     send(&mut caller, json!({"ct": "RESUB_DELTA", "clk": "d"}), &subscribed).await;
-    rig.follower.states(&["Recovering", "Live", "Down: silent"]).await;
+    rig.follower.states(&["Recovering", "Live", "Down: silent for 501 ms"]).await;
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!([&subscribed["initialClk"], &subscribed["clk"]], ["i", "d"]);
     rig.stop(caller).await;
@@ -70,7 +70,7 @@ async fn heartbeats_are_heard_and_their_tokens_count() {
     send(&mut caller, json!({"ct": "HEARTBEAT", "clk": "h"}), &subscribed).await;
     rig.follower.states(&["Recovering", "Live"]).await;
     drop(caller);
-    rig.follower.states(&["Down"]).await;
+    rig.follower.states(&["Down.."]).await;
     assert_eq!(rig.follower.heard, 1);
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "h");
@@ -108,7 +108,9 @@ async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
     send(&mut caller, volume("1.1", 3), &second).await;
     rig.follower.states(&["Recovering", "Live", "Recovering", "Live"]).await;
     send(&mut caller, volume("1.9", 4), &second).await;
-    rig.follower.states(&["Recovering", "Down: something was lost again"]).await;
+    rig.follower
+        .states(&["Recovering", "Down: something was lost again soon after an image"])
+        .await;
     assert_eq!(volumes(&rig), ["3"]);
     assert!(rig.follower.refused.iter().all(|refusal| refusal.kind == RefusalKind::Unknown));
     assert_eq!(rig.follower.refused.len(), 2);
@@ -169,5 +171,18 @@ async fn connection_that_betfair_ends_says_why() {
     rig.follower.states(&["Recovering", "Down: the connection was closed"]).await;
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "c");
+    rig.stop(caller).await;
+}
+
+#[tokio::test]
+async fn image_before_the_answer_is_an_answer() {
+    let mut rig = Rig::start().await;
+    let mut caller = rig.accept().await;
+    soon("authentication", caller.authenticate()).await.expect("it is sent");
+    let request = soon("a subscription", caller.request()).await.expect("it is sent");
+    send(&mut caller, image(), &request).await;
+    caller.accept(&request).await.expect("somebody reads");
+    send(&mut caller, json!({"ct": "HEARTBEAT", "status": 503}), &request).await;
+    rig.follower.states(&["Recovering", "Live", "Late"]).await;
     rig.stop(caller).await;
 }
