@@ -10,8 +10,10 @@
 //! it is the waits between connections that bound how often images are asked for.
 //!
 //! Neither the application key nor the session token is in anything that is told or logged. Lines
-//! that do not say that they speak of markets are refused without their text, because a peer that
-//! is not Betfair might repeat what it was sent.
+//! that do not begin as those of markets are refused without their text, because a peer that is not
+//! Betfair might repeat what it was sent.
+//!
+//! While who listens is behind, nothing is read; Betfair then merges what it could not send.
 
 mod connection;
 mod fault;
@@ -41,9 +43,6 @@ use crate::{
     event::Micros,
     normalize::betfair::Live,
 };
-
-/// How a line begins that is certain to speak of markets.
-const OF_MARKETS: &[u8] = br#"{"op":"mcm""#;
 
 /// Follows a subscription until nobody listens any more.
 ///
@@ -235,7 +234,7 @@ impl<'a> Source<'a> {
     }
 
     async fn refuse(&self, error: DecodeError, line: &[u8]) -> Result<(), Closed> {
-        let shown = if line.starts_with(OF_MARKETS) { line } else { &[] };
+        let shown = if line.starts_with(control::OF_MARKETS) { line } else { &[] };
         let place = Place { file: Arc::clone(self.outlet.name()), line: self.lines };
         self.outlet.tell(Report::Refused(Refusal::new(error, place, shown))).await
     }

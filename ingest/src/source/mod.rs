@@ -1,8 +1,8 @@
 //! Connections to live feeds: the only I/O of this crate beside recordings.
 //!
 //! A source connects, authenticates, subscribes, resumes, and comes back by itself when it is cut
-//! off. It reads bytes and hands them to an [`Interpret`](crate::normalize::Interpret), which knows
-//! what they mean; what comes of them, and how the source itself is, goes to its [`Outlet`].
+//! off. It reads bytes and hands them to an [`Interpret`], which knows what they mean; what comes of
+//! them, and how the source itself is, goes to its [`Outlet`].
 
 pub mod backoff;
 pub mod betfair;

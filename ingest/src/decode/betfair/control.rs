@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use super::{Decoder, Read};
 use crate::error::DecodeError;
 
+/// How Betfair begins a message of markets.
+pub const OF_MARKETS: &[u8] = br#"{"op":"mcm""#;
+
 /// Which message a line is (`op`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
@@ -36,12 +39,16 @@ pub struct Status<'a> {
     pub connection_closed: bool,
 }
 
-/// Reads as much of a line as is needed to know what it is. Betfair writes `op` first.
+/// Reads as much of a line as is needed to know what it is. Betfair writes `op` first, so for nearly
+/// all lines that is their beginning.
 ///
 /// # Errors
 ///
 /// When the line is not a JSON object up to there.
 pub fn op(line: &[u8]) -> Result<Op, DecodeError> {
+    if line.starts_with(OF_MARKETS) {
+        return Ok(Op::Markets);
+    }
     object(line, |decoder| {
         while let Some(key) = decoder.json.key()? {
             if key != "op" {
@@ -128,6 +135,7 @@ mod tests {
     #[test]
     fn op_is_found_wherever_it_stands() {
         check_op(r#"{"op":"mcm","mc":["#, Op::Markets);
+        check_op(r#" {"op": "mcm","mc":["#, Op::Markets);
         check_op(r#"{"id":[{"op":"status"}],"op":"mcm"}"#, Op::Markets);
         check_op(r#"{"op":"connection"}"#, Op::Connection);
         check_op(r#"{"op":"status"}"#, Op::Status);

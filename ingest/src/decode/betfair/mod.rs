@@ -12,7 +12,6 @@
 
 pub mod book;
 pub mod control;
-
 mod json;
 mod message;
 mod number;

@@ -5,6 +5,7 @@ use ingest::{
     event::{Fact, MarketChange},
 };
 use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
 
 use super::{Rig, fixture, subscription};
 use crate::support::{betfair::Caller, soon};
@@ -184,5 +185,38 @@ async fn image_before_the_answer_is_an_answer() {
     caller.accept(&request).await.expect("somebody reads");
     send(&mut caller, json!({"ct": "HEARTBEAT", "status": 503}), &request).await;
     rig.follower.states(&["Recovering", "Live", "Late"]).await;
+    rig.stop(caller).await;
+}
+
+#[tokio::test]
+async fn connection_that_was_not_live_is_replaced_after_a_wait() {
+    let wait_ms = 600;
+    let rig = Rig::start_with(|settings| {
+        (settings.backoff_first_ms, settings.backoff_most_ms) = (wait_ms, wait_ms);
+    })
+    .await;
+    let (mut caller, subscribed) = rig.subscribed().await;
+    send(&mut caller, image(), &subscribed).await;
+    drop(caller);
+    let (caller, _) = rig.subscribed().await;
+    drop(caller);
+    let broken = Instant::now();
+    let (caller, _) = rig.subscribed().await;
+    let waited = broken.elapsed();
+    assert!(waited >= Duration::from_millis(wait_ms / 2), "it waits for no more than {waited:?}");
+    rig.stop(caller).await;
+}
+
+#[tokio::test]
+async fn live_connection_is_replaced_at_once() {
+    let never_ms = 300_000;
+    let rig = Rig::start_with(|settings| {
+        (settings.backoff_first_ms, settings.backoff_most_ms) = (never_ms, never_ms);
+    })
+    .await;
+    let (mut caller, subscribed) = rig.subscribed().await;
+    send(&mut caller, image(), &subscribed).await;
+    drop(caller);
+    let (caller, _) = rig.subscribed().await;
     rig.stop(caller).await;
 }
