@@ -1,8 +1,8 @@
 //! Connections to live feeds: the only I/O of this crate beside recordings.
 //!
 //! A source connects, authenticates, subscribes, resumes, and comes back by itself when it is cut
-//! off. It reads bytes and hands them to an [`Interpret`](crate::normalize::Interpret), which knows
-//! what they mean; what comes of them, and how the source itself is, goes to its [`Outlet`].
+//! off. It reads bytes and hands them to an [`Interpret`], which knows what they mean; what comes of
+//! them, and how the source itself is, goes to its [`Outlet`].
 
 pub mod backoff;
 pub mod poll;
@@ -96,12 +96,9 @@ impl Outlet {
         (self.clock)()
     }
 
-    /// Runs a source until nobody listens any more, whatever it waits for.
-    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
-        tokio::select! {
-            () = self.told.closed() => {}
-            Err(Closed) = source => {}
-        }
+    /// Waits until nobody listens any more.
+    pub async fn closed(&self) {
+        self.told.closed().await;
     }
 
     /// Says how the source is.
@@ -152,6 +149,14 @@ impl Outlet {
             self.tell_at(Report::Heard, received).await?;
         }
         Ok(())
+    }
+
+    /// Runs a source until nobody listens any more, whatever it waits for.
+    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
+        tokio::select! {
+            () = self.closed() => {}
+            Err(Closed) = source => {}
+        }
     }
 
     fn refusal(&self, error: DecodeError, number: u64, bytes: &[u8]) -> Refusal {
