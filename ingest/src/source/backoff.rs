@@ -36,15 +36,15 @@ impl Backoff {
         Self { first, most, next: first.min(most), connected: None }
     }
 
-    /// The connection stands.
-    pub fn connected(&mut self, now: Micros) {
-        self.connected = Some(now);
-    }
-
     /// Whether the connection stands, as far as was told.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.connected.is_some()
+    }
+
+    /// The connection stands.
+    pub fn connected(&mut self, now: Micros) {
+        self.connected = Some(now);
     }
 
     /// The connection broke, or could not be made: how long to wait before the next try.

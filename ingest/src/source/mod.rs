@@ -5,10 +5,11 @@
 //! them, and how the source itself is, goes to its [`Outlet`].
 
 pub mod backoff;
-pub mod poll;
 pub mod secret;
-pub mod sportradar_uof;
 pub mod tls;
+
+pub mod poll;
+pub mod sportradar_uof;
 pub mod upstream;
 pub mod websocket;
 
