@@ -4,7 +4,14 @@ use std::io::{self, IsTerminal};
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing::Metadata;
+use tracing_subscriber::{
+    EnvFilter,
+    filter::{FilterFn, filter_fn},
+    fmt,
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 use crate::config::{LogConfig, LogFormat};
 
@@ -27,7 +34,7 @@ pub enum TelemetryError {
 pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
     let filter = EnvFilter::try_new(&config.filter)
         .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })?;
-    let registry = tracing_subscriber::registry().with(filter);
+    let registry = tracing_subscriber::registry().with(filter).with(without_secrets());
     match config.format {
         LogFormat::Text => {
             let colours = io::stderr().is_terminal();
@@ -38,6 +45,14 @@ pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
         }
     }
     Ok(())
+}
+
+/// The AMQP library logs what a broker says word for word, as errors; a broker that refuses a user
+/// says his name, and with odds feeds that is the access token. What matters of it is told by the
+/// source. No setting brings it back.
+fn without_secrets() -> FilterFn<fn(&Metadata<'_>) -> bool> {
+    let shown: fn(&Metadata<'_>) -> bool = |it| !it.target().starts_with("lapin");
+    filter_fn(shown)
 }
 
 /// Starts to count; the handle renders what was counted.
@@ -80,4 +95,20 @@ fn describe() {
     describe_counter!("matchwire_sockets_refused_total", "Sockets closed at the door, by reason");
     describe_counter!("matchwire_closes_total", "Sockets closed, by reason");
     describe_histogram!("matchwire_changes_a_turn", Unit::Count, "Changes published at once");
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::{Level, enabled, subscriber::with_default};
+
+    use super::*;
+
+    #[test]
+    fn what_the_amqp_library_logs_is_shown_to_nobody() {
+        let registry = tracing_subscriber::registry().with(without_secrets());
+        with_default(registry, || {
+            assert!(enabled!(target: "matchwire::app", Level::ERROR));
+            assert!(!enabled!(target: "lapin::channel", Level::ERROR));
+        });
+    }
 }

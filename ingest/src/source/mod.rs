@@ -5,11 +5,12 @@
 //! them, and how the source itself is, goes to its [`Outlet`].
 
 pub mod backoff;
+pub mod secret;
+pub mod tls;
+
 pub mod betfair;
 pub mod poll;
-pub mod secret;
 pub mod sportradar_uof;
-pub mod tls;
 pub mod upstream;
 pub mod websocket;
 
@@ -103,14 +104,6 @@ impl Outlet {
         self.told.closed().await;
     }
 
-    /// Runs a source until nobody listens any more, whatever it waits for.
-    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
-        tokio::select! {
-            () = self.closed() => {}
-            Err(Closed) = source => {}
-        }
-    }
-
     /// Says how the source is.
     ///
     /// # Errors
@@ -159,6 +152,14 @@ impl Outlet {
             self.tell_at(Report::Heard, received).await?;
         }
         Ok(())
+    }
+
+    /// Runs a source until nobody listens any more, whatever it waits for.
+    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
+        tokio::select! {
+            () = self.closed() => {}
+            Err(Closed) = source => {}
+        }
     }
 
     fn refusal(&self, error: DecodeError, number: u64, bytes: &[u8]) -> Refusal {

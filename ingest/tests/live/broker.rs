@@ -10,16 +10,20 @@ use std::{
     process::{Child, Command, Stdio},
     sync::mpsc,
     thread,
+    time::Duration,
 };
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
-use super::support::{PATIENCE, SECRET};
+use super::support::SECRET;
 
 /// What Debian's package `rabbitmq-server` installs; `/usr/sbin/rabbitmq-server` insists on the
 /// directories of the system.
 const SERVER: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// It takes four seconds of a processor of its own.
+const START: Duration = Duration::from_secs(120);
 
 pub(crate) const PASSWORD: &str = "s3cret-password";
 pub(crate) const VHOST: &str = "/unifiedfeed/1";
@@ -97,7 +101,7 @@ impl Broker {
                 }
             }
         });
-        started.recv_timeout(PATIENCE).expect("the broker has started");
+        started.recv_timeout(START).expect("the broker has started");
         let pid = fs::read_to_string(self.dir.join("pid")).expect("its pid");
         let server = self.server.as_ref().map(Child::id);
         assert_eq!(pid.trim().parse().ok(), server, "the child is the server itself");
@@ -109,6 +113,15 @@ impl Broker {
             server.kill().expect("it runs");
             server.wait().expect("it is ours");
         }
+    }
+
+    /// Makes the server hang, or go on: its sockets stay open, and nothing comes of them.
+    pub(crate) fn hang(&self, hangs: bool) {
+        let Some(server) = &self.server else { return };
+        let signal = if hangs { "-STOP" } else { "-CONT" };
+        let kill = format!("kill {signal} {}", server.id());
+        let sent = Command::new("/bin/sh").args(["-c", &kill]).status().expect("a shell");
+        assert!(sent.success(), "{kill}");
     }
 
     /// The certificate that the server shows, PEM.

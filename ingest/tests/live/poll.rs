@@ -133,7 +133,7 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&Asked) -> Reply) {
     })
     .await;
     let mut settings = settings(vec![request(&server.url("/"))]);
-    settings.timeout = ms(300);
+    settings.timeout = ms(1000);
     let mut listener = start(settings);
     assert_eq!(goals(&listener.until_live().await), [0], "{what}");
     let (before, why) = listener.until_down().await;

@@ -179,6 +179,7 @@ async fn the_feed_is_followed_through_gaps_and_crashes_of_its_broker() {
     what_is_missed_is_recovered(&mut broker).await;
     a_silent_product_is_recovered(&broker).await;
     a_refused_recovery_is_asked_for_again(&broker).await;
+    a_broker_that_hangs_is_left(&broker).await;
 }
 
 async fn strangers_are_refused(broker: &Broker) {
@@ -267,7 +268,7 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     let provider = Provider::connect(broker).await;
     let mut settings = settings(broker, &api);
     settings.products.truncate(1);
-    settings.alive_within = Duration::from_secs(1);
+    settings.alive_within = Duration::from_secs(2);
     settings.message_bytes_max = 200;
     let mut listener = start(settings, &Arc::default());
     let first = Recovery::next(&mut api).await;
@@ -277,10 +278,10 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     provider.complete(&first).await;
     let reports = listener.until_live().await;
     assert!(reports.iter().any(|report| matches!(report, Report::Refused(_))), "{reports:?}");
-    // Nothing is said for a second.
+    // Nothing is said for two seconds.
     let reports = listener.until(|report| *report == Report::Recovering).await;
     assert_eq!(reports.len(), 1, "{reports:?}");
-    provider.alive(1, began + 1500, 1).await;
+    provider.alive(1, began + 2500, 1).await;
     let again = Recovery::next(&mut api).await;
     assert_eq!(again.after, Some(began));
     provider.complete(&again).await;
@@ -307,5 +308,20 @@ async fn a_refused_recovery_is_asked_for_again(broker: &Broker) {
     }
     let reports = listener.until_live().await;
     assert_eq!(reports[0], Report::Recovering);
+    listener.stop().await;
+}
+
+async fn a_broker_that_hangs_is_left(broker: &Broker) {
+    let api = Server::shared(|_| Reply::status(202)).await;
+    let mut settings = settings(broker, &api);
+    settings.broker.heartbeat_s = 1;
+    settings.broker.connect_timeout = Duration::from_secs(5);
+    let mut listener = start(settings, &Arc::default());
+    assert_eq!(listener.next().await, Report::Recovering);
+    broker.hang(true);
+    let (_, why) = listener.until_down().await;
+    assert_eq!(why, "no heartbeat received from server for too long");
+    broker.hang(false);
+    listener.until(|report| *report == Report::Recovering).await;
     listener.stop().await;
 }

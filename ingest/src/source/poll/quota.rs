@@ -1,12 +1,11 @@
 //! How fast a provider's quota may be spent.
 //!
-//! The rule: while more than the reserve is left, every request keeps its interval. Below it, each
+//! The rule: while no less than the reserve is left, every request keeps its interval. Below it, each
 //! interval is stretched by reserve / left: at half the reserve it is doubled, at a tenth of it ten
-//! times as long. So what is left is halved in the same time over and over, and does not run out
-//! but by waiting; the last request of all comes `reserve` intervals after the one before. No
-//! stretched interval is longer than `wait_most`, so that a quota that begins anew is noticed.
-//! Of several quotas the one that asks for the longest interval decides. A header that is missing
-//! from an answer leaves what was known.
+//! times as long. So what is left is halved in about the same time over and over, and the last
+//! request of all comes `reserve` intervals after the one before. No stretched interval is longer
+//! than `wait_most`, so that a quota that begins anew is noticed. Of several quotas the one that asks
+//! for the longest interval decides. A header that is missing from an answer leaves what was known.
 
 use std::time::Duration;
 
@@ -49,8 +48,9 @@ impl Quota {
         if left >= self.reserve {
             return interval;
         }
-        let times = u32::try_from(self.reserve.div_ceil(left.max(1))).unwrap_or(u32::MAX);
-        interval.saturating_mul(times).min(self.wait_most).max(interval)
+        let seconds = interval.as_secs_f64() * self.reserve as f64 / left.max(1) as f64;
+        let stretched = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        stretched.min(self.wait_most).max(interval)
     }
 }
 
@@ -144,13 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_lasts_is_spent_slower_and_slower() {
-        let quota = Quota::the_odds_api(100);
-        let interval = Duration::from_secs(1);
+    fn what_is_left_is_halved_in_the_same_time_over_and_over() {
+        let quota = Quota::the_odds_api(1000);
         let spent = |from: u64, to: u64| -> Duration {
-            (to..from).map(|left| quota.stretched(interval, left + 1)).sum()
+            (to..from).map(|left| quota.stretched(Duration::from_secs(1), left + 1)).sum()
         };
-        assert!(spent(50, 25) >= spent(100, 50));
-        assert!(spent(25, 12) >= spent(50, 25));
+        for (from, to) in [(1000, 500), (500, 250), (250, 125)] {
+            let seconds = spent(from, to).as_secs();
+            assert!((680..700).contains(&seconds), "{from} to {to}: {seconds}");
+        }
     }
 }

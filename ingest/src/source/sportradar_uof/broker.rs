@@ -157,3 +157,27 @@ impl Subscription {
         self.consumer.next().await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lapin::protocol::{AMQPError, AMQPHardError, AMQPSoftError};
+
+    use super::*;
+    use crate::source::tls;
+
+    #[test]
+    fn a_broker_that_names_the_user_does_not_give_the_token_away() {
+        let tls = tls::client(None).expect("the system trusts somebody");
+        let token = Secret::from("t0ken".to_owned());
+        let broker = Broker::new("localhost".to_owned(), "/".to_owned(), token, tls);
+        let said = "NOT_ALLOWED - access to vhost '/' refused for user 't0ken'";
+        let denied = AMQPError::new(AMQPHardError::NOTALLOWED.into(), said.into());
+        let cut = broker.cut(&ErrorKind::ProtocolError(denied).into());
+        assert!(matches!(cut, Cut::Denied(_)), "{cut:?}");
+        let shown = cut.to_string();
+        assert!(shown.ends_with("refused for user '(secret)'"), "{shown}");
+        let missing = AMQPError::new(AMQPSoftError::NOTFOUND.into(), "no exchange".into());
+        let cut = broker.cut(&ErrorKind::ProtocolError(missing).into());
+        assert!(matches!(cut, Cut::Broken(_)), "{cut:?}");
+    }
+}

@@ -55,6 +55,8 @@ fn number<T: FromStr>(root: &BytesStart<'_>, name: &str) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -72,5 +74,17 @@ mod tests {
         check(r#"<alive product="3" timestamp="soon" subscribed="1"/>"#, None);
         check(r#"<alive product="3" timestamp="1""#, None);
         check("", None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_strange(
+            bytes in proptest::collection::vec(any::<u8>(), 0..100),
+            tail in "[<>/!?\\[\\]a-z=\"' ]{0,40}",
+        ) {
+            prop_assert_eq!(Control::of(&bytes), None);
+            let alive = format!("<alive product=\"1\" timestamp=\"2\" {tail}");
+            prop_assert_eq!(Control::of(alive.as_bytes()), None);
+        }
     }
 }
