@@ -3,6 +3,8 @@
 //! One module for each feed. All are pure and hold what they must remember between messages;
 //! connections and clocks are not theirs.
 
+#[cfg(test)]
+mod agreement;
 pub mod betfair;
 pub mod football_data_couk;
 pub mod slam;
