@@ -4,6 +4,8 @@
 //! connections and clocks are not theirs.
 
 pub mod api_football;
+#[cfg(test)]
+mod agreement;
 pub mod betfair;
 pub mod betfair_scores;
 pub mod events;

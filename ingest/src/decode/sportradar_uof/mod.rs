@@ -6,13 +6,18 @@
 //! market metadata, odds generation properties, `extended_specifiers`, void reasons, venues, channels and the rest
 //! of what a fixture says.
 
+mod fixture;
 mod message;
+mod status;
+mod value;
 mod xml;
 
-pub use self::message::{
-    Clock, Competitor, Fixture, Kind, Market, Message, Outcome, PeriodScore, Range, Status,
-};
 use self::xml::Element;
+pub use self::{
+    fixture::{Competitor, Fixture},
+    message::{Kind, Market, Message, Outcome, Range},
+    status::{Clock, PeriodScore, Status},
+};
 use crate::error::{DecodeError, RefusalKind};
 
 /// Notices kept of one message: enough to see what is wrong with it.

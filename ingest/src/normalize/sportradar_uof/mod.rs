@@ -2,7 +2,7 @@
 //!
 //! - **Sport.** The feed's odds do not say of which sport an event is, and a match of ours cannot
 //!   change it. It is known from the routing key of a live message ([`Interpreter::hint`]), from the
-//!   event's fixture, or from statistics that only football has. An event of which none of these is
+//!   event's fixture, or from what only football or tennis has in its status. An event of which none of these is
 //!   known is of the default sport if there is one, and refused if not. What was told once stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
 //!   suspended by a bet stop (of whichever groups: which market is in which group is not in the

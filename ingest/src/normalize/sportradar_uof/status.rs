@@ -29,11 +29,15 @@ pub(super) fn facts(status: &Status, sport: Sport) -> Vec<Fact> {
     }
 }
 
-/// Only football has statistics of cards and corners in the feed: an event of a sport that nobody
-/// has told shows itself by them.
+/// Only football has statistics of cards and corners in the feed, and only tennis points of a game:
+/// an event of a sport that nobody has told shows itself by them.
 pub(super) fn sport(status: &Status) -> Option<Sport> {
-    let told = [status.yellow_cards, status.corners];
-    (status.statistics && told.iter().all(|it| both(*it).is_some())).then_some(Sport::Football)
+    let cards_and_corners = both(status.yellow_cards).zip(both(status.corners));
+    match (cards_and_corners, both(status.game)) {
+        (Some(_), _) => Some(Sport::Football),
+        (None, Some(_)) => Some(Sport::Tennis),
+        (None, None) => None,
+    }
 }
 
 fn both<T: Copy>(pair: Pair<Option<T>>) -> Option<Pair<T>> {

@@ -153,6 +153,10 @@ fn sport_is_hinted_told_by_a_fixture_or_not_known() {
     let mut feed = Interpreter::with_default(Sport::Other);
     told(&mut feed, &message("odds_change", "", cards));
     assert_eq!(told(&mut feed, &odds(RESULT))[0].split(' ').nth(2), Some("match_winner"));
+    let game = r#"<sport_event_status status="1" home_gamescore="15" away_gamescore="0"/>"#;
+    let mut feed = Interpreter::with_default(Sport::Other);
+    told(&mut feed, &message("odds_change", "", game));
+    assert_eq!(told(&mut feed, &winner)[0], "186 is match_winner open 4=p1:active");
 }
 
 fn fixture(sport: &str) -> String {

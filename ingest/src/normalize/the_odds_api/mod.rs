@@ -13,27 +13,22 @@
 //! A market is in play when its event has commenced at the time of the answer.
 
 mod fixture;
+mod known;
 mod market;
 mod price;
 mod score;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
-use self::market::Setting;
+use self::known::Known;
 pub use self::price::PriceFormat;
-use super::{
-    Interpret, Played, Signal,
-    told::{MarketOf, Told},
-};
+use super::{Interpret, Played, Signal};
 use crate::{
     decode::the_odds_api::{self as decode, Answer, Bookmaker},
     error::{DecodeError, RefusalKind},
-    event::{Batch, Event, Fact, Fixture, Id, Micros, Sport},
+    event::{Batch, Micros},
 };
 
 /// Events remembered at a time: all sports of the API together have about 2,000. One with twenty
@@ -63,18 +58,6 @@ enum Kind {
     Scores,
 }
 
-/// An event of one kind of answer as it was last told.
-#[derive(Debug)]
-struct Known {
-    id: Id,
-    sport: Sport,
-    sport_key: String,
-    fixture: Option<Fixture>,
-    books: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Told>>,
-    score: Vec<Fact>,
-    answer: u64,
-}
-
 /// What is the same for a whole answer.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
@@ -82,6 +65,7 @@ struct Moment {
     /// What an answer says of its own time, for what has none of its own.
     at: Option<Micros>,
     format: PriceFormat,
+    /// Its number.
     answer: u64,
 }
 
@@ -120,13 +104,17 @@ impl Interpreter {
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
         let known = self.events.entry(key).or_insert_with(|| Known::new(event));
-        known.answer = moment.answer;
-        let mut batches = Batches::of(known.id, known.sport);
-        batches.push(moment.at, known.introduce(event));
-        known.odds(event, moment, &mut batches, &mut played.notices);
-        known.result(event, moment, &mut batches);
+        let batches = known.event(event, moment, &mut played.notices);
         self.play(batches, moment.now, played);
         Ok(())
+    }
+
+    /// Suspends the markets that an event had in earlier answers and has no more. Only behind the
+    /// whole answer: it may name an event twice.
+    fn withdrawn(&mut self, kind: Kind, event: &str, moment: Moment, played: &mut Played) {
+        let Some(known) = self.events.get_mut(&(kind, event.to_owned())) else { return };
+        let batches = known.withdraw(moment);
+        self.play(batches, moment.now, played);
     }
 
     /// Suspends what a list should have named and did not.
@@ -148,16 +136,15 @@ impl Interpreter {
         keys.sort_by(|one, other| one.1.cmp(&other.1));
         for key in keys {
             let Some(mut known) = self.events.remove(&key) else { continue };
-            let mut batches = Batches::of(known.id, known.sport);
-            known.suspend_all(moment, &mut batches);
+            let batches = known.withdraw_all(moment);
             self.play(batches, moment.now, played);
         }
     }
 
-    fn play(&mut self, batches: Batches, now: Micros, played: &mut Played) {
+    fn play(&mut self, batches: Vec<Batch>, now: Micros, played: &mut Played) {
         let clock_us = self.clock_us.map_or(now, |last| last.max(now));
         self.clock_us = Some(clock_us);
-        batches.batches.into_iter().for_each(|batch| played.push(clock_us, batch));
+        batches.into_iter().for_each(|batch| played.push(clock_us, batch));
     }
 
     /// Makes room, if it is needed, by forgetting what has not been heard of for long.
@@ -187,6 +174,9 @@ impl Interpret for Interpreter {
                 out.notices.push(refused);
             }
         }
+        for event in answer.events.iter().filter(|event| event.bookmakers.is_some()) {
+            self.withdrawn(kind, &event.id, moment, out);
+        }
         if answer.is_list && !answer.has_gaps {
             self.vanished(&answer, kind, moment, out);
         }
@@ -210,141 +200,6 @@ impl Kind {
             true if first.result.is_some() => Self::Scores,
             true if one_sport => Self::Sport,
             true => Self::Upcoming,
-        }
-    }
-}
-
-impl Known {
-    fn new(event: &decode::Event) -> Self {
-        Self {
-            id: fixture::id(event),
-            sport: fixture::sport(&event.sport_key),
-            sport_key: event.sport_key.clone(),
-            fixture: None,
-            books: BTreeMap::new(),
-            score: Vec::new(),
-            answer: 0,
-        }
-    }
-
-    /// The fixture, when it is new or has changed.
-    fn introduce(&mut self, event: &decode::Event) -> Vec<Fact> {
-        let fixture = fixture::of(event);
-        if self.fixture.as_ref() == Some(&fixture) {
-            return Vec::new();
-        }
-        self.fixture = Some(fixture.clone());
-        vec![Fact::Fixture(fixture)]
-    }
-
-    fn odds(
-        &mut self,
-        event: &decode::Event,
-        moment: Moment,
-        batches: &mut Batches,
-        notices: &mut Vec<DecodeError>,
-    ) {
-        let Some(bookmakers) = &event.bookmakers else { return };
-        let in_play = event.commence.is_some_and(|start| start <= moment.now);
-        let setting = Setting { event, sport: self.sport, in_play, format: moment.format };
-        let mut offered = HashSet::new();
-        for bookmaker in bookmakers {
-            self.bookmaker(bookmaker, setting, moment, batches, &mut offered, notices);
-        }
-        self.suspend(|of| !offered.contains(of), moment, batches);
-    }
-
-    fn bookmaker(
-        &mut self,
-        bookmaker: &Bookmaker,
-        setting: Setting<'_>,
-        moment: Moment,
-        batches: &mut Batches,
-        offered: &mut HashSet<(Arc<str>, Arc<str>)>,
-        notices: &mut Vec<DecodeError>,
-    ) {
-        let book: Arc<str> = bookmaker.key.to_lowercase().into();
-        for market in &bookmaker.markets {
-            let at = market.last_update.or(bookmaker.last_update).or(moment.at);
-            for new in market::offered(market, setting, notices) {
-                offered.insert((book.clone(), new.id.clone()));
-                let markets = self.books.entry(book.clone()).or_default();
-                let told = markets.entry(new.id.clone()).or_default();
-                let of = MarketOf { book: book.clone(), market: new.id };
-                let mut facts = Vec::new();
-                let prices = told.tell(&of, new.definition, new.prices, &mut facts);
-                batches.push(at, facts);
-                batches.count(prices);
-            }
-        }
-    }
-
-    /// Suspends the markets that are gone, and forgets them: coming back they are new.
-    fn suspend(
-        &mut self,
-        gone: impl Fn(&(Arc<str>, Arc<str>)) -> bool,
-        moment: Moment,
-        batches: &mut Batches,
-    ) {
-        for (book, markets) in &mut self.books {
-            markets.retain(|market, told| {
-                let of = (book.clone(), market.clone());
-                let is_gone = gone(&of);
-                if is_gone {
-                    let mut facts = Vec::new();
-                    told.suspend(&MarketOf { book: of.0, market: of.1 }, &mut facts);
-                    batches.push(moment.at, facts);
-                }
-                !is_gone
-            });
-        }
-        self.books.retain(|_, markets| !markets.is_empty());
-    }
-
-    fn suspend_all(&mut self, moment: Moment, batches: &mut Batches) {
-        self.suspend(|_| true, moment, batches);
-    }
-
-    fn result(&mut self, event: &decode::Event, moment: Moment, batches: &mut Batches) {
-        let Some(result) = &event.result else { return };
-        let facts = score::facts(event, result, self.sport);
-        if facts != self.score {
-            self.score.clone_from(&facts);
-            batches.push(result.last_update.or(moment.at), facts);
-        }
-    }
-}
-
-/// The batches of one event: facts of one moment that follow each other are one.
-struct Batches {
-    id: Id,
-    sport: Sport,
-    batches: Vec<Batch>,
-}
-
-impl Batches {
-    fn of(id: Id, sport: Sport) -> Self {
-        Self { id, sport, batches: Vec::new() }
-    }
-
-    fn push(&mut self, at: Option<Micros>, facts: Vec<Fact>) {
-        if facts.is_empty() {
-            return;
-        }
-        if self.batches.last().is_none_or(|batch| batch.at != at) {
-            self.batches.push(Batch { at, ..Batch::default() });
-        }
-        let (sport, match_id) = (self.sport, self.id);
-        let events = facts.into_iter().map(|fact| Event { sport, match_id, fact });
-        if let Some(batch) = self.batches.last_mut() {
-            batch.events.extend(events);
-        }
-    }
-
-    /// Counts the prices of the facts pushed last.
-    fn count(&mut self, prices: u32) {
-        if let Some(batch) = self.batches.last_mut() {
-            batch.price_changes += prices;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Answers in, facts out, written as short texts.
 
 use super::*;
-use crate::event::{MarketChange, OddsFact};
+use crate::event::{Fact, MarketChange, OddsFact};
 
 const NOW: Micros = 1_711_000_000_000_000;
 
@@ -183,6 +183,15 @@ fn what_vanishes_is_suspended_and_comes_back() {
     assert_eq!(told(&mut interpreter, &format!("[{other}]")), [suspended("a"), suspended("b")]);
     told(&mut interpreter, &format!("[{}]", of(&["a"])));
     assert_eq!(told(&mut interpreter, "[]"), [suspended("a")], "the only sport has nothing left");
+}
+
+#[test]
+fn event_that_is_named_twice_is_one() {
+    let mut interpreter = Interpreter::default();
+    let h2h = market("h2h", &["Ann 2.1", "Bea 1.8"]);
+    let [one, other] = ["a", "b"].map(|key| event("e", "tennis_x", &book(key, &h2h)));
+    assert_eq!(told(&mut interpreter, &format!("[{one},{other}]")).len(), 5);
+    assert_eq!(told(&mut interpreter, &format!("[{other},{one}]")), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! The fixture of an event, as the REST interface tells it.
+
+use super::{
+    Element,
+    message::{ITEMS_MAX, Notices},
+    value::moment,
+};
+use crate::event::Micros;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fixture {
+    pub event: String,
+    pub start: Option<Micros>,
+    /// `sr:sport:1`.
+    pub sport: Option<String>,
+    /// Id and name.
+    pub tournament: Option<(String, String)>,
+    /// `18/19`, or else its name.
+    pub season: Option<String>,
+    pub competitors: Vec<Competitor>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Competitor {
+    pub id: String,
+    pub name: String,
+    pub away: bool,
+}
+
+impl Fixture {
+    pub(super) fn of(event: String, element: &Element, notices: &mut Notices) -> Self {
+        let start = ["start_time", "scheduled"];
+        let start = start.iter().find_map(|name| moment(element, name, notices));
+        Self { event, start, ..Self::default() }
+    }
+
+    pub(super) fn element(&mut self, parent: &str, element: &Element) {
+        let text = |name: &str| element.get(name).unwrap_or_default().to_owned();
+        match (parent, element.name.as_str()) {
+            (_, "season") => {
+                let year = element.get("year").or_else(|| element.get("name"));
+                self.season = year.map(str::to_owned);
+            }
+            ("fixture" | "sport_event", "tournament") => {
+                self.tournament = Some((text("id"), text("name")));
+            }
+            ("tournament", "sport") => self.sport = Some(text("id")),
+            ("competitors", "competitor") if self.competitors.len() < ITEMS_MAX => {
+                let away = element.get("qualifier") == Some("away");
+                let (id, name) = (text("id"), text("name"));
+                self.competitors.push(Competitor { id, name, away });
+            }
+            _ => {}
+        }
+    }
+}
