@@ -10,7 +10,7 @@ use super::{
     roster::{Roster, player},
 };
 use crate::{
-    decode::statsperform::{Card, Details, Document, GoalType, Moment, What},
+    decode::statsperform::{Card, Details, Document, GoalType, Half, Moment, What},
     error::{DecodeError, RefusalKind},
     event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
     football::Period,
@@ -89,22 +89,27 @@ impl Summary {
                 continue;
             }
             self.run_out();
+            self.course.at = self.half(period).and_then(|half| half.start);
             self.course.enter(period, self.starts.get(&period).copied(), out);
         }
     }
 
     /// Plays the period to its end.
     fn run_out(&mut self) {
-        let half = self.details.halves.iter().find(|it| Some(it.period) == self.course.period());
-        if let Some(length_us) = half.and_then(|half| half.length_us) {
+        let Some(half) = self.course.period().and_then(|period| self.half(period)) else { return };
+        if let Some(length_us) = half.length_us {
             self.course.advance(length_us);
+            self.course.at = half.start.map(|start| start.saturating_add(length_us));
         }
-        self.course.at = None;
+    }
+
+    fn half(&self, period: Period) -> Option<Half> {
+        self.details.halves.iter().find(|half| half.period == period).copied()
     }
 
     /// Kicks of a shoot-out have a wall-clock time alone.
     fn since_start(&self, at: Micros, period: Period) -> Option<Micros> {
-        let start = self.details.halves.iter().find(|half| half.period == period)?.start?;
+        let start = self.half(period)?.start?;
         at.checked_sub(start).filter(|since| (0..SHOOTOUT_US_MAX).contains(since))
     }
 
