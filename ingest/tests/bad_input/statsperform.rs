@@ -225,6 +225,25 @@ fn summary_is_told_by_its_lists() {
 }
 
 #[test]
+fn summary_that_lists_little_has_its_result() {
+    let details = r#"{"matchStatus":"Played","scores":{"ht":{"home":1,"away":0},"ft":{"home":1,"away":1},"pen":{"home":4,"away":3},"total":{"home":1,"away":1}}}"#;
+    let outcome = played(details, "\"goal\":[]");
+    let expected = [
+        "score [0, 0] by the events, [1, 1] by the match record",
+        "half-time score [0, 0] by the events, [1, 0] by the match record",
+        "shoot-out [0, 0] by the events, [4, 3] by the match record",
+    ];
+    assert_eq!(outcome.reasons(), expected);
+    let score = FootballScore {
+        goals: [1, 1],
+        half_time: Some([1, 0]),
+        extra_time: None,
+        penalties: Some([4, 3]),
+    };
+    assert_eq!(outcome.last_score(), score);
+}
+
+#[test]
 fn match_that_was_not_played_is_told_without_a_kick_off() {
     let outcome = played(r#"{"matchStatus":"Postponed"}"#, "\"goal\":null");
     assert_eq!(outcome.reasons(), [""; 0]);

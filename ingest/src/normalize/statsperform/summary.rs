@@ -1,9 +1,9 @@
 //! MA1 alone: the match as its goals, cards, substitutions and reviews, at their moments.
 //!
-//! Every period that the details name is played, with anything in it or without, for as long as
-//! they say.
+//! Both halves and every other period that the details name are played, with anything in them or
+//! without, for as long as the details say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     PROVIDER, played,
@@ -73,7 +73,9 @@ impl Summary {
 
     /// Ends the match as the provider says that it ended.
     pub fn finish(&mut self, out: &mut Played) {
-        if let Some(last) = self.details.halves.last().map(|half| half.period) {
+        let last = self.details.halves.last().map(|half| half.period);
+        let played = self.details.status.as_deref() == Some("Played");
+        if let Some(last) = last.max(played.then_some(Period::SecondHalf)) {
             self.reach(last, out);
             self.run_out();
         }
@@ -82,9 +84,11 @@ impl Summary {
 
     /// Goes through every period up to one, which is entered.
     fn reach(&mut self, period: Period, out: &mut Played) {
-        let named: Vec<_> = self.details.halves.iter().map(|half| half.period).collect();
-        let before = named.into_iter().filter(|it| *it < period);
-        for period in before.chain([period]) {
+        let regular = [Period::FirstHalf, Period::SecondHalf];
+        let named = self.details.halves.iter().map(|half| half.period);
+        let due = |it: &Period| *it < period && self.course.period() < Some(*it);
+        let before: BTreeSet<_> = regular.into_iter().chain(named).filter(due).collect();
+        for period in before.into_iter().chain([period]) {
             if self.course.period() >= Some(period) {
                 continue;
             }
