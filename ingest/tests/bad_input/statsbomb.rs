@@ -70,7 +70,7 @@ fn played(events: &[String]) -> Outcome {
 pub(crate) fn shown(incidents: &[&Incident]) -> Vec<String> {
     let shown = |it: &&Incident| {
         let name = |player: &Option<ingest::event::Participant>| {
-            player.as_ref().map_or("-".to_owned(), |it| it.name.to_string())
+            player.as_ref().map_or("-", |it| &*it.name).to_owned()
         };
         let added = it.added.map_or(String::new(), |added| format!("+{added}"));
         let kind =

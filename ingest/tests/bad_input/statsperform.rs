@@ -163,6 +163,21 @@ fn odd_values_of_what_is_not_needed_are_unknown() {
 }
 
 #[test]
+fn cards_after_the_match_count_and_shootouts_may_follow_on_full_time() {
+    let mut all = long_match()[..15].to_vec();
+    all.push(event(16, 30, 2, "94:0", "h", ""));
+    all.push(event(17, 16, 5, "90:0", "h", "9"));
+    all.push(event(18, 17, 14, "0:0", "h", "33"));
+    all.push(event(19, 16, 14, "0:0", "h", ""));
+    all.push(event(20, 79, 2, "50:0", "x", "").replace("\"contestantId\":\"x\",", ""));
+    let outcome = played("{}", &events(&all));
+    assert_eq!(outcome.reasons(), [""; 0]);
+    let last = &shown(&outcome.incidents())[5..];
+    assert_eq!(last, ["Kick(true) 90 P17 - 1-0", "Red 90 P18 -"]);
+    assert_eq!(outcome.last_score().goals, [1, 1]);
+}
+
+#[test]
 fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
     let text = document(DETAILS, &events(&long_match()));
     let cut = text.find("\"id\":12,").unwrap();
@@ -207,6 +222,25 @@ fn summary_is_told_by_its_lists() {
     let goal = outcome.incidents().into_iter().find(|it| &*it.eid == "2").unwrap();
     assert_eq!(goal.kind, IncidentKind::Goal(GoalKind::OwnGoal));
     assert_eq!(outcome.last_score().half_time, Some([0, 0]));
+}
+
+#[test]
+fn summary_that_lists_little_has_its_result() {
+    let details = r#"{"matchStatus":"Played","scores":{"ht":{"home":1,"away":0},"ft":{"home":1,"away":1},"pen":{"home":4,"away":3},"total":{"home":1,"away":1}}}"#;
+    let outcome = played(details, "\"goal\":[]");
+    let expected = [
+        "score [0, 0] by the events, [1, 1] by the match record",
+        "half-time score [0, 0] by the events, [1, 0] by the match record",
+        "shoot-out [0, 0] by the events, [4, 3] by the match record",
+    ];
+    assert_eq!(outcome.reasons(), expected);
+    let score = FootballScore {
+        goals: [1, 1],
+        half_time: Some([1, 0]),
+        extra_time: None,
+        penalties: Some([4, 3]),
+    };
+    assert_eq!(outcome.last_score(), score);
 }
 
 #[test]

@@ -127,7 +127,10 @@ impl Football {
                 parts.push(FootballPart::Status);
             }
             FootballFact::Clock { second, running } => {
-                self.clock(Clock { at: moment.best(), second: *second, running: *running }, parts);
+                self.clock(
+                    Clock { at: moment.anchor(), second: *second, running: *running },
+                    parts,
+                );
             }
             FootballFact::Score(score) => self.put(*score, moment, parts, events),
             FootballFact::Incident(incident) => {

@@ -107,7 +107,18 @@ impl Moment {
     pub fn best(self) -> Micros {
         self.source.unwrap_or(self.received)
     }
+
+    /// From when on a match clock is to tick. A match of another day is one that is played again:
+    /// its clock ticks now, and not since that day.
+    #[must_use]
+    pub fn anchor(self) -> Micros {
+        let recent = |at: &Micros| self.received.saturating_sub(*at) <= BEHIND_US_MAX;
+        self.source.filter(recent).unwrap_or(self.received)
+    }
 }
+
+/// No live source lags by a day.
+const BEHIND_US_MAX: Micros = 24 * 3600 * 1_000_000;
 
 /// What one batch changed in one match.
 #[derive(Debug, Default)]
@@ -328,5 +339,28 @@ fn tennis_life(status: TennisStatus) -> Life {
         | TennisStatus::Retired
         | TennisStatus::Walkover
         | TennisStatus::Cancelled => Life::Ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECEIVED: Micros = 1_788_220_800_000_000;
+
+    #[track_caller]
+    fn anchored(source: Option<Micros>, expected: Micros) {
+        assert_eq!(Moment { source, received: RECEIVED }.anchor(), expected);
+    }
+
+    #[test]
+    fn clock_of_a_match_that_is_played_again_ticks_now() {
+        anchored(None, RECEIVED);
+        for near in [RECEIVED - BEHIND_US_MAX, RECEIVED - 2, RECEIVED + 2, Micros::MAX] {
+            anchored(Some(near), near);
+        }
+        for far in [RECEIVED - BEHIND_US_MAX - 1, 0, Micros::MIN] {
+            anchored(Some(far), RECEIVED);
+        }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
-use super::super::{json, json_error};
+use super::{
+    super::json_error,
+    raw::{Raw, RawEvent},
+};
 use crate::{
     error::{DecodeError, RefusalKind},
     event::Micros,
@@ -131,180 +132,9 @@ impl Event {
     }
 }
 
-/// Every object that has an id and a name.
-#[derive(Deserialize)]
-struct Raw {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-}
-
-#[derive(Deserialize)]
-struct RawEvent {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    index: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    period: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
-    timestamp: Option<String>,
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
-    kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
-    team: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
-    player: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    location: Vec<f64>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    related_events: Vec<String>,
-    #[serde(default, deserialize_with = "json::known")]
-    pass: Option<RawPass>,
-    #[serde(default, deserialize_with = "json::known")]
-    shot: Option<RawShot>,
-    #[serde(default, deserialize_with = "json::known")]
-    foul_committed: Option<RawCard>,
-    #[serde(default, deserialize_with = "json::known")]
-    bad_behaviour: Option<RawCard>,
-    #[serde(default, deserialize_with = "json::known")]
-    substitution: Option<RawSubstitution>,
-    #[serde(default, deserialize_with = "json::known")]
-    goalkeeper: Option<RawTyped>,
-}
-
-#[derive(Deserialize, Default)]
-struct RawPass {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
-    kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
-    outcome: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
-    goal_assist: Option<bool>,
-}
-
-#[derive(Deserialize, Default)]
-struct RawShot {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
-    kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
-    outcome: Option<Raw>,
-    #[serde(default, deserialize_with = "json::key")]
-    key_pass_id: Option<Arc<str>>,
-}
-
-#[derive(Deserialize, Default)]
-struct RawCard {
-    #[serde(default, deserialize_with = "json::known")]
-    card: Option<Raw>,
-}
-
-#[derive(Deserialize, Default)]
-struct RawSubstitution {
-    #[serde(default, deserialize_with = "json::known")]
-    replacement: Option<Raw>,
-}
-
-#[derive(Deserialize, Default)]
-struct RawTyped {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
-    kind: Option<Raw>,
-}
-
-impl Raw {
-    fn named(self) -> Option<Named> {
-        let id = self.id?;
-        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id })
-    }
-}
-
-fn name(raw: Option<&Raw>) -> &str {
-    raw.and_then(|raw| raw.name.as_deref()).unwrap_or_default()
-}
-
-impl RawEvent {
-    fn kind(&self, name: &str) -> Kind {
-        match name {
-            "Starting XI" => Kind::StartingXi,
-            "Half Start" => Kind::HalfStart,
-            "Half End" => Kind::HalfEnd,
-            "Pass" => Kind::Pass(self.pass.as_ref().map_or_else(Pass::default, RawPass::read)),
-            "Shot" => Kind::Shot(self.shot.as_ref().map_or_else(Shot::default, RawShot::read)),
-            "Own Goal For" => Kind::OwnGoalFor,
-            "Own Goal Against" => Kind::OwnGoalAgainst,
-            "Foul Committed" => Kind::Foul(self.foul_committed.as_ref().and_then(RawCard::read)),
-            "Bad Behaviour" => {
-                Kind::BadBehaviour(self.bad_behaviour.as_ref().and_then(RawCard::read))
-            }
-            "Substitution" => Kind::Substitution { replacement: self.replacement() },
-            "Offside" => Kind::Offside,
-            "Goal Keeper" => Kind::Goalkeeper(self.goalkeeping()),
-            "Carry" | "Dribble" | "Ball Receipt*" | "Ball Recovery" => Kind::OnTheBall,
-            "Clearance" => Kind::Clearance,
-            _ => Kind::Other,
-        }
-    }
-
-    fn replacement(&self) -> Option<Named> {
-        let raw = self.substitution.as_ref()?.replacement.as_ref()?;
-        Raw { id: raw.id.clone(), name: raw.name.clone() }.named()
-    }
-
-    fn goalkeeping(&self) -> Goalkeeping {
-        let kind = name(self.goalkeeper.as_ref().and_then(|raw| raw.kind.as_ref()));
-        // `Shot Saved`, `Penalty Saved`, `Shot Saved to Post`, ...; a ball that was to go wide is
-        // none of the saves that a table counts.
-        Goalkeeping { save: kind.contains("Saved") && !kind.contains("Off") }
-    }
-}
-
 impl Default for Pass {
     fn default() -> Self {
         Self { set_piece: None, complete: true, offside: false, assist: false }
-    }
-}
-
-impl RawPass {
-    /// A pass that arrives has no outcome.
-    fn read(&self) -> Pass {
-        let set_piece = match name(self.kind.as_ref()) {
-            "Corner" => Some(SetPiece::Corner),
-            "Free Kick" => Some(SetPiece::FreeKick),
-            "Goal Kick" => Some(SetPiece::GoalKick),
-            "Throw-in" => Some(SetPiece::ThrowIn),
-            _ => None,
-        };
-        Pass {
-            set_piece,
-            complete: self.outcome.is_none(),
-            offside: name(self.outcome.as_ref()) == "Pass Offside",
-            assist: self.goal_assist == Some(true),
-        }
-    }
-}
-
-impl RawShot {
-    fn read(&self) -> Shot {
-        let outcome = name(self.outcome.as_ref());
-        Shot {
-            goal: outcome == "Goal",
-            saved: matches!(outcome, "Saved" | "Saved to Post" | "Saved To Post"),
-            blocked: outcome == "Blocked",
-            penalty: name(self.kind.as_ref()) == "Penalty",
-            key_pass: self.key_pass_id.clone(),
-        }
-    }
-}
-
-impl RawCard {
-    fn read(&self) -> Option<Card> {
-        Some(match name(self.card.as_ref()) {
-            "Yellow Card" => Card::Yellow,
-            "Second Yellow" => Card::SecondYellow,
-            "Red Card" => Card::Red,
-            _ => return None,
-        })
     }
 }
 

@@ -7,6 +7,7 @@
 //! shirt numbers alone. The file does not say which match it is: its name does.
 
 mod event;
+mod raw;
 
 use super::{Refused, json};
 use crate::error::DecodeError;

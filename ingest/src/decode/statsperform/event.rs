@@ -89,28 +89,36 @@ pub enum Kind {
 
 const DELETED: u64 = 43;
 
+/// The periods between the periods, and the one after the match.
+const BREAKS: std::ops::RangeInclusive<u64> = 10..=14;
+
 impl Event {
-    /// `None` for an event that was deleted, and for one outside of play: before the match, after
-    /// it, or between its periods.
-    pub(super) fn parse(text: &str) -> Result<Option<Self>, DecodeError> {
+    /// `None` for an event that was deleted, for one that is no team's, and for one outside of
+    /// play. Only who is booked or changed in a break or after the match counts: as of `last`, the
+    /// moment of the last event before it.
+    pub(super) fn parse(
+        text: &str,
+        last: Option<(Period, Micros)>,
+    ) -> Result<Option<Self>, DecodeError> {
         let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("event without {what}"));
         let type_id = raw.type_id.ok_or_else(|| missing("a type"))?;
-        let period = raw.period_id.ok_or_else(|| missing("a period"))?;
-        let Some(period) = Period::numbered(period).filter(|_| type_id != DELETED) else {
+        let kind = kind(type_id);
+        let nobodys = kind == Kind::Other && raw.contestant_id.is_none();
+        if type_id == DELETED || nobodys {
             return Ok(None);
-        };
-        let second = raw.second().ok_or_else(|| missing("a match clock"))?;
+        }
+        let Some((period, since_start_us)) = raw.moment(kind, last)? else { return Ok(None) };
         Ok(Some(Self {
             period,
-            since_start_us: since_start_us(second, period)?,
+            since_start_us,
             at: raw.time_stamp.as_deref().and_then(time::instant),
             event_id: raw.event_id,
             position: raw.position(),
             player: raw
                 .player_id
                 .map(|id| Named { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
-            kind: kind(type_id),
+            kind,
             success: raw.outcome != Some(0),
             qualifiers: raw.qualifier.into_iter().filter_map(RawQualifier::read).collect(),
             id: raw.id.ok_or_else(|| missing("an id"))?,
@@ -156,9 +164,14 @@ fn kind(type_id: u64) -> Kind {
     }
 }
 
-/// The match clock of a period starts at its first minute, whatever was added to the one before.
+/// The match clock of a period starts at its first minute, whatever was added to the one before. A
+/// shoot-out has no clock, and may follow upon 90 minutes.
 pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros, DecodeError> {
-    let since = second.checked_sub(u64::from(period.first_second()));
+    let first = u64::from(period.first_second());
+    let since = match period {
+        Period::Shootout => Some(second.saturating_sub(first)),
+        _ => second.checked_sub(first),
+    };
     match since.filter(|since| *since <= PERIOD_SECONDS_MAX) {
         Some(since) => Ok(since as Micros * 1_000_000),
         None => Err(value(format!("second {second} of the match in {period:?}"))),
@@ -217,6 +230,20 @@ impl RawQualifier {
 }
 
 impl RawEvent {
+    fn moment(
+        &self,
+        kind: Kind,
+        last: Option<(Period, Micros)>,
+    ) -> Result<Option<(Period, Micros)>, DecodeError> {
+        let number = self.period_id.ok_or_else(|| value("event without a period"))?;
+        let Some(period) = Period::numbered(number) else {
+            let counts = matches!(kind, Kind::Card | Kind::Off | Kind::On);
+            return Ok(last.filter(|_| counts && BREAKS.contains(&number)));
+        };
+        let second = self.second().ok_or_else(|| value("event without a match clock"))?;
+        Ok(Some((period, since_start_us(second, period)?)))
+    }
+
     /// By the match clock.
     fn second(&self) -> Option<u64> {
         self.time_min?.checked_mul(60)?.checked_add(self.time_sec.unwrap_or(0))

@@ -86,7 +86,14 @@ impl Fill for LiveData<'_> {
         let Document { details, events, moments, .. } = &mut *self.0;
         match key {
             "matchDetails" => *details = Details::parse(value.text()?),
-            "event" => value.each(|text| events.extend(kept(Event::parse(text), text)))?,
+            "event" => {
+                let mut last = None;
+                value.each(|text| {
+                    let event = Event::parse(text, last);
+                    last = last.max(event.iter().flatten().map(Event::moment).next());
+                    events.extend(kept(event, text));
+                })?;
+            }
             _ => match List::named(key) {
                 Some(list) => value.each(|text| {
                     moments.extend(kept(Moment::parse(list, text).map(Some), text));

@@ -65,7 +65,9 @@ impl Course {
             Fact::Football(FootballFact::Status(status)),
             Fact::Football(FootballFact::Score(self.score)),
         ];
-        out.push(self.timeline.clock_us(), batch(Sport::Football, self.match_id, facts));
+        let mut batch = batch(Sport::Football, self.match_id, facts);
+        batch.at = self.at;
+        out.push(self.timeline.clock_us(), batch);
     }
 
     /// Enters a period, if it is not in it or past it, and ends the one before. `since_match_us`

@@ -61,6 +61,10 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Played) {
         return open(course, status, out);
     }
     open(course, FootballStatus::NotStarted, out);
+    if details.scores.shootout.is_some_and(|kicks| kicks != [0, 0]) {
+        // There was one, whether its kicks are told or not.
+        course.enter(Period::Shootout, None, out);
+    }
     let recorded = recorded(&details.scores, course.goals());
     course.finish(status, &recorded, out);
 }

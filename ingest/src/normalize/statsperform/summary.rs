@@ -1,16 +1,16 @@
 //! MA1 alone: the match as its goals, cards, substitutions and reviews, at their moments.
 //!
-//! Every period that the details name is played, with anything in it or without, for as long as
-//! they say.
+//! Both halves and every other period that the details name are played, with anything in them or
+//! without, for as long as the details say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     PROVIDER, played,
     roster::{Roster, player},
 };
 use crate::{
-    decode::statsperform::{Card, Details, Document, GoalType, Moment, What},
+    decode::statsperform::{Card, Details, Document, GoalType, Half, Moment, What},
     error::{DecodeError, RefusalKind},
     event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
     football::Period,
@@ -73,7 +73,9 @@ impl Summary {
 
     /// Ends the match as the provider says that it ended.
     pub fn finish(&mut self, out: &mut Played) {
-        if let Some(last) = self.details.halves.last().map(|half| half.period) {
+        let last = self.details.halves.last().map(|half| half.period);
+        let played = self.details.status.as_deref() == Some("Played");
+        if let Some(last) = last.max(played.then_some(Period::SecondHalf)) {
             self.reach(last, out);
             self.run_out();
         }
@@ -82,29 +84,36 @@ impl Summary {
 
     /// Goes through every period up to one, which is entered.
     fn reach(&mut self, period: Period, out: &mut Played) {
-        let named: Vec<_> = self.details.halves.iter().map(|half| half.period).collect();
-        let before = named.into_iter().filter(|it| *it < period);
-        for period in before.chain([period]) {
+        let regular = [Period::FirstHalf, Period::SecondHalf];
+        let named = self.details.halves.iter().map(|half| half.period);
+        let due = |it: &Period| *it < period && self.course.period() < Some(*it);
+        let before: BTreeSet<_> = regular.into_iter().chain(named).filter(due).collect();
+        for period in before.into_iter().chain([period]) {
             if self.course.period() >= Some(period) {
                 continue;
             }
             self.run_out();
+            self.course.at = self.half(period).and_then(|half| half.start);
             self.course.enter(period, self.starts.get(&period).copied(), out);
         }
     }
 
     /// Plays the period to its end.
     fn run_out(&mut self) {
-        let half = self.details.halves.iter().find(|it| Some(it.period) == self.course.period());
-        if let Some(length_us) = half.and_then(|half| half.length_us) {
+        let Some(half) = self.course.period().and_then(|period| self.half(period)) else { return };
+        if let Some(length_us) = half.length_us {
             self.course.advance(length_us);
+            self.course.at = half.start.map(|start| start.saturating_add(length_us));
         }
-        self.course.at = None;
+    }
+
+    fn half(&self, period: Period) -> Option<Half> {
+        self.details.halves.iter().find(|half| half.period == period).copied()
     }
 
     /// Kicks of a shoot-out have a wall-clock time alone.
     fn since_start(&self, at: Micros, period: Period) -> Option<Micros> {
-        let start = self.details.halves.iter().find(|half| half.period == period)?.start?;
+        let start = self.half(period)?.start?;
         at.checked_sub(start).filter(|since| (0..SHOOTOUT_US_MAX).contains(since))
     }
 
