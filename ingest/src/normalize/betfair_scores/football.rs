@@ -41,6 +41,8 @@ pub(super) struct Football {
     status: Option<FootballStatus>,
     score: FootballScore,
     scored: bool,
+    /// Goals of the timeline; a scoreboard may know of more.
+    counted: Pair<u16>,
     /// What the timeline holds of what was told, in order.
     timeline: Vec<Told>,
     stats: Pair<BTreeMap<Stat, u32>>,
@@ -188,12 +190,9 @@ impl Football {
         };
         let score = match (kind, side(update)) {
             (IncidentKind::Goal(_), Some(side)) => {
-                add(&mut self.score.goals, side);
-                if let Some(extra_time) = &mut self.score.extra_time {
-                    add(extra_time, side);
-                }
+                self.count(side);
                 facts.push(FootballFact::Score(self.score));
-                Some(self.score.goals)
+                Some(self.counted)
             }
             (IncidentKind::Shootout { scored }, Some(side)) => {
                 let kicks = self.score.penalties.get_or_insert_default();
@@ -242,12 +241,26 @@ impl Football {
         }
     }
 
+    /// Counts a goal of the timeline, which the scoreboard may have had before.
+    fn count(&mut self, side: Side) {
+        add(&mut self.counted, side);
+        let (own, counted) = (side.index(), self.counted[side.index()]);
+        if self.score.goals[own] < counted {
+            self.score.goals[own] = counted;
+            self.score.extra_time.iter_mut().for_each(|goals| add(goals, side));
+        }
+    }
+
     fn uncount(&mut self, side: Option<Side>) {
         let Some(side) = side else { return };
-        let extra_time = self.score.extra_time.as_mut();
-        for goals in [Some(&mut self.score.goals), extra_time].into_iter().flatten() {
-            goals[side.index()] = goals[side.index()].saturating_sub(1);
+        let own = side.index();
+        let (goals, counted) = (&mut self.score.goals[own], &mut self.counted[own]);
+        if goals == counted {
+            *goals = goals.saturating_sub(1);
+            let extra_time = self.score.extra_time.iter_mut();
+            extra_time.for_each(|goals| goals[own] = goals[own].saturating_sub(1));
         }
+        *counted = counted.saturating_sub(1);
     }
 
     /// Takes back what is gone from the timeline, unless that contradicts the score: then it is the

@@ -149,6 +149,22 @@ fn score_of_the_image_has_the_last_word() {
 }
 
 #[test]
+fn timeline_behind_a_scoreboard_adds_no_goals_to_it() {
+    let mut poll = Poll::default();
+    let board = r#"{"eventId":5,"eventTypeId":1,"score":{"home":{"score":"2"},
+        "away":{"score":"0"}},"matchStatus":"KickOff"}"#;
+    poll.check(board, "match 5 | first_half | 2-0");
+    poll.check(
+        &timeline("1 KickOff - 1\n2 Goal home 5\n3 Goal home 9", 2, 0),
+        "first_half | 0:00 | 2-0 | u1 Period(FirstHalf) 1
+         2-0 | u2 Goal(Regular) 5 1-0
+         2-0 | u3 Goal(Regular) 9 2-0",
+    );
+    poll.check(&board.replace("\"2\"", "\"1\""), "1-0");
+    poll.check(&timeline("1 KickOff - 1\n2 Goal home 5", 1, 0), "-u3 1-0");
+}
+
+#[test]
 fn match_goes_through_extra_time_to_kicks() {
     let updates = "1 KickOff - 1
         2 FirstHalfEnd - 45+2
