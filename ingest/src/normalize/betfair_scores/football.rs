@@ -53,6 +53,8 @@ pub(super) struct Football {
     began: Option<(Micros, u32)>,
     /// The minute and second that the scoreboard showed last.
     shown: Option<(u16, Option<u8>)>,
+    /// Whether the clock told last runs.
+    ticks: Option<bool>,
     clock_us: Option<Micros>,
 }
 
@@ -139,6 +141,7 @@ impl Football {
     fn pause(&mut self, update: &Update, at: Option<Micros>, facts: &mut Vec<FootballFact>) {
         if matches!(status::football(&update.kind), Meaning::FullTime) {
             facts.push(FootballFact::Clock { second: self.second(update, at), running: false });
+            self.ticks = Some(false);
             self.began = None;
         }
     }
@@ -170,6 +173,7 @@ impl Football {
         self.status = Some(status);
         facts.push(FootballFact::Status(status));
         facts.push(FootballFact::Clock { second, running });
+        self.ticks = Some(running);
         facts.push(FootballFact::Score(self.score));
         self.scored = true;
         self.tell(eid, IncidentKind::Period(status), update, None, facts);

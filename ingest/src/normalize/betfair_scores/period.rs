@@ -32,6 +32,17 @@ pub(super) fn runs(status: FootballStatus) -> bool {
     first_second(status).is_some()
 }
 
+/// Whether no play follows: of two words for how a match stands, this is the later one.
+pub(super) fn is_over(status: FootballStatus) -> bool {
+    matches!(
+        status,
+        FootballStatus::Finished
+            | FootballStatus::Abandoned
+            | FootballStatus::Cancelled
+            | FootballStatus::Postponed
+    )
+}
+
 /// What the match clock shows when a period begins.
 pub(super) fn first_second(status: FootballStatus) -> Option<u32> {
     match status {

@@ -7,7 +7,7 @@ use crate::{
     error::DecodeError,
     event::{FootballFact, FootballScore, FootballStatus, Pair, Side, Stat},
     normalize::betfair_scores::{
-        period::{in_extra_time, runs, second_of},
+        period::{in_extra_time, is_over, runs, second_of},
         status::{self, Meaning},
         value,
     },
@@ -25,11 +25,13 @@ impl Football {
             .into_iter()
             .flatten()
             .filter_map(|word| self.image_status(word, board, notices))
-            .next_back();
+            .max_by_key(|status| is_over(*status));
         if let Some(status) = status
             && self.status != Some(status)
         {
             self.status = Some(status);
+            // That the period is over was not in the timeline, and when it began says no more.
+            self.began = self.began.filter(|_| runs(status));
             facts.push(FootballFact::Status(status));
         }
         self.clock(board, facts);
@@ -68,11 +70,11 @@ impl Football {
         let shown = Some((minute, board.second));
         let known = board.second.is_none() && self.began.is_some();
         let Some(status) = self.status.filter(|_| shown != self.shown && !known) else { return };
-        let was_shown = self.shown.is_some();
         self.shown = shown;
         let running = runs(status);
         // While the match stands still, one look at the clock is enough.
-        if running || !was_shown && board.updates.is_none() {
+        if running || self.ticks != Some(false) {
+            self.ticks = Some(running);
             let second = second_of(Some(minute)) + u32::from(board.second.unwrap_or(0));
             facts.push(FootballFact::Clock { second, running });
         }
