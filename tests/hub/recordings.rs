@@ -60,6 +60,19 @@ fn slam() {
     }
 }
 
+#[test]
+fn point_strings() {
+    check("pointbypoint-strings/matches.csv", usize::MAX);
+}
+
+#[test]
+fn betfair_polls() {
+    for file in ["eventtimeline", "incidents", "score", "scores"] {
+        check(&format!("betfair-scores/{file}.json"), usize::MAX);
+    }
+    check("betfair-rest/list_market_book.json", usize::MAX);
+}
+
 fn check(file: &str, batches_max: usize) {
     let Some(path) = shared(file) else { return };
     let recording = Recording::open(&path, &[], START, &Limits::default()).expect("it opens");

@@ -9,14 +9,17 @@
 //! began at 46 is in minute 78. `SecondHalfEnd` ends the match, because what may follow is not said
 //! beforehand; where more does follow, the match goes on.
 
+mod image;
+
 use std::collections::{BTreeMap, HashSet};
 
 use super::{
     Match,
+    period::{first_second, goes_on, minute, runs, second_of},
     status::{self, Meaning},
 };
 use crate::{
-    decode::betfair_scores::{Board, Team, Update},
+    decode::betfair_scores::{Board, Update},
     error::DecodeError,
     event::{
         Eid, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident, IncidentKind, Micros,
@@ -41,6 +44,8 @@ pub(super) struct Football {
     status: Option<FootballStatus>,
     score: FootballScore,
     scored: bool,
+    /// Goals of the timeline; a scoreboard may know of more.
+    counted: Pair<u16>,
     /// What the timeline holds of what was told, in order.
     timeline: Vec<Told>,
     stats: Pair<BTreeMap<Stat, u32>>,
@@ -48,6 +53,8 @@ pub(super) struct Football {
     began: Option<(Micros, u32)>,
     /// The minute and second that the scoreboard showed last.
     shown: Option<(u16, Option<u8>)>,
+    /// Whether the clock told last runs.
+    ticks: Option<bool>,
     clock_us: Option<Micros>,
 }
 
@@ -134,6 +141,7 @@ impl Football {
     fn pause(&mut self, update: &Update, at: Option<Micros>, facts: &mut Vec<FootballFact>) {
         if matches!(status::football(&update.kind), Meaning::FullTime) {
             facts.push(FootballFact::Clock { second: self.second(update, at), running: false });
+            self.ticks = Some(false);
             self.began = None;
         }
     }
@@ -165,6 +173,7 @@ impl Football {
         self.status = Some(status);
         facts.push(FootballFact::Status(status));
         facts.push(FootballFact::Clock { second, running });
+        self.ticks = Some(running);
         facts.push(FootballFact::Score(self.score));
         self.scored = true;
         self.tell(eid, IncidentKind::Period(status), update, None, facts);
@@ -188,12 +197,9 @@ impl Football {
         };
         let score = match (kind, side(update)) {
             (IncidentKind::Goal(_), Some(side)) => {
-                add(&mut self.score.goals, side);
-                if let Some(extra_time) = &mut self.score.extra_time {
-                    add(extra_time, side);
-                }
+                self.count(side);
                 facts.push(FootballFact::Score(self.score));
-                Some(self.score.goals)
+                Some(self.counted)
             }
             (IncidentKind::Shootout { scored }, Some(side)) => {
                 let kicks = self.score.penalties.get_or_insert_default();
@@ -242,12 +248,26 @@ impl Football {
         }
     }
 
+    /// Counts a goal of the timeline, which the scoreboard may have had before.
+    fn count(&mut self, side: Side) {
+        add(&mut self.counted, side);
+        let (own, counted) = (side.index(), self.counted[side.index()]);
+        if self.score.goals[own] < counted {
+            self.score.goals[own] = counted;
+            self.score.extra_time.iter_mut().for_each(|goals| add(goals, side));
+        }
+    }
+
     fn uncount(&mut self, side: Option<Side>) {
         let Some(side) = side else { return };
-        let extra_time = self.score.extra_time.as_mut();
-        for goals in [Some(&mut self.score.goals), extra_time].into_iter().flatten() {
-            goals[side.index()] = goals[side.index()].saturating_sub(1);
+        let own = side.index();
+        let (goals, counted) = (&mut self.score.goals[own], &mut self.counted[own]);
+        if goals == counted {
+            *goals = goals.saturating_sub(1);
+            let extra_time = self.score.extra_time.iter_mut();
+            extra_time.for_each(|goals| goals[own] = goals[own].saturating_sub(1));
         }
+        *counted = counted.saturating_sub(1);
     }
 
     /// Takes back what is gone from the timeline, unless that contradicts the score: then it is the
@@ -268,7 +288,7 @@ impl Football {
         for told in self.timeline.iter().filter(|told| told.is_goal() && !gone(told)) {
             told.side.into_iter().for_each(|side| add(&mut left, side));
         }
-        if goals(board).is_some_and(|goals| goals != left) {
+        if image::goals(board).is_some_and(|goals| goals != left) {
             return notices.push(super::value(format!("timeline of goals {left:?} lacks some")));
         }
         for at in 0..self.timeline.len() {
@@ -285,105 +305,6 @@ impl Football {
         }
     }
 
-    /// What the scoreboard shows now.
-    fn image(
-        &mut self,
-        board: &Board,
-        facts: &mut Vec<FootballFact>,
-        notices: &mut Vec<DecodeError>,
-    ) {
-        let status = [&board.status, &board.phase]
-            .into_iter()
-            .flatten()
-            .filter_map(|word| self.image_status(word, board, notices))
-            .next_back();
-        if let Some(status) = status
-            && self.status != Some(status)
-        {
-            self.status = Some(status);
-            facts.push(FootballFact::Status(status));
-        }
-        self.clock(board, facts);
-        self.score(board, facts);
-        for side in Side::BOTH {
-            self.stats(side, &board.teams[side.index()], facts);
-        }
-    }
-
-    /// The status that a word of the scoreboard says, unless the timeline has told it: the word is
-    /// that of the last change of phase, and what came of it the timeline knows better.
-    fn image_status(
-        &self,
-        word: &str,
-        board: &Board,
-        notices: &mut Vec<DecodeError>,
-    ) -> Option<FootballStatus> {
-        let status = match status::football(word) {
-            Meaning::Status(status) => status,
-            Meaning::FullTime => FootballStatus::Finished,
-            Meaning::Unknown => {
-                notices.push(super::value(format!("status {word:?} of a match is not known")));
-                return None;
-            }
-            _ => return None,
-        };
-        let updates = board.updates.as_deref().unwrap_or_default();
-        let told =
-            updates.iter().any(|update| status::football(&update.kind) == status::football(word));
-        (!told).then_some(status)
-    }
-
-    /// The clock of the scoreboard, where it shows more than is known from when the period began.
-    fn clock(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
-        let Some(minute) = board.minute else { return };
-        let shown = Some((minute, board.second));
-        let known = board.second.is_none() && self.began.is_some();
-        let Some(status) = self.status.filter(|_| shown != self.shown && !known) else { return };
-        let was_shown = self.shown.is_some();
-        self.shown = shown;
-        let running = runs(status);
-        // While the match stands still, one look at the clock is enough.
-        if running || !was_shown && board.updates.is_none() {
-            let second = second_of(Some(minute)) + u32::from(board.second.unwrap_or(0));
-            facts.push(FootballFact::Clock { second, running });
-        }
-    }
-
-    fn score(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
-        let both = |of: fn(&Team) -> Option<u16>| pair(board, of);
-        let before = self.score;
-        let goals = goals(board).unwrap_or(before.goals);
-        let extra = self.status.is_some_and(in_extra_time) || before.extra_time.is_some();
-        let full_time = both(|team| team.full_time).filter(|_| extra);
-        let added =
-            full_time.map(|after_90| [0, 1].map(|at| goals[at].saturating_sub(after_90[at])));
-        self.score = FootballScore {
-            goals,
-            half_time: both(|team| team.half_time).or(before.half_time),
-            extra_time: added.or(before.extra_time),
-            penalties: both(|team| team.penalties).or(before.penalties),
-        };
-        if self.score != before || !self.scored {
-            self.scored = true;
-            facts.push(FootballFact::Score(self.score));
-        }
-    }
-
-    fn stats(&mut self, side: Side, team: &Team, facts: &mut Vec<FootballFact>) {
-        let told = &mut self.stats[side.index()];
-        let counts = [
-            (Stat::CornerKicks, team.corners),
-            (Stat::YellowCards, team.yellow_cards),
-            (Stat::RedCards, team.red_cards),
-        ];
-        let counts = counts.into_iter().filter_map(|(stat, count)| Some((stat, count?)));
-        let values: Vec<_> =
-            counts.filter(|(stat, n)| told.insert(*stat, *n) != Some(*n)).collect();
-        if !values.is_empty() {
-            facts.push(FootballFact::Stats { side, values });
-        }
-    }
-
     /// The match second of an update, by the clock since its period began, else by its minute.
     fn second(&self, update: &Update, at: Option<Micros>) -> u32 {
         let since = self.began.zip(at).and_then(|((began, second), at)| {
@@ -397,73 +318,6 @@ impl Football {
 impl Told {
     fn is_goal(&self) -> bool {
         matches!(self.kind, IncidentKind::Goal(_)) && !self.retracted
-    }
-}
-
-fn goals(board: &Board) -> Option<Pair<u16>> {
-    pair(board, |team| team.goals)
-}
-
-fn pair(board: &Board, of: fn(&Team) -> Option<u16>) -> Option<Pair<u16>> {
-    let [home, away] = board.teams.each_ref().map(of);
-    Some([home?, away?])
-}
-
-/// Whether play goes on with an update: extra time, or a shoot-out.
-fn goes_on(update: &Update) -> bool {
-    match status::football(&update.kind) {
-        Meaning::Status(status) => in_extra_time(status),
-        Meaning::Incident(IncidentKind::Shootout { .. }) => true,
-        _ => false,
-    }
-}
-
-fn in_extra_time(status: FootballStatus) -> bool {
-    matches!(
-        status,
-        FootballStatus::ExtraFirst
-            | FootballStatus::ExtraHalf
-            | FootballStatus::ExtraSecond
-            | FootballStatus::Penalties
-    )
-}
-
-fn runs(status: FootballStatus) -> bool {
-    first_second(status).is_some()
-}
-
-/// What the match clock shows when a period begins.
-fn first_second(status: FootballStatus) -> Option<u32> {
-    match status {
-        FootballStatus::FirstHalf => Some(0),
-        FootballStatus::SecondHalf => Some(45 * 60),
-        FootballStatus::ExtraFirst => Some(90 * 60),
-        FootballStatus::ExtraSecond => Some(105 * 60),
-        _ => None,
-    }
-}
-
-/// The second at which a minute in progress begins.
-fn second_of(minute: Option<u16>) -> u32 {
-    u32::from(minute.unwrap_or(1).saturating_sub(1)) * 60
-}
-
-/// The minute in progress and the added one; from the minute alone where the two are not told.
-fn minute(update: &Update, status: Option<FootballStatus>) -> (u16, Option<u16>) {
-    let all = update.minute.or(update.regular).unwrap_or(1).max(1);
-    let last = match status {
-        Some(FootballStatus::FirstHalf | FootballStatus::HalfTime) => 45,
-        Some(FootballStatus::ExtraFirst | FootballStatus::ExtraHalf) => 105,
-        Some(FootballStatus::ExtraSecond | FootballStatus::Penalties) => 120,
-        Some(FootballStatus::SecondHalf | FootballStatus::Finished) => 90,
-        _ => return (all, update.added),
-    };
-    match (update.regular, update.added) {
-        (Some(regular), Some(added)) => (regular, Some(added)),
-        // A shoot-out and the end of extra time lie beyond the 90 minutes.
-        _ if all > last && last == 90 && all >= 106 => (120, (all > 120).then(|| all - 120)),
-        _ if all > last => (last, Some(all - last)),
-        (regular, _) => (regular.unwrap_or(all), None),
     }
 }
 

@@ -8,6 +8,7 @@
 //! carries none.
 
 mod football;
+mod period;
 mod reading;
 mod status;
 mod tennis;

@@ -149,6 +149,22 @@ fn score_of_the_image_has_the_last_word() {
 }
 
 #[test]
+fn timeline_behind_a_scoreboard_adds_no_goals_to_it() {
+    let mut poll = Poll::default();
+    let board = r#"{"eventId":5,"eventTypeId":1,"score":{"home":{"score":"2"},
+        "away":{"score":"0"}},"matchStatus":"KickOff"}"#;
+    poll.check(board, "match 5 | first_half | 2-0");
+    poll.check(
+        &timeline("1 KickOff - 1\n2 Goal home 5\n3 Goal home 9", 2, 0),
+        "first_half | 0:00 | 2-0 | u1 Period(FirstHalf) 1
+         2-0 | u2 Goal(Regular) 5 1-0
+         2-0 | u3 Goal(Regular) 9 2-0",
+    );
+    poll.check(&board.replace("\"2\"", "\"1\""), "1-0");
+    poll.check(&timeline("1 KickOff - 1\n2 Goal home 5", 1, 0), "-u3 1-0");
+}
+
+#[test]
 fn match_goes_through_extra_time_to_kicks() {
     let updates = "1 KickOff - 1
         2 FirstHalfEnd - 45+2
@@ -223,9 +239,22 @@ fn scoreboards_tell_what_changed() {
     poll.check(&board("KickOff", 12, 5, 0), "match 5 | first_half | 11:05 | 0-0");
     poll.check(&board("KickOff", 12, 5, 0), "");
     poll.check(&board("KickOff", 12, 45, 1), "11:45 | 1-0");
-    poll.check(&board("FirstHalfEnd", 47, 0, 1), "half_time");
+    poll.check(&board("FirstHalfEnd", 47, 0, 1), "half_time | 46:00 stands");
+    poll.check(&board("FirstHalfEnd", 48, 0, 1), "");
     poll.check(&board("Tea", 47, 0, 1), "! status \"Tea\" of a match is not known");
     poll.check(&board("SecondHalfEnd", 94, 0, 0), "finished | 0-0");
+}
+
+#[test]
+fn status_that_ends_the_match_stands_against_its_last_phase() {
+    let start = "1 KickOff - 1";
+    let finished = timeline(start, 0, 0)
+        .replace(r#""status":"IN_PLAY""#, r#""status":"FINISHED","inPlayMatchStatus":"KickOff""#);
+    Poll::default().check(
+        &finished,
+        "match 5 | first_half | 0:00 | 0-0 | u1 Period(FirstHalf) 1
+         finished",
+    );
 }
 
 /// Incidents of a tennis match, written `number type server winner points games sets`, with `-`
