@@ -127,6 +127,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let (decisions, deciding) = identity::Writer::start(identities.clone());
     let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered));
     let sources = announce(&mut hub, demo, &play, recordings);
+    let live = announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(&config.server.db, quarantine_limits(&config));
     let writer = pipeline::start(hub, fanout.clone(), ends, quarantine, decisions)?;
 

@@ -3,9 +3,9 @@
 //! One module for each feed. All are pure and hold what they must remember between messages;
 //! connections and clocks are not theirs.
 
-pub mod api_football;
 #[cfg(test)]
 mod agreement;
+pub mod api_football;
 pub mod betfair;
 pub mod betfair_scores;
 pub mod events;

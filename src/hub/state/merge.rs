@@ -47,7 +47,7 @@ impl Match {
         true
     }
 
-    /// What the source of a lower rank says fills in what was not told yet.
+    /// What the source of a lower rank says fills in what was not told yet; nothing that was is lost.
     fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, touched: &mut Touched) {
         let member = Member::new(origin.own, fixture, origin.source);
         if !self.members.contains(&member) {
@@ -61,14 +61,12 @@ impl Match {
         if leads {
             self.leads.set(Kind::Fixture, origin.source);
         }
-        // The same provider's own correction may take something away; another's does not.
-        if self.fixture.provider != fixture.provider {
-            let other = if leads { &self.fixture } else { fixture };
-            merged.competition = merged.competition.or_else(|| other.competition.clone());
-            merged.start = merged.start.or(other.start);
-            merged.date = merged.date.or(other.date);
-            merged.sides = merged.sides.or_else(|| other.sides.clone());
-        }
+        // A stream of the same provider may carry ids alone where its scores have names.
+        let other = if leads { &self.fixture } else { fixture };
+        merged.competition = merged.competition.or_else(|| other.competition.clone());
+        merged.start = merged.start.or(other.start);
+        merged.date = merged.date.or(other.date);
+        merged.sides = merged.sides.or_else(|| other.sides.clone());
         if self.fixture != merged {
             self.fixture = merged;
             touched.fixture = true;

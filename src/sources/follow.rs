@@ -1,0 +1,271 @@
+//! Makes a live source of what the operator says of it.
+
+use std::{
+    future::Future,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ingest::{
+    error::DecodeError,
+    event::Micros,
+    normalize::{Interpret, Played, api_football, events, matchwire, sportradar_uof, the_odds_api},
+    source::{
+        Outlet, betfair,
+        poll::{self, Credential, Quota, Request},
+        secret::Secret,
+        sportradar_uof as uof,
+        tls::{self, TrustError},
+        upstream, websocket,
+    },
+};
+use rustls::ClientConfig;
+
+use crate::{
+    config::{
+        secret::{SecretError, SecretRef},
+        sources::{
+            ApiFootballConfig, BetfairStreamConfig, MatchwireConfig, SourceConfig, SourceKind,
+            SportradarUofConfig, TheOddsApiConfig, WebSocketConfig,
+        },
+    },
+    hub::feeds::{Kind, Ranks, Terms},
+};
+
+/// Why a source cannot be followed. Always the operator's to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    #[error(transparent)]
+    Betfair(#[from] betfair::SettingsError),
+    #[error("the URL {0}")]
+    Poll(#[from] poll::AddressError),
+    #[error("the URL {0}")]
+    Socket(#[from] websocket::AddressError),
+    #[error("the API {0}")]
+    Api(#[from] uof::ApiError),
+    #[error("product {0} is not known: 1 is live odds, 3 pre-match odds")]
+    Product(u32),
+}
+
+/// Everything that a source does, until nobody listens any more.
+pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What was agreed with a source, by its settings and by its kind.
+#[must_use]
+pub fn terms(config: &SourceConfig) -> Terms {
+    let deadline_ms = config.deadline_ms.unwrap_or_else(|| usual_deadline_ms(&config.kind));
+    let ranks =
+        Kind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
+    Terms {
+        deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
+        heals_by_message: false,
+        ranks: Ranks(ranks),
+    }
+}
+
+/// The time that a poll may take, which adds to its interval.
+const POLL_TIMEOUT_MS: u64 = 15_000;
+
+fn usual_deadline_ms(kind: &SourceKind) -> u64 {
+    let poll = |interval_ms: u64| interval_ms.saturating_mul(3).saturating_add(POLL_TIMEOUT_MS);
+    match kind {
+        SourceKind::BetfairStream(it) => it.heartbeat_ms.saturating_mul(2),
+        SourceKind::TheOddsApi(it) => poll(it.interval_ms),
+        SourceKind::ApiFootball(it) => poll(it.interval_ms),
+        SourceKind::WebSocket(it) => it.silence_ms,
+        SourceKind::Matchwire(it) => it.silence_ms,
+        SourceKind::SportradarUof(it) => it.alive_ms,
+    }
+}
+
+/// What the source does, and puts into the outlet. Nothing is done before it is polled.
+///
+/// # Errors
+///
+/// If something that the operator says cannot be used.
+pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<Following, FollowError> {
+    match &config.kind {
+        SourceKind::BetfairStream(it) => follow_betfair(it, outlet),
+        SourceKind::TheOddsApi(it) => follow_odds_api(it, outlet),
+        SourceKind::ApiFootball(it) => follow_api_football(it, outlet),
+        SourceKind::WebSocket(it) => follow_websocket(it, outlet),
+        SourceKind::Matchwire(it) => follow_matchwire(it, outlet),
+        SourceKind::SportradarUof(it) => follow_uof(it, outlet),
+    }
+}
+
+fn follow_betfair(config: &BetfairStreamConfig, outlet: Outlet) -> Result<Following, FollowError> {
+    let session = match &config.session {
+        SecretRef::File(path) => betfair::Session::File(path.clone()),
+        other => betfair::Session::Token(other.resolve()?),
+    };
+    let filter = serde_json::to_value(&config.market_filter).unwrap_or_default();
+    let settings = betfair::Settings {
+        host: config.host.clone(),
+        port: config.port,
+        authority: config.authority.clone(),
+        conflate_ms: config.conflate_ms,
+        heartbeat_ms: config.heartbeat_ms,
+        silence_ms: config.silence_ms,
+        ..betfair::Settings::new(config.app_key.resolve()?, session, filter)
+    };
+    settings.check()?;
+    Ok(Box::pin(async move {
+        // What can be wrong was looked at above.
+        betfair::run(settings, outlet).await.ok();
+    }))
+}
+
+fn follow_odds_api(config: &TheOddsApiConfig, outlet: Outlet) -> Result<Following, FollowError> {
+    let key = config.key.resolve()?;
+    let request = |path: &str, query: &[(&str, &str)], interval_ms| {
+        let url = format!("{}/v4/sports/{path}", config.url.trim_end_matches('/'));
+        let credential = Credential::Query("apiKey".to_owned(), key.clone());
+        Request::new(&url, query, Some(credential), Duration::from_millis(interval_ms))
+    };
+    let odds = [
+        ("regions", config.regions.as_str()),
+        ("markets", config.markets.as_str()),
+        ("oddsFormat", "decimal"),
+    ];
+    let mut requests = Vec::new();
+    for sport in &config.sports {
+        requests.push(request(&format!("{sport}/odds"), &odds, config.interval_ms)?);
+        if config.scores_interval_ms > 0 {
+            requests.push(request(&format!("{sport}/scores"), &[], config.scores_interval_ms)?);
+        }
+    }
+    let settings = poll::Settings {
+        quotas: vec![Quota::the_odds_api(config.reserve)],
+        timeout: Duration::from_millis(POLL_TIMEOUT_MS),
+        ..poll::Settings::new(requests, trust(config.authority.as_ref())?)
+    };
+    let interpreter = the_odds_api::Interpreter::new(the_odds_api::PriceFormat::Decimal);
+    Ok(Box::pin(poll::run(settings, Box::new(interpreter), outlet)))
+}
+
+fn follow_api_football(
+    config: &ApiFootballConfig,
+    outlet: Outlet,
+) -> Result<Following, FollowError> {
+    let key = config.key.resolve()?;
+    let interval = Duration::from_millis(config.interval_ms);
+    let mut requests = Vec::new();
+    for query in &config.queries {
+        let url = format!("{}/{query}", config.url.trim_end_matches('/'));
+        let credential = Credential::Header("x-apisports-key".to_owned(), key.clone());
+        requests.push(Request::new(&url, &[], Some(credential), interval)?);
+    }
+    let quotas = vec![Quota::api_football_day(config.reserve), Quota::api_football_minute(1)];
+    let settings = poll::Settings {
+        quotas,
+        timeout: Duration::from_millis(POLL_TIMEOUT_MS),
+        ..poll::Settings::new(requests, trust(config.authority.as_ref())?)
+    };
+    let interpreter = api_football::Interpreter::default();
+    Ok(Box::pin(poll::run(settings, Box::new(interpreter), outlet)))
+}
+
+fn limits(authority: Option<&PathBuf>, silence_ms: u64) -> Result<websocket::Limits, FollowError> {
+    let silence = Duration::from_millis(silence_ms);
+    Ok(websocket::Limits { silence, ..websocket::Limits::new(trust(authority)?) })
+}
+
+fn follow_websocket(config: &WebSocketConfig, outlet: Outlet) -> Result<Following, FollowError> {
+    let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.resolve()?)));
+    let headers: Vec<(String, Secret)> = headers.collect::<Result<_, SecretError>>()?;
+    let first = config.first.iter().map(SecretRef::resolve).collect::<Result<_, _>>()?;
+    let settings = websocket::Settings {
+        first,
+        lines: true,
+        live: websocket::LiveWhen::FirstMessage,
+        ..websocket::Settings::new(
+            websocket::Address::new(&config.url, &headers)?,
+            limits(config.authority.as_ref(), config.silence_ms)?,
+        )
+    };
+    let interpreter = events::Interpreter::new(Arc::clone(outlet.name()));
+    Ok(Box::pin(websocket::run(settings, Box::new(interpreter), outlet)))
+}
+
+fn follow_matchwire(config: &MatchwireConfig, outlet: Outlet) -> Result<Following, FollowError> {
+    let limits = limits(config.authority.as_ref(), config.silence_ms)?;
+    let key = config.key.resolve()?;
+    let settings = upstream::Settings::new(&config.url, &key, config.channels.clone(), limits)?;
+    let interpreter = matchwire::Matchwire::default();
+    Ok(Box::pin(upstream::run(settings, Box::new(interpreter), outlet)))
+}
+
+fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<Following, FollowError> {
+    let token = config.token.resolve()?;
+    let trust = trust(config.authority.as_ref())?;
+    let vhost = format!("/unifiedfeed/{}", config.bookmaker);
+    let api = uof::Api::new(&config.api, &token, Arc::clone(&trust))?;
+    let usual_port = if config.tls { 5671 } else { 5672 };
+    let mut broker = uof::Broker::new(config.host.clone(), vhost, token, Arc::clone(&trust));
+    broker.port = config.port.unwrap_or(usual_port);
+    broker.tls = config.tls.then_some(trust);
+    broker.routing_keys.clone_from(&config.keys);
+    let products = config.products.iter().map(|id| match id {
+        1 => Ok(uof::Product::live_odds()),
+        3 => Ok(uof::Product::pre_match()),
+        other => Err(FollowError::Product(*other)),
+    });
+    let settings = uof::Settings {
+        alive_within: Duration::from_millis(config.alive_ms),
+        ..uof::Settings::new(broker, api, products.collect::<Result<_, _>>()?)
+    };
+    let interpreter = Routed::default();
+    let route = interpreter.clone();
+    let route = move |key: &str| route.hint(key);
+    Ok(Box::pin(uof::run(settings, Box::new(interpreter), route, outlet)))
+}
+
+fn trust(authority: Option<&PathBuf>) -> Result<Arc<ClientConfig>, TrustError> {
+    tls::client(authority.map(PathBuf::as_path).map(Path::new))
+}
+
+/// The Unified Odds Feed's interpreter, which learns the sport of an event from the routing key of
+/// its messages.
+#[derive(Debug, Clone, Default)]
+struct Routed(Arc<Mutex<sportradar_uof::Interpreter>>);
+
+impl Routed {
+    /// `hi.-.live.odds_change.1.sr:match.12345.-`: the fifth part is the sport's number, and the
+    /// two behind it the event.
+    fn hint(&self, key: &str) {
+        let parts: Vec<&str> = key.split('.').collect();
+        let [_, _, _, _, sport, urn, id, ..] = parts[..] else { return };
+        // Keys of alive messages and the like have dashes there.
+        if sport.parse::<u32>().is_ok() {
+            let sport = sportradar_uof::sport(&format!("sr:sport:{sport}"));
+            self.interpreter().hint(&format!("{urn}:{id}"), sport);
+        }
+    }
+
+    fn interpreter(&self) -> std::sync::MutexGuard<'_, sportradar_uof::Interpreter> {
+        // Messages are interpreted one by one; a panic in one leaves the others usable.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Interpret for Routed {
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        received: Micros,
+        out: &mut Played,
+    ) -> Result<(), DecodeError> {
+        self.interpreter().message(bytes, received, out)
+    }
+
+    fn restart(&mut self) {
+        self.interpreter().restart();
+    }
+}
