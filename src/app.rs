@@ -404,7 +404,7 @@ fn quarantine_limits(config: &Config) -> quarantine::Limits {
     }
 }
 
-fn limits(config: &Config) -> Limits {
+pub(crate) fn limits(config: &Config) -> Limits {
     let FanoutConfig { shards, .. } = config.fanout;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     Limits {

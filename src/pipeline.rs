@@ -117,6 +117,14 @@ pub fn doors(inputs_max: usize, requests_max: usize) -> (Doors, Ends) {
     (Doors { inputs, requests }, Ends { inputs: inputs_end, requests: requests_end })
 }
 
+#[cfg(test)]
+impl Ends {
+    /// What is handed in next, for tests without a hub.
+    pub(crate) async fn next_input(&mut self) -> Option<Input> {
+        self.inputs.recv().await
+    }
+}
+
 impl Host for Doors {
     fn ask(&self, ask: Ask) {
         if self.requests.try_send(Request::FanOut(ask)).is_err() {

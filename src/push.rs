@@ -286,3 +286,58 @@ fn count(source: &Arc<str>, answer: &Answer) {
         counter!("matchwire_pushed_lines_total", &labels).increment(lines);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{app, config::Config, pipeline};
+
+    const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
+
+    /// Sources before a hub with room for one input, and its end of the queue.
+    fn sources(wait_ms: u64) -> (Sources, pipeline::Ends) {
+        let (doors, ends) = pipeline::doors(1, 8);
+        let config = Config::default();
+        let fanout = Fanout::start(app::limits(&config), "test", Box::new(doors.clone()));
+        let settings = IngestConfig { wait_ms, ..config.ingest };
+        (Sources::new(settings, doors, fanout.expect("it starts")), ends)
+    }
+
+    #[tokio::test]
+    async fn a_hub_without_room_is_waited_for_and_not_for_ever() {
+        let (sources, ends) = sources(20);
+        let full = sources.doors.inputs.try_reserve().expect("there is room for one");
+        let source = sources.source("acme");
+        let mut source = source.lock().await;
+        let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
+        assert_eq!(taken, Err((Stuck::Full, Answer::default())));
+        drop(full);
+        drop(ends);
+        let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
+        assert_eq!(taken, Err((Stuck::Stopping, Answer::default())));
+        // Nothing was taken, so nothing is known again.
+        assert!(!source.recent.holds(Mark::of_content(LINE)));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_answered_before_the_hub_has_taken_it() {
+        let (sources, mut ends) = sources(60_000);
+        let body = Bytes::from([LINE, b"\nwrong\n", LINE].concat());
+        let pushing = async {
+            let source = sources.source("acme");
+            let mut source = source.lock().await;
+            sources.take(&mut source, &body, false).await
+        };
+        let taking = async {
+            let Some(Input::Pushed(pushed)) = ends.next_input().await else { panic!("no push") };
+            assert_eq!((pushed.lines.len(), pushed.refusals.len()), (1, 1));
+            assert_eq!((pushed.lines[0].place.line, &pushed.lines[0].bytes[..]), (1, LINE));
+            pushed.reply.send(vec![Some("no".to_owned())]).expect("it is waited for");
+        };
+        let (answer, ()) = tokio::join!(pushing, taking);
+        let answer = answer.expect("it is taken");
+        assert_eq!((answer.accepted, answer.duplicate, answer.refused), (0, 1, 2));
+        let lines: Vec<u64> = answer.refusals.iter().map(|it| it.line).collect();
+        assert_eq!(lines, [2, 1]);
+    }
+}

@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use serde_json::Value;
 
 const PROTOCOL: &str = include_str!("../docs/PROTOCOL.md");
+const INGEST: &str = include_str!("../docs/INGEST.md");
 const OPERATING: &str = include_str!("../docs/OPERATING.md");
 const EXAMPLE: &str = include_str!("../matchwire.toml.example");
 
@@ -95,7 +96,9 @@ fn every_metric_is_explained_and_none_is_invented() {
 fn every_setting_that_is_named_exists() {
     let sections =
         ["server", "tls", "accounts", "hub", "fanout", "demo", "bench", "feeds", "ingest", "log"];
-    for name in [PROTOCOL, OPERATING].into_iter().flat_map(|page| all_between(page, "`", "`")) {
+    for name in
+        [PROTOCOL, OPERATING, INGEST].into_iter().flat_map(|page| all_between(page, "`", "`"))
+    {
         let Some((section, knob)) = name.split_once('.').filter(|(s, _)| sections.contains(s))
         else {
             continue;

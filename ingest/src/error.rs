@@ -76,12 +76,6 @@ impl Refusal {
         let DecodeError { kind, reason } = error;
         Self { kind, place, reason, bytes: kept.to_vec(), length: bytes.len() }
     }
-
-    /// Whether not all of the message was kept.
-    #[must_use]
-    pub fn is_truncated(&self) -> bool {
-        self.bytes.len() < self.length
-    }
 }
 
 /// Where in the input something stands.

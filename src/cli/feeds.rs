@@ -105,3 +105,18 @@ fn source(text: &str) -> Result<String, &'static str> {
     let usable = usable && text.bytes().any(|b| b.is_ascii_alphanumeric());
     usable.then(|| text.to_owned()).ok_or("expected 1 to 100 letters, digits, `-`, `_`, `.`, `:`")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::source;
+
+    #[test]
+    fn a_source_has_a_name_that_fits_an_address() {
+        for name in ["acme", "betfair-stream:tennis-1.2", "A_1"] {
+            assert_eq!(source(name).as_deref(), Ok(name));
+        }
+        for name in ["", ".", "..", "a/b", "a b", "a?b", "caf\u{e9}", &"x".repeat(101)] {
+            assert!(source(name).is_err(), "{name}");
+        }
+    }
+}

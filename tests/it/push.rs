@@ -227,6 +227,10 @@ async fn bodies_may_be_compressed_and_are_bounded() {
     let bomb = gzip(&vec![b' '; 10_001]);
     assert_eq!(post_with(&hub, "acme", &key, &encoding("gzip"), bomb).await.status, 413);
     assert_eq!(post(&hub, &key, vec![b' '; 10_001]).await.status, 413);
+    let mut endless = chunked(&hub, &key).await;
+    let part = format!("1388\r\n{}\r\n", " ".repeat(5000));
+    endless.write_all(part.repeat(3).as_bytes()).await.expect("it takes parts");
+    assert!(rest(endless).await.starts_with("HTTP/1.1 413"));
     // A body that never ends, nor comes.
     let mut chunked = chunked(&hub, &key).await;
     chunked.write_all(b"5\r\n     \r\n").await.expect("it takes a part");

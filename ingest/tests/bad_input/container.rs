@@ -5,7 +5,12 @@ use ingest::{
     recording::{Limits, Recording, Step, container::Writer},
 };
 
-use super::{Outcome, Scratch};
+use proptest::prelude::*;
+
+use super::{
+    Outcome, Scratch,
+    properties::{changed, changes},
+};
 
 const BEGAN: i64 = 1_700_000_000_000_000;
 
@@ -128,4 +133,27 @@ fn damaged_lines_cost_only_themselves() {
     let outcome = Outcome::of_bytes("a", lines.join("\n"));
     let expected = [("syntax", 2), ("value", 3), ("value", 4), ("value", 5), ("syntax", 7)];
     assert_eq!((outcome.batches, outcome.refused()), (2, expected.to_vec()));
+}
+
+proptest! {
+    /// Damage within the lines, and within what is compressed.
+    #[test]
+    fn any_damage_is_answered(changes in changes(), is_plain in any::<bool>()) {
+        let whole = recorded("matchwire-events", 10);
+        let plain = zstd::decode_all(&*whole).unwrap();
+        let damaged = if is_plain {
+            changed(std::str::from_utf8(&plain).unwrap(), &changes)
+        } else {
+            let mut damaged = whole;
+            for (place, _, put) in &changes {
+                let from = place.index(damaged.len());
+                damaged.splice(from..from, put.iter().copied());
+            }
+            damaged
+        };
+        let scratch = Scratch::new();
+        if let Ok(outcome) = Outcome::of(&scratch.file("a", damaged), &Limits::default()) {
+            prop_assert!(outcome.batches <= 20);
+        }
+    }
 }
