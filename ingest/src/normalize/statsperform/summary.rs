@@ -10,7 +10,7 @@ use super::{
     roster::{Roster, player},
 };
 use crate::{
-    decode::statsperform::{Card, Details, Document, GoalType, Half, Moment, What},
+    decode::statsperform::{Card, Details, Document, GoalType, Half, Moment, Named, What},
     error::{DecodeError, RefusalKind},
     event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
     football::Period,
@@ -118,42 +118,32 @@ impl Summary {
     }
 
     fn incident(&mut self, moment: &Moment, side: Side) -> Incident {
-        let told = |course: &Course, kind, side| {
-            let eid = moment.event_id.clone().unwrap_or_else(|| name(&moment.what, self.told));
-            course.incident(eid, kind, Some(side))
-        };
-        match &moment.what {
-            What::Goal { kind, scorer, assist, score } => {
+        let (kind, side, score) = self.outcome(&moment.what, side);
+        let (who, other) = players(&moment.what);
+        let eid = moment.event_id.clone().unwrap_or_else(|| name(&moment.what, self.told));
+        Incident {
+            player: who.map(player),
+            assist: other.map(player),
+            score,
+            ..self.course.incident(eid, kind, Some(side))
+        }
+    }
+
+    /// What it is, whose it is, and the score after it; the score has moved with it.
+    fn outcome(&mut self, what: &What, side: Side) -> (IncidentKind, Side, Option<Pair<u16>>) {
+        match what {
+            What::Goal { kind, score, .. } => {
                 let side = self.profits(*kind, *score, side);
-                let score = Some(self.course.goal(side));
-                let (player, assist) = (scorer.as_ref().map(player), assist.as_ref().map(player));
-                let kind = IncidentKind::Goal(goal_kind(*kind));
-                Incident { player, assist, score, ..told(&self.course, kind, side) }
+                (IncidentKind::Goal(goal_kind(*kind)), side, Some(self.course.goal(side)))
             }
-            What::Card { card, player: booked } => {
-                let player = booked.as_ref().map(player);
-                Incident { player, ..told(&self.course, card_kind(*card), side) }
+            What::Kick { scored, .. } => {
+                let score = self.course.kick(side, *scored);
+                (IncidentKind::Shootout { scored: *scored }, side, Some(score))
             }
-            What::Substitution { off, on } => {
-                let (player, assist) = (off.as_ref().map(player), on.as_ref().map(player));
-                let told = told(&self.course, IncidentKind::Substitution, side);
-                Incident { player, assist, ..told }
-            }
-            What::PenaltyMissed(taker) => {
-                let player = taker.as_ref().map(player);
-                Incident { player, ..told(&self.course, IncidentKind::PenaltyMissed, side) }
-            }
-            What::Kick { player: taker, scored } => {
-                let score = Some(self.course.kick(side, *scored));
-                let player = taker.as_ref().map(player);
-                let kind = IncidentKind::Shootout { scored: *scored };
-                Incident { player, score, ..told(&self.course, kind, side) }
-            }
-            What::Review { player: of, stands } => {
-                let player = of.as_ref().map(player);
-                let kind = IncidentKind::Var(decision(*stands));
-                Incident { player, ..told(&self.course, kind, side) }
-            }
+            What::Card { card, .. } => (card_kind(*card), side, None),
+            What::Substitution { .. } => (IncidentKind::Substitution, side, None),
+            What::PenaltyMissed(_) => (IncidentKind::PenaltyMissed, side, None),
+            What::Review { stands, .. } => (IncidentKind::Var(decision(*stands)), side, None),
         }
     }
 
@@ -173,6 +163,18 @@ impl Summary {
 
 /// A shoot-out longer than this is a broken clock.
 const SHOOTOUT_US_MAX: Micros = 2 * 3600 * 1_000_000;
+
+/// Who it was, and who gave the pass or comes on.
+fn players(what: &What) -> (Option<&Named>, Option<&Named>) {
+    match what {
+        What::Goal { scorer, assist, .. } => (scorer.as_ref(), assist.as_ref()),
+        What::Substitution { off, on } => (off.as_ref(), on.as_ref()),
+        What::PenaltyMissed(player)
+        | What::Card { player, .. }
+        | What::Kick { player, .. }
+        | What::Review { player, .. } => (player.as_ref(), None),
+    }
+}
 
 /// A substitution has no id of its own, but each player comes on once.
 fn name(what: &What, told: usize) -> Eid {
