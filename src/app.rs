@@ -14,7 +14,10 @@ use std::{
 };
 
 use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
-use ingest::recording::{self, OpenError, Recording};
+use ingest::{
+    recording::{self, OpenError, Recording},
+    source::{Outlet, Told},
+};
 use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpSocket},
@@ -31,12 +34,20 @@ use crate::{
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::{self, Days, Run},
     http::{self, BenchDoor, Registry, tls::TlsError},
-    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
+    hub::{
+        Epochs, Hub, Settings,
+        feeds::{Feed, Health, SourceNumber, Terms},
+        sequence::Window,
+    },
     identity::{self, Identity, store::Store},
     pipeline::{self, Doors, Request},
     quarantine::{self, Quarantine},
     revocation::{self, Revoker},
-    sources::{Pace, Player},
+    sources::{
+        Pace, Player,
+        follow::{self, FollowError, Following},
+        live,
+    },
     steady::{self, Load, Steady},
     telemetry::{self, TelemetryError},
 };
@@ -46,6 +57,8 @@ use crate::{
 pub enum AppError {
     #[error("the account store failed")]
     Accounts(#[from] AccountsError),
+    #[error("source {name:?} cannot be followed")]
+    Source { name: String, source: FollowError },
     #[error("the store of matches failed")]
     Identity(#[source] sqlx::Error),
     #[error("a recording cannot be played")]
@@ -169,7 +182,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
-        Err(error) = play_all(sources, &play, &config, &doors, &fanout) => return Err(error),
+        Err(error) = play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
         served = &mut serving => return Err(AppError::Door(ended(served).err())),
     }
     stop.send_replace(true);
@@ -266,7 +279,7 @@ fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, Op
 
 /// A source with its number in the hub.
 struct Source {
-    number: crate::hub::feeds::SourceNumber,
+    number: SourceNumber,
     steps: Steps,
 }
 
@@ -300,9 +313,47 @@ fn announce(hub: &mut Hub, demo: Option<Run>, play: &Play, reels: Vec<Reel>) -> 
     demo.into_iter().chain(steady).chain(reels).collect()
 }
 
+/// A live source with its number in the hub, not started yet.
+struct LiveSource {
+    number: SourceNumber,
+    following: Following,
+    told: tokio::sync::mpsc::Receiver<Told>,
+}
+
+/// Announces the live sources of the settings. Each begins as one that has yet to connect.
+fn announce_live(hub: &mut Hub, config: &Config, play: &Play) -> Result<Vec<LiveSource>, AppError> {
+    if !matches!(play, Play::Nothing) {
+        return Ok(Vec::new());
+    }
+    let mut live = Vec::new();
+    for source in &config.sources {
+        let name: Arc<str> = source.name.as_str().into();
+        let (tell, told) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
+        let outlet = Outlet::new(Arc::clone(&name), tell, now);
+        let following = follow::follow(source, outlet)
+            .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
+        let number = hub.source(name, source.kind.as_str(), follow::terms(source));
+        let connecting = Health { feed: Feed::Recovering, why: Some("it connects".into()) };
+        hub.source_is(number, &connecting, now(), &mut Vec::new());
+        live.push(LiveSource { number, following, told });
+    }
+    Ok(live)
+}
+
+/// Follows every live source, until what is returned is dropped.
+fn start_live(sources: Vec<LiveSource>, doors: &Doors) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for LiveSource { number, following, told } in sources {
+        tasks.spawn(following);
+        tasks.spawn(live::forward(number, told, doors.inputs.clone()));
+    }
+    tasks
+}
+
 /// Plays all sources for as long as this is polled.
 async fn play_all(
     sources: Vec<Source>,
+    live: Vec<LiveSource>,
     play: &Play,
     config: &Config,
     doors: &Doors,
@@ -312,6 +363,7 @@ async fn play_all(
         wait_for_a_follower(fanout).await;
     }
     let _players = start_sources(sources, play, config, doors, fanout)?;
+    let _live = start_live(live, doors);
     future::pending().await
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ingest::source::{Report, Told};
 use tokio::sync::mpsc;
+use tracing::error;
 
 use crate::{
     hub::feeds::{Feed, Health, SourceNumber},
@@ -26,6 +27,10 @@ pub async fn forward(
             return;
         }
     }
+    // A source comes back by itself from everything but a mistake of ours.
+    error!(source = source.0, "a source has ended by itself");
+    let health = Health { feed: Feed::Down, why: Some("it has ended by itself".into()) };
+    inputs.send(Input::Health { source, health }).await.ok();
 }
 
 fn input(source: SourceNumber, told: Told) -> Input {
