@@ -87,7 +87,8 @@ impl Hub {
     /// it first, as long as nobody else tells its books and is better off.
     fn teller(&self, known: &Known) -> &Source {
         let source = |number: SourceNumber| &self.sources[number.0];
-        let lead = known.state.leads.of(Kind::Score).or(known.state.leads.of(Kind::Incidents));
+        let lead =
+            known.state.leads.of(Kind::Score).or_else(|| known.state.leads.of(Kind::Incidents));
         if let Some(lead) = lead {
             return source(lead);
         }
