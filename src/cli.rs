@@ -39,6 +39,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Run the hub with recordings as its only sources.
     Replay(ReplayArgs),
+    /// Write down what a live source sends, in a form that `replay` takes.
+    Record(RecordArgs),
     /// Make, list and revoke keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -128,6 +130,19 @@ impl ReplayArgs {
     pub fn flags(&self) -> Flags {
         Flags { demo: Some(false), bench_rate: Some(0), ..self.hub.flags() }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RecordArgs {
+    /// The source's name in the config file.
+    #[arg(value_name = "SOURCE")]
+    pub source: String,
+    /// The file to write, which must not be there yet.
+    #[arg(long, value_name = "FILE.zst")]
+    pub to: PathBuf,
+    /// The config file.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// How fast a recording is played.

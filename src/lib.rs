@@ -36,6 +36,7 @@ pub mod feeds_command;
 pub mod http;
 pub mod key_command;
 pub mod matches_command;
+pub mod record_command;
 pub mod revocation;
 
 pub mod clock;

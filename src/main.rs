@@ -10,10 +10,12 @@ use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
     app::{self, Play},
-    cli::{Cli, Command, KeyCommand, MatchesCommand, SimulateArgs, feeds::FeedsCommand},
+    cli::{
+        Cli, Command, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs, feeds::FeedsCommand,
+    },
     clock::now,
     config::{Config, ConfigError, Flags},
-    feeds_command, key_command, matches_command, quarantine_command, telemetry,
+    feeds_command, key_command, matches_command, quarantine_command, record_command, telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let ended = match Cli::parse().into_command() {
         Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
         Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
+        Command::Record(args) => record(&args),
         Command::Key(command) => key(command),
         Command::Feeds(command) => feeds(command),
         Command::Matches(command) => matches(command),
@@ -53,6 +56,13 @@ fn serve(
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     Ok(runtime.block_on(app::run(config, play))?)
+}
+
+fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(args.config.as_deref(), &Flags::default())?;
+    telemetry::start_logging(&config.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    Ok(runtime.block_on(record_command::run(args, &config, &mut io::stdout()))?)
 }
 
 fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {

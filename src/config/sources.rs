@@ -58,6 +58,16 @@ impl SourceKind {
         }
     }
 
+    /// The format of its messages, as recordings name it.
+    #[must_use]
+    pub fn format(&self) -> &'static str {
+        match self {
+            Self::WebSocket(_) => "matchwire-events",
+            Self::Matchwire(_) => "matchwire-stream",
+            feed => feed.as_str(),
+        }
+    }
+
     fn of(kind: &str, rest: Table) -> Result<Self, String> {
         fn read<'de, T: Deserialize<'de>>(rest: Table) -> Result<T, String> {
             T::deserialize(Value::Table(rest)).map_err(|error| error.message().to_owned())

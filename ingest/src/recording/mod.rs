@@ -85,6 +85,8 @@ pub enum Format {
     BetfairScores,
     /// Matchwire's own.
     Events,
+    /// Frames of another hub, which are only ever recorded with the moments at which they came.
+    MatchwireStream,
 }
 
 /// Why a recording cannot be opened.
@@ -172,6 +174,7 @@ impl Recording {
             | Format::BetfairScores
             | Format::FootballDataCoUk
             | Format::SportradarUof
+            | Format::MatchwireStream
             | Format::TheOddsApi => Feed::Document(document::Feed::open(&opening, format)?),
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
@@ -231,7 +234,7 @@ impl Default for Limits {
 
 impl Format {
     /// All of them, for who names them to a user.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::BetfairStream,
         Self::Wyscout,
         Self::SlamPointByPoint,
@@ -245,6 +248,7 @@ impl Format {
         Self::BetfairMarketBook,
         Self::BetfairScores,
         Self::Events,
+        Self::MatchwireStream,
     ];
 
     /// The format of this name.
@@ -269,6 +273,7 @@ impl Format {
             Self::BetfairMarketBook => "betfair-rest",
             Self::BetfairScores => "betfair-scores",
             Self::Events => "matchwire-events",
+            Self::MatchwireStream => "matchwire-stream",
         }
     }
 
@@ -286,6 +291,7 @@ impl Format {
             Self::SportradarUof => {
                 Box::new(n::sportradar_uof::Interpreter::with_default(Sport::Other))
             }
+            Self::MatchwireStream => Box::new(n::matchwire::Matchwire::default()),
             Self::Events => {
                 Box::new(n::events::Interpreter::new(Arc::clone(source)).of_all_matches())
             }
@@ -312,6 +318,7 @@ impl Format {
             Self::BetfairMarketBook => "market book",
             Self::BetfairScores => "scores",
             Self::Events => "file of lines",
+            Self::MatchwireStream => "recording of its source",
         }
     }
 }
