@@ -5,6 +5,7 @@
 //! it: documents, events, and the health of the source.
 
 mod betfair;
+mod joined;
 mod slam;
 mod wyscout;
 
