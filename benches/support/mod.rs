@@ -3,28 +3,22 @@
 #[path = "feeds.rs"]
 mod feeds;
 
-use fanout::{Change, Epoch, Micros};
+#[path = "stage.rs"]
+mod stage;
+
+use fanout::Micros;
 use ingest::{
     event::Timed,
     recording::{Limits, Recording, Step},
     simulator::Simulator,
 };
-use matchwire::hub::{
-    Epochs, Hub, Settings,
-    feeds::{SourceNumber, Terms},
-    sequence::Window,
-};
+
+pub(crate) use self::stage::Stage;
 
 /// Batches under the name of where they come from.
 pub(crate) struct Workload {
     pub(crate) name: String,
     pub(crate) batches: Vec<Timed>,
-}
-
-/// A hub that has heard nothing yet, and its one source.
-pub(crate) struct Stage {
-    pub(crate) hub: Hub,
-    source: SourceNumber,
 }
 
 /// As many batches of the simulated day as one of the recordings has.
@@ -54,28 +48,4 @@ fn recorded(name: &str) -> Option<Workload> {
         Step::Refused(_) => None,
     });
     Some(Workload { name: feeds::short(name).to_owned(), batches: batches.collect() })
-}
-
-impl Stage {
-    /// With the settings that the hub has by default.
-    pub(crate) fn new() -> Self {
-        let settings = Settings {
-            window: Window { bytes: 4 << 20, age_us: 300_000_000 },
-            matches_max: 20_000,
-            ended_keep_us: 7_200_000_000,
-            stale_after_ms: 10_000,
-            hold_us: 10_000_000,
-        };
-        let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
-        let mut hub = Hub::new(settings, epochs, matchwire::identity::Identity::default());
-        let source = hub.source("bench".into(), "bench", Terms::default());
-        Self { hub, source }
-    }
-
-    /// Applies a batch at the moment that it bears, as when it was live.
-    pub(crate) fn apply(&mut self, timed: &Timed, changes: &mut Vec<Change>) {
-        let Timed { clock_us, batch } = timed;
-        let errors = self.hub.apply(self.source, batch, *clock_us, *clock_us, changes);
-        assert!(errors.is_empty(), "{errors:?}");
-    }
 }

@@ -126,7 +126,8 @@ pub struct Source {
 }
 
 impl Source {
-    pub(super) fn new(name: Arc<str>, kind: &'static str, terms: Terms) -> Self {
+    #[must_use]
+    pub fn new(name: Arc<str>, kind: &'static str, terms: Terms) -> Self {
         Self {
             name,
             kind,

@@ -153,6 +153,15 @@ impl Hub {
         self.matches.len()
     }
 
+    /// Rungs of the ladders of all books: what most of the memory goes to.
+    #[must_use]
+    pub fn rungs(&self) -> usize {
+        let books = self.matches.values().flat_map(|known| &known.state.books);
+        let selections = books.flat_map(|book| &book.markets).flat_map(|market| &market.selections);
+        let ladders = selections.flat_map(|it| [&it.back, &it.lay, &it.traded]);
+        ladders.map(|ladder| ladder.levels().len()).sum()
+    }
+
     /// Lanes open a moment ago: channels that are merged in time, once for each rate.
     #[must_use]
     pub fn lanes(&self) -> usize {

@@ -1,0 +1,47 @@
+//! A hub to apply batches to.
+
+use fanout::{Change, Epoch};
+use ingest::event::Timed;
+use matchwire::{
+    hub::{
+        Epochs, Hub, Settings,
+        feeds::{SourceNumber, Terms},
+        sequence::Window,
+    },
+    identity::Identity,
+};
+
+/// A hub that has heard nothing yet, and its one source.
+pub(crate) struct Stage {
+    pub(crate) hub: Hub,
+    source: SourceNumber,
+}
+
+impl Stage {
+    /// With the settings that the hub has by default.
+    pub(crate) fn new() -> Self {
+        Self::with(Window { bytes: 4 << 20, age_us: 300_000_000 })
+    }
+
+    /// With so much kept to resume from.
+    pub(crate) fn with(window: Window) -> Self {
+        let settings = Settings {
+            window,
+            matches_max: 20_000,
+            ended_keep_us: 7_200_000_000,
+            stale_after_ms: 10_000,
+            hold_us: 10_000_000,
+        };
+        let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
+        let mut hub = Hub::new(settings, epochs, Identity::default());
+        let source = hub.source("bench".into(), "bench", Terms::default());
+        Self { hub, source }
+    }
+
+    /// Applies a batch at the moment that it bears, as when it was live.
+    pub(crate) fn apply(&mut self, timed: &Timed, changes: &mut Vec<Change>) {
+        let Timed { clock_us, batch } = timed;
+        let errors = self.hub.apply(self.source, batch, *clock_us, *clock_us, changes);
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+}
