@@ -142,7 +142,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let sources = announce(&mut hub, demo, &play, recordings);
     let live = announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(&config.server.db, quarantine_limits(&config));
-    let writer = pipeline::start(hub, fanout.clone(), ends, quarantine, decisions)?;
+    let writer =
+        pipeline::start(hub, fanout.clone(), ends, quarantine, decisions, push_terms(&config))?;
 
     let (stop, stopped) = watch::channel(false);
     let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
@@ -430,6 +431,12 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
     }
     let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port)))?;
     Ok(Some(TcpListener::from_std(listener)?))
+}
+
+/// What is agreed with a source that pushes: each line is complete in itself.
+fn push_terms(config: &Config) -> Terms {
+    let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
+    Terms { deadline_us: deadline, heals_by_message: true, ..Terms::default() }
 }
 
 fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {

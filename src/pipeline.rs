@@ -145,10 +145,12 @@ pub fn start(
     ends: Ends,
     quarantine: Quarantine,
     decisions: identity::Writer,
+    push_terms: Terms,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let (pushers, waiting, changes) = (HashMap::new(), Vec::new(), Vec::new());
-    let writer = Writer { hub, fanout, quarantine, decisions, pushers, waiting, changes };
+    let writer =
+        Writer { hub, fanout, quarantine, decisions, push_terms, pushers, waiting, changes };
     thread::Builder::new().name("hub".to_owned()).spawn(move || runtime.block_on(writer.run(ends)))
 }
 
@@ -157,6 +159,8 @@ struct Writer {
     fanout: Fanout,
     quarantine: Quarantine,
     decisions: identity::Writer,
+    /// What is agreed with each source that pushes.
+    push_terms: Terms,
     /// The sources that have pushed, by their names.
     pushers: HashMap<Arc<str>, SourceNumber>,
     waiting: Vec<Waiting>,
@@ -235,7 +239,9 @@ impl Writer {
             Input::Health { source, health } => {
                 self.hub.source_is(source, &health, now(), &mut self.changes);
             }
-            Input::Heard { source, received } => self.hub.source_heard(source, received),
+            Input::Heard { source, received } => {
+                self.hub.source_heard(source, received, now(), &mut self.changes);
+            }
             Input::Ended { source } => {
                 self.hub.source_ended(source, now(), &mut self.changes);
             }
@@ -286,8 +292,7 @@ impl Writer {
         }
         let is_taken = self.hub.sources().iter().any(|source| source.name == *name);
         let shown = if is_taken { format!("push:{name}").into() } else { Arc::clone(name) };
-        let terms = Terms { heals_by_message: true, ..Terms::default() };
-        let number = self.hub.source(shown, push::KIND, terms);
+        let number = self.hub.source(shown, push::KIND, self.push_terms);
         self.pushers.insert(Arc::clone(name), number);
         number
     }
@@ -295,7 +300,11 @@ impl Writer {
     fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
         self.hub.refused(source);
         let Source { name, kind, .. } = &self.hub.sources()[source.0];
-        let format = if *kind == push::KIND { push::FORMAT } else { kind };
+        let format = match *kind {
+            push::KIND | "websocket" => push::FORMAT,
+            "matchwire" => "matchwire-stream",
+            format => format,
+        };
         counter!("matchwire_refused_total", "source" => name.to_string(), "kind" => refusal.kind.as_str())
             .increment(1);
         self.quarantine.keep(name, format, refusal, now());

@@ -301,6 +301,9 @@ pub struct IngestConfig {
     pub ids_max: usize,
     /// Sockets that push, in all. Default 64; one more is refused.
     pub sockets_max: usize,
+    /// Milliseconds without a push after which a source is late, and its books are held back until
+    /// the next one. Default 0: it may be silent for ever.
+    pub deadline_ms: u64,
 }
 
 impl Default for IngestConfig {
@@ -312,6 +315,7 @@ impl Default for IngestConfig {
             wait_ms: 5_000,
             ids_max: 100_000,
             sockets_max: 64,
+            deadline_ms: 0,
         }
     }
 }

@@ -108,9 +108,11 @@ pub struct BetfairStreamConfig {
     /// the least, so that silence is noticed within a second.
     #[serde(default = "BetfairStreamConfig::heartbeat_ms")]
     pub heartbeat_ms: u64,
-    /// Milliseconds of silence after which the connection is given up. Default 5000.
-    #[serde(default = "BetfairStreamConfig::silence_ms")]
-    pub silence_ms: u64,
+    /// Milliseconds of silence after which the connection is given up, and another one made that goes
+    /// on from there. Default nine tenths of the deadline: what is held back because of a silence
+    /// is let go when the source has proved that it is whole. With more than the deadline, it is let
+    /// go as well when the connection turns out to have been slow, and nothing else.
+    pub silence_ms: Option<u64>,
 }
 
 impl BetfairStreamConfig {
@@ -124,10 +126,6 @@ impl BetfairStreamConfig {
 
     const fn heartbeat_ms() -> u64 {
         500
-    }
-
-    const fn silence_ms() -> u64 {
-        5_000
     }
 }
 

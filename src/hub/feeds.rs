@@ -93,8 +93,9 @@ pub struct Terms {
     /// After how much silence it is late, in microseconds. `None`: it may be silent for ever, as a
     /// recording may.
     pub deadline_us: Option<Micros>,
-    /// Whether a message after a silence is enough to rely on it again, because each is complete in
-    /// itself. Else it has to say that its image is whole.
+    /// Whether a sign of life after a silence is enough to rely on it again: each message is complete
+    /// in itself, or the source itself would have begun anew if anything could be missing. Of a
+    /// source that says how it is, its own word counts: see [`Source::turn`].
     pub heals_by_message: bool,
     pub ranks: Ranks,
 }
@@ -112,6 +113,8 @@ pub struct Source {
     pub since: Option<Micros>,
     /// When its last message was received.
     pub last: Option<Micros>,
+    /// It is late because nothing was heard, and not because it said so.
+    silent: bool,
     /// When anything was heard of it: a message, a heartbeat, an unchanged answer.
     heard: Option<Micros>,
     pub messages: u64,
@@ -136,6 +139,7 @@ impl Source {
             why: None,
             since: None,
             last: None,
+            silent: false,
             heard: None,
             messages: 0,
             price_changes: 0,
@@ -176,8 +180,23 @@ impl Source {
         Some(self.heard?.saturating_add(deadline))
     }
 
+    /// Whether the next sign of life makes it well again.
+    pub(super) fn heals(&self) -> bool {
+        self.silent && self.terms.heals_by_message
+    }
+
+    /// Notes that nothing was heard for too long; returns whether that is news.
+    pub(super) fn fall_silent(&mut self, now: Micros) -> bool {
+        let ms = self.terms.deadline_us.unwrap_or(0) / 1000;
+        let why = Some(format!("silent for {ms} ms").into());
+        let turned = self.turn(&Health { feed: Feed::Late, why }, now);
+        self.silent = true;
+        turned
+    }
+
     /// Notes how it is now; returns whether that is another state than before.
     pub(super) fn turn(&mut self, health: &Health, now: Micros) -> bool {
+        self.silent = false;
         let turned = self.state != health.feed;
         if turned || self.why != health.why {
             self.changed = true;

@@ -39,9 +39,13 @@ impl Hub {
         now: Micros,
         changes: &mut Vec<Change>,
     ) {
-        if !self.sources[source.0].turn(health, now) {
-            return;
+        if self.sources[source.0].turn(health, now) {
+            self.refresh_source(source, now, changes);
         }
+    }
+
+    /// Everything that depends on a source whose state is another one now.
+    fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let told = |known: &&Known| known.source == source || known.state.is_told_by(source);
         let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
         ids.sort_unstable();
@@ -60,8 +64,15 @@ impl Hub {
     }
 
     /// Anything was heard of a source, though it told nothing.
-    pub fn source_heard(&mut self, source: SourceNumber, at: Micros) {
+    pub fn source_heard(
+        &mut self,
+        source: SourceNumber,
+        at: Micros,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
         self.sources[source.0].heard(at);
+        self.heal(source, now, changes);
     }
 
     /// When [`Hub::check_feeds`] has something to do, if nothing is heard before.
@@ -73,20 +84,17 @@ impl Hub {
     /// Sources that have been silent for longer than was agreed are late from now on.
     pub fn check_feeds(&mut self, now: Micros, changes: &mut Vec<Change>) {
         for place in 0..self.sources.len() {
-            let source = &self.sources[place];
-            if source.late_at().is_some_and(|late| late <= now) {
-                let ms = source.terms.deadline_us.unwrap_or(0) / 1000;
-                let why = Some(format!("silent for {ms} ms").into());
-                let health = Health { feed: Feed::Late, why };
-                self.source_is(SourceNumber(place), &health, now, changes);
+            let source = &mut self.sources[place];
+            let is_late = source.late_at().is_some_and(|late| late <= now);
+            if is_late && source.fall_silent(now) {
+                self.refresh_source(SourceNumber(place), now, changes);
             }
         }
     }
 
-    /// A source whose messages are complete in themselves is well again with the next one.
+    /// A source that was silent and needs no more than a sign of life is well again.
     pub(super) fn heal(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
-        let own = &self.sources[source.0];
-        if own.terms.heals_by_message && own.is_sick() {
+        if self.sources[source.0].heals() {
             self.source_is(source, &Health { feed: Feed::Live, why: None }, now, changes);
         }
     }

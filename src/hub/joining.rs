@@ -4,7 +4,7 @@
 use std::{borrow::Cow, mem};
 
 use fanout::{Change, Micros};
-use ingest::event::{Event, Fact, Id};
+use ingest::event::{Event, Fact, Fixture, Id};
 
 use super::{
     ApplyError, Hub, Known,
@@ -79,9 +79,14 @@ impl Hub {
         let swapped = swapped != self.place(own).swapped;
         let now = moment.received;
         let stamp = Stamp { source: moment.source, received: now, published: now };
+        let (told, others) = (self.fixture_in_place(own), self.other_member(from, own));
+        let others = others.and_then(|other| self.fixture_in_place(other));
         let Some(known) = self.matches.get_mut(&from) else { return };
         let (sport, source) = (known.state.sport, known.source);
-        let Some(part) = known.state.part(own) else { return };
+        let Some(mut part) = known.state.part(own) else { return };
+        // What is told of the match now may be another member's.
+        part.fixture = told.unwrap_or(part.fixture);
+        known.state.fixture = others.unwrap_or_else(|| known.state.fixture.clone());
         let is_empty = known.state.is_empty();
         let mut left = Touched::default();
         if is_empty {
@@ -104,6 +109,20 @@ impl Hub {
         known.state.take_in(part, swapped, moment, &self.sources, &mut touched);
         self.publish_match(to, &touched, moment, stamp, changes);
         self.refresh_headers(to, stamp, changes);
+    }
+
+    /// What a provider has told of its match, with the sides as the match has them.
+    fn fixture_in_place(&self, own: Id) -> Option<Fixture> {
+        let fixture = Fact::Fixture(self.identity.fixture(own)?.clone());
+        match Self::in_its_order(&fixture, self.place(own).swapped).into_owned() {
+            Fact::Fixture(fixture) => Some(fixture),
+            _ => None,
+        }
+    }
+
+    fn other_member(&self, id: Id, own: Id) -> Option<Id> {
+        let members = &self.matches.get(&id)?.state.members;
+        members.iter().map(|member| member.own).find(|other| *other != own)
     }
 
     fn drop_match(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {

@@ -152,6 +152,12 @@ impl Identity {
         members.filter(|own| self.known.contains_key(own))
     }
 
+    /// What a provider has told of its match, while it is here.
+    #[must_use]
+    pub fn fixture(&self, own: Id) -> Option<&Fixture> {
+        self.known.get(&own).map(|known| &known.fixture)
+    }
+
     /// Forgets a match that the hub lets go of, with all that make it up. What was decided of it
     /// stays.
     pub fn forget(&mut self, id: Id) {

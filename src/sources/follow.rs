@@ -59,18 +59,27 @@ pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// What was agreed with a source, by its settings and by its kind.
 #[must_use]
 pub fn terms(config: &SourceConfig) -> Terms {
-    let deadline_ms = config.deadline_ms.unwrap_or_else(|| usual_deadline_ms(&config.kind));
+    let deadline_ms = deadline_ms(config);
     let ranks =
         Kind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
     Terms {
         deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
-        heals_by_message: false,
+        // Each of them begins anew by itself when anything could be missing.
+        heals_by_message: true,
         ranks: Ranks(ranks),
     }
 }
 
+/// How much later than the source itself the hub notices a silence, so that it is the source that
+/// begins anew.
+const MARGIN_MS: u64 = 1_000;
+
 /// The time that a poll may take, which adds to its interval.
 const POLL_TIMEOUT_MS: u64 = 15_000;
+
+fn deadline_ms(config: &SourceConfig) -> u64 {
+    config.deadline_ms.unwrap_or_else(|| usual_deadline_ms(&config.kind))
+}
 
 fn usual_deadline_ms(kind: &SourceKind) -> u64 {
     let poll = |interval_ms: u64| interval_ms.saturating_mul(3).saturating_add(POLL_TIMEOUT_MS);
@@ -78,9 +87,9 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
         SourceKind::BetfairStream(it) => it.heartbeat_ms.saturating_mul(2),
         SourceKind::TheOddsApi(it) => poll(it.interval_ms),
         SourceKind::ApiFootball(it) => poll(it.interval_ms),
-        SourceKind::WebSocket(it) => it.silence_ms,
-        SourceKind::Matchwire(it) => it.silence_ms,
-        SourceKind::SportradarUof(it) => it.alive_ms,
+        SourceKind::WebSocket(it) => it.silence_ms.saturating_add(MARGIN_MS),
+        SourceKind::Matchwire(it) => it.silence_ms.saturating_add(MARGIN_MS),
+        SourceKind::SportradarUof(it) => it.alive_ms.saturating_add(MARGIN_MS),
     }
 }
 
@@ -91,7 +100,7 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
 /// If something that the operator says cannot be used.
 pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<Following, FollowError> {
     match &config.kind {
-        SourceKind::BetfairStream(it) => follow_betfair(it, outlet),
+        SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config), outlet),
         SourceKind::TheOddsApi(it) => follow_odds_api(it, outlet),
         SourceKind::ApiFootball(it) => follow_api_football(it, outlet),
         SourceKind::WebSocket(it) => follow_websocket(it, outlet),
@@ -100,7 +109,11 @@ pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<Following, Follow
     }
 }
 
-fn follow_betfair(config: &BetfairStreamConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_betfair(
+    config: &BetfairStreamConfig,
+    deadline_ms: u64,
+    outlet: Outlet,
+) -> Result<Following, FollowError> {
     let session = match &config.session {
         SecretRef::File(path) => betfair::Session::File(path.clone()),
         other => betfair::Session::Token(other.resolve()?),
@@ -112,7 +125,7 @@ fn follow_betfair(config: &BetfairStreamConfig, outlet: Outlet) -> Result<Follow
         authority: config.authority.clone(),
         conflate_ms: config.conflate_ms,
         heartbeat_ms: config.heartbeat_ms,
-        silence_ms: config.silence_ms,
+        silence_ms: config.silence_ms.unwrap_or(deadline_ms / 10 * 9),
         ..betfair::Settings::new(config.app_key.resolve()?, session, filter)
     };
     settings.check()?;

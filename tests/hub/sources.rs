@@ -245,7 +245,7 @@ fn heartbeats_keep_a_quiet_source_live() {
     with_book(&mut bench, source, 0);
     for _ in 0..10 {
         bench.silence(SECOND / 2);
-        bench.hub.source_heard(source, bench.now);
+        bench.hub.source_heard(source, bench.now, bench.now, &mut Vec::new());
     }
     assert_eq!(bench.data(BOOK)["feed"], "live");
 }

@@ -309,6 +309,12 @@ impl Play {
             (Self::Tennis(tennis), Fact::Tennis(TennisFact::Score(score))) => {
                 tennis.told_score().is_some_and(|own| own.is_ahead_of(score))
             }
+            (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
+                let own = scores.told.as_ref().and_then(|told| told.score);
+                let more =
+                    |(own, other): ([u32; 2], [u32; 2])| own[0] > other[0] || own[1] > other[1];
+                own.zip(board.score).is_some_and(more)
+            }
             _ => false,
         }
     }
