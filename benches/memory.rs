@@ -15,8 +15,12 @@ use ingest::event::{Id, Timed};
 use matchwire::hub::sequence::Window;
 use support::{Stage, Workload};
 
-/// How many markets.
-const COPIES: u64 = 500;
+/// Markets that come first, until the process has as much memory as its work takes.
+const WARM_UP: u64 = 200;
+
+/// Markets that are measured: so many, or less where each has its tail.
+const COPIES: u64 = 1_000;
+const COPIES_WITH_TAILS: u64 = 200;
 
 /// Batches of the recording up to the middle of the match, when its ladders are longest.
 const BATCHES: usize = 6_000;
@@ -26,29 +30,34 @@ fn main() {
     if name == "simulator" {
         return;
     }
-    let (state, rungs) = grown(&batches[..BATCHES], Stage::with(Window { bytes: 0, age_us: 0 }));
-    let (whole, _) = grown(&batches[..BATCHES], Stage::new());
+    let none = Window { bytes: 0, age_us: 0 };
+    let (state, rungs) = grown(&batches[..BATCHES], Stage::with(none), COPIES);
+    let (whole, _) = grown(&batches[..BATCHES], Stage::new(), COPIES_WITH_TAILS);
     writeln!(
         io::stdout(),
-        "{name}: {COPIES} markets of {rungs} rungs: {state} bytes a market; \
+        "{name}: markets of {rungs} rungs: {state} bytes a market; \
          {whole} with the tails of its channels after {BATCHES} messages"
     )
     .expect("somebody reads this");
 }
 
 /// Bytes a market, and its rungs.
-fn grown(batches: &[Timed], mut stage: Stage) -> (u64, usize) {
+fn grown(batches: &[Timed], mut stage: Stage, copies: u64) -> (u64, usize) {
+    (1..=WARM_UP).for_each(|copy| play(batches, copy, &mut stage));
     let before = resident();
+    (WARM_UP + 1..=WARM_UP + copies).for_each(|copy| play(batches, copy, &mut stage));
+    let markets = usize::try_from(WARM_UP + copies).unwrap_or(usize::MAX);
+    ((resident() - before) / copies, stage.hub.rungs() / markets)
+}
+
+fn play(batches: &[Timed], copy: u64, stage: &mut Stage) {
     let mut changes: Vec<Change> = Vec::new();
-    for copy in 1..=COPIES {
-        for timed in batches {
-            let mut timed = timed.clone();
-            timed.batch.events.iter_mut().for_each(|event| event.match_id = Id(copy));
-            stage.apply(&timed, &mut changes);
-            changes.clear();
-        }
+    for timed in batches {
+        let mut timed = timed.clone();
+        timed.batch.events.iter_mut().for_each(|event| event.match_id = Id(copy));
+        stage.apply(&timed, &mut changes);
+        changes.clear();
     }
-    ((resident() - before) / COPIES, stage.hub.rungs() / usize::try_from(COPIES).unwrap_or(1))
 }
 
 /// Bytes of the process in memory.
