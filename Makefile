@@ -1,13 +1,17 @@
 # `make test` is all that a fresh clone needs; tests/run installs what the tests do and says what it
 # skipped. One suite alone: `make test SUITES="rust web"`.
 
-.PHONY: run test fmt clean
+.PHONY: run test fuzz fmt clean
 
 run:
 	cargo run --release
 
 test:
 	@python3 tests/run $(SUITES)
+
+# Not a part of the tests: it runs as long as it is told to. `make fuzz SECONDS=600 TARGETS=wyscout`.
+fuzz:
+	@python3 fuzz/run -s $(or $(SECONDS),60) $(TARGETS)
 
 fmt:
 	cargo fmt --all

@@ -1,13 +1,54 @@
-//! Lines of a Betfair stream, through the normaliser that keeps the markets of all of them.
+//! Lines of a Betfair stream: as a recorder wrote them, and as a subscription of our own.
 
 #![no_main]
 
-use ingest::normalize::betfair::Normalizer;
+use ingest::normalize::{
+    Interpret, Played,
+    betfair::{Live, Normalizer},
+};
 use libfuzzer_sys::fuzz_target;
+use matchwire_fuzz::{Promises, Witness};
+
+/// The clock is the stream's own and may fall; each message says so.
+const PROMISES: Promises = Promises {
+    notices_max: 16,
+    clock_never_falls: false,
+    introductions: true,
+    incidents_once: false,
+};
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut normalizer = Normalizer::default();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        let _any = normalizer.line(line);
-    }
+    let lines = || bytes.split(|byte| *byte == b'\n');
+    recorded(lines());
+    live(lines());
 });
+
+fn recorded<'a>(lines: impl Iterator<Item = &'a [u8]>) {
+    let mut normalizer = Normalizer::default();
+    let mut witness = Witness::new(PROMISES);
+    for line in lines {
+        let Ok(Some(normalized)) = normalizer.line(line) else { continue };
+        let clock_us = normalized.pt.unwrap_or_default();
+        let timed = ingest::event::Timed { clock_us, batch: normalized.batch };
+        let notices = normalized.notices;
+        witness.hear(&Played { batches: vec![timed], notices, ..Played::default() });
+    }
+}
+
+/// Subscribes anew whenever something is lost, as the source does.
+fn live<'a>(lines: impl Iterator<Item = &'a [u8]>) {
+    let mut live = Live::default();
+    live.subscribe(2);
+    let mut witness = Witness::new(PROMISES);
+    for line in lines {
+        let mut played = Played::default();
+        let taken = live.message(line, 0, &mut played);
+        witness.hear(&played);
+        assert!(taken.is_ok() || live.is_lost(), "a message that cannot be read is lost");
+        assert!(!(live.is_lost() && live.is_complete()), "complete, and something is lost");
+        if live.is_lost() {
+            assert_eq!(live.resume(), None, "only an image helps where something is lost");
+            live.subscribe(2);
+        }
+    }
+}

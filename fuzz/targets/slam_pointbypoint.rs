@@ -1,4 +1,4 @@
-//! A points file: its header, and then a point on each line.
+//! A file of points, and a file of matches in front of it.
 
 #![no_main]
 
@@ -7,17 +7,20 @@ use ingest::{
     normalize::{Played, slam::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
+use matchwire_fuzz::{Promises, Witness, choice};
 
 fuzz_target!(|bytes: &[u8]| {
-    let _names = slam::matches(bytes);
-    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let (matches, points) = choice(bytes);
+    let record = slam::matches(matches).unwrap_or_default().into_iter().next();
+    let mut lines = points.split(|byte| *byte == b'\n');
     let Ok(columns) = PointColumns::from_header(lines.next().unwrap_or_default()) else { return };
-    let mut normalizer = Normalizer::new("2012-ausopen-1701", None, 0, 0);
+    let mut normalizer = Normalizer::new("2012-ausopen-1701", record, 0, 0);
     let mut played = Played::default();
-    for line in lines {
-        if let Ok(row) = columns.row(line) {
-            let _any = normalizer.row(&row, &mut played);
-        }
+    for row in lines.filter_map(|line| columns.row(line).ok()) {
+        let _wrong = normalizer.row(&row, &mut played);
     }
     normalizer.finish(&mut played);
+    // Each row has its own.
+    let notices_max = 8 + bytes.len();
+    Witness::new(Promises { notices_max, ..Promises::default() }).hear(&played);
 });

@@ -1,4 +1,4 @@
-//! A Wyscout document, and its match record cut out of the same bytes.
+//! A Wyscout document, and behind it the match records in which its own is looked for.
 
 #![no_main]
 
@@ -7,14 +7,19 @@ use ingest::{
     normalize::{Played, wyscout::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
+use matchwire_fuzz::{Promises, Witness, choice};
 
 fuzz_target!(|bytes: &[u8]| {
-    let document = wyscout::decode(bytes);
-    let record = document.match_key().and_then(|key| record::find(bytes, key).ok().flatten());
+    let (document, records) = choice(bytes);
+    let document = wyscout::decode(document);
+    let record = document.match_key().and_then(|key| record::find(records, key).ok().flatten());
     let Ok(mut normalizer) = Normalizer::new(&document, record.as_ref(), 0) else { return };
     let mut played = Played::default();
     for event in document.events.iter().flatten() {
-        let _any = normalizer.event(event, &mut played);
+        let _wrong = normalizer.event(event, &mut played);
     }
     normalizer.finish(&mut played);
+    // Each event has its own.
+    let notices_max = 8 + 2 * document.events.len();
+    Witness::new(Promises { notices_max, ..Promises::default() }).hear(&played);
 });

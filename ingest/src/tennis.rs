@@ -106,7 +106,9 @@ impl TennisScore {
         };
         let final_set = self.in_final_set(format);
         let set = self.current_set();
-        set.games[winner.index()] += 1;
+        let games = &mut set.games[winner.index()];
+        // No end is set to a set that is won by two games.
+        *games = games.saturating_add(1);
         if tie_break.is_some() {
             set.tie_break = tie_break;
         }
@@ -142,7 +144,7 @@ impl SetScore {
     pub fn winner(&self) -> Option<Side> {
         let [first, second] = self.games;
         let (ahead, behind) = (first.max(second), first.min(second));
-        let over = ahead >= 6 && (ahead >= behind + 2 || (ahead == 7 && self.tie_break.is_some()));
+        let over = ahead >= 6 && (ahead - behind >= 2 || (ahead == 7 && self.tie_break.is_some()));
         over.then_some(if first > second { Side::First } else { Side::Second })
     }
 }
@@ -203,6 +205,17 @@ mod tests {
         assert_eq!(score.winner, Some(Side::First));
         assert_eq!(score.points, 48);
         assert_eq!(play(&"1111".repeat(13)), score);
+    }
+
+    #[test]
+    fn endless_set_stops_counting_and_goes_on() {
+        let format = Format { sets_to_win: 1, final_set: FinalSet::Advantage };
+        let mut score = TennisScore::start(Side::First);
+        for game in 0..600 {
+            let winner = if game % 2 == 0 { Side::First } else { Side::Second };
+            (0..4).for_each(|_| score.point(winner, format));
+        }
+        assert_eq!((score.sets[0].games, score.winner), ([255, 255], None));
     }
 
     #[test]

@@ -76,6 +76,10 @@ pub struct Refused {
 /// Points of one match. The longest ever played had 980.
 const POINTS_MAX: usize = 5000;
 
+/// Sets of one match: five are played. Each point has the score of all sets, so that a match of
+/// thousands would cost gigabytes.
+const SETS_MAX: usize = 9;
+
 /// Odd characters of one string that are told.
 const STRANGE_MAX: usize = 8;
 
@@ -123,6 +127,10 @@ fn row<'r>(
     let (points, strange) = strokes(&text("pbp"));
     if points.is_empty() || points.len() > POINTS_MAX {
         return Err(value(format!("match {id} with {} points", points.len())));
+    }
+    let sets = points.iter().filter(|stroke| stroke.ends == Ends::Set).count();
+    if sets > SETS_MAX {
+        return Err(value(format!("match {id} with {sets} sets")));
     }
     let winner = text("winner").parse().ok().filter(|winner| *winner <= 2).unwrap_or(0);
     Ok(Row {

@@ -152,6 +152,8 @@ pub(super) struct Feed {
     file: Arc<str>,
     lines: Lines<Bytes>,
     interpreter: Box<dyn Interpret>,
+    /// When the message before came: the clock of who wrote it may have been put back.
+    clock_us: Micros,
 }
 
 impl Feed {
@@ -166,19 +168,20 @@ impl Feed {
             let reason = format!("messages of {} cannot be played one by one", format.as_str());
             opening.unusable(DecodeError::new(RefusalKind::Unknown, reason))
         })?;
-        Ok((Self { file: opening.file(), lines, interpreter }, format))
+        Ok((Self { file: opening.file(), lines, interpreter, clock_us: Micros::MIN }, format))
     }
 
     /// Plays the next message; `false` at the end.
     pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
-        let Self { file, lines, interpreter } = self;
+        let Self { file, lines, interpreter, clock_us } = self;
         read_line(lines, file, steps, |line, steps| {
             let (at, bytes) = message(line.text)?;
             let mut played = Played::default();
             let taken = interpreter.message(&bytes, at, &mut played);
             // It is played when it came, whatever it says of when it was true.
-            let batches = played.batches.into_iter();
-            steps.extend(batches.map(|it| Step::Batch(super::Timed { clock_us: at, ..it })));
+            *clock_us = at.max(*clock_us);
+            let timed = |it| super::Timed { clock_us: *clock_us, ..it };
+            steps.extend(played.batches.into_iter().map(timed).map(Step::Batch));
             let wrong = played.notices.into_iter().chain(taken.err());
             steps.extend(wrong.map(|error| refused(error, file, line.number, &bytes)));
             Ok(())

@@ -53,6 +53,24 @@ fn messages_come_back_when_they_came() {
 }
 
 #[test]
+fn a_clock_that_was_put_back_is_waited_for() {
+    let message = |at: u32| {
+        format!(
+            r#"{{"at":{at},"text":"{{\"sport\":\"hockey\",\"match\":\"m\",\"fact\":{{\"fixture\":{{}}}}}}"}}"#
+        )
+    };
+    let head = r#"{"matchwire":"recording","version":1,"format":"matchwire-events","source":"s","began":1}"#;
+    let lines = [head.to_owned(), message(7), message(5), message(9)];
+    let scratch = Scratch::new();
+    let path = scratch.file("a", lines.join("\n"));
+    let clocks = Recording::open(&path, &[], 0, &Limits::default()).unwrap().map(|step| {
+        let Step::Batch(timed) = step else { panic!("{step:?}") };
+        timed.clock_us
+    });
+    assert_eq!(clocks.collect::<Vec<_>>(), [7, 7, 9]);
+}
+
+#[test]
 fn plain_and_gzip_are_read_as_well() {
     let plain = zstd::decode_all(&*recorded("matchwire-events", 10)).unwrap();
     for bytes in [super::fixtures::gz(&plain), plain] {

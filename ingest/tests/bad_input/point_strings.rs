@@ -123,6 +123,16 @@ fn wrong_rows_cost_only_themselves() {
     assert_eq!(end(&outcome).0.winner, Some(Side::First));
 }
 
+#[test]
+fn match_of_more_sets_than_can_be_is_refused() {
+    let good = file("1", &(six_love() + &six_love()), "6-0 6-0");
+    let endless = file("1", &"S.".repeat(4000), "").replace("\n7,", "\n8,");
+    let text = format!("{good}{}\n", endless.lines().nth(1).unwrap());
+    let outcome = Outcome::of_bytes("matches.csv", text);
+    assert_eq!(outcome.reasons(), ["match 8 with 4000 sets"]);
+    assert_eq!(end(&outcome).0.winner, Some(Side::First));
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in vec(any::<u8>(), 0..300)) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::time;
 use crate::{
-    decode::betfair::MarketDefinition,
+    decode::betfair::{MarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
     event::{Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
 };
@@ -40,14 +40,15 @@ impl Match {
     }
 
     /// Takes what a definition says of the event; gives the fixture when it is new or has changed.
-    /// What the definition does not say stays as another one said it.
+    /// What the definition does not say stays as another one said it, and of which sport the event
+    /// is, as the first one did.
     pub(super) fn define(
         &mut self,
         definition: &MarketDefinition<'_>,
         notices: &mut Vec<DecodeError>,
     ) -> Option<Event> {
         if let Some(event_type) = &definition.event_type_id {
-            self.sport = sport(event_type);
+            self.play(sport(event_type), notices);
         }
         let mut fixture = self.fixture.clone();
         let opens = moment("openDate", definition.open_date.as_deref(), notices);
@@ -63,6 +64,17 @@ impl Match {
             match_id: self.id,
             fact: Fact::Fixture(self.fixture.clone()),
         })
+    }
+
+    /// A match is told as one sport, and all that is told of it later is of that one.
+    fn play(&mut self, sport: Sport, notices: &mut Vec<DecodeError>) {
+        if !self.told {
+            self.sport = sport;
+        } else if sport != self.sport {
+            let (told, event) = (self.sport.as_str(), quoted(&self.fixture.provider_key));
+            let reason = format!("event {event} was told as {told}, not {}", sport.as_str());
+            notices.push(DecodeError::new(RefusalKind::Value, reason));
+        }
     }
 }
 

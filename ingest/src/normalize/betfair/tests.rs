@@ -5,7 +5,7 @@ use std::fmt::Write;
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::*;
-use crate::event::{Level, MarketDefinition, SelectionChange};
+use crate::event::{Level, MarketDefinition, SelectionChange, Sport};
 
 /// Plays lines to one normaliser and compares what it says.
 #[derive(Default)]
@@ -138,6 +138,20 @@ fn match_is_told_again_only_when_it_changes() {
         &define("1.2", r#""openDate":"tomorrow","#),
         "1.2 to_be_placed Open\n! value openDate is no time in UTC",
     );
+}
+
+#[test]
+fn match_stays_of_the_sport_that_it_was_told_as() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let football =
+        definition("1.3", "OPEN", "").replace(r#""eventTypeId":"2""#, r#""eventTypeId":"1""#);
+    let line =
+        format!(r#"{{"op":"mcm","mc":[{football},{{"id":"1.2","rc":[{{"id":7,"ltp":2}}]}}]}}"#);
+    let normalized = feed.0.line(line.as_bytes()).unwrap().unwrap();
+    assert!(normalized.batch.events.iter().all(|event| event.sport == Sport::Tennis), "{line}");
+    let reasons: Vec<_> = normalized.notices.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(reasons, ["event 30 was told as tennis, not football"]);
 }
 
 #[test]

@@ -1,0 +1,214 @@
+//! What the targets share: how bytes become messages, and what must hold of whatever is told.
+//!
+//! A target gives the bytes to what it tests as a source would and holds what comes of them against
+//! [`Witness`]. Nothing here knows a format; what a format does not promise, its target says.
+
+use std::{collections::HashSet, sync::Arc};
+
+use ingest::{
+    error::DecodeError,
+    event::{
+        Event, Fact, FootballFact, Id, Incident, Level, MarketChange, Micros, OddsFact,
+        SelectionChange, Sport,
+    },
+    normalize::{Interpret, Played},
+};
+use rust_decimal::Decimal;
+
+/// Between two messages: a line that none of the formats has.
+const SEPARATOR: &[u8] = b"\n%%\n";
+
+/// The message by which the source is told that it has subscribed anew.
+const RESTART: &[u8] = b"restart";
+
+/// When the first message came: later than what feeds say of themselves, so that what has no time
+/// of its own does not come before what has.
+const START_US: Micros = 1_700_000_000_000_000;
+const SECOND_US: Micros = 1_000_000;
+
+/// What a format promises of all that one interpreter tells.
+#[derive(Debug, Clone, Copy)]
+pub struct Promises {
+    /// Notices of one message.
+    pub notices_max: usize,
+    /// The clock does not fall from one message to the next. Within one it never does.
+    pub clock_never_falls: bool,
+    /// A match is introduced before anything is told of it, and a market before its prices.
+    pub introductions: bool,
+    /// What happened is told once, however often a message repeats it.
+    pub incidents_once: bool,
+}
+
+impl Default for Promises {
+    fn default() -> Self {
+        Self {
+            notices_max: 300,
+            clock_never_falls: true,
+            introductions: true,
+            incidents_once: false,
+        }
+    }
+}
+
+/// Remembers what was told and sees to it that it is what was promised.
+#[derive(Debug)]
+pub struct Witness {
+    promises: Promises,
+    clock_us: Micros,
+    matches: HashSet<(Sport, Id)>,
+    markets: HashSet<(Id, Arc<str>, Arc<str>)>,
+    incidents: HashSet<(Id, Arc<str>)>,
+}
+
+impl Witness {
+    #[must_use]
+    pub fn new(promises: Promises) -> Self {
+        Self {
+            promises,
+            clock_us: Micros::MIN,
+            matches: HashSet::new(),
+            markets: HashSet::new(),
+            incidents: HashSet::new(),
+        }
+    }
+
+    /// Hears what came of one message, or of a whole document.
+    ///
+    /// # Panics
+    ///
+    /// If it is not what was promised.
+    pub fn hear(&mut self, played: &Played) {
+        let said = played.notices.len();
+        assert!(said <= self.promises.notices_max, "{said} notices, first {:?}", played.notices[0]);
+        if !self.promises.clock_never_falls {
+            self.clock_us = Micros::MIN;
+        }
+        for timed in &played.batches {
+            assert!(timed.clock_us >= self.clock_us, "{} < {}", timed.clock_us, self.clock_us);
+            self.clock_us = timed.clock_us;
+            timed.batch.events.iter().for_each(|event| self.event(event));
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let of_match = (event.sport, event.match_id);
+        match &event.fact {
+            Fact::Fixture(_) => {
+                self.matches.insert(of_match);
+                return;
+            }
+            Fact::Odds(odds) => self.odds(event.match_id, odds),
+            Fact::Football(fact) => self.football(event.match_id, fact),
+            Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => {}
+        }
+        let introduced = !self.promises.introductions || self.matches.contains(&of_match);
+        assert!(introduced, "of a match that was not introduced: {event:?}");
+    }
+
+    fn odds(&mut self, match_id: Id, odds: &OddsFact) {
+        let market = (match_id, odds.book.clone(), odds.market.clone());
+        match &odds.change {
+            MarketChange::Define(definition) => {
+                definition.line.iter().for_each(exact);
+                self.markets.insert(market);
+            }
+            MarketChange::Clear => {}
+            MarketChange::Prices { selections, volume } => {
+                let known = !self.promises.introductions || self.markets.contains(&market);
+                assert!(known, "prices before the definition: {odds:?}");
+                volume.iter().for_each(amount);
+                selections.iter().for_each(prices);
+            }
+        }
+    }
+
+    fn football(&mut self, match_id: Id, fact: &FootballFact) {
+        let named = |incident: &Incident| (match_id, incident.eid.clone());
+        match fact {
+            FootballFact::Incident(incident) => {
+                let is_new = self.incidents.insert(named(incident));
+                assert!(is_new || !self.promises.incidents_once, "told twice: {incident:?}");
+            }
+            FootballFact::Correct(incident) if self.promises.incidents_once => {
+                assert!(self.incidents.contains(&named(incident)), "never told: {incident:?}");
+            }
+            FootballFact::Retract { of, .. } if self.promises.incidents_once => {
+                assert!(self.incidents.remove(&(match_id, of.clone())), "never told: {of}");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn prices(selection: &SelectionChange) {
+    let SelectionChange { price, last, volume, back, lay, traded, .. } = selection;
+    price.iter().chain(last).for_each(exact);
+    volume.iter().for_each(amount);
+    for Level { price, size } in back.iter().chain(lay).chain(traded) {
+        exact(price);
+        amount(size);
+    }
+}
+
+/// As text and back it is the same number.
+fn exact(number: &Decimal) {
+    assert_eq!(number.to_string().parse(), Ok(*number));
+}
+
+/// Of money.
+fn amount(number: &Decimal) {
+    exact(number);
+    assert!(*number >= Decimal::ZERO, "an amount of {number}");
+}
+
+/// The messages of an input.
+pub fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(bytes);
+    std::iter::from_fn(move || {
+        let bytes = rest?;
+        let end = bytes.windows(SEPARATOR.len()).position(|window| window == SEPARATOR);
+        rest = end.map(|end| &bytes[end + SEPARATOR.len()..]);
+        Some(&bytes[..end.unwrap_or(bytes.len())])
+    })
+}
+
+/// The first of the messages, which chooses among the ways in which a format can be read, and those
+/// behind it.
+#[must_use]
+pub fn choice(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let first = messages(bytes).next().unwrap_or_default();
+    let rest = bytes.get(first.len() + SEPARATOR.len()..).unwrap_or_default();
+    (first, rest)
+}
+
+/// Gives the messages to an interpreter, a second apart and each a second time at once, and hears
+/// what comes of them.
+///
+/// # Panics
+///
+/// If it is not what was promised.
+pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promises) {
+    let mut witness = Witness::new(promises);
+    let mut received = START_US;
+    for message in messages(bytes) {
+        if message == RESTART {
+            interpreter.restart();
+            continue;
+        }
+        for _again in 0..2 {
+            let mut played = Played::default();
+            // What an error says has an end as well.
+            let refused = interpreter.message(message, received, &mut played).err();
+            played.notices.extend(refused);
+            played.notices.iter().for_each(|notice| short(notice, message));
+            witness.hear(&played);
+        }
+        received += SECOND_US;
+    }
+}
+
+/// What is said of a message is not longer than the message and some words.
+fn short(notice: &DecodeError, message: &[u8]) {
+    let long = notice.reason.len();
+    assert!(long <= 1000 + 8 * message.len(), "a notice of {long} bytes");
+}

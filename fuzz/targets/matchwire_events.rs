@@ -1,0 +1,47 @@
+//! Lines of Matchwire's own format. What is read is the same when it is written and read again.
+
+#![no_main]
+
+use std::sync::Arc;
+
+use ingest::{
+    event::Timed,
+    normalize::{
+        Played,
+        events::{Interpreter, Lines, Read},
+    },
+};
+use libfuzzer_sys::fuzz_target;
+use matchwire_fuzz::{Promises, Witness};
+
+/// Who pushes lines says what comes in which order.
+const PROMISES: Promises = Promises {
+    notices_max: 0,
+    clock_never_falls: true,
+    introductions: false,
+    incidents_once: false,
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    let provider: Arc<str> = "acme".into();
+    let mut own = Interpreter::new(Arc::clone(&provider));
+    let mut all = Interpreter::new(provider).of_all_matches();
+    let mut written = Lines::default();
+    let mut witness = Witness::new(PROMISES);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let of_own = own.line(line, 0);
+        let Ok(Read { timed, .. }) = all.line(line, 0) else {
+            assert!(of_own.is_err(), "a source of its own matches may say less");
+            continue;
+        };
+        again(&timed, &mut written);
+        witness.hear(&Played { batches: vec![timed], ..Played::default() });
+    }
+});
+
+fn again(timed: &Timed, written: &mut Lines) {
+    let line = written.batch(&timed.batch);
+    let read = Interpreter::new("other".into()).of_all_matches().line(line.as_bytes(), 0);
+    let read = read.unwrap_or_else(|error| panic!("{error}: {line}"));
+    assert_eq!(read.timed.batch, timed.batch, "{line}");
+}

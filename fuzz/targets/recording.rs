@@ -1,0 +1,41 @@
+//! A file of any format, compressed or not, opened and played as a user does.
+
+#![no_main]
+
+use std::{fs, path::PathBuf, process, sync::LazyLock};
+
+use ingest::{
+    base64,
+    error::Refusal,
+    recording::{Format, Limits, Recording, Step},
+};
+use libfuzzer_sys::fuzz_target;
+
+/// In memory where the system has such a place.
+static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    folder.join(format!("matchwire-fuzz-{}", process::id()))
+});
+
+/// Less than what the compressed bytes of an input can hold.
+const LIMITS: Limits = Limits { message_bytes_max: 64 << 10, document_bytes_max: 1 << 20 };
+
+fuzz_target!(|bytes: &[u8]| {
+    assert_eq!(base64::decode(&base64::encode(bytes)).as_deref(), Some(bytes));
+    fs::write(&*FILE, bytes).expect("there is room for the input");
+    let Ok(recording) = Recording::open(&FILE, &[], 0, &LIMITS) else { return };
+    let format = recording.format();
+    let mut clock_us = i64::MIN;
+    for step in recording {
+        match step {
+            Step::Refused(refusal) => assert!(refusal.bytes.len() <= Refusal::BYTES_MAX),
+            // The clock of a stream is its own.
+            Step::Batch(_) if format == Format::BetfairStream => {}
+            Step::Batch(timed) => {
+                assert!(timed.clock_us >= clock_us, "{} < {clock_us}", timed.clock_us);
+                clock_us = timed.clock_us;
+            }
+        }
+    }
+});

@@ -1,0 +1,19 @@
+//! Messages of the Unified Odds Feed to one interpreter. The first message is the name of the sport
+//! of events of which none is known.
+
+#![no_main]
+
+use ingest::{
+    event::Sport,
+    normalize::sportradar_uof::{Interpreter, control},
+};
+use libfuzzer_sys::fuzz_target;
+use matchwire_fuzz::{Promises, choice, interpret, messages};
+
+fuzz_target!(|bytes: &[u8]| {
+    let (name, rest) = choice(bytes);
+    let sport = Sport::ALL.into_iter().find(|sport| sport.as_str().as_bytes() == name);
+    let mut interpreter = sport.map_or_else(Interpreter::default, Interpreter::with_default);
+    messages(rest).for_each(|message| drop(control(message)));
+    interpret(rest, &mut interpreter, Promises::default());
+});
