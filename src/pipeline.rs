@@ -235,7 +235,9 @@ impl Writer {
             Input::Health { source, health } => {
                 self.hub.source_is(source, &health, now(), &mut self.changes);
             }
-            Input::Heard { source, received } => self.hub.source_heard(source, received),
+            Input::Heard { source, received } => {
+                self.hub.source_heard(source, received, now(), &mut self.changes);
+            }
             Input::Ended { source } => {
                 self.hub.source_ended(source, now(), &mut self.changes);
             }

@@ -114,6 +114,8 @@ pub struct Source {
     pub last: Option<Micros>,
     /// When anything was heard of it: a message, a heartbeat, an unchanged answer.
     heard: Option<Micros>,
+    /// It is late because of its silence alone, while its own last word is that it is live.
+    silent: bool,
     pub messages: u64,
     pub price_changes: u64,
     pub quarantined: u64,
@@ -136,6 +138,7 @@ impl Source {
             since: None,
             last: None,
             heard: None,
+            silent: false,
             messages: 0,
             price_changes: 0,
             quarantined: 0,
@@ -175,8 +178,20 @@ impl Source {
         Some(self.heard?.saturating_add(deadline))
     }
 
+    /// Whether anything that is heard of it makes it live again: what it has to tell comes in order,
+    /// so that nothing was lost by its silence.
+    pub(super) fn is_silent(&self) -> bool {
+        self.silent
+    }
+
+    /// It was live, and nothing was heard of it for too long.
+    pub(super) fn falls_silent(&mut self) {
+        self.silent = true;
+    }
+
     /// Notes how it is now; returns whether that is another state than before.
     pub(super) fn turn(&mut self, health: &Health, now: Micros) -> bool {
+        self.silent = false;
         let turned = self.state != health.feed;
         if turned || self.why != health.why {
             self.changed = true;

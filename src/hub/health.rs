@@ -60,8 +60,17 @@ impl Hub {
     }
 
     /// Anything was heard of a source, though it told nothing.
-    pub fn source_heard(&mut self, source: SourceNumber, at: Micros) {
+    pub fn source_heard(
+        &mut self,
+        source: SourceNumber,
+        at: Micros,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
         self.sources[source.0].heard(at);
+        if self.sources[source.0].is_silent() {
+            self.source_is(source, &Health { feed: Feed::Live, why: None }, now, changes);
+        }
     }
 
     /// When [`Hub::check_feeds`] has something to do, if nothing is heard before.
@@ -79,14 +88,16 @@ impl Hub {
                 let why = Some(format!("silent for {ms} ms").into());
                 let health = Health { feed: Feed::Late, why };
                 self.source_is(SourceNumber(place), &health, now, changes);
+                self.sources[place].falls_silent();
             }
         }
     }
 
-    /// A source whose messages are complete in themselves is well again with the next one.
+    /// A source whose messages are complete in themselves is well again with the next one, and so is
+    /// one that was only silent.
     pub(super) fn heal(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let own = &self.sources[source.0];
-        if own.terms.heals_by_message && own.is_sick() {
+        if own.is_silent() || own.terms.heals_by_message && own.is_sick() {
             self.source_is(source, &Health { feed: Feed::Live, why: None }, now, changes);
         }
     }
