@@ -212,6 +212,9 @@ fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<Following,
     broker.port = config.port.unwrap_or(usual_port);
     broker.tls = config.tls.then_some(trust);
     broker.routing_keys.clone_from(&config.keys);
+    if let Some(password) = &config.password {
+        broker.password = password.resolve()?;
+    }
     let products = config.products.iter().map(|id| match id {
         1 => Ok(uof::Product::live_odds()),
         3 => Ok(uof::Product::pre_match()),
