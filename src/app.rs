@@ -436,7 +436,7 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
 /// What is agreed with a source that pushes: each line is complete in itself.
 fn push_terms(config: &Config) -> Terms {
     let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
-    Terms { deadline_us: deadline, heals_by_message: true, ..Terms::default() }
+    Terms { deadline_us: deadline, ..Terms::default() }
 }
 
 fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {

@@ -267,6 +267,8 @@ impl MatchwireConfig {
 pub struct SportradarUofConfig {
     /// The access token, the user's name of the broker.
     pub token: SecretRef,
+    /// Default none: the provider asks for the token alone. A broker of one's own may ask for more.
+    pub password: Option<SecretRef>,
     /// The bookmaker's id, which names the virtual host.
     pub bookmaker: u64,
     /// Products that must be alive: `1` live odds, `3` pre-match odds. Default both.

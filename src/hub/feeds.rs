@@ -93,10 +93,6 @@ pub struct Terms {
     /// After how much silence it is late, in microseconds. `None`: it may be silent for ever, as a
     /// recording may.
     pub deadline_us: Option<Micros>,
-    /// Whether a sign of life after a silence is enough to rely on it again: each message is complete
-    /// in itself, or the source itself would have begun anew if anything could be missing. Of a
-    /// source that says how it is, its own word counts: see [`Source::turn`].
-    pub heals_by_message: bool,
     pub ranks: Ranks,
 }
 
@@ -113,7 +109,7 @@ pub struct Source {
     pub since: Option<Micros>,
     /// When its last message was received.
     pub last: Option<Micros>,
-    /// It is late because nothing was heard, and not because it said so.
+    /// It is late because of its silence alone, while its own last word is that it is live.
     silent: bool,
     /// When anything was heard of it: a message, a heartbeat, an unchanged answer.
     heard: Option<Micros>,
@@ -180,9 +176,11 @@ impl Source {
         Some(self.heard?.saturating_add(deadline))
     }
 
-    /// Whether the next sign of life makes it well again.
-    pub(super) fn heals(&self) -> bool {
-        self.silent && self.terms.heals_by_message
+    /// Whether the next sign of life makes it live again: what a source tells over one connection
+    /// comes in order, so nothing was lost by its silence, and who pushes tells facts that are whole
+    /// in themselves. A source that has lost anything says so itself.
+    pub(super) fn is_silent(&self) -> bool {
+        self.silent
     }
 
     /// Notes that nothing was heard for too long; returns whether that is news.

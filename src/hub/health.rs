@@ -92,9 +92,9 @@ impl Hub {
         }
     }
 
-    /// A source that was silent and needs no more than a sign of life is well again.
+    /// A source that was only silent is live again with the first that is heard of it.
     pub(super) fn heal(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
-        if self.sources[source.0].heals() {
+        if self.sources[source.0].is_silent() {
             self.source_is(source, &Health { feed: Feed::Live, why: None }, now, changes);
         }
     }

@@ -64,8 +64,6 @@ pub fn terms(config: &SourceConfig) -> Terms {
         Kind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
     Terms {
         deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
-        // Each of them begins anew by itself when anything could be missing.
-        heals_by_message: true,
         ranks: Ranks(ranks),
     }
 }
@@ -225,6 +223,9 @@ fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<Following,
     broker.port = config.port.unwrap_or(usual_port);
     broker.tls = config.tls.then_some(trust);
     broker.routing_keys.clone_from(&config.keys);
+    if let Some(password) = &config.password {
+        broker.password = password.resolve()?;
+    }
     let products = config.products.iter().map(|id| match id {
         1 => Ok(uof::Product::live_odds()),
         3 => Ok(uof::Product::pre_match()),

@@ -115,6 +115,13 @@ impl Bench {
         changes.iter().for_each(|change| self.read(change));
     }
 
+    /// A source is there and has nothing to tell.
+    pub(crate) fn heard(&mut self, source: SourceNumber) {
+        let mut changes = Vec::new();
+        self.hub.source_heard(source, self.now, self.now, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
+    }
+
     /// So much time passes in silence.
     pub(crate) fn silence(&mut self, us: Micros) {
         self.now += us;

@@ -245,15 +245,51 @@ fn heartbeats_keep_a_quiet_source_live() {
     with_book(&mut bench, source, 0);
     for _ in 0..10 {
         bench.silence(SECOND / 2);
-        bench.hub.source_heard(source, bench.now, bench.now, &mut Vec::new());
+        bench.heard(source);
     }
     assert_eq!(bench.data(BOOK)["feed"], "live");
 }
 
 #[test]
+fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
+    let mut bench = Bench::new(SETTINGS);
+    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
+    let source = second_source(&mut bench, terms);
+    with_book(&mut bench, source, 0);
+    bench.silence(2 * SECOND);
+    assert_eq!(bench.data(BOOK)["feed"], "late");
+    bench.heard(source);
+    assert_eq!(bench.data(BOOK)["feed"], "live");
+    bench.silence(2 * SECOND);
+    bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
+    assert_eq!(bench.data(BOOK)["feed"], "live");
+    let holds = ["suspend hold-1", "resume lift-1", "suspend hold-2", "resume lift-2"];
+    assert_eq!(kinds(&bench, BOOK)[1..], holds);
+    bench.check_images();
+}
+
+#[test]
+fn source_that_says_more_than_its_silence_is_live_by_its_own_word_alone() {
+    for said in [Feed::Late, Feed::Down, Feed::Recovering] {
+        let mut bench = Bench::new(SETTINGS);
+        let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
+        let source = second_source(&mut bench, terms);
+        with_book(&mut bench, source, 0);
+        bench.silence(2 * SECOND);
+        bench.health(source, said);
+        bench.heard(source);
+        bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
+        assert_eq!(bench.data(BOOK)["suspended"], true, "{said:?}");
+        bench.health(source, Feed::Live);
+        assert_eq!(bench.data(BOOK)["suspended"], false, "{said:?}");
+        bench.check_images();
+    }
+}
+
+#[test]
 fn source_whose_messages_are_whole_is_well_again_with_the_next() {
     let mut bench = Bench::new(SETTINGS);
-    let terms = Terms { deadline_us: Some(SECOND), heals_by_message: true, ..Terms::default() };
+    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
     let source = second_source(&mut bench, terms);
     with_book(&mut bench, source, 0);
     bench.silence(2 * SECOND);

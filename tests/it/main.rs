@@ -13,6 +13,7 @@ mod rest;
 mod resume;
 mod secrecy;
 mod slow;
+mod sources;
 mod stop;
 mod support;
 mod terms;

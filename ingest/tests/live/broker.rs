@@ -15,7 +15,7 @@ use std::{
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
-use super::support::SECRET;
+use crate::support::SECRET;
 
 /// What Debian's package `rabbitmq-server` installs; `/usr/sbin/rabbitmq-server` insists on the
 /// directories of the system.

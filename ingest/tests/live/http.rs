@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::support::PATIENCE;
+use crate::support::PATIENCE;
 
 /// One request as it came.
 #[derive(Debug, Clone)]

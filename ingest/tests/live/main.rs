@@ -5,6 +5,8 @@
 mod broker;
 mod http;
 mod poll;
+mod provider;
+mod socket;
 mod sportradar_uof;
 mod support;
 mod upstream;

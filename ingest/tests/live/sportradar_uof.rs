@@ -5,6 +5,12 @@ use std::{
     time::Duration,
 };
 
+use super::{
+    broker::{Broker, PASSWORD, VHOST},
+    http::{Reply, Server},
+    provider::{Provider, Recovery},
+    support::{Listener, SECRET, Small, goals, now},
+};
 use ingest::{
     error::DecodeError,
     event::Micros,
@@ -15,18 +21,6 @@ use ingest::{
         sportradar_uof::{self, Api, Product, Settings},
         tls,
     },
-};
-use lapin::{
-    BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind,
-    options::{BasicPublishOptions, ExchangeDeclareOptions},
-    types::FieldTable,
-    uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo},
-};
-
-use super::{
-    broker::{Broker, PASSWORD, VHOST},
-    http::{Asked, Reply, Server},
-    support::{Listener, SECRET, Small, goals, now},
 };
 
 /// Odds as small messages of our own, and the feed's messages about itself, of which it knows
@@ -44,104 +38,9 @@ impl Interpret for Odds {
     }
 }
 
-/// The provider: what publishes to the exchange.
-struct Provider {
-    channel: Channel,
-    _connection: Connection,
-}
-
-impl Provider {
-    async fn connect(broker: &Broker) -> Self {
-        let uri = AMQPUri {
-            scheme: AMQPScheme::AMQP,
-            authority: AMQPAuthority {
-                userinfo: AMQPUserInfo {
-                    username: SECRET.to_owned(),
-                    password: PASSWORD.to_owned(),
-                },
-                host: "127.0.0.1".to_owned(),
-                port: broker.port,
-            },
-            vhost: VHOST.to_owned(),
-            query: AMQPQueryString::default(),
-        };
-        let connection =
-            Connection::connect_uri(uri, ConnectionProperties::default()).await.unwrap();
-        let channel = connection.create_channel().await.unwrap();
-        let options = ExchangeDeclareOptions { durable: true, ..Default::default() };
-        let (name, arguments) = ("unifiedfeed".into(), FieldTable::default());
-        channel.exchange_declare(name, ExchangeKind::Topic, options, arguments).await.unwrap();
-        Self { channel, _connection: connection }
-    }
-
-    async fn publish(&self, key: &str, body: &str) {
-        let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
-        let exchange = "unifiedfeed".into();
-        self.channel
-            .basic_publish(exchange, key.into(), options, body.as_bytes(), properties)
-            .await
-            .unwrap();
-    }
-
-    async fn odds(&self, goals: u16) {
-        let body = format!(r#"{{"goals":{goals}}}"#);
-        self.publish("hi.-.live.odds_change.1.sr:match.7.-", &body).await;
-    }
-
-    async fn alive(&self, product: u32, timestamp: i64, subscribed: u8) {
-        let body = format!(
-            r#"<alive product="{product}" timestamp="{timestamp}" subscribed="{subscribed}"/>"#
-        );
-        self.publish("-.-.-.alive.-.-.-.-", &body).await;
-    }
-
-    /// Ends a recovery that was asked for.
-    async fn complete(&self, recovery: &Recovery) {
-        let Recovery { product, request_id, .. } = recovery;
-        let body = format!(
-            r#"<snapshot_complete product="{product}" request_id="{request_id}" timestamp="1"/>"#
-        );
-        self.publish("-.-.-.snapshot_complete.-.-.-.-", &body).await;
-    }
-}
-
-/// A recovery as it was asked for.
-#[derive(Debug, PartialEq)]
-struct Recovery {
-    product: u32,
-    after: Option<i64>,
-    request_id: u32,
-}
-
-impl Recovery {
-    fn of(asked: &Asked) -> Self {
-        assert_eq!(asked.method, "POST");
-        assert_eq!(asked.headers["x-access-token"], SECRET);
-        let (path, query) = asked.target.split_once('?').expect("a query");
-        let product = match path {
-            "/uof/v1/liveodds/recovery/initiate_request" => 1,
-            "/uof/v1/pre/recovery/initiate_request" => 3,
-            other => panic!("{other}"),
-        };
-        let value = |wanted: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
-        };
-        let request_id = value("request_id").expect("an id").parse().unwrap();
-        Self { product, after: value("after").map(|after| after.parse().unwrap()), request_id }
-    }
-
-    async fn next(api: &mut Server) -> Self {
-        Self::of(&api.asked().await)
-    }
-
-    /// Those of both products, live odds first.
-    async fn both(api: &mut Server) -> [Self; 2] {
-        let mut both = [Self::next(api).await, Self::next(api).await];
-        both.sort_by_key(|recovery| recovery.product);
-        assert_eq!([both[0].product, both[1].product], [1, 3]);
-        both
-    }
+async fn odds(provider: &Provider, goals: u16) {
+    let body = format!(r#"{{"goals":{goals}}}"#);
+    provider.publish("hi.-.live.odds_change.1.sr:match.7.-", &body).await;
 }
 
 fn settings(broker: &Broker, api: &Server) -> Settings {
@@ -215,10 +114,10 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
     assert_eq!([live.after, pre.after], [None, None]);
     let began = now() / 1000;
     provider.alive(1, began, 0).await;
-    provider.odds(1).await;
+    odds(&provider, 1).await;
     provider.complete(&live).await;
     provider.alive(3, began, 1).await;
-    provider.odds(2).await;
+    odds(&provider, 2).await;
     provider.complete(&pre).await;
     assert_eq!(goals(&listener.until_live().await), [1, 2]);
     let sports = |keys: &Arc<Mutex<Vec<String>>>| {
@@ -228,7 +127,7 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
 
     // More than may be on its way at once: each is acknowledged.
     for number in 0..100 {
-        provider.odds(number).await;
+        odds(&provider, number).await;
     }
     provider.alive(1, began + 1000, 1).await;
 
@@ -240,7 +139,7 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
     assert_eq!((gap.product, gap.after), (1, Some(began + 1000)));
     provider.alive(1, began + 3000, 1).await;
     provider.complete(&live).await;
-    provider.odds(7).await;
+    odds(&provider, 7).await;
     provider.complete(&gap).await;
     let reports = listener.until_live().await;
     assert_eq!(goals(&reports), [7], "the end of an old recovery is none of this one: {reports:?}");
@@ -255,9 +154,9 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
     assert_eq!(goals(&reports), [] as [u16; 0]);
     let [live, pre] = Recovery::both(&mut api).await;
     assert_eq!([live.after, pre.after], [Some(began + 3000), Some(began)]);
-    provider.odds(8).await;
+    odds(&provider, 8).await;
     provider.complete(&live).await;
-    provider.odds(9).await;
+    odds(&provider, 9).await;
     provider.complete(&pre).await;
     assert_eq!(goals(&listener.until_live().await), [8, 9]);
     listener.stop().await;

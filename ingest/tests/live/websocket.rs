@@ -1,6 +1,6 @@
 //! The WebSocket source against a server that cuts off, is silent, and refuses.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use ingest::source::{
@@ -11,79 +11,23 @@ use ingest::source::{
 };
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    time::{Instant, timeout},
-};
 use tokio_rustls::TlsAcceptor;
 use tokio_tungstenite::{
-    WebSocketStream, accept_hdr_async,
+    accept_hdr_async,
     tungstenite::{
         Message,
-        handshake::server::{ErrorResponse, Request, Response},
         http::StatusCode,
         protocol::{CloseFrame, frame::coding::CloseCode},
     },
 };
 
-use super::support::{Listener, PATIENCE, SECRET, Small, goals};
+use super::{
+    socket::{Peer, check_headers, say},
+    support::{Listener, SECRET, Small, goals},
+};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
-}
-
-/// A peer that is led by hand: the test says what each connection does.
-struct Peer {
-    listener: TcpListener,
-    addr: SocketAddr,
-}
-
-impl Peer {
-    async fn start() -> Self {
-        Self::start_on(0).await
-    }
-
-    async fn start_on(port: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
-        let addr = listener.local_addr().expect("it is bound");
-        Self { listener, addr }
-    }
-
-    fn url(&self) -> String {
-        format!("ws://{}/live?key={SECRET}", self.addr)
-    }
-
-    async fn accept(&self) -> WebSocketStream<TcpStream> {
-        let (stream, _) = timeout(PATIENCE, self.listener.accept())
-            .await
-            .expect("nobody connects")
-            .expect("a connection");
-        accept_hdr_async(stream, check_headers).await.expect("a handshake")
-    }
-
-    /// Answers a handshake with a status.
-    async fn refuse(&self, status: StatusCode) -> Instant {
-        let (stream, _) = timeout(PATIENCE, self.listener.accept())
-            .await
-            .expect("nobody connects")
-            .expect("a connection");
-        #[expect(clippy::result_large_err, reason = "the library's own signature")]
-        let refusing = |_: &Request, _: Response| -> Result<Response, ErrorResponse> {
-            let mut refusal = ErrorResponse::new(None);
-            *refusal.status_mut() = status;
-            Err(refusal)
-        };
-        let at = Instant::now();
-        accept_hdr_async(stream, refusing).await.expect_err("it is refused");
-        at
-    }
-}
-
-#[expect(clippy::result_large_err, reason = "the library's own signature")]
-fn check_headers(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
-    assert_eq!(request.headers()["x-key"], SECRET);
-    assert_eq!(request.uri().query(), Some(format!("key={SECRET}").as_str()));
-    Ok(response)
 }
 
 fn settings(url: &str) -> Settings {
@@ -98,10 +42,6 @@ fn settings(url: &str) -> Settings {
 
 fn start(settings: Settings) -> Listener {
     Listener::start(|outlet| websocket::run(settings, Box::new(Small), outlet))
-}
-
-async fn say(stream: &mut (impl SinkExt<Message> + Unpin), text: &str) {
-    assert!(stream.send(Message::text(text)).await.is_ok(), "nobody hears {text}");
 }
 
 #[tokio::test]

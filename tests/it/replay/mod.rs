@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::support::{Client, Followed, Hub, Setting, ended, shared};
 
 /// Every channel there is.
-const ALL: [&str; 4] = ["*/*/odds/*", "*/*/odds", "*/*", "*"];
+pub(crate) const ALL: [&str; 4] = ["*/*/odds/*", "*/*/odds", "*/*", "*"];
 
 /// A recording that was followed from its first change to its last.
 struct Played {
@@ -68,7 +68,7 @@ async fn play(file: &str, speed: &str) -> Option<Played> {
 const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
 
 /// What a client holds that comes when all is over.
-async fn latecomer(hub: &Hub) -> BTreeMap<String, Followed> {
+pub(crate) async fn latecomer(hub: &Hub) -> BTreeMap<String, Followed> {
     let mut late = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
     for pattern in ALL {
         late.subscribe(pattern).await;

@@ -1,6 +1,9 @@
 //! A client of `/stream/v1` that checks what the protocol promises at every frame.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    panic::Location,
+};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -158,15 +161,23 @@ impl Client {
     }
 
     /// Reads on until what is known fulfils the condition.
-    pub(crate) async fn until(&mut self, mut condition: impl FnMut(&Self) -> bool) {
-        let reading = async {
-            while !condition(self) {
-                if let Err(closed) = self.next().await {
-                    panic!("closed while waiting: {closed:?}");
+    #[track_caller]
+    pub(crate) fn until(
+        &mut self,
+        mut condition: impl FnMut(&Self) -> bool,
+    ) -> impl Future<Output = ()> {
+        let caller = Location::caller();
+        async move {
+            let reading = async {
+                while !condition(self) {
+                    if let Err(closed) = self.next().await {
+                        panic!("closed while waiting at {caller}: {closed:?}");
+                    }
                 }
-            }
-        };
-        timeout(PATIENCE, reading).await.expect("what was waited for came in time");
+            };
+            let read = timeout(PATIENCE, reading).await;
+            read.unwrap_or_else(|_| panic!("what is waited for at {caller} did not come"));
+        }
     }
 
     /// Reads on until the hub closes.

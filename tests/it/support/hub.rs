@@ -54,10 +54,20 @@ impl Hub {
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
+        Self::start_at("127.0.0.1:0", folder, arguments, settings)
+    }
+
+    /// The same on this address, where another hub may have been before.
+    pub(crate) fn start_at(
+        listen: &str,
+        folder: Arc<TempDir>,
+        arguments: &[&str],
+        settings: &[Setting],
+    ) -> Self {
         let db = folder.path().join("hub.db");
         let mut process = program()
             .args(&arguments[..1])
-            .args(["--listen", "127.0.0.1:0", "--db"])
+            .args(["--listen", listen, "--db"])
             .arg(db)
             .args(&arguments[1..])
             .env("MATCHWIRE_LOG_FILTER", "trace")

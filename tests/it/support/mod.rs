@@ -17,6 +17,9 @@ pub(crate) use self::{
 /// machine is no failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The key of every live source, which is shown to nobody.
+pub(crate) const SECRET: &str = "s3cret-key";
+
 /// A file of the shared recordings; `None`, said plainly, where they are not.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {

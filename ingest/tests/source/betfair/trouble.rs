@@ -216,7 +216,7 @@ async fn live_connection_is_replaced_at_once() {
     .await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
-    drop(caller);
+    caller.reset();
     let (caller, _) = rig.subscribed().await;
     rig.stop(caller).await;
 }

@@ -150,6 +150,12 @@ impl Caller {
         self.stream.get_mut().shutdown().await
     }
 
+    /// Breaks the connection off as a crash would: with a reset, and without a word of TLS.
+    pub(crate) fn reset(self) {
+        let (tcp, _) = self.stream.get_ref().get_ref();
+        tcp.set_zero_linger().expect("the socket is open");
+    }
+
     /// Waits until the other side has gone.
     pub(crate) async fn gone(mut self) {
         let mut byte = [0];

@@ -121,7 +121,7 @@ impl Stream {
     }
 
     /// The image at a position, as lines.
-    fn image(&self, id: &Value, at: usize, segments: usize) -> Vec<String> {
+    pub(crate) fn image(&self, id: &Value, at: usize, segments: usize) -> Vec<String> {
         let changes = match at {
             1 if self.messages[0].is_image => self.messages[0].changes.clone(),
             _ => self.cache(at).image(),

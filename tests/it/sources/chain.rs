@@ -1,0 +1,148 @@
+//! A hub that follows another hub.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+use tokio::{select, time::timeout};
+
+use super::{
+    check_held, check_metric, follower,
+    peers::socket::{Peer, say},
+    serve_at, serve_with, source, until,
+    websocket::{self, begun, lines},
+};
+use crate::support::{Client, Hub, PATIENCE, Setting};
+
+/// A beat is what says that all is there.
+const FAST: [Setting; 1] = [("FANOUT_BEAT_MS", "100")];
+
+fn table(address: &str, key: &str) -> String {
+    format!(
+        "[[source]]\nname = \"first\"\nkind = \"matchwire\"\nurl = \"ws://{address}/stream/v1\"\n\
+         key = {key:?}\n"
+    )
+}
+
+/// What must be the same in both hubs, by the first hub's own id of the match: how it stands, and
+/// its books.
+fn known(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
+    let matches = client.channels.iter().filter(|(name, _)| name.split('/').count() == 2);
+    let mut known = BTreeMap::new();
+    for (name, game) in matches.filter(|(_, it)| it.data["life"] != "ended") {
+        let id = if is_first { &game.data["id"] } else { &game.data["refs"]["matchwire"] };
+        let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        let fields = ["status", "score", "sets", "game", "home", "away", "p1", "p2"];
+        let own = fields.map(|field| without_ids(&game.data[field]));
+        let prefix = format!("{name}/odds/");
+        let books = client.channels.iter().filter_map(|(name, book)| {
+            Some((name.strip_prefix(&prefix)?.to_owned(), markets(&book.data)))
+        });
+        known.insert(id, json!([own, books.collect::<BTreeMap<_, _>>()]));
+    }
+    known
+}
+
+/// Ids are each hub's own.
+fn without_ids(node: &Value) -> Value {
+    let mut node = node.clone();
+    if let Some(fields) = node.as_object_mut() {
+        fields.remove("id");
+    }
+    node
+}
+
+/// Of each market whether it is open, and its prices.
+fn markets(book: &Value) -> Value {
+    let markets = book["markets"].as_object().into_iter().flatten().map(|(id, market)| {
+        let selections = market["selections"].as_object().into_iter().flatten();
+        let prices = selections.map(|(id, it)| (id.clone(), it["price"].clone()));
+        (id.clone(), json!([market["status"], prices.collect::<BTreeMap<_, _>>()]))
+    });
+    json!([book["suspended"], markets.collect::<BTreeMap<_, _>>()])
+}
+
+/// Reads on at both until they know the same.
+async fn until_same(first: &mut Client, second: &mut Client) {
+    let reading = async {
+        loop {
+            let (own, theirs) = (known(second, false), known(first, true));
+            if own == theirs && !own.is_empty() {
+                return;
+            }
+            select! {
+                frame = first.next() => drop(frame.expect("the first hub stays up")),
+                frame = second.next() => drop(frame.expect("the second hub stays up")),
+            }
+        }
+    };
+    if timeout(PATIENCE, reading).await.is_err() {
+        let (own, theirs) = (known(second, false), known(first, true));
+        let other = theirs.iter().find(|(id, it)| own.get(*id) != Some(*it));
+        let other = other.map(|(id, it)| format!("{it}\nand not {:?}", own.get(id)));
+        panic!("{} and {} matches: {}", theirs.len(), own.len(), other.unwrap_or_default());
+    }
+}
+
+#[tokio::test]
+async fn chained_hub_has_what_the_first_has_and_vouches_for_no_more() {
+    let peer = Peer::start().await;
+    let first = serve_with(&websocket::table(&peer), &FAST);
+    let (address, folder) = (first.address.clone(), Arc::clone(&first.folder));
+    let key = first.key(&["websocket"]);
+    let second = serve_with(&table(&address, &key), &[]);
+    let mut client = follower(&second).await;
+    let mut socket = begun(&peer).await;
+    say(&mut socket, &lines([1, 0], "2.10")).await;
+    let mut at_first = follower(&first).await;
+    until(&mut client, "first", "live").await;
+    until_same(&mut at_first, &mut client).await;
+    check_metric(&second, "first", "live").await;
+
+    // The first hub is there, and its own source is not.
+    drop(socket);
+    until(&mut at_first, "lines", "down").await;
+    let suspended = |client: &Client, suspended: bool| {
+        super::one(client, "/odds/acme").is_some_and(|book| book.data["suspended"] == suspended)
+    };
+    client.until(|client| suspended(client, true)).await;
+    assert_eq!(source(&client, "first")["state"], "live");
+    let mut socket = begun(&peer).await;
+    say(&mut socket, &lines([1, 1], "2.20")).await;
+    client.until(|client| suspended(client, false)).await;
+    until_same(&mut at_first, &mut client).await;
+
+    drop((first, at_first));
+    until(&mut client, "first", "down").await;
+    check_held(&client, "down");
+    check_metric(&second, "first", "down").await;
+
+    let first = serve_at(&address, folder, &websocket::table(&peer), &FAST);
+    let mut at_first = follower(&first).await;
+    let mut socket = begun(&peer).await;
+    say(&mut socket, &lines([2, 1], "2.30")).await;
+    until_same(&mut at_first, &mut client).await;
+    until(&mut client, "first", "live").await;
+    assert!(suspended(&client, false));
+    super::check_secrets(second, &client, &[&key["mw_00000000".len()..]]).await;
+}
+
+#[tokio::test]
+async fn chained_demo_is_the_same_behind_a_restart() {
+    let first = Hub::start_with(&["serve"], &FAST);
+    let (address, folder) = (first.address.clone(), Arc::clone(&first.folder));
+    let key = first.key(&["websocket"]);
+    let second = serve_with(&table(&address, &key), &[]);
+    let mut client = follower(&second).await;
+    let mut at_first = follower(&first).await;
+    until(&mut client, "first", "live").await;
+    until_same(&mut at_first, &mut client).await;
+
+    drop((first, at_first));
+    until(&mut client, "first", "down").await;
+    check_held(&client, "down");
+
+    let first = Hub::start_at(&address, folder, &["serve"], &FAST);
+    let mut at_first = follower(&first).await;
+    until(&mut client, "first", "live").await;
+    until_same(&mut at_first, &mut client).await;
+}

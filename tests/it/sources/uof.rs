@@ -1,0 +1,85 @@
+//! The Unified Odds Feed from a broker of our own.
+
+use jiff::Timestamp;
+
+use super::{
+    check_held, check_metric, check_secrets, follower, one,
+    peers::{
+        broker::{Broker, PASSWORD},
+        http::{Reply, Server},
+        provider::{Provider, Recovery},
+    },
+    serve, until,
+};
+use crate::support::{Client, SECRET};
+
+fn table(broker: &Broker, api: &Server) -> String {
+    format!(
+        "[[source]]\nname = \"uof\"\nkind = \"sportradar-uof\"\ntoken = {SECRET:?}\n\
+         password = {PASSWORD:?}\nbookmaker = 1\nproducts = [1]\nhost = \"localhost\"\nport = {}\n\
+         api = {:?}\nalive_ms = 120000\nauthority = {:?}\n",
+        broker.tls_port,
+        api.url("/uof/"),
+        broker.certificate()
+    )
+}
+
+async fn odds(provider: &Provider, sport: u8, number: u32, price: &str) {
+    let key = format!("hi.-.live.odds_change.{sport}.sr:match.{number}.-");
+    let body = format!(
+        r#"<odds_change product="1" event_id="sr:match:{number}" timestamp="1788280000000"><odds><market id="1" status="1"><outcome id="1" odds="{price}" active="1"/><outcome id="2" odds="3.1" active="1"/><outcome id="3" odds="4.2" active="1"/></market></odds></odds_change>"#
+    );
+    provider.publish(&key, &body).await;
+}
+
+fn price(client: &Client) -> Option<&str> {
+    let book = one(client, "/odds/sportradar")?;
+    book.data["markets"]["1"]["selections"]["1"]["price"].as_str()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_broker_is_down() {
+    let Some(mut broker) = Broker::start() else { return };
+    let provider = Provider::connect(&broker).await;
+    let mut api = Server::shared(|_| Reply::status(202)).await;
+    let hub = serve(&table(&broker, &api));
+    let mut client = follower(&hub).await;
+    let began = Timestamp::now().as_millisecond();
+    let recovery = Recovery::next(&mut api).await;
+    assert_eq!((recovery.product, recovery.after), (1, None));
+    until(&mut client, "uof", "recovering").await;
+    provider.alive(1, began, 1).await;
+    odds(&provider, 1, 7, "2.10").await;
+    client.until(|client| price(client) == Some("2.1")).await;
+    check_held(&client, "recovering");
+    provider.complete(&recovery).await;
+    until(&mut client, "uof", "live").await;
+    client
+        .until(|client| {
+            one(client, "/odds/sportradar").is_some_and(|it| it.data["suspended"] == false)
+        })
+        .await;
+    let book = client.channels.keys().find(|name| name.ends_with("/odds/sportradar"));
+    assert!(book.is_some_and(|name| name.starts_with("football/")), "{book:?}");
+    odds(&provider, 1, 7, "2.20").await;
+    client.until(|client| price(client) == Some("2.2")).await;
+    check_metric(&hub, "uof", "live").await;
+
+    broker.kill();
+    until(&mut client, "uof", "down").await;
+    check_held(&client, "down");
+    check_metric(&hub, "uof", "down").await;
+
+    broker.run();
+    let provider = Provider::connect(&broker).await;
+    let recovery = Recovery::next(&mut api).await;
+    assert_eq!(recovery.after, Some(began));
+    until(&mut client, "uof", "recovering").await;
+    odds(&provider, 1, 7, "2.30").await;
+    provider.alive(1, began + 1000, 1).await;
+    provider.complete(&recovery).await;
+    until(&mut client, "uof", "live").await;
+    assert_eq!(price(&client), Some("2.3"));
+    assert_eq!(one(&client, "/odds/sportradar").expect("it is there").data["suspended"], false);
+    check_secrets(hub, &client, &[PASSWORD]).await;
+}
