@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
-    check_held, check_metric, check_secrets, follower, one,
+    check_held, check_metric, check_secrets, ending, follower, one,
     peers::{
         broker::{Broker, PASSWORD},
         http::{Reply, Server},
@@ -51,6 +51,9 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
     provider.alive(1, began, 1).await;
     odds(&provider, 1, 7, "2.10").await;
     client.until(|client| price(client) == Some("2.1")).await;
+    // What holds a book back overtakes what is new of its match.
+    let told = |client: &Client| ending(client, "").iter().all(|(_, it)| it.seq > 0);
+    client.until(told).await;
     check_held(&client, "recovering");
     provider.complete(&recovery).await;
     until(&mut client, "uof", "live").await;
