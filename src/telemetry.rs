@@ -90,6 +90,7 @@ fn describe() {
     );
     describe_counter!("matchwire_mailbox_overflows_total", "Turns in which a shard was overrun");
     describe_counter!("matchwire_beats_skipped_total", "Beats left out for want of room");
+    describe_counter!("matchwire_lag_frames_total", "Frames that told a slow reader of its delay");
     describe_counter!("matchwire_questions_dropped_total", "Questions to a hub that was stopping");
     describe_counter!("matchwire_commands_refused_total", "Commands answered with an error");
     describe_counter!("matchwire_sockets_refused_total", "Sockets closed at the door, by reason");

@@ -552,6 +552,7 @@ impl Shard {
             member.session.forget_merged();
         }
         self.audience.tell_lag(slot, protocol::lag(lag), now);
+        counter!("matchwire_lag_frames_total").increment(1);
     }
 }
 

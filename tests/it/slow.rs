@@ -157,6 +157,10 @@ async fn delay_is_told_to_who_asked() {
     other.subscribe("feeds").await;
     other.until(ended).await;
     let (_, image) = follow(&hub, &key).await;
+    // The end suspends the book, which overtakes what was told before; what is told next goes first
+    // again.
+    let before = hub.metric("matchwire_lag_frames_total").await;
+    hub.until_counted_to("matchwire_lag_frames_total", before + 1.0).await;
 
     let mut told = vec![slow.next_of("lag").await];
     assert!(!has_come_to(&slow, &image), "it was told behind what waited");
