@@ -427,3 +427,20 @@ proptest! {
         }
     }
 }
+
+/// What is not touched by an update is not looked at again, once the match was told.
+#[test]
+fn incidents_that_came_before_the_match_are_told_with_it() {
+    let mut chained = Chained::new();
+    let image = r#"{"type":"image","ch":"football/7","epoch":"a","seq":0,"at":{"src":null,"in":null,"pub":null},"data":{}}"#;
+    assert_eq!(chained.facts(image), []);
+    let card = r#"{"incidents":{"y1":{"n":1,"kind":"yellow","minute":4,"side":"home"}}}"#;
+    assert_eq!(chained.facts(&update("football/7", card, "[]")), []);
+    let incidents = |facts: Vec<FootballFact>| {
+        facts.into_iter().filter(|fact| matches!(fact, FootballFact::Incident(_))).count()
+    };
+    let introduced = chained.football(&update("football/7", r#"{"refs":{}}"#, "[]"));
+    assert_eq!(incidents(introduced), 1);
+    let again = card.replace("y1", "y2");
+    assert_eq!(incidents(chained.football(&update("football/7", &again, "[]"))), 1);
+}
