@@ -142,10 +142,9 @@ impl Witness {
 
 fn prices(selection: &SelectionChange) {
     let SelectionChange { price, last, volume, back, lay, traded, .. } = selection;
-    price.iter().chain(last).for_each(exact);
-    volume.iter().for_each(amount);
+    price.iter().chain(last).chain(volume).for_each(amount);
     for Level { price, size } in back.iter().chain(lay).chain(traded) {
-        exact(price);
+        amount(price);
         amount(size);
     }
 }
@@ -155,7 +154,7 @@ fn exact(number: &Decimal) {
     assert_eq!(number.to_string().parse(), Ok(*number));
 }
 
-/// Of money.
+/// A price, or an amount of money.
 fn amount(number: &Decimal) {
     exact(number);
     assert!(*number >= Decimal::ZERO, "an amount of {number}");

@@ -165,8 +165,14 @@ pub fn matches(bytes: &[u8]) -> Result<Vec<MatchRow>, DecodeError> {
     Ok(reader.records().filter_map(Result::ok).map(row).collect())
 }
 
-/// The fields of one line. Rows are unquoted, but the older headers are quoted.
+/// The fields of one line. Rows are unquoted, but the older headers are quoted. A reader is made for
+/// those alone: that costs thirty times what a row does.
 fn fields(line: &[u8]) -> Result<StringRecord, DecodeError> {
+    if let Ok(text) = str::from_utf8(line)
+        && !text.contains(['"', '\r', '\n'])
+    {
+        return Ok(text.split(',').collect());
+    }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .buffer_capacity(line.len().max(1))

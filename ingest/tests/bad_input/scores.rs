@@ -71,3 +71,20 @@ fn values_of_no_use_are_left_out() {
     ];
     assert_eq!(outcome.reasons(), expected);
 }
+
+#[test]
+fn what_is_below_zero_is_neither_a_price_nor_an_amount() {
+    let more = r#""status":"OPEN","totalMatched":-2.5"#;
+    let runner = r#""selectionId":7,"lastPriceTraded":-2,"totalMatched":-1"#;
+    let strange = BOOK.replace("\"status\":\"OPEN\"", more).replace("\"selectionId\":7", runner);
+    let expected = [
+        "totalMatched -2.5 is negative",
+        "lastPriceTraded -2 is negative",
+        "runner totalMatched -1 is negative",
+    ];
+    assert_eq!(Outcome::of_bytes("book.json", strange).reasons(), expected);
+    let line = super::fixtures::market(1).replace("\"ltp\":1.5", "\"ltp\":-1.5,\"tv\":-9");
+    let line = line.replace("\"img\"", "\"tv\":-0.5,\"img\"");
+    let expected = ["market tv -0.5 is negative", "ltp -1.5 is negative", "tv -9 is negative"];
+    assert_eq!(Outcome::of_bytes("stream", line).reasons(), expected);
+}

@@ -99,7 +99,7 @@ impl<'a> Decoder<'a> {
                 "status" => book.status = self.text("market status")?,
                 "inplay" => book.in_play = self.flag("inplay")?,
                 "isMarketDataDelayed" => book.delayed = self.flag("isMarketDataDelayed")?,
-                "totalMatched" => book.total_matched = self.decimal("totalMatched")?,
+                "totalMatched" => book.total_matched = self.amount("totalMatched")?,
                 "runners" => book.runners = self.list("runners", Self::runner_book)?,
                 _ => self.json.skip()?,
             }
@@ -140,8 +140,8 @@ impl<'a> Decoder<'a> {
                 "selectionId" => id = self.integer("selectionId")?,
                 "handicap" => handicap = self.decimal("handicap")?,
                 "status" => runner.status = self.text("runner status")?,
-                "lastPriceTraded" => runner.last_price_traded = self.decimal("lastPriceTraded")?,
-                "totalMatched" => runner.total_matched = self.decimal("runner totalMatched")?,
+                "lastPriceTraded" => runner.last_price_traded = self.amount("lastPriceTraded")?,
+                "totalMatched" => runner.total_matched = self.amount("runner totalMatched")?,
                 "ex" => self.exchange(&mut runner)?,
                 _ => self.json.skip()?,
             }

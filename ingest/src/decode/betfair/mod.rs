@@ -125,7 +125,7 @@ impl<'a> Decoder<'a> {
                 "id" => id = self.text("market id")?,
                 "img" => change.img = self.flag("img")?,
                 "con" => change.con = self.flag("con")?,
-                "tv" => change.tv = self.decimal("market tv")?,
+                "tv" => change.tv = self.amount("market tv")?,
                 "marketDefinition" => change.definition = self.definition()?,
                 "rc" => change.rc = self.list("rc", Self::runner_change)?,
                 _ => self.json.skip()?,
@@ -189,7 +189,7 @@ impl<'a> Decoder<'a> {
                 "id" => id = self.integer("runner id")?,
                 "hc" => hc = self.decimal("hc")?,
                 "ltp" => change.ltp = self.last_price()?,
-                "tv" => change.tv = self.decimal("tv")?,
+                "tv" => change.tv = self.amount("tv")?,
                 "atb" => change.atb = self.offers("atb", Self::price_size)?,
                 "atl" => change.atl = self.offers("atl", Self::price_size)?,
                 "trd" => change.trd = self.list("trd", Self::price_size)?,
@@ -207,7 +207,7 @@ impl<'a> Decoder<'a> {
 
     fn last_price(&mut self) -> Read<Option<Decimal>> {
         self.price_changes += u32::from(self.json.peek() != Some(b'n'));
-        self.decimal("ltp")
+        self.amount("ltp")
     }
 
     /// A list of offers, each element of which is a price change.
@@ -299,6 +299,16 @@ impl<'a> Decoder<'a> {
             Ok(number) => Ok(Some(number)),
             Err(text) => Ok(self.unfit(what, text)),
         }
+    }
+
+    /// A price, or an amount of money: neither is below zero.
+    fn amount(&mut self, what: &str) -> Read<Option<Decimal>> {
+        let number = self.decimal(what)?;
+        let amount = number.filter(|number| !number.is_sign_negative());
+        if let (Some(number), None) = (number, amount) {
+            self.refuse(value(format!("{what} {number} is negative")));
+        }
+        Ok(amount)
     }
 
     #[cold]

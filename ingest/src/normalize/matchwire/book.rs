@@ -210,7 +210,7 @@ impl Reader<'_> {
             selections: selections.iter().map(|(id, node)| definition(id, node)).collect(),
         };
         let prices = selections.iter().map(|(id, node)| (Arc::from(id.as_str()), node));
-        let volume = self.decimal(node, "volume");
+        let volume = self.amount(node, "volume");
         let selections = prices.map(|(id, node)| (id, self.selection(node))).collect();
         Some(Market { definition, volume, selections })
     }
@@ -219,9 +219,9 @@ impl Reader<'_> {
     fn selection(&mut self, node: &Value) -> Selection {
         let is_exchange = ["back", "lays", "traded"].iter().any(|name| node.get(name).is_some());
         Selection {
-            price: if is_exchange { None } else { self.decimal(node, "price") },
-            last: self.decimal(node, "last"),
-            volume: self.decimal(node, "volume"),
+            price: if is_exchange { None } else { self.amount(node, "price") },
+            last: self.amount(node, "last"),
+            volume: self.amount(node, "volume"),
             ladders: ["back", "lays", "traded"].map(|name| self.ladder(node, name)),
         }
     }
@@ -231,7 +231,8 @@ impl Reader<'_> {
         let rungs = rungs.iter().filter_map(|(price, size)| {
             let price = Decimal::from_str_exact(price).map_err(|_| price.clone());
             let rung = price.and_then(|price| Ok((price, field::exact(size)?)));
-            rung.map_err(|what| self.note(name, &what)).ok()
+            let rung = rung.map_err(|what| self.note(name, &what)).ok()?;
+            Some((self.not_below_zero(name, rung.0)?, self.not_below_zero(name, rung.1)?))
         });
         rungs.collect()
     }
@@ -241,6 +242,19 @@ impl Reader<'_> {
             self.note(name, &what);
             None
         })
+    }
+
+    /// A price, or an amount of money.
+    fn amount(&mut self, node: &Value, name: &str) -> Option<Decimal> {
+        self.decimal(node, name).and_then(|number| self.not_below_zero(name, number))
+    }
+
+    fn not_below_zero(&mut self, name: &str, number: Decimal) -> Option<Decimal> {
+        let is_negative = number.is_sign_negative() && !number.is_zero();
+        if is_negative {
+            self.wrong.push(format!("market {}: {name} {number} is negative", self.market));
+        }
+        (!is_negative).then_some(number)
     }
 
     fn note(&mut self, name: &str, what: &str) {

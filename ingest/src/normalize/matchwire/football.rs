@@ -33,7 +33,13 @@ struct Known {
 }
 
 impl Football {
-    pub(super) fn told(&mut self, document: &Value, moment: Moment) -> Vec<FootballFact> {
+    /// `patch`: what changed in the document; `None`: it is an image.
+    pub(super) fn told(
+        &mut self,
+        document: &Value,
+        patch: Option<&Value>,
+        moment: Moment,
+    ) -> Vec<FootballFact> {
         let mut facts = Vec::new();
         if let Some(status) = renewed(&mut self.status, status(document)) {
             facts.push(FootballFact::Status(status));
@@ -43,7 +49,10 @@ impl Football {
         if let Some(score) = renewed(&mut self.score, score) {
             facts.push(FootballFact::Score(score));
         }
-        self.incidents(document, score.unwrap_or_default(), &mut facts);
+        // They grow with the match, and most updates are of its clock and its ball.
+        if patch.and_then(Value::as_object).is_none_or(|it| it.contains_key("incidents")) {
+            self.incidents(document, score.unwrap_or_default(), &mut facts);
+        }
         self.stats(document, &mut facts);
         if let Some(ball) = renewed(&mut self.ball, ball(document)) {
             facts.push(FootballFact::Ball(ball));

@@ -208,7 +208,7 @@ impl Matchwire {
         let introduced = self.is_introduced(ch);
         let Some(Document { about, value, told, .. }) = self.documents.get_mut(ch) else { return };
         let facts = match told {
-            Told::Match(known) => known.told(about, value, events, moment),
+            Told::Match(known) => known.told(about, value, patch, events, moment),
             Told::Book(slug, book) => {
                 let mut wrong = Vec::new();
                 let changed = book.told(value, patch, &mut wrong);
@@ -303,14 +303,19 @@ impl Match {
         &mut self,
         about: &About,
         document: &Value,
+        patch: Option<&Value>,
         events: &[Value],
         moment: Moment,
     ) -> Vec<Fact> {
         let Some(fixture) = about.fixture(document) else { return Vec::new() };
+        // Before its fixture nothing was told of it, whatever patches came.
+        let patch = patch.filter(|_| self.fixture.is_some());
         let mut facts = Vec::new();
         facts.extend(renewed(&mut self.fixture, Some(fixture)).map(Fact::Fixture));
         if about.sport == Sport::Football {
-            facts.extend(self.football.told(document, moment).into_iter().map(Fact::Football));
+            facts.extend(
+                self.football.told(document, patch, moment).into_iter().map(Fact::Football),
+            );
         } else {
             facts.extend(self.tennis.told(document, events).into_iter().map(Fact::Tennis));
         }

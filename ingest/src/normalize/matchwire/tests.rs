@@ -370,12 +370,20 @@ fn what_is_not_used_is_ignored_and_what_is_wrong_is_said() {
     assert_eq!(refused("{"), RefusalKind::Syntax);
     assert_eq!(refused(&book("{}")), RefusalKind::Unknown);
     let mut out = Played::default();
-    let frame = BOOK.replace(r#""price":"3.07""#, r#""price":3.07"#);
+    let ladder = r#""price":"1.40","back":{"-1.5":"2","1.5":"-2","1.4":"2"}"#;
+    let frame = BOOK
+        .replace(r#""price":"3.07""#, r#""price":3.07,"last":"-0.5""#)
+        .replace(r#""price":"1.40""#, ladder);
     Matchwire::default().message(frame.as_bytes(), RECEIVED, &mut out).unwrap();
     let reasons: Vec<_> = out.notices.iter().map(|it| it.reason.as_str()).collect();
-    let expected =
-        "football/829999682724248/odds/larkodds: market over_under_2.5: price 3.07 is no decimal";
-    assert_eq!(reasons, [expected]);
+    let expected = [
+        "price 3.07 is no decimal",
+        "last -0.5 is negative",
+        "back -1.5 is negative",
+        "back -2 is negative",
+    ];
+    let place = "football/829999682724248/odds/larkodds: market over_under_2.5";
+    assert_eq!(reasons, expected.map(|reason| format!("{place}: {reason}")));
     assert_eq!(out.batches.len(), 1, "the rest is used");
 }
 
@@ -426,4 +434,21 @@ proptest! {
             drop(chained.message(frame.as_bytes(), RECEIVED, &mut out));
         }
     }
+}
+
+/// What is not touched by an update is not looked at again, once the match was told.
+#[test]
+fn incidents_that_came_before_the_match_are_told_with_it() {
+    let mut chained = Chained::new();
+    let image = r#"{"type":"image","ch":"football/7","epoch":"a","seq":0,"at":{"src":null,"in":null,"pub":null},"data":{}}"#;
+    assert_eq!(chained.facts(image), []);
+    let card = r#"{"incidents":{"y1":{"n":1,"kind":"yellow","minute":4,"side":"home"}}}"#;
+    assert_eq!(chained.facts(&update("football/7", card, "[]")), []);
+    let incidents = |facts: Vec<FootballFact>| {
+        facts.into_iter().filter(|fact| matches!(fact, FootballFact::Incident(_))).count()
+    };
+    let introduced = chained.football(&update("football/7", r#"{"refs":{}}"#, "[]"));
+    assert_eq!(incidents(introduced), 1);
+    let again = card.replace("y1", "y2");
+    assert_eq!(incidents(chained.football(&update("football/7", &again, "[]"))), 1);
 }

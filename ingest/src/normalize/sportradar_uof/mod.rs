@@ -36,6 +36,10 @@ const PROVIDER: &str = "sportradar";
 /// Events remembered at a time. Some 5,000 are offered by all producers together.
 const EVENTS_MAX: usize = 20_000;
 
+/// Events refused for want of room before it is looked for again: to look costs as much as all that
+/// are remembered.
+const REFUSALS_BETWEEN: u32 = 1_000;
+
 /// Markets of one event, lines counted: a football match in play has about 1,000. One costs about
 /// 500 bytes and 100 for each outcome.
 const MARKETS_MAX: usize = 5_000;
@@ -45,6 +49,8 @@ const MARKETS_MAX: usize = 5_000;
 pub struct Interpreter {
     default_sport: Option<Sport>,
     events: HashMap<String, Known>,
+    /// Events refused since room was looked for, and found none.
+    refused: u32,
     clock_us: Option<Micros>,
 }
 
@@ -76,13 +82,20 @@ impl Interpreter {
 
     fn known(&mut self, event: &str) -> Result<&mut Known, DecodeError> {
         if self.events.len() >= EVENTS_MAX && !self.events.contains_key(event) {
-            self.events.retain(|_, known| !known.is_over());
-            if self.events.len() >= EVENTS_MAX {
-                let reason = format!("an event more than {EVENTS_MAX}");
-                return Err(DecodeError::new(RefusalKind::Unknown, reason));
-            }
+            self.make_room()?;
         }
         Ok(self.events.entry(event.to_owned()).or_insert_with(|| Known::new(event)))
+    }
+
+    fn make_room(&mut self) -> Result<(), DecodeError> {
+        if self.refused == 0 {
+            self.events.retain(|_, known| !known.is_over());
+        }
+        if self.events.len() < EVENTS_MAX {
+            return Ok(());
+        }
+        self.refused = (self.refused + 1) % REFUSALS_BETWEEN;
+        Err(DecodeError::new(RefusalKind::Unknown, format!("an event more than {EVENTS_MAX}")))
     }
 
     /// What a message says of the event that it names.

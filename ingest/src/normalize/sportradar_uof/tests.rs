@@ -278,3 +278,20 @@ fn scoreboards_are_told_by_periods() {
     );
     check_status(Sport::Other, r#"status="1" home_score="1" away_score="0""#, "", &[]);
 }
+
+/// To look costs as much as all events, so that one is not looked for at each.
+#[test]
+fn room_for_an_event_is_looked_for_now_and_then() {
+    let mut feed = football();
+    let mut takes = |event: u64, status: i32| {
+        let market = format!(r#"<odds><market id="1" status="{status}"/></odds>"#);
+        let text =
+            odds("").replace("<odds></odds>", &market).replace(":1\"", &format!(":{event}\""));
+        feed.message(text.as_bytes(), NOW, &mut Played::default()).is_ok()
+    };
+    assert!((0..EVENTS_MAX as u64).all(|event| takes(event, 1)), "there is room for so many");
+    assert!(!takes(99_999, 1), "there is no room for one more");
+    assert!(takes(7, -3), "the one that is over is known");
+    let refused = (0..5_000).take_while(|_| !takes(99_999, 1)).count();
+    assert_eq!(refused, REFUSALS_BETWEEN as usize - 1);
+}
