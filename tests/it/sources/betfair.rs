@@ -62,7 +62,7 @@ impl Provider {
         let authority = self.folder.path().join("peer.pem");
         format!(
             "[[source]]\nname = {name:?}\nkind = \"betfair-stream\"\ndeadline_ms = 1000\n\
-             heartbeat_ms = 500\napp_key = {app_key:?}\nsession = {session:?}\n\
+             heartbeat_ms = 500\nsilence_ms = 5000\napp_key = {app_key:?}\nsession = {session:?}\n\
              host = \"localhost\"\nport = {port}\nauthority = {authority:?}\n"
         )
     }

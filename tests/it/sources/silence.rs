@@ -61,6 +61,29 @@ async fn silent_connection_is_late_within_its_deadline_and_live_when_it_is_heard
     say("from the last byte of a peer that falls silent to the suspension", took);
 }
 
+/// As it is unless set otherwise: the source gives up what is silent before the hub's deadline is
+/// over, and what was held back is let go when it has gone on from there.
+#[tokio::test]
+async fn silent_connection_is_given_up_and_another_goes_on_from_there() {
+    let lines = own_stream();
+    let stream = std::sync::Arc::new(Stream::new(lines.iter().map(String::as_str)));
+    let provider = Provider::start().await;
+    let usual = provider.table("exchange").replace("silence_ms = 5000\n", "");
+    let hub = serve_with(&usual, &QUIETLY);
+    let mut client = follower(&hub).await;
+    let (mut caller, asked) = provider.subscribed().await;
+    let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
+    until(&mut client, "exchange", "live").await;
+    // It says nothing more, and stays open.
+    let (mut again, asked) = provider.subscribed().await;
+    assert!(asked["clk"].is_string(), "it asks for what comes after that: {asked}");
+    let (frame, _) = held(&mut client).await;
+    assert_eq!(frame["patch"]["suspended"], true, "{frame}");
+    stream.catch_up(&mut again, &asked, at, 1).await.expect("somebody reads");
+    until(&mut client, "exchange", "live").await;
+    drop(caller);
+}
+
 #[tokio::test]
 async fn connection_that_is_reset_suspends_at_once() {
     let lines = own_stream();
