@@ -25,7 +25,7 @@ use super::{
 use crate::{
     decode::betfair_scores::{self as decode, Said},
     error::{DecodeError, RefusalKind},
-    event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
+    event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed},
 };
 
 /// Events followed at a time, the one heard of longest ago making room. One costs some kilobytes.
@@ -79,7 +79,8 @@ impl Interpret for Interpreter {
             let taken = self.event(&event, received, &mut played);
             played.notices.extend(taken.err());
         }
-        // Events of one answer lie side by side.
+        // Events of one answer lie side by side, and what is told of one of them stays in its order.
+        in_order(&mut played.batches);
         played.batches.sort_by_key(|timed| timed.clock_us);
         played.notices.truncate(NOTICES_MAX);
         out.batches.append(&mut played.batches);
@@ -215,6 +216,17 @@ impl Match {
         let facts = introduction.into_iter().chain(facts);
         let events = facts.map(|fact| Event { sport, match_id, fact }).collect();
         out.push(clock_us, Batch { at, events, ..Batch::default() });
+    }
+}
+
+/// Lets no clock of a match fall: one answer may tell the same event twice, with other times.
+fn in_order(batches: &mut [Timed]) {
+    let mut latest: HashMap<Id, Micros> = HashMap::new();
+    for timed in batches {
+        let Some(event) = timed.batch.events.first() else { continue };
+        let clock_us = latest.entry(event.match_id).or_insert(timed.clock_us);
+        *clock_us = timed.clock_us.max(*clock_us);
+        timed.clock_us = *clock_us;
     }
 }
 

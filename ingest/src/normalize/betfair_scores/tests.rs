@@ -485,3 +485,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn event_that_comes_twice_in_an_answer_is_introduced_first() {
+    let answer = r#"[{"eventId":"7","eventTypeId":"2","eventStatus":"IN_PROGRESS","incidents":{"1":{
+        "updateContext":{"updateType":"point","updateSequence":1,
+        "lastUpdated":"2025-05-01T18:00:00.000Z"},"values":{"server":"1","wonBy":"1",
+        "firstToServe":"1","currentSet":"1","team1PointsAfter":"15","team2PointsAfter":"0",
+        "player1GamesWon":"0","player2GamesWon":"0","player1SetsWon":"0","player2SetsWon":"0"}}}},
+        {"eventId":7,"eventTypeId":2,"score":{"home":{"name":"Ann","score":"40","games":"3",
+        "sets":"1","gameSequence":["6"],"isServing":true},"away":{"name":"Bea","score":"A",
+        "games":"2","sets":"0","gameSequence":["4"]}},"currentSet":2,"status":"IN_PLAY"}]"#;
+    let mut played = Played::default();
+    Interpreter::default().message(answer.as_bytes(), 0, &mut played).expect("it is an answer");
+    assert!(played.batches.is_sorted_by_key(|timed| timed.clock_us));
+    assert!(played.batches.len() > 1, "{:?}", played.batches);
+    let first = &played.batches[0].batch.events[0].fact;
+    assert!(matches!(first, Fact::Fixture(_)), "{first:?}");
+}
