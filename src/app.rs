@@ -2,8 +2,7 @@
 
 use std::{
     convert::Infallible,
-    future,
-    io::{self, Write},
+    future, io,
     iter::Peekable,
     net::{self, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
@@ -33,6 +32,7 @@ use crate::{
     clock::now,
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::{self, Days, Run},
+    greeting,
     http::{self, BenchDoor, Registry, tls::TlsError},
     hub::{
         Epochs, Hub, Settings,
@@ -48,7 +48,7 @@ use crate::{
         follow::{self, FollowError, Following},
         live,
     },
-    steady::{self, Load, Steady},
+    steady::{Load, Steady},
     telemetry::{self, TelemetryError},
 };
 
@@ -179,7 +179,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         };
         tokio::spawn(door.serve(listener, stopped.clone()));
     }
-    greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
+    greeting::greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
@@ -495,64 +495,6 @@ fn milliseconds(ms: u64) -> u32 {
 /// How the door's task ended, a panic being a failure like others.
 fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinSet<()>> {
     served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
-}
-
-/// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
-fn greet(
-    out: &mut impl Write,
-    address: SocketAddr,
-    secure: &str,
-    play: &Play,
-    demo_key: Option<&str>,
-) -> io::Result<()> {
-    writeln!(out, "listening on http{secure}://{address}")?;
-    match (play, demo_key) {
-        (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
-        (_, Some(key)) => greet_guest(out, address, secure, key)?,
-        (_, None) => {}
-    }
-    out.flush()
-}
-
-fn greet_loader(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
-    let Load { rate, channels } = load;
-    writeln!(
-        out,
-        r#"
-Matchwire plays a steady load: {rate} changes a second in all, on {channels} channels in turn.
-
-  channels  {}
-  demo key  {key}
-"#,
-        steady::CHANNELS
-    )
-}
-
-fn greet_guest(
-    out: &mut impl Write,
-    address: SocketAddr,
-    secure: &str,
-    key: &str,
-) -> io::Result<()> {
-    writeln!(
-        out,
-        r#"
-Matchwire plays its demo: football, tennis and odds, simulated, without end.
-
-  page      http{secure}://{address}/
-  demo key  {key}
-
-Follow it with websocat (then type a command, such as the one that is echoed here):
-
-  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws{secure}://{address}/stream/v1?token={key}'
-
-or from the console of a browser:
-
-  const ws = new WebSocket("ws{secure}://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
-  ws.onmessage = (m) => console.log(JSON.parse(m.data));
-  ws.onopen = () => ws.send(JSON.stringify({{op: "subscribe", id: 1, ch: "football"}}));
-"#
-    )
 }
 
 /// How long a recording that is held waits after the first subscription.

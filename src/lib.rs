@@ -9,6 +9,7 @@ pub mod cli;
 pub mod config;
 
 pub mod app;
+mod greeting;
 
 // The data path: sources are played into the pipeline, the hub makes numbered changes of facts.
 pub mod demo;

@@ -1,0 +1,69 @@
+//! What the program says first on its standard output: where it listens, and what a guest may paste.
+
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+};
+
+use crate::{
+    app::Play,
+    steady::{self, Load},
+};
+
+/// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
+pub(crate) fn greet(
+    out: &mut impl Write,
+    address: SocketAddr,
+    secure: &str,
+    play: &Play,
+    demo_key: Option<&str>,
+) -> io::Result<()> {
+    writeln!(out, "listening on http{secure}://{address}")?;
+    match (play, demo_key) {
+        (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
+        (_, Some(key)) => greet_guest(out, address, secure, key)?,
+        (_, None) => {}
+    }
+    out.flush()
+}
+
+fn greet_loader(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
+    let Load { rate, channels } = load;
+    writeln!(
+        out,
+        r#"
+Matchwire plays a steady load: {rate} changes a second in all, on {channels} channels in turn.
+
+  channels  {}
+  demo key  {key}
+"#,
+        steady::CHANNELS
+    )
+}
+
+fn greet_guest(
+    out: &mut impl Write,
+    address: SocketAddr,
+    secure: &str,
+    key: &str,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        r#"
+Matchwire plays its demo: football, tennis and odds, simulated, without end.
+
+  page      http{secure}://{address}/
+  demo key  {key}
+
+Follow it with websocat (then type a command, such as the one that is echoed here):
+
+  echo '{{"op":"subscribe","id":1,"ch":"football"}}' | websocat -n 'ws{secure}://{address}/stream/v1?token={key}'
+
+or from the console of a browser:
+
+  const ws = new WebSocket("ws{secure}://{address}/stream/v1", ["matchwire.v1", "token", "{key}"]);
+  ws.onmessage = (m) => console.log(JSON.parse(m.data));
+  ws.onopen = () => ws.send(JSON.stringify({{op: "subscribe", id: 1, ch: "football"}}));
+"#
+    )
+}
