@@ -1,7 +1,6 @@
 //! One connected client: its socket, what it sends, who holds it, and how it ends.
 
 use std::{
-    any::Any,
     fmt,
     io::{self, IoSlice, Read, Write},
 };
@@ -19,8 +18,22 @@ pub struct Owner {
     pub key: u64,
     /// When its right to be here ends, if it does.
     pub expires: Option<Micros>,
-    /// Dropped when the connection ends, such as a permit that counts sockets.
-    pub guard: Box<dyn Any + Send>,
+    /// Told what the connection uses, and dropped when it ends.
+    pub guard: Box<dyn Guard>,
+}
+
+/// What stands for a connection with its host for as long as it lasts, such as a permit that counts
+/// sockets. Its shard calls it, so it must not wait.
+pub trait Guard: Send {
+    /// What the connection was given until `now`: so many messages with data that its socket has
+    /// taken whole, in so many milliseconds. Told at each beat and at the end, each time what came
+    /// since the time before.
+    fn used(&self, messages: u64, open_ms: u64, now: Micros);
+}
+
+/// For hosts that count nothing.
+impl Guard for () {
+    fn used(&self, _messages: u64, _open_ms: u64, _now: Micros) {}
 }
 
 impl fmt::Debug for Owner {
@@ -72,6 +85,8 @@ pub(crate) struct Connection {
     pub(crate) lag_told: Option<Micros>,
     /// When the client last sent anything.
     heard: Micros,
+    /// Until when the owner's guard has been told what was used.
+    told: Micros,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +134,18 @@ impl Connection {
             pinged: false,
             lag_told: None,
             heard: now,
+            told: now,
         }
+    }
+
+    /// Tells the owner's guard of what was used since the last time. `open_us_max`: the longest time
+    /// there can be between two times, so that a clock which is put forward adds no more than that.
+    pub(crate) fn tell_use(&mut self, messages: u64, open_us_max: Micros, now: Micros) {
+        let Some(owner) = &self.owner else { return };
+        let open_us = now.saturating_sub(self.told).clamp(0, open_us_max);
+        owner.guard.used(messages, u64::try_from(open_us / 1000).unwrap_or(0), now);
+        // What is left of a millisecond is told the next time.
+        self.told = now - open_us % 1000;
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -231,5 +257,63 @@ impl Write for Connection {
 
     fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::net::UnixStream,
+        sync::{Arc, Mutex},
+    };
+
+    use mio::{Poll, Token};
+
+    use super::*;
+    use crate::socket::SocketOptions;
+
+    /// What a guard was told: messages, milliseconds and the moment.
+    #[derive(Debug, Default, Clone)]
+    struct Told(Arc<Mutex<Vec<(u64, u64, Micros)>>>);
+
+    impl Guard for Told {
+        fn used(&self, messages: u64, open_ms: u64, now: Micros) {
+            self.0.lock().expect("no panic").push((messages, open_ms, now));
+        }
+    }
+
+    fn connection(guard: Told, now: Micros) -> Connection {
+        let poll = Poll::new().expect("a poll");
+        let (stream, _) = UnixStream::pair().expect("a pair of sockets");
+        let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
+        let socket = Socket::register(Stream::Unix(stream), options, poll.registry(), Token(0));
+        let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], now);
+        connection.owner = Some(Owner { key: 1, expires: None, guard: Box::new(guard) });
+        connection
+    }
+
+    #[test]
+    fn guard_is_told_each_use_once_and_no_millisecond_is_lost() {
+        let told = Told::default();
+        let mut connection = connection(told.clone(), 0);
+        connection.tell_use(3, 1_000_000, 1_700);
+        connection.tell_use(0, 1_000_000, 2_000);
+        connection.tell_use(1, 1_000_000, 500_000);
+        connection.close(600_000);
+        connection.tell_use(9, 1_000_000, 700_000);
+        let told = told.0.lock().expect("no panic").clone();
+        assert_eq!(told, [(3, 1, 1_700), (0, 1, 2_000), (1, 498, 500_000)]);
+    }
+
+    #[test]
+    fn moved_clock_is_no_time_on_the_socket() {
+        let told = Told::default();
+        let mut connection = connection(told.clone(), 10_000_000);
+        connection.tell_use(0, 20_000, 900_000_000);
+        connection.tell_use(0, 20_000, 900_005_000);
+        connection.tell_use(0, 20_000, 5_000_000);
+        connection.tell_use(0, 20_000, 5_007_000);
+        let open: Vec<u64> = told.0.lock().expect("no panic").iter().map(|told| told.1).collect();
+        assert_eq!(open, [20, 5, 0, 7]);
     }
 }

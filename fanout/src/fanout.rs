@@ -27,7 +27,7 @@ use crate::{
     socket::{SocketOptions, Stream},
 };
 
-pub use crate::connection::Owner;
+pub use crate::connection::{Guard, Owner};
 
 /// What the fan-out may use, and how long it waits.
 #[derive(Debug, Clone)]

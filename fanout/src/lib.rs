@@ -35,7 +35,7 @@ mod fanout;
 
 pub use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
-    fanout::{Change, Fanout, Limits, Owner, StartError},
+    fanout::{Change, Fanout, Guard, Limits, Owner, StartError},
 };
 
 /// Microseconds since the Unix epoch, UTC.

@@ -2,7 +2,7 @@
 //!
 //! In use only while its socket takes nothing: a reader who keeps up is written to directly.
 
-use std::{collections::VecDeque, io, io::IoSlice};
+use std::{collections::VecDeque, io, io::IoSlice, mem};
 
 use bytes::{Buf, Bytes};
 
@@ -16,6 +16,8 @@ pub struct Outbox {
     bytes: usize,
     /// A part of the first frame is on its way: nothing can go before it any more.
     begun: bool,
+    /// Frames that brought a channel forward and which the socket has taken whole.
+    delivered: u64,
 }
 
 #[derive(Debug)]
@@ -34,6 +36,8 @@ enum Kind {
     /// Says where the frames before it lead to; what overtakes it makes it untrue.
     Beat,
     Forward(Of),
+    /// What is left of one of those.
+    Rest,
 }
 
 /// What a frame brings forward, and from where: to know where a reader stands without it.
@@ -122,11 +126,23 @@ impl Outbox {
         self.frames.insert(place.min(self.frames.len()), Waiting { frame, kind, since });
     }
 
-    /// Queues the rest of a frame of which the socket has taken a part.
+    /// Queues the rest of an update of which the socket has taken a part.
     pub fn begin(&mut self, rest: Bytes, now: Micros) {
         debug_assert!(self.frames.is_empty(), "what was begun stands first");
         self.begun = true;
-        self.add(rest, None, now);
+        self.put(rest, Kind::Rest, now);
+    }
+
+    /// Counts updates that the socket has taken past the queue.
+    pub fn passed(&mut self, frames: u64) {
+        self.delivered += frames;
+    }
+
+    /// How many frames that brought a channel forward the socket has taken whole since this was last
+    /// asked. Such a frame is an image, an update or an event, or says that a channel begins anew; what
+    /// is said besides (answers, beats, pings, lag) is none, and neither is what still waits.
+    pub fn take_delivered(&mut self) -> u64 {
+        mem::take(&mut self.delivered)
     }
 
     /// Takes back the frames of a channel that have not been begun; with `image` even its images,
@@ -247,6 +263,7 @@ impl Outbox {
             }
             written -= first.frame.len();
             self.begun = false;
+            self.delivered += u64::from(first.is_data());
             self.frames.pop_front();
         }
         // A connection that keeps up has no queue.
@@ -255,6 +272,10 @@ impl Outbox {
 }
 
 impl Waiting {
+    fn is_data(&self) -> bool {
+        matches!(self.kind, Kind::Forward(_) | Kind::Rest)
+    }
+
     fn forwards(&self) -> Option<Of> {
         if let Kind::Forward(of) = self.kind { Some(of) } else { None }
     }

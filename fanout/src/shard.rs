@@ -4,6 +4,9 @@
 //! put together and written once to each connection that follows them. Nothing here waits but for
 //! the next event; writes wait for their socket, never for a timer.
 
+mod clock;
+mod item;
+
 use std::{
     collections::{HashSet, VecDeque},
     io,
@@ -17,17 +20,19 @@ use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 use tracing::{debug, error};
 
+use self::clock::Clock;
+pub(crate) use self::item::Item;
 use crate::{
     Micros,
     audience::{Audience, Due, Shares},
     catch_up::{Answer, Ask, Asker, Question},
-    channel::{Channel, Epoch, Publication, Rate},
+    channel::{Channel, Epoch},
     close::Close,
     connection::{Arrival, Connection, Overdue, Purpose, Reading},
     encode,
     fanout::Shared,
     inbound::Received,
-    mailbox::{Letter, Taken, Wake},
+    mailbox::{Taken, Wake},
     outbox::Budget,
     protocol::{self, Code, Command, Hello, HelloLimits, Lag, Refusal},
     session::Session,
@@ -65,43 +70,6 @@ const READ_BYTES: usize = 16 * 1024;
 /// The token of the mailbox; all others are slots.
 const MAILBOX: Token = Token(usize::MAX);
 
-#[derive(Debug)]
-pub(crate) enum Item {
-    Publish(Rate, Arc<Publication>),
-    /// A channel has come to be; the publication is its image at sequence 0.
-    Opened(Arc<Publication>),
-    Closed(Channel),
-    Answer(Asker, Answer),
-    Connect(Box<Arrival>),
-    /// Every connection that came with this key is to be closed.
-    End(u64, Close),
-    /// Every connection is to be closed, each with its own delay within the window.
-    Drain {
-        window_ms: u32,
-    },
-    Stop,
-    /// Publications that came here found no room.
-    Lost,
-}
-
-impl Letter for Item {
-    fn counts(&self) -> bool {
-        matches!(self, Self::Publish(..))
-    }
-
-    fn waits_its_turn(&self) -> bool {
-        matches!(self, Self::Connect(_))
-    }
-
-    fn dropped() -> Self {
-        Self::Lost
-    }
-
-    fn is_dropped(&self) -> bool {
-        matches!(self, Self::Lost)
-    }
-}
-
 impl Wake for mio::Waker {
     fn wake(&self) {
         if let Err(error) = Self::wake(self) {
@@ -137,19 +105,6 @@ pub(crate) struct Shard {
     /// All have been told to go, and who still arrives is told so too: come back within this time.
     draining_ms: Option<u32>,
     stopping: bool,
-}
-
-/// What time makes due: each connection is looked at once in a round, a part of them at each tick,
-/// so that many connections make no burst.
-#[derive(Debug)]
-struct Clock {
-    tick_due: Micros,
-    slow_due: Micros,
-    /// How long a round takes, and the slot at which its next part begins.
-    round_us: Micros,
-    next: usize,
-    /// Of a round, how much has not been walked yet, in slots times microseconds.
-    carry: i64,
 }
 
 impl Shard {
@@ -467,9 +422,12 @@ impl Shard {
         debug!(slot, code = close.code(), reason = close.reason(), "closing");
         counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
         let has_owner = connection.owner.is_some();
-        connection.close(now);
-        self.closing.insert(slot);
         self.audience.end(slot, now);
+        self.tell_use(slot, now);
+        if let Some(member) = self.audience.get_mut(slot) {
+            member.sink.close(now);
+        }
+        self.closing.insert(slot);
         if close == Close::AddonRequired && has_owner {
             let message = "the WebSocket add-on has run out";
             let refusal = Refusal::new(&Value::Null, Code::AddonRequired, message);
@@ -487,6 +445,7 @@ impl Shard {
         if self.connection(slot, generation).is_none() {
             return;
         }
+        self.tell_use(slot, now);
         // Closing the socket takes it out of the poll.
         drop(self.audience.remove(slot, now));
         self.closing.remove(&slot);
@@ -502,6 +461,7 @@ impl Shard {
             self.look_at(slot, now);
             if self.audience.get(slot).is_some_and(|member| !member.sink.is_closing()) {
                 self.audience.beat(slot, now);
+                self.tell_use(slot, now);
             }
         }
         if now >= self.clock.slow_due {
@@ -515,6 +475,16 @@ impl Shard {
         }
         self.audience.flush(now);
         self.due(now);
+    }
+
+    /// Tells the guard of a connection what it was given. A plain number on the way there: nothing
+    /// that shards share is touched for a message.
+    fn tell_use(&mut self, slot: usize, now: Micros) {
+        // Its turn comes once in a round, or a little later.
+        let open_us_max = 2 * self.shared.limits.round_us();
+        let Some(member) = self.audience.get_mut(slot) else { return };
+        let messages = member.outbox.take_delivered();
+        member.sink.tell_use(messages, open_us_max, now);
     }
 
     fn look_at(&mut self, slot: usize, now: Micros) {
@@ -553,24 +523,6 @@ impl Shard {
         }
         self.audience.tell_lag(slot, protocol::lag(lag), now);
         counter!("matchwire_lag_frames_total").increment(1);
-    }
-}
-
-impl Clock {
-    /// The slots whose turn it is.
-    fn part(&mut self, slots: usize, now: Micros) -> (usize, usize) {
-        let passed = (now - self.tick_due + TICK_US).clamp(0, self.round_us);
-        self.tick_due = now + TICK_US;
-        self.carry += passed * i64::try_from(slots).unwrap_or(i64::MAX);
-        let count = usize::try_from(self.carry / self.round_us).unwrap_or(0);
-        self.carry %= self.round_us;
-        if self.next >= slots {
-            self.next = 0;
-        }
-        let from = self.next;
-        let to = (from + count).min(slots);
-        self.next = to;
-        (from, to)
     }
 }
 

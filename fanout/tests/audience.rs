@@ -189,6 +189,10 @@ struct Client {
     images: BTreeMap<u32, Seq>,
     /// From the beginning, and without an end.
     follows_all: bool,
+    /// Frames with data that came.
+    data: u64,
+    /// As many as the audience says that it delivered.
+    delivered: u64,
 }
 
 impl Client {
@@ -210,6 +214,7 @@ impl Client {
         let words: Vec<&str> = text.split(' ').collect();
         let number = |place: usize| words[place].parse::<Seq>().expect("a number");
         let channel = || u32::try_from(number(1)).expect("a small number");
+        self.data += u64::from(!text.starts_with('{') || text.contains("\"resync\""));
         match words[0] {
             "image" => {
                 self.known.insert(channel(), number(2));
@@ -331,10 +336,13 @@ impl World {
         self.audience.perform(self.now);
         self.audience.flush(self.now);
         self.take_due();
-        for client in &mut self.clients {
+        for (slot, client) in self.clients.iter_mut().enumerate() {
             while let Some(text) = client.next_frame() {
                 client.check(&text);
             }
+            let member = self.audience.get_mut(slot).expect("nobody leaves");
+            client.delivered += member.outbox.take_delivered();
+            assert_eq!(client.delivered, client.data, "delivered, and came whole");
         }
     }
 

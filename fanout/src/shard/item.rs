@@ -1,0 +1,48 @@
+//! What lies in a shard's mailbox.
+
+use std::sync::Arc;
+
+use crate::{
+    catch_up::{Answer, Asker},
+    channel::{Channel, Publication, Rate},
+    close::Close,
+    connection::Arrival,
+    mailbox::Letter,
+};
+
+#[derive(Debug)]
+pub(crate) enum Item {
+    Publish(Rate, Arc<Publication>),
+    /// A channel has come to be; the publication is its image at sequence 0.
+    Opened(Arc<Publication>),
+    Closed(Channel),
+    Answer(Asker, Answer),
+    Connect(Box<Arrival>),
+    /// Every connection that came with this key is to be closed.
+    End(u64, Close),
+    /// Every connection is to be closed, each with its own delay within the window.
+    Drain {
+        window_ms: u32,
+    },
+    Stop,
+    /// Publications that came here found no room.
+    Lost,
+}
+
+impl Letter for Item {
+    fn counts(&self) -> bool {
+        matches!(self, Self::Publish(..))
+    }
+
+    fn waits_its_turn(&self) -> bool {
+        matches!(self, Self::Connect(_))
+    }
+
+    fn dropped() -> Self {
+        Self::Lost
+    }
+
+    fn is_dropped(&self) -> bool {
+        matches!(self, Self::Lost)
+    }
+}
