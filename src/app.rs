@@ -1,55 +1,51 @@
 //! Builds the parts, wires them, stops them. The only file that knows every part.
 
+mod customers;
+mod playing;
+mod posting;
+mod signals;
+
 use std::{
-    convert::Infallible,
-    future, io,
-    iter::Peekable,
+    io,
     net::{self, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
-use ingest::{
-    recording::{self, OpenError, Recording},
-    source::{Outlet, Told},
-};
+use ingest::recording::OpenError;
 use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpSocket},
-    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
     task::{JoinError, JoinHandle, JoinSet},
 };
 use tracing::{error, info};
 
+use self::signals::Signals;
 use crate::{
     accounts::{Accounts, AccountsError},
     cli::ReplayArgs,
     clock::now,
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
-    demo::{self, Days, Run},
+    database::Database,
+    demo::Run,
     greeting,
-    http::{self, BenchDoor, Registry, tls::TlsError},
-    hub::{
-        Epochs, Hub, Settings,
-        feeds::{Feed, Health, SourceNumber, Terms},
-        sequence::Window,
-    },
+    http::{self, BenchDoor, Proxies, Registry, tls::TlsError},
+    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
+    limits,
+    mail::MailError,
+    payments::{SetUpError, sandbox::SandboxError},
     pipeline::{self, Doors, Request},
     quarantine::{self, Quarantine},
     revocation::{self, Revoker},
-    sources::{
-        Pace, Player,
-        follow::{self, FollowError, Following},
-        live,
-    },
-    steady::{Load, Steady},
+    sources::follow::FollowError,
+    steady::Load,
     telemetry::{self, TelemetryError},
+    usage::{self, Flushes, Meter},
 };
 
 /// Why the hub could not start or had to end.
@@ -63,6 +59,12 @@ pub enum AppError {
     Identity(#[source] sqlx::Error),
     #[error("a recording cannot be played")]
     Recording(#[from] OpenError),
+    #[error("mail cannot be sent")]
+    Mail(#[from] MailError),
+    #[error("payments cannot be taken")]
+    Payments(#[from] SetUpError),
+    #[error("the payment sandbox did not start")]
+    Sandbox(#[from] SandboxError),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("cannot listen on {address}")]
@@ -113,7 +115,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     // From the beginning: a signal that nobody listens for ends the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
-    let accounts = Accounts::open_with(&config.server.db, &config.accounts).await?;
+    let database = Database::open_with(&config.server.db, &config.database).await;
+    let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
+    let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
     let demo_key = demo_key(&accounts, &play).await?;
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
     let demo = match &play {
@@ -122,7 +126,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     };
     let epochs =
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
-    let recordings = recordings(&config, &play)?;
+    let recordings = playing::recordings(&config, &play)?;
 
     let tls = tls(&config.tls)?;
     let secure = if tls.is_some() { "s" } else { "" };
@@ -135,33 +139,44 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         Box::new(doors.clone()),
     )?;
-    let identities = Store::of(&accounts);
+    let identities = Store::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());
     let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered));
-    let sources = announce(&mut hub, demo, &play, recordings);
-    let live = announce_live(&mut hub, &config, &play)?;
-    let quarantine = Quarantine::beside(&config.server.db, quarantine_limits(&config));
+    let sources = playing::announce(&mut hub, demo, &play, recordings);
+    let live = playing::announce_live(&mut hub, &config, &play)?;
+    let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let writer =
         pipeline::start(hub, fanout.clone(), ends, quarantine, decisions, push_terms(&config))?;
 
     let (stop, stopped) = watch::channel(false);
+    tokio::spawn(telemetry::keep(metrics.clone(), stopped.clone()));
+    let (meter, flushes) = start_counting(&accounts, &config)?;
     let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
     let revoking = revocation::start(
         Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() },
         Duration::from_millis(config.accounts.watch_ms),
         &stopped,
     );
+    let sweeping = accounts.sweep_always(stopped.clone());
     let ordering = take_orders(identities, &config, &doors, &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
     };
+    let place = customers::Place { address, secure, public_url: &public_url };
+    let customers =
+        customers::start(&accounts, &catalogue, place, (&config, &play), &stopped).await?;
     let parts = http::Parts {
         accounts: accounts.clone(),
+        catalogue,
+        payments: customers.payments,
+        limits: limits::Limits::new(&config.limits),
+        proxies: proxies(&config),
         fanout: fanout.clone(),
         doors: doors.clone(),
         registry,
+        meter,
         metrics,
         public_url,
         demo_key: demo_key.clone(),
@@ -169,6 +184,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         connections_max: config.fanout.sockets_max,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
         ingest: config.ingest.clone(),
+        numbers: http::Numbers::of(&config),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     if let Some(listener) = bench_listener {
@@ -179,11 +195,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         };
         tokio::spawn(door.serve(listener, stopped.clone()));
     }
-    greeting::greet(&mut io::stdout(), address, secure, &play, demo_key.as_deref())?;
+    let (key, mails) = (demo_key.as_deref(), posting::demo_folder(&config));
+    greeting::greet(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
 
     tokio::select! {
         () = signals.asked_to_stop() => info!("stopping"),
-        Err(error) = play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
+        Err(error) = playing::play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
         served = &mut serving => return Err(AppError::Door(ended(served).err())),
     }
     stop.send_replace(true);
@@ -196,12 +213,24 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         info!("requests were cut off");
     }
     stop_writer(&doors, writer).await;
-    for task in revoking.into_iter().chain(ordering).chain([deciding]) {
+    for task in revoking.into_iter().chain(ordering).chain([deciding, sweeping]) {
         task.await.ok();
     }
+    customers::stop(customers.tasks, patience).await;
+    // Everybody who counts has ended.
+    flushes.finish().await;
     accounts.close().await;
     info!("stopped");
     Ok(())
+}
+
+/// Whom requests are believed to come from.
+fn proxies(config: &Config) -> Proxies {
+    let checked = "the settings were checked";
+    Proxies {
+        header: config.server.forwarded_header_name().expect(checked),
+        trusted: config.server.proxies().expect(checked),
+    }
 }
 
 /// Orders that may wait for the writer.
@@ -249,165 +278,16 @@ async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<
     Ok(Run::take_up(accounts, config.demo.seed, &settings, epoch, now()).await?)
 }
 
+/// Begins to count what accounts use, and to write it from time to time.
+fn start_counting(accounts: &Accounts, config: &Config) -> Result<(Meter, Flushes), AppError> {
+    let own = getrandom::u64()?.cast_signed();
+    let meter = Meter::new(accounts.database().clone(), &config.usage, own);
+    let flushes = usage::start(meter.clone(), Duration::from_millis(config.usage.flush_ms));
+    Ok((meter, flushes))
+}
+
 fn random_epoch() -> Result<Epoch, AppError> {
     Ok(Epoch(getrandom::u32()?))
-}
-
-/// A recording to be played, and how to open it anew.
-struct Reel {
-    recording: Recording,
-    path: PathBuf,
-}
-
-/// Opens every recording before anything else starts: a wrong name ends the program at once.
-fn recordings(config: &Config, play: &Play) -> Result<Vec<Reel>, AppError> {
-    let Play::Recordings(args) = play else { return Ok(Vec::new()) };
-    let mut reels = Vec::new();
-    for path in recording::plan(&args.files)? {
-        let recording = open(&path, &args.files, config)?;
-        reels.push(Reel { recording, path });
-    }
-    Ok(reels)
-}
-
-fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, OpenError> {
-    let limits = recording::Limits {
-        message_bytes_max: config.feeds.message_bytes_max,
-        ..recording::Limits::default()
-    };
-    Recording::open(path, named, now(), &limits)
-}
-
-/// A source with its number in the hub.
-struct Source {
-    number: SourceNumber,
-    steps: Steps,
-}
-
-enum Steps {
-    Demo(Peekable<Days>),
-    Steady(Steady),
-    Reel(Box<Reel>),
-}
-
-fn announce(hub: &mut Hub, demo: Option<Run>, play: &Play, reels: Vec<Reel>) -> Vec<Source> {
-    let demo = demo.map(|run| {
-        let number = hub.source("simulator".into(), "simulator", Terms::default());
-        let mut days = run.days().peekable();
-        demo::play_past(&mut days, hub, number, now());
-        Source { number, steps: Steps::Demo(days) }
-    });
-    let steady = if let Play::Steady(load) = play { Some(Steady::new(*load)) } else { None };
-    let steady = steady.map(|steady| {
-        let number = hub.source("steady".into(), "steady", Terms::default());
-        steady.introduce(hub, number, now());
-        Source { number, steps: Steps::Steady(steady) }
-    });
-    let reels: Vec<Source> = reels
-        .into_iter()
-        .map(|reel| {
-            let name = reel.recording.name().clone();
-            let number = hub.source(name, reel.recording.format().as_str(), Terms::default());
-            Source { number, steps: Steps::Reel(Box::new(reel)) }
-        })
-        .collect();
-    demo.into_iter().chain(steady).chain(reels).collect()
-}
-
-/// A live source with its number in the hub, not started yet.
-struct LiveSource {
-    number: SourceNumber,
-    following: Following,
-    told: tokio::sync::mpsc::Receiver<Told>,
-}
-
-/// Announces the live sources of the settings. Each begins as one that has yet to connect.
-fn announce_live(hub: &mut Hub, config: &Config, play: &Play) -> Result<Vec<LiveSource>, AppError> {
-    if !matches!(play, Play::Nothing) {
-        return Ok(Vec::new());
-    }
-    let mut live = Vec::new();
-    for source in &config.sources {
-        let name: Arc<str> = source.name.as_str().into();
-        let (tell, told) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
-        let outlet = Outlet::new(Arc::clone(&name), tell, now);
-        let following = follow::follow(source, outlet)
-            .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let number = hub.source(name, source.kind.as_str(), follow::terms(source));
-        let connecting = Health { feed: Feed::Recovering, why: Some("it connects".into()) };
-        hub.source_is(number, &connecting, now(), &mut Vec::new());
-        live.push(LiveSource { number, following, told });
-    }
-    Ok(live)
-}
-
-/// Follows every live source, until what is returned is dropped.
-fn start_live(sources: Vec<LiveSource>, doors: &Doors) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
-    for LiveSource { number, following, told } in sources {
-        tasks.spawn(following);
-        tasks.spawn(live::forward(number, told, doors.inputs.clone()));
-    }
-    tasks
-}
-
-/// Plays all sources for as long as this is polled.
-async fn play_all(
-    sources: Vec<Source>,
-    live: Vec<LiveSource>,
-    play: &Play,
-    config: &Config,
-    doors: &Doors,
-    fanout: &Fanout,
-) -> Result<Infallible, AppError> {
-    if matches!(play, Play::Recordings(args) if args.hold) {
-        wait_for_a_follower(fanout).await;
-    }
-    let _players = start_sources(sources, play, config, doors, fanout)?;
-    let _live = start_live(live, doors);
-    future::pending().await
-}
-
-/// Plays every source on a thread of its own, until what is returned is dropped.
-fn start_sources(
-    sources: Vec<Source>,
-    play: &Play,
-    config: &Config,
-    doors: &Doors,
-    fanout: &Fanout,
-) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
-    let mut stops = Vec::new();
-    for Source { number, steps } in sources {
-        let (stop, stopped) = mpsc::sync_channel(0);
-        stops.push(stop);
-        let player = |pace, stop| Player {
-            source: number,
-            inputs: doors.inputs.clone(),
-            fanout: fanout.clone(),
-            runtime: tokio::runtime::Handle::current(),
-            pace,
-            stop,
-        };
-        match (steps, play) {
-            (Steps::Demo(days), _) => {
-                player(Pace::OnTime, stopped).start(days, || None)?;
-            }
-            (Steps::Steady(steady), _) => {
-                steady.start(number, doors.inputs.clone(), stopped)?;
-            }
-            (Steps::Reel(reel), Play::Recordings(args)) => {
-                let Reel { recording, path } = *reel;
-                let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
-                let again = move || {
-                    let opened = repeat.then(|| open(&path, &named, &config))?;
-                    opened.inspect_err(|error| error!(%error, "no second round")).ok()
-                };
-                player(Pace::FromStart(args.speed), stopped).start(recording, again)?;
-            }
-            (Steps::Reel(_), Play::Demo | Play::Steady(_) | Play::Nothing) => {}
-        }
-    }
-    Ok(stops)
 }
 
 /// Connections that may wait to be accepted, as far as the system allows: when the hub starts
@@ -495,40 +375,6 @@ fn milliseconds(ms: u64) -> u32 {
 /// How the door's task ended, a panic being a failure like others.
 fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinSet<()>> {
     served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
-}
-
-/// How long a recording that is held waits after the first subscription.
-const HOLD_ON: Duration = Duration::from_millis(300);
-
-async fn wait_for_a_follower(fanout: &Fanout) {
-    let mut look = tokio::time::interval(Duration::from_millis(10));
-    while !fanout.was_followed() {
-        look.tick().await;
-    }
-    // Whoever follows several channels asks for them one by one, and is to miss nothing of any.
-    tokio::time::sleep(HOLD_ON).await;
-}
-
-/// SIGINT and SIGTERM.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn asked_to_stop(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }
 
 /// Tells everybody to go and waits until they have, for as long as was agreed.

@@ -2,15 +2,20 @@
 //!
 //! Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage, which clap answers itself.
 
+pub mod accounts;
 pub mod feeds;
+pub mod operator;
+pub mod orders;
 
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand};
 
+use self::operator::OperatorCommand;
 use crate::{
     accounts::{Accounts, Addon},
     config::Flags,
+    database::DatabaseName,
 };
 
 /// A WebSocket-first realtime streaming hub for sports data.
@@ -44,12 +49,19 @@ pub enum Command {
     /// Make, list and revoke keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    #[command(flatten)]
+    Operator(OperatorCommand),
     /// Look at which matches of several providers are one, and say so where the hub is not sure.
     #[command(subcommand)]
     Matches(MatchesCommand),
     /// Keys of sources that push, and what could not be used.
     #[command(subcommand)]
     Feeds(feeds::FeedsCommand),
+    /// Copy the database into a new file, also while the hub runs.
+    ///
+    /// The copy is what was committed at one moment. SQLite: a database, to be put in the place of the
+    /// other while no hub runs. PostgreSQL: an archive for `pg_restore`, made by `pg_dump`.
+    Backup(BackupArgs),
     /// Print the demo's day, or how it will have ended.
     Simulate(SimulateArgs),
 }
@@ -87,9 +99,9 @@ pub struct HubArgs {
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// The database [default: matchwire.db].
-    #[arg(long, value_name = "FILE")]
-    pub db: Option<PathBuf>,
+    /// The database, a file or a URL of PostgreSQL's [default: matchwire.db].
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: Option<DatabaseName>,
     /// The chain of certificates, PEM: the hub speaks TLS then.
     #[arg(long, value_name = "FILE")]
     pub tls_certificate: Option<PathBuf>,
@@ -187,8 +199,8 @@ pub enum KeyCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct KeyCreateArgs {
     /// The database, created when missing.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// The account's address; without one the key gets a new account.
     #[arg(long, value_name = "ADDRESS", value_parser = email)]
     pub email: Option<String>,
@@ -207,15 +219,15 @@ pub struct KeyCreateArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct KeyListArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct KeyRevokeArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// The key, or its public part as `key list` shows it.
     #[arg(value_name = "KEY_OR_PREFIX")]
     pub key: String,
@@ -252,15 +264,15 @@ pub enum MatchesCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct MatchesArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct MatchesJoinArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// The two have the sides in different order. What `doubtful` shows as swapped is so anyway.
     #[arg(long)]
     pub swapped: bool,
@@ -275,14 +287,24 @@ pub struct MatchesJoinArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct MatchesSplitArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// The provider, as shown before the slash.
     #[arg(value_name = "PROVIDER")]
     pub provider: String,
     /// Its key of the match, as shown behind the slash.
     #[arg(value_name = "KEY")]
     pub key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct BackupArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
+    /// The file to write, which must not be there yet.
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

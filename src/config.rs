@@ -5,9 +5,17 @@
 //! a mistyped one. This is the only file that reads environment and files for settings; what comes out
 //! is checked and is not checked again.
 
+mod accounts;
+mod database;
+mod limits;
+mod mail;
+mod payments;
+mod products;
+mod proxies;
 pub mod secret;
 mod sections;
 pub mod sources;
+mod usage;
 
 use std::{
     ffi::OsString,
@@ -19,11 +27,20 @@ use std::{
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+pub use self::accounts::{AccountsConfig, Pepper};
+pub use self::database::DatabaseConfig;
+pub use self::limits::LimitsConfig;
+pub use self::mail::MailConfig;
+pub use self::payments::PaymentsConfig;
+pub use self::products::ProductsConfig;
+pub use self::proxies::Network;
 pub use self::sections::{
-    AccountsConfig, BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, IngestConfig,
-    LogConfig, LogFormat, Pepper, ServerConfig, TlsConfig,
+    BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, IngestConfig, LogConfig,
+    LogFormat, ServerConfig, TlsConfig,
 };
+pub use self::usage::UsageConfig;
 use self::{secret::SecretError, sources::SourceConfig};
+use crate::database::DatabaseName;
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 
@@ -33,7 +50,13 @@ const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 pub struct Config {
     pub server: ServerConfig,
     pub tls: TlsConfig,
+    pub database: DatabaseConfig,
     pub accounts: AccountsConfig,
+    pub products: ProductsConfig,
+    pub mail: MailConfig,
+    pub payments: PaymentsConfig,
+    pub limits: LimitsConfig,
+    pub usage: UsageConfig,
     pub hub: HubConfig,
     pub fanout: FanoutConfig,
     pub demo: DemoConfig,
@@ -50,7 +73,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flags {
     pub listen: Option<SocketAddr>,
-    pub db: Option<PathBuf>,
+    pub db: Option<DatabaseName>,
     /// False for a command that brings its own sources.
     pub demo: Option<bool>,
     /// Changes a second of the steady load; 0 for a command that brings its own sources.
@@ -75,6 +98,8 @@ pub enum ConfigError {
     WrongVariable { name: String, expected: &'static str },
     #[error("wrong value in the environment")]
     WrongEnvironment(#[source] toml::de::Error),
+    #[error("{name} must be {expected}")]
+    Wrong { name: &'static str, expected: &'static str },
     #[error("{name} must not be 0")]
     Zero { name: &'static str },
     #[error("{name} is {value}, more than {bound_name}, which is {bound}")]
@@ -156,6 +181,13 @@ impl Config {
             return Err(ConfigError::HalfTls);
         }
         self.check_sources()?;
+        let wrong = |(name, expected)| ConfigError::Wrong { name, expected };
+        self.products.catalogue().map_err(wrong)?;
+        self.server.forwarded_header_name().map_err(wrong)?;
+        self.server.proxies().map_err(wrong)?;
+        self.accounts.check().map_err(wrong)?;
+        self.mail.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
+        self.payments.check(&self.products.currency).map_err(wrong)?;
         let listen = self.server.listen;
         match listen.ip().is_loopback() {
             false if self.bench.rate > 0 => Err(ConfigError::BenchForAll { listen }),
@@ -183,16 +215,33 @@ impl Config {
         Ok(())
     }
 
-    /// What must be there at all. Absent from the list: `drain_ms`, `shards`, `idle_ms`, `bench.rate` and
-    /// `bench.port`, where 0 has a meaning, and `ended_keep_ms`, where an ended match may go at once.
+    /// What must be there at all. Absent from the list: `drain_ms`, `connections_max`, `shards`, `idle_ms`,
+    /// `bench.rate` and `bench.port`, where 0 has a meaning, as it has for each rate of `limits`, and
+    /// `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
-        let Self { server, accounts, hub, fanout, bench, feeds, ingest, .. } = self;
+        let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
+        let Self { feeds, ingest, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
-            ("accounts.cache_entries_max", accounts.cache_entries_max as u64),
-            ("accounts.cache_ms", accounts.cache_ms),
-            ("accounts.watch_ms", accounts.watch_ms),
+            ("mail.timeout_ms", mail.timeout_ms),
+            ("mail.connections", mail.connections as u64),
+            ("mail.batch", mail.batch.into()),
+            ("mail.poll_ms", mail.poll_ms),
+            ("mail.attempts_max", mail.attempts_max.into()),
+            ("mail.retry_ms", mail.retry_ms),
+            ("mail.keep_days", mail.keep_days.into()),
+            ("payments.timeout_ms", payments.timeout_ms),
+            ("payments.attempts", payments.attempts.into()),
+            ("payments.webhook_age_ms", payments.webhook_age_ms),
+            ("payments.webhook_bytes_max", payments.webhook_bytes_max as u64),
+            ("payments.orders_open_max", payments.orders_open_max as u64),
+            ("payments.sweep_ms", payments.sweep_ms),
+            ("payments.sweep_orders_max", payments.sweep_orders_max.into()),
+            ("limits.addresses_max", limits.addresses_max as u64),
+            ("usage.flush_ms", usage.flush_ms),
+            ("usage.entries_max", usage.entries_max as u64),
+            ("database.acquire_ms", database.acquire_ms),
             ("hub.tail_bytes", hub.tail_bytes as u64),
             ("hub.tail_ms", hub.tail_ms),
             ("hub.matches_max", hub.matches_max as u64),
@@ -216,14 +265,17 @@ impl Config {
             ("ingest.body_ms", ingest.body_ms),
             ("ingest.wait_ms", ingest.wait_ms),
         ];
-        match knobs.into_iter().find(|&(_, value)| value == 0) {
+        match knobs.into_iter().chain(self.accounts.knobs()).find(|&(_, value)| value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),
             None => Ok(()),
         }
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { hub, fanout, bench, ingest, .. } = self;
+        let Self { mail, usage, hub, fanout, bench, ingest, .. } = self;
+        // What a crash may lose, and the month that is shown.
+        at_most(("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000))?;
+        at_most(("the days shown", 31), ("usage.keep_days", usage.keep_days.into()))?;
         // Its schedule is told in microseconds, and each of its channels is a match.
         at_most(("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000))?;
         at_most(
@@ -234,6 +286,7 @@ impl Config {
             ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
             ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
         )?;
+        at_most(("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms))?;
         // A turn cannot write more than may wait.
         at_most(
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),

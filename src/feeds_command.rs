@@ -77,9 +77,8 @@ pub(crate) fn time(at: Micros) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+    use crate::database::{DatabaseName, testing::on_each};
 
     const NOW: Micros = 1_788_280_000_000_000;
 
@@ -89,41 +88,48 @@ mod tests {
         Ok(String::from_utf8(out).unwrap())
     }
 
-    fn create_in(db: &Path, source: &str, all_matches: bool) -> FeedKeyCommand {
-        let (db, source) = (db.into(), source.to_owned());
+    fn create_in(db: &DatabaseName, source: &str, all_matches: bool) -> FeedKeyCommand {
+        let (db, source) = (db.clone(), source.to_owned());
         FeedKeyCommand::Create(FeedKeyCreateArgs { db, all_matches, source })
     }
 
     #[tokio::test]
     async fn keys_are_listed_without_their_secret_and_revoked() {
+        on_each(async |database| {
+            let db = database.name();
+            let one = answer(create_in(db, "acme", false)).await.unwrap();
+            let other = answer(create_in(db, "other", true)).await.unwrap();
+            assert_eq!((one.len(), &one[..4]), (53, "mwf_"));
+            let revoke = |key| {
+                FeedKeyCommand::Revoke(FeedKeyRevokeArgs {
+                    db: db.clone(),
+                    source: "acme".to_owned(),
+                    key,
+                })
+            };
+            let wrong = answer(revoke(Some(other.trim().to_owned()))).await.unwrap_err();
+            assert_eq!(wrong.to_string(), "no key of \"acme\" to revoke");
+            assert_eq!(answer(revoke(Some(one.trim().to_owned()))).await.unwrap(), "revoked 1\n");
+            let all = FeedKeyListArgs { db: db.clone(), source: None };
+            let at = "2026-09-01T16:26:40Z";
+            assert_eq!(
+                answer(FeedKeyCommand::List(all)).await.unwrap(),
+                format!(
+                    "{}\tacme\t{at}\trevoked {at}\town matches\n{}\tother\t{at}\tactive\tall matches\n",
+                    &one[..12],
+                    &other[..12]
+                )
+            );
+            let of_one = FeedKeyListArgs { db: db.clone(), source: Some("other".to_owned()) };
+            assert_eq!(answer(FeedKeyCommand::List(of_one)).await.unwrap().lines().count(), 1);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_mistyped_path_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("a.db");
-        let one = answer(create_in(&db, "acme", false)).await.unwrap();
-        let other = answer(create_in(&db, "other", true)).await.unwrap();
-        assert_eq!((one.len(), &one[..4]), (53, "mwf_"));
-        let revoke = |key| {
-            FeedKeyCommand::Revoke(FeedKeyRevokeArgs {
-                db: db.clone(),
-                source: "acme".to_owned(),
-                key,
-            })
-        };
-        let wrong = answer(revoke(Some(other.trim().to_owned()))).await.unwrap_err();
-        assert_eq!(wrong.to_string(), "no key of \"acme\" to revoke");
-        assert_eq!(answer(revoke(Some(one.trim().to_owned()))).await.unwrap(), "revoked 1\n");
-        let all = FeedKeyListArgs { db: db.clone(), source: None };
-        let at = "2026-09-01T16:26:40Z";
-        assert_eq!(
-            answer(FeedKeyCommand::List(all)).await.unwrap(),
-            format!(
-                "{}\tacme\t{at}\trevoked {at}\town matches\n{}\tother\t{at}\tactive\tall matches\n",
-                &one[..12],
-                &other[..12]
-            )
-        );
-        let of_one = FeedKeyListArgs { db: db.clone(), source: Some("other".to_owned()) };
-        assert_eq!(answer(FeedKeyCommand::List(of_one)).await.unwrap().lines().count(), 1);
-        let missing = FeedKeyListArgs { db: dir.path().join("b.db"), source: None };
+        let missing = FeedKeyListArgs { db: dir.path().join("b.db").into(), source: None };
         assert!(answer(FeedKeyCommand::List(missing)).await.is_err());
     }
 }

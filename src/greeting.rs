@@ -3,6 +3,7 @@
 use std::{
     io::{self, Write},
     net::SocketAddr,
+    path::Path,
 };
 
 use crate::{
@@ -11,18 +12,27 @@ use crate::{
 };
 
 /// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
+/// `mails`: the folder into which the demo's mails go.
 pub(crate) fn greet(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,
     play: &Play,
     demo_key: Option<&str>,
+    mails: Option<&Path>,
 ) -> io::Result<()> {
     writeln!(out, "listening on http{secure}://{address}")?;
     match (play, demo_key) {
         (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
         (_, Some(key)) => greet_guest(out, address, secure, key)?,
         (_, None) => {}
+    }
+    if let Some(mails) = mails {
+        writeln!(
+            out,
+            "Mails to customers go to {}/; their links are printed here.",
+            mails.display()
+        )?;
     }
     out.flush()
 }

@@ -123,10 +123,11 @@ fn shown(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::accounts::Addon;
+    use crate::{
+        accounts::Addon,
+        database::{DatabaseError, DatabaseName, testing::on_each},
+    };
 
     const NOW: Micros = 1_788_280_000_000_000;
 
@@ -136,72 +137,86 @@ mod tests {
         Ok(String::from_utf8(out).unwrap())
     }
 
-    fn create_in(db: &Path, addons: &[Addon]) -> KeyCommand {
+    fn create_in(db: &DatabaseName, addons: &[Addon]) -> KeyCommand {
         let email = Some("me@example.org".to_owned());
-        KeyCommand::Create(KeyCreateArgs { db: db.into(), email, addons: addons.into(), days: 1 })
+        KeyCommand::Create(KeyCreateArgs { db: db.clone(), email, addons: addons.into(), days: 1 })
     }
 
-    fn revoke_in(db: &Path, key: &str) -> KeyCommand {
-        KeyCommand::Revoke(KeyRevokeArgs { db: db.into(), key: key.to_owned() })
+    fn revoke_in(db: &DatabaseName, key: &str) -> KeyCommand {
+        KeyCommand::Revoke(KeyRevokeArgs { db: db.clone(), key: key.to_owned() })
     }
 
     #[tokio::test]
     async fn a_key_is_printed_alone_and_works() {
-        let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("a.db");
-        let printed = answer(create_in(&db, &[Addon::Odds, Addon::Odds])).await.unwrap();
-        let key = printed.strip_suffix('\n').unwrap();
-        let accounts = Accounts::open(&db).await.unwrap();
-        let caller = accounts.authenticate(key, NOW).await.unwrap().unwrap();
-        assert_eq!(caller.expiry(Addon::Odds), Some(NOW + 86_400_000_000));
+        on_each(async |database| {
+            let db = database.name();
+            let printed = answer(create_in(db, &[Addon::Odds, Addon::Odds])).await.unwrap();
+            let key = printed.strip_suffix('\n').unwrap();
+            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let caller = accounts.authenticate(key, NOW).await.unwrap().unwrap();
+            assert_eq!(caller.expiry(Addon::Odds), Some(NOW + 86_400_000_000));
+        })
+        .await;
     }
 
     #[tokio::test]
     async fn keys_are_listed_without_their_secret() {
-        let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("a.db");
-        let key = answer(create_in(&db, &[Addon::Websocket])).await.unwrap();
-        let prefix = &key[..11];
-        let listed = answer(KeyCommand::List(KeyListArgs { db })).await.unwrap();
-        assert_eq!(
-            listed,
-            format!(
-                "{prefix}\tme@example.org\t2026-09-01T16:26:40Z\tactive\t\
-                 websocket until 2026-09-02T16:26:40Z\n"
-            )
-        );
+        on_each(async |database| {
+            let db = database.name();
+            let key = answer(create_in(db, &[Addon::Websocket])).await.unwrap();
+            let prefix = &key[..11];
+            let listed = answer(KeyCommand::List(KeyListArgs { db: db.clone() })).await.unwrap();
+            assert_eq!(
+                listed,
+                format!(
+                    "{prefix}\tme@example.org\t2026-09-01T16:26:40Z\tactive\t\
+                     websocket until 2026-09-02T16:26:40Z\n"
+                )
+            );
+        })
+        .await;
     }
 
     #[tokio::test]
     async fn revoking_says_what_became_of_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("a.db");
-        let key = answer(create_in(&db, &[])).await.unwrap();
-        assert_eq!(answer(revoke_in(&db, &key[..11])).await.unwrap(), "revoked\n");
-        let again = answer(revoke_in(&db, key.trim())).await.unwrap();
-        assert_eq!(again, "had been revoked at 2026-09-01T16:26:40Z\n");
-        let list = answer(KeyCommand::List(KeyListArgs { db: db.clone() })).await.unwrap();
-        assert!(list.contains("\trevoked 2026-09-01T16:26:40Z\t-"), "{list}");
+        on_each(async |database| {
+            let db = database.name();
+            let key = answer(create_in(db, &[])).await.unwrap();
+            assert_eq!(answer(revoke_in(db, &key[..11])).await.unwrap(), "revoked\n");
+            let again = answer(revoke_in(db, key.trim())).await.unwrap();
+            assert_eq!(again, "had been revoked at 2026-09-01T16:26:40Z\n");
+            let list = answer(KeyCommand::List(KeyListArgs { db: db.clone() })).await.unwrap();
+            assert!(list.contains("\trevoked 2026-09-01T16:26:40Z\t-"), "{list}");
+        })
+        .await;
     }
 
     #[tokio::test]
     async fn an_unknown_key_is_not_repeated_in_full() {
-        let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("a.db");
-        answer(create_in(&db, &[])).await.unwrap();
-        let unknown = format!("mw_{}", "0".repeat(48));
-        let error = answer(revoke_in(&db, &unknown)).await.unwrap_err();
-        assert_eq!(error.to_string(), "no key `mw_00000000..`");
-        assert_eq!(answer(revoke_in(&db, "x")).await.unwrap_err().to_string(), "no key `x`");
+        on_each(async |database| {
+            let db = database.name();
+            answer(create_in(db, &[])).await.unwrap();
+            let unknown = format!("mw_{}", "0".repeat(48));
+            let error = answer(revoke_in(db, &unknown)).await.unwrap_err();
+            assert_eq!(error.to_string(), "no key `mw_00000000..`");
+            assert_eq!(answer(revoke_in(db, "x")).await.unwrap_err().to_string(), "no key `x`");
+        })
+        .await;
     }
 
     #[tokio::test]
     async fn a_mistyped_path_makes_no_database() {
         let dir = tempfile::tempdir().unwrap();
         let db = dir.path().join("a.db");
-        for command in [KeyCommand::List(KeyListArgs { db: db.clone() }), revoke_in(&db, "x")] {
+        let name = db.as_path().into();
+        for command in
+            [KeyCommand::List(KeyListArgs { db: db.clone().into() }), revoke_in(&name, "x")]
+        {
             let error = answer(command).await.unwrap_err();
-            assert!(matches!(error, KeyCommandError::Accounts(AccountsError::NoDatabase { .. })));
+            assert!(matches!(
+                error,
+                KeyCommandError::Accounts(AccountsError::Database(DatabaseError::Missing { .. }))
+            ));
         }
         assert!(!db.exists());
     }

@@ -33,14 +33,23 @@ pub mod dialect;
 
 // Who may come in, and what stands beside the path.
 pub mod accounts;
+pub mod backup_command;
+pub mod database;
 pub mod feeds_command;
 pub mod http;
 pub mod key_command;
+pub mod limits;
+pub mod mail;
 pub mod matches_command;
+pub mod operator;
+pub mod payments;
+pub mod products;
 pub mod record_command;
 pub mod revocation;
+pub mod usage;
 
 pub mod clock;
+mod percent;
 pub mod quarantine;
 pub mod quarantine_command;
 pub mod telemetry;

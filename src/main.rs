@@ -10,12 +10,15 @@ use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
     app::{self, Play},
+    backup_command,
     cli::{
-        Cli, Command, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs, feeds::FeedsCommand,
+        BackupArgs, Cli, Command, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
+        feeds::FeedsCommand, operator::OperatorCommand,
     },
     clock::now,
     config::{Config, ConfigError, Flags},
-    feeds_command, key_command, matches_command, quarantine_command, record_command, telemetry,
+    feeds_command, key_command, matches_command, operator, quarantine_command, record_command,
+    telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -30,8 +33,10 @@ fn main() -> ExitCode {
         Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
         Command::Record(args) => record(&args),
         Command::Key(command) => key(command),
+        Command::Operator(command) => operate(command),
         Command::Feeds(command) => feeds(command),
         Command::Matches(command) => matches(command),
+        Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(args),
     };
     match ended {
@@ -72,6 +77,14 @@ fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
     Ok(runtime.block_on(key_command::run(command, &config.accounts, now(), &mut out))?)
 }
 
+fn operate(command: OperatorCommand) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(command.config(), &Flags::default())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (mut input, mut out) = (io::stdin().lock(), BufWriter::new(io::stdout()));
+    let done = operator::run(command, &config, now(), &mut input, &mut out);
+    Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
+}
+
 fn matches(command: MatchesCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(None, &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -92,6 +105,11 @@ fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
             Ok(runtime.block_on(quarantine_command::run(command, &mut out))?)
         }
     }
+}
+
+fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(backup_command::run(args, &mut io::stdout()))?)
 }
 
 fn simulate(SimulateArgs { seed, truth }: SimulateArgs) -> Result<(), Box<dyn Error>> {

@@ -52,7 +52,7 @@ pub async fn run(
     | MatchesCommand::Join(MatchesJoinArgs { db, .. })
     | MatchesCommand::Split(MatchesSplitArgs { db, .. })) = &command;
     let accounts = Accounts::open_existing(db, config).await?;
-    let store = Store::of(&accounts);
+    let store = Store::of(accounts.database());
     let done = match command {
         MatchesCommand::List(_) => list(&store, out).await,
         MatchesCommand::Doubtful(_) => doubtful(&store, out).await,

@@ -148,9 +148,17 @@ pub fn start(
     push_terms: Terms,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let (pushers, waiting, changes) = (HashMap::new(), Vec::new(), Vec::new());
-    let writer =
-        Writer { hub, fanout, quarantine, decisions, push_terms, pushers, waiting, changes };
+    let writer = Writer {
+        hub,
+        fanout,
+        quarantine,
+        decisions,
+        push_terms,
+        pushers: HashMap::new(),
+        waiting: Vec::new(),
+        changes: Vec::new(),
+        oldest: None,
+    };
     thread::Builder::new().name("hub".to_owned()).spawn(move || runtime.block_on(writer.run(ends)))
 }
 
@@ -165,6 +173,8 @@ struct Writer {
     pushers: HashMap<Arc<str>, SourceNumber>,
     waiting: Vec<Waiting>,
     changes: Vec<Change>,
+    /// When the first was received of what has been applied since the last publication.
+    oldest: Option<Micros>,
 }
 
 struct Waiting {
@@ -253,6 +263,7 @@ impl Writer {
 
     fn batch(&mut self, source: SourceNumber, batch: &Batch, received: Micros) {
         let began = now();
+        self.oldest.get_or_insert(received);
         let errors = self.hub.apply(source, batch, received, began, &mut self.changes);
         for error in errors {
             let place = Place { file: Arc::clone(&self.hub.sources()[source.0].name), line: 0 };
@@ -265,6 +276,7 @@ impl Writer {
     fn pushed(&mut self, pushed: Pushed) {
         let Pushed { source, received, lines, refusals, reply } = pushed;
         let source = self.pusher(&source);
+        self.oldest.get_or_insert(received);
         for refusal in &refusals {
             self.refused(source, refusal);
         }
@@ -311,6 +323,7 @@ impl Writer {
     }
 
     fn publish(&mut self) {
+        let oldest = self.oldest.take();
         if self.changes.is_empty() {
             return;
         }
@@ -318,6 +331,9 @@ impl Writer {
         histogram!("matchwire_changes_a_turn").record(count(changes.len()));
         counter!("matchwire_publications_total").increment(changes.len() as u64);
         self.fanout.publish(&changes);
+        if let Some(oldest) = oldest {
+            histogram!("matchwire_publish_delay_seconds").record(seconds(now() - oldest));
+        }
         self.serve_waiting();
         // The allocation is kept for the next turn.
         self.changes = changes;
@@ -364,6 +380,11 @@ impl Writer {
 async fn until(due: Micros) {
     let wait = u64::try_from(due - now()).unwrap_or(0);
     tokio::time::sleep(Duration::from_micros(wait)).await;
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a summary is of floats; a century is below 2^53")]
+fn seconds(span: Micros) -> f64 {
+    span as f64 / 1e6
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and counts stay below 2^52")]

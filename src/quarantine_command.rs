@@ -56,7 +56,7 @@ pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(),
 }
 
 fn read(which: &QuarantineArgs) -> Result<Vec<Kept>, QuarantineError> {
-    let path = quarantine::path_beside(&which.db);
+    let path = quarantine::path_beside(which.db.beside());
     let mut all =
         quarantine::read(&path).map_err(|source| QuarantineError::Unreadable { path, source })?;
     all.retain(|Kept { line, .. }| {

@@ -9,6 +9,7 @@ use fanout::{Fanout, close::Close};
 use tokio::{
     sync::{broadcast, watch},
     task::JoinHandle,
+    time,
 };
 use tracing::error;
 
@@ -17,6 +18,9 @@ use crate::{
     clock::now,
     http::Registry,
 };
+
+/// Between two looks at a changed key while the database does not answer.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What it takes to look at a changed key.
 #[derive(Debug)]
@@ -35,7 +39,14 @@ pub fn start(
     let changes = revoker.accounts.changes();
     let store = revoker.accounts.clone();
     let watching = tokio::spawn(store.watch(every, until(stopped.clone())));
-    [watching, tokio::spawn(revoker.run(changes, stopped.clone()))]
+    let stop = until(stopped.clone());
+    let looking = tokio::spawn(async move {
+        tokio::select! {
+            () = revoker.run(changes) => {}
+            () = stop => {}
+        }
+    });
+    [watching, looking]
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
@@ -43,17 +54,9 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 }
 
 impl Revoker {
-    async fn run(
-        self,
-        mut changes: broadcast::Receiver<KeyId>,
-        mut stopped: watch::Receiver<bool>,
-    ) {
+    async fn run(self, mut changes: broadcast::Receiver<KeyId>) {
         loop {
-            let change = tokio::select! {
-                change = changes.recv() => change,
-                _ = stopped.changed() => return,
-            };
-            match change {
+            match changes.recv().await {
                 Ok(key) => self.look_at(key).await,
                 // More changed than was kept: look at everybody.
                 Err(broadcast::error::RecvError::Lagged(_)) => {
@@ -66,13 +69,21 @@ impl Revoker {
         }
     }
 
+    /// Until the database has said what the key is worth. Others wait meanwhile; they could not be looked
+    /// at either.
     async fn look_at(&self, key: KeyId) {
-        let Some(caller) = self.registry.caller(key) else { return };
-        match self.accounts.renew(&caller).await {
-            Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
-            Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
-            Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
-            Err(error) => error!(%error, "a changed key could not be looked at"),
+        while let Some(caller) = self.registry.caller(key) {
+            match self.accounts.renew(&caller).await {
+                Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
+                Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
+                Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
+                Err(error) => {
+                    error!(%error, "a changed key could not be looked at");
+                    time::sleep(RETRY_AFTER).await;
+                    continue;
+                }
+            }
+            return;
         }
     }
 }

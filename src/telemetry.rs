@@ -1,9 +1,13 @@
 //! Logs and metrics: how they leave the program, and what each metric counts.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::{sync::watch, time};
 use tracing::Metadata;
 use tracing_subscriber::{
     EnvFilter,
@@ -66,6 +70,21 @@ pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
     Ok(handle)
 }
 
+/// Between two times at which summaries take in what was recorded.
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// Keeps summaries small until told to stop: what they recorded is taken in when they are rendered,
+/// and nobody may ever ask for them.
+pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>) {
+    let mut turns = time::interval(UPKEEP_EVERY);
+    loop {
+        tokio::select! {
+            _ = turns.tick() => metrics.run_upkeep(),
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+        }
+    }
+}
+
 fn describe() {
     describe_gauge!("matchwire_sockets", "Open sockets");
     describe_gauge!("matchwire_matches", "Matches known");
@@ -74,6 +93,22 @@ fn describe() {
     describe_gauge!(
         "matchwire_feed_state",
         "1 for the state that a source is in, 0 for the others"
+    );
+    describe_gauge!(
+        "matchwire_usage_entries",
+        "Accounts, products and days whose use is counted in memory"
+    );
+    describe_counter!(
+        "matchwire_usage_rows_total",
+        "Rows of use written, one for each account, product and day"
+    );
+    describe_counter!(
+        "matchwire_usage_flush_failures_total",
+        "Writes of what was used that failed, and are tried again"
+    );
+    describe_counter!(
+        "matchwire_usage_uncounted_total",
+        "Calls and socket times that were not counted because memory was full"
     );
     describe_counter!(
         "matchwire_bench_ignored_total",
@@ -94,8 +129,33 @@ fn describe() {
     describe_counter!("matchwire_questions_dropped_total", "Questions to a hub that was stopping");
     describe_counter!("matchwire_commands_refused_total", "Commands answered with an error");
     describe_counter!("matchwire_sockets_refused_total", "Sockets closed at the door, by reason");
+    describe_counter!(
+        "matchwire_requests_refused_total",
+        "Requests to products answered at the gate, by reason"
+    );
     describe_counter!("matchwire_closes_total", "Sockets closed, by reason");
+    describe_counter!("matchwire_passwords_hashed_total", "Passwords hashed");
+    describe_counter!(
+        "matchwire_passwords_refused_total",
+        "Passwords that found no turn to be hashed"
+    );
+    describe_counter!("matchwire_orders_total", "Orders taken, by rail");
+    describe_counter!("matchwire_webhooks_total", "Webhooks of payment providers, by outcome");
+    describe_counter!(
+        "matchwire_payment_failures_total",
+        "Requests that a payment provider did not answer"
+    );
+    describe_gauge!("matchwire_mails_waiting", "Mails neither sent nor given up");
+    describe_counter!("matchwire_mails_sent_total", "Mails sent, by kind");
+    describe_counter!("matchwire_mails_put_off_total", "Attempts at a mail that failed, by kind");
+    describe_counter!("matchwire_mails_failed_total", "Mails given up, by kind");
+    describe_counter!("matchwire_mail_halts_total", "Times that no mail could be sent at all");
     describe_histogram!("matchwire_changes_a_turn", Unit::Count, "Changes published at once");
+    describe_histogram!(
+        "matchwire_publish_delay_seconds",
+        Unit::Seconds,
+        "From when the oldest message of a turn was received until its changes were published"
+    );
 }
 
 #[cfg(test)]

@@ -1,14 +1,37 @@
 //! Who is calling, as far as the rest of the hub needs to know.
 
+use std::fmt;
+
 use super::{Addon, Addons, Micros, cache::Generation, store::StoredKey};
 
 /// An account. Ids are never used twice and mean nothing outside this database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AccountId(pub(super) i64);
+pub struct AccountId(pub(crate) i64);
+
+/// The number by which operators name it.
+impl fmt::Display for AccountId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// One key of an account; not the key itself, which this does not help to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub(super) i64);
+
+impl AccountId {
+    /// The id as the database has it, for other tables that speak of accounts.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        self.0
+    }
+
+    /// The account that such a table speaks of.
+    #[must_use]
+    pub(crate) fn numbered(number: i64) -> Self {
+        Self(number)
+    }
+}
 
 impl KeyId {
     /// The id as a bare number, for parts that need to know nothing of keys.
@@ -42,9 +65,10 @@ impl Caller {
         self.addons.expiry(addon)
     }
 
-    /// `None` for a revoked key.
+    /// `None` for a revoked key, and for every key of a blocked account.
     pub(super) fn from_stored(stored: &StoredKey, generation: Generation) -> Option<Self> {
         let StoredKey { account, key, addons, .. } = *stored;
-        stored.revoked.is_none().then_some(Self { account, key, addons, generation })
+        let works = stored.revoked.is_none() && stored.blocked.is_none();
+        works.then_some(Self { account, key, addons, generation })
     }
 }

@@ -1,21 +1,12 @@
 //! Tells listeners of every change, ours and those of other programs: `matchwire key revoke` beside a
 //! running hub.
-//!
-//! For the latter it polls, because SQLite tells nobody across processes. A file-system notice would
-//! not do either: it says that the write-ahead log was touched, not that something was committed, and
-//! does not exist on every file system. `PRAGMA data_version` reads no page of the file, takes no lock
-//! that a writer would meet, and costs some microseconds; ten times a second it is not to be seen in a
-//! profile.
 
 use std::{collections::HashSet, convert::Infallible, time::Duration};
 
-use tokio::{
-    sync::broadcast,
-    time::{self, MissedTickBehavior},
-};
+use tokio::{sync::broadcast, time};
 use tracing::warn;
 
-use super::{Accounts, AccountsError, KeyId, store};
+use super::{Accounts, AccountsError, KeyId};
 
 /// Changes that a listener may be behind, 8 bytes each and kept once for all. One that falls further
 /// behind is told so, and renews every caller it holds.
@@ -32,7 +23,7 @@ impl Accounts {
         self.shared.changes.subscribe()
     }
 
-    /// Watches the file for changes by other programs until `stop` is ready. Runs beside the hub,
+    /// Watches the database for changes by other programs until `stop` is ready. Runs beside the hub,
     /// once.
     ///
     /// # Panics
@@ -53,26 +44,25 @@ impl Accounts {
         }
     }
 
-    /// On one connection throughout: the number can be compared only with what the same connection
-    /// saw before. Our own writes change it too; they find that there is nothing left to tell.
+    /// Our own writes count as changes too; they find that there is nothing left to tell.
     async fn watch_until_failure(&self, every: Duration) -> Result<Infallible, AccountsError> {
-        let mut connection = self.shared.store.connect().await?;
-        let mut seen = None;
-        let mut ticks = time::interval(every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut watcher = self.database().watch(every).await?;
         loop {
-            ticks.tick().await;
-            let version = store::data_version(&mut connection).await?;
-            if seen != Some(version) {
-                self.tell_changes().await?;
-                seen = Some(version);
-            }
+            watcher.changed().await?;
+            self.tell_changes().await?;
         }
+    }
+
+    /// After a write of our own that changed these keys. They are forgotten first, whatever happens
+    /// after that: when this returns, nobody is answered from before the change.
+    pub(super) async fn tell_of(&self, keys: Vec<KeyId>) {
+        self.shared.cache.forget(&HashSet::from_iter(keys));
+        self.tell_own_changes().await;
     }
 
     /// After a write of our own. The write stands whatever happens here, so a failure is not the
     /// writer's; [`Self::watch`] tries again.
-    pub(super) async fn tell_own_changes(&self) {
+    pub(crate) async fn tell_own_changes(&self) {
         if let Err(error) = self.tell_changes().await {
             warn!(error = &error as &dyn std::error::Error, "cannot tell of a change at once");
         }

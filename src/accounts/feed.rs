@@ -125,29 +125,32 @@ impl From<StoredFeedKey> for FeedKeySummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{config::AccountsConfig, database::testing::on_each};
 
     #[tokio::test]
     async fn a_key_is_good_for_its_source_until_it_is_revoked() {
-        let folder = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(&folder.path().join("a.db")).await.unwrap();
-        let key = accounts.create_feed_key("acme", false, 1).await.unwrap();
-        let other = accounts.create_feed_key("acme", true, 2).await.unwrap();
-        let client = accounts.create_key(None, &[], 3).await.unwrap();
+        on_each(async |database| {
+            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let key = accounts.create_feed_key("acme", false, 1).await.unwrap();
+            let other = accounts.create_feed_key("acme", true, 2).await.unwrap();
+            let client = accounts.create_key(None, &[], 3).await.unwrap();
 
-        let grant = accounts.authenticate_feed(key.expose()).await.unwrap().unwrap();
-        assert_eq!((&*grant.source, grant.all_matches), ("acme", false));
-        assert_eq!(accounts.authenticate_feed(client.expose()).await.unwrap(), None);
-        assert_eq!(accounts.authenticate(key.expose(), 4).await.unwrap(), None);
+            let grant = accounts.authenticate_feed(key.expose()).await.unwrap().unwrap();
+            assert_eq!((&*grant.source, grant.all_matches), ("acme", false));
+            assert_eq!(accounts.authenticate_feed(client.expose()).await.unwrap(), None);
+            assert_eq!(accounts.authenticate(key.expose(), 4).await.unwrap(), None);
 
-        let prefix = Some(key.prefix());
-        assert_eq!(accounts.revoke_feed_keys("other", prefix, 5).await.unwrap(), 0);
-        assert_eq!(accounts.revoke_feed_keys("acme", prefix, 5).await.unwrap(), 1);
-        assert!(!accounts.stands(&grant).await.unwrap());
-        assert_eq!(accounts.authenticate_feed(key.expose()).await.unwrap(), None);
-        assert!(accounts.authenticate_feed(other.expose()).await.unwrap().unwrap().all_matches);
-        assert_eq!(accounts.revoke_feed_keys("acme", None, 6).await.unwrap(), 1);
-        let revoked: Vec<_> =
-            accounts.feed_keys().await.unwrap().into_iter().map(|it| it.revoked).collect();
-        assert_eq!(revoked, [Some(5), Some(6)]);
+            let prefix = Some(key.prefix());
+            assert_eq!(accounts.revoke_feed_keys("other", prefix, 5).await.unwrap(), 0);
+            assert_eq!(accounts.revoke_feed_keys("acme", prefix, 5).await.unwrap(), 1);
+            assert!(!accounts.stands(&grant).await.unwrap());
+            assert_eq!(accounts.authenticate_feed(key.expose()).await.unwrap(), None);
+            assert!(accounts.authenticate_feed(other.expose()).await.unwrap().unwrap().all_matches);
+            assert_eq!(accounts.revoke_feed_keys("acme", None, 6).await.unwrap(), 1);
+            let revoked: Vec<_> =
+                accounts.feed_keys().await.unwrap().into_iter().map(|it| it.revoked).collect();
+            assert_eq!(revoked, [Some(5), Some(6)]);
+        })
+        .await;
     }
 }

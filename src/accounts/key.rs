@@ -145,12 +145,17 @@ impl KeyHash {
 
 /// The secret of the keyed hash. Whoever reads a stolen database alone can check no guess if the
 /// pepper came from a setting; by default it is random and lives in the database.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Pepper(Zeroizing<String>);
+#[derive(Clone)]
+pub(super) struct Pepper {
+    secret: Zeroizing<String>,
+    /// Ready to hash: the secret has gone into it, which is half of the work for something as short as
+    /// a key.
+    begun: Hmac<Sha256>,
+}
 
 impl Pepper {
     pub(super) fn new(secret: String) -> Self {
-        Self(Zeroizing::new(secret))
+        Self::of(Zeroizing::new(secret))
     }
 
     pub(super) fn generate() -> Result<Self, NoEntropy> {
@@ -158,11 +163,17 @@ impl Pepper {
         getrandom::fill(&mut *random)?;
         let mut pepper = Zeroizing::new(String::with_capacity(64));
         push_hex(&mut pepper, &*random);
-        Ok(Self(pepper))
+        Ok(Self::of(pepper))
+    }
+
+    fn of(secret: Zeroizing<String>) -> Self {
+        let begun =
+            Hmac::new_from_slice(secret.as_bytes()).expect("HMAC takes a key of any length");
+        Self { secret, begun }
     }
 
     pub(super) fn expose(&self) -> &str {
-        &self.0
+        &self.secret
     }
 
     pub(super) fn hash(&self, key: Presented<'_>) -> KeyHash {
@@ -177,9 +188,14 @@ impl Pepper {
         mark
     }
 
+    /// A secret for one purpose, by which the pepper cannot be found; the same as long as the pepper is.
+    /// It cannot be the hash of a key, because it is that of no well-formed one.
+    pub(super) fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.mac(format!("matchwire {purpose} secret").as_bytes()).0)
+    }
+
     fn mac(&self, message: &[u8]) -> KeyHash {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes())
-            .expect("HMAC takes a key of any length");
+        let mut mac = self.begun.clone();
         mac.update(message);
         KeyHash(mac.finalize().into_bytes().into())
     }
@@ -191,7 +207,7 @@ impl fmt::Debug for Pepper {
     }
 }
 
-fn push_hex(text: &mut String, bytes: &[u8]) {
+pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     for byte in bytes {

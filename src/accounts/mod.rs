@@ -1,47 +1,90 @@
 //! Who is calling, and what they have paid for.
 //!
-//! It owns accounts, their keys and their add-ons, and knows neither matches nor sockets. Time comes
-//! in as `now`. A key lives in the caller's head alone: here there is its keyed hash, in the database
+//! It owns accounts and what becomes of them, their keys and their add-ons, passwords, links and
+//! sessions, and knows neither matches nor sockets, pages nor cookies. Time comes in as `now`. A key lives in the caller's head alone: here there is its keyed hash, in the database
 //! and in the cache. Whatever changes, by this program or by another on the same file, is told once to
 //! whoever listens to [`Accounts::changes`].
 //!
-//! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache`, `store` and `migrations`,
-//! `changes`, `demo`; and [`FeedGrant`], for keys by which sources push what they have.
+//! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`,
+//! `ledger`, `founders`, `demo`; and [`FeedGrant`], for keys by which sources push what they have.
+//!
+//! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
+//! `email_change`, `deletion`, [`Customer`]; beneath them [`Email`], [`Password`] and its `hasher`,
+//! `link`, `secret`; [`Admin`] beside them, `directory` for operators, and `sweep` behind them all.
 
 mod addon;
+mod admin;
 mod cache;
 mod caller;
 mod changes;
+mod customer;
+mod deletion;
 mod demo;
+mod directory;
+mod email;
+mod email_change;
 mod error;
 mod feed;
+mod founders;
+mod hasher;
 mod key;
-mod migrations;
+pub(crate) mod ledger;
+mod link;
+mod log_in;
+mod new_key;
+mod password;
+mod recovery;
+mod registration;
+mod secret;
+mod session;
 mod store;
+mod sweep;
 
 use std::{fmt, path::Path, sync::Arc};
 
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
+use zeroize::Zeroizing;
 
 pub use self::{
     addon::{Addon, Addons, UnknownAddon},
+    admin::{Admin, AdminId},
     caller::{AccountId, Caller, KeyId},
+    customer::Customer,
+    directory::{AccountSearch, AccountState, AccountSummary},
+    email::Email,
+    email_change::EmailAsked,
     error::AccountsError,
     feed::{FeedGrant, FeedKeySummary},
+    founders::Granted,
     key::{Key, NoEntropy},
+    ledger::{LedgerEntry, LedgerKind},
+    link::LinkUse,
+    log_in::{Confirmed, LogIn},
+    password::{NewPassword, Password, WeakPassword},
+    registration::Verified,
+    secret::{SessionSecret, Visitor},
+    session::{Session, Who},
+    sweep::Swept,
 };
 use self::{
     cache::Cache,
+    hasher::Hasher,
     key::{KeyHash, Pepper, Presented},
+    link::LinkKey,
+    new_key::NewKeys,
     store::{Store, StoredKey},
 };
-use crate::config::AccountsConfig;
+use crate::{
+    config::AccountsConfig,
+    database::{Database, DatabaseName},
+};
 
 /// Microseconds since the Unix epoch, UTC.
 pub type Micros = i64;
 
-const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+const HOUR_US: Micros = 60 * 60 * 1_000_000;
+const DAY_US: Micros = 24 * HOUR_US;
 
 /// A handle on the account store; clones share everything.
 #[derive(Clone)]
@@ -56,6 +99,10 @@ struct Shared {
     changes: broadcast::Sender<KeyId>,
     /// The number of the last change that was told. Locked while telling, so that none is told twice.
     told: Mutex<i64>,
+    hasher: Hasher,
+    link_key: LinkKey,
+    new_keys: NewKeys,
+    config: AccountsConfig,
 }
 
 /// A key as it may be shown.
@@ -88,47 +135,57 @@ impl Accounts {
     /// from where 64 bits of microseconds end.
     pub const DAYS_MAX: u32 = 36_500;
 
-    /// Opens the database with the default settings, and creates it if it is missing.
+    /// Opens a file with the default settings, and creates it if it is missing.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened or created, or was written by a newer program.
+    /// As [`Database::open`].
     pub async fn open(db: &Path) -> Result<Self, AccountsError> {
-        Self::open_with(db, &AccountsConfig::default()).await
+        Self::open_with(&db.into(), &AccountsConfig::default()).await
     }
 
-    /// Opens the database, and creates it if it is missing.
+    /// Opens the database, and creates the file if it is one and is missing.
     ///
     /// # Errors
     ///
-    /// As [`Self::open`], and if its keys were hashed with another pepper.
-    pub async fn open_with(db: &Path, config: &AccountsConfig) -> Result<Self, AccountsError> {
-        if !db.exists() {
-            store::create(db).await?;
-        }
-        Self::open_file(db, config).await
+    /// As [`Database::open`], and if its keys were hashed with another pepper.
+    pub async fn open_with(
+        db: &DatabaseName,
+        config: &AccountsConfig,
+    ) -> Result<Self, AccountsError> {
+        Self::of(Database::open(db).await?, config).await
     }
 
-    /// Opens a database that must be there, so that a mistyped path is an error and not a new and
-    /// empty database.
+    /// Opens a database that must be there.
     ///
     /// # Errors
     ///
-    /// As [`Self::open_with`], and if there is no file.
-    pub async fn open_existing(db: &Path, config: &AccountsConfig) -> Result<Self, AccountsError> {
-        if !db.exists() {
-            return Err(AccountsError::NoDatabase { path: db.to_owned() });
-        }
-        Self::open_file(db, config).await
+    /// As [`Database::open_existing`], and if its keys were hashed with another pepper.
+    pub async fn open_existing(
+        db: &DatabaseName,
+        config: &AccountsConfig,
+    ) -> Result<Self, AccountsError> {
+        Self::of(Database::open_existing(db).await?, config).await
     }
 
-    async fn open_file(db: &Path, config: &AccountsConfig) -> Result<Self, AccountsError> {
-        let store = Store::open(db).await?;
+    /// The accounts in this database.
+    ///
+    /// # Errors
+    ///
+    /// If its keys were hashed with another pepper, or if the store fails.
+    pub async fn of(database: Database, config: &AccountsConfig) -> Result<Self, AccountsError> {
+        let store = Store::new(database);
         let pepper = pepper(&store, config).await?;
         let told = Mutex::new(store.latest_change().await?);
         let cache = Cache::new(config.cache_entries_max, config.cache_age_max());
         let (changes, _) = broadcast::channel(changes::WAITING_MAX);
-        Ok(Self { shared: Arc::new(Shared { store, pepper, cache, changes, told }) })
+        let hasher = Hasher::new(config, pepper.derive("passwords"))?;
+        let link_key = LinkKey::new(pepper.derive("links"));
+        let new_keys = NewKeys::new(config.new_keys_max, config.new_key_age_max());
+        let config = config.clone();
+        let shared =
+            Shared { store, pepper, cache, changes, told, hasher, link_key, new_keys, config };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Makes a key. With an address it is that account's, which is made if there is none; without
@@ -148,7 +205,8 @@ impl Accounts {
         let mut tx = self.shared.store.begin().await?;
         let account = store::account(&mut tx, email, now).await?;
         for &(addon, days) in addons {
-            store::extend_addon(&mut tx, account, addon, span(days)?, now).await?;
+            let gift = ledger::Entry::gift(account, addon, checked(days)?, "with a key");
+            ledger::enter(&mut tx, &gift, now).await?;
         }
         let key = self.insert_new_key(&mut tx, account, now).await?;
         tx.commit().await?;
@@ -177,7 +235,7 @@ impl Accounts {
         if let Some(at) = found.revoked {
             return Ok(Revoked::Already { at });
         }
-        if !self.shared.store.revoke(found.key, now).await? {
+        if !self.shared.store.revoke(found.account, found.key, now).await? {
             // Another program has done it since we looked.
             return Ok(Revoked::Already { at: now });
         }
@@ -241,22 +299,26 @@ impl Accounts {
         Ok(self.shared.store.set_meta(name, value).await?)
     }
 
-    /// The database, for what else is kept in the same file. It is closed with [`Self::close`].
+    /// A secret for one purpose that outlives a restart: it is derived from the pepper.
     #[must_use]
-    pub fn pool(&self) -> SqlitePool {
-        self.shared.store.pool().clone()
+    pub(crate) fn derived_secret(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        self.shared.pepper.derive(purpose)
     }
 
-    /// Waits for what is under way and closes the database for all clones of this handle. Anything
-    /// asked afterwards is an error. Nothing is lost without it; SQLite then has more to tidy up at
-    /// the next start.
+    /// The database, for what else is kept in it. It is closed with [`Self::close`].
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        self.shared.store.database()
+    }
+
+    /// Closes the database for all clones of this handle: see [`Database::close`].
     pub async fn close(&self) {
-        self.shared.store.close().await;
+        self.database().close().await;
     }
 
     async fn insert_new_key(
         &self,
-        tx: &mut SqliteConnection,
+        tx: &mut AnyConnection,
         account: AccountId,
         now: Micros,
     ) -> Result<Key, AccountsError> {
@@ -313,16 +375,27 @@ impl fmt::Debug for Accounts {
 
 impl From<StoredKey> for KeySummary {
     fn from(stored: StoredKey) -> Self {
-        let StoredKey { key, account, email, prefix, created, revoked, addons, hash: _ } = stored;
+        let StoredKey {
+            key,
+            account,
+            email,
+            prefix,
+            created,
+            revoked,
+            addons,
+            hash: _,
+            blocked: _,
+        } = stored;
         Self { key, account, prefix, email, created, revoked, addons }
     }
 }
 
-fn span(days: u32) -> Result<Micros, AccountsError> {
+/// Days that may be added at once.
+fn checked(days: u32) -> Result<u32, AccountsError> {
     if days > Accounts::DAYS_MAX {
         return Err(AccountsError::TooManyDays { days, limit: Accounts::DAYS_MAX });
     }
-    Ok(Micros::from(days) * DAY_US)
+    Ok(days)
 }
 
 /// The pepper of the settings or else of the database, provided that the keys were hashed with it:
@@ -339,5 +412,7 @@ async fn pepper(store: &Store, config: &AccountsConfig) -> Result<Pepper, Accoun
     Ok(pepper)
 }
 
+#[cfg(test)]
+mod life_tests;
 #[cfg(test)]
 mod tests;

@@ -1,32 +1,40 @@
-//! Where accounts are kept: one SQLite file, and all the SQL there is.
+//! Accounts as they are stored: all the SQL about accounts and keys.
 //!
 //! It does not know what a key looks like or who holds a socket. Every value is bound, none is
-//! written into a statement; placeholders are numbered as PostgreSQL numbers them too.
+//! written into a statement; each statement means the same in both databases.
 
+mod accounts;
+mod admins;
+mod directory;
 mod feeds;
+mod links;
+mod sessions;
 
-use std::{io, path::Path, time::Duration};
+use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 
-use sqlx::{
-    ConnectOptions, Connection, FromRow, Row, Sqlite, SqliteConnection, SqlitePool, Transaction,
-    sqlite::{
-        SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+pub(super) use self::{
+    accounts::{
+        StoredAccount, account_of_email, activate, all_key_ids, anonymise, count_asked, has_key,
+        lock, lock_by_email, lock_or_insert, remove_unconfirmed, revoke_all_keys, set_blocked,
+        set_email, set_password,
+    },
+    admins::{StoredAdmin, lock_admin, set_admin_password},
+    directory::Wanted,
+    feeds::StoredFeedKey,
+    links::{
+        Effect, StoredLink, insert_link, newest_unused, remove_links, remove_old_links, use_link,
+        void_links,
+    },
+    sessions::{
+        StoredSession, insert_session, keep_newest_sessions, remove_ended_sessions, remove_sessions,
     },
 };
+use super::{AccountId, Addon, Addons, KeyId, Micros};
+use crate::database::Database;
 
-use tempfile::{NamedTempFile, TempPath};
-
-pub(super) use self::feeds::StoredFeedKey;
-use super::{AccountId, AccountsError, Addon, Addons, KeyId, Micros, migrations};
-
-/// Look-ups are short and there is one writer at a time, so few connections go a long way. Each
-/// has a thread of its own and about 2 MiB of page cache at most.
-const CONNECTIONS_MAX: u32 = 4;
-/// How long a writer waits for another process to finish its own transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
+#[derive(Debug)]
 pub(super) struct Store {
-    pool: SqlitePool,
+    database: Database,
 }
 
 /// A key as it is stored, with what its account has.
@@ -39,39 +47,22 @@ pub(super) struct StoredKey {
     pub(super) hash: Vec<u8>,
     pub(super) created: Micros,
     pub(super) revoked: Option<Micros>,
+    /// When its account was blocked.
+    pub(super) blocked: Option<Micros>,
     pub(super) addons: Addons,
 }
 
 impl Store {
-    /// Opens the file, which is there, and brings it up to date.
-    pub(super) async fn open(path: &Path) -> Result<Self, AccountsError> {
-        let pool = SqlitePoolOptions::new()
-            .max_connections(CONNECTIONS_MAX)
-            .connect_with(options(path))
-            .await
-            .map_err(|source| AccountsError::Open { path: path.to_owned(), source })?;
-        let store = Self { pool };
-        store.migrate().await?;
-        Ok(store)
+    pub(super) fn new(database: Database) -> Self {
+        Self { database }
     }
 
-    /// In one transaction, so that two programs starting on a new file do not both create its
-    /// tables.
-    async fn migrate(&self) -> Result<(), AccountsError> {
-        let mut tx = self.begin().await?;
-        migrations::run(&mut tx).await?;
-        Ok(tx.commit().await?)
+    pub(super) fn database(&self) -> &Database {
+        &self.database
     }
 
-    /// Begins to write. `IMMEDIATE`, because a transaction that reads first and then wants to
-    /// write is refused, not queued, when another has written in between.
-    pub(super) async fn begin(&self) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
-        self.pool.begin_with("BEGIN IMMEDIATE").await
-    }
-
-    /// A connection beside the pool, for who must always be asking the same one.
-    pub(super) async fn connect(&self) -> Result<SqliteConnection, sqlx::Error> {
-        self.pool.connect_options().connect().await
+    pub(super) async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
+        self.database.begin().await
     }
 
     pub(super) async fn key_by_prefix(
@@ -80,7 +71,7 @@ impl Store {
     ) -> Result<Option<StoredKey>, sqlx::Error> {
         let rows = sqlx::query_as("SELECT * FROM key_addons WHERE prefix = $1")
             .bind(prefix)
-            .fetch_all(&self.pool)
+            .fetch_all(self.database.pool())
             .await?;
         Ok(gather(rows).pop())
     }
@@ -88,31 +79,41 @@ impl Store {
     pub(super) async fn key_by_id(&self, key: KeyId) -> Result<Option<StoredKey>, sqlx::Error> {
         let rows = sqlx::query_as("SELECT * FROM key_addons WHERE key_id = $1")
             .bind(key.0)
-            .fetch_all(&self.pool)
+            .fetch_all(self.database.pool())
             .await?;
         Ok(gather(rows).pop())
     }
 
     pub(super) async fn all_keys(&self) -> Result<Vec<StoredKey>, sqlx::Error> {
         let rows = sqlx::query_as("SELECT * FROM key_addons ORDER BY key_id")
-            .fetch_all(&self.pool)
+            .fetch_all(self.database.pool())
             .await?;
         Ok(gather(rows))
     }
 
-    /// False if it had been revoked before.
-    pub(super) async fn revoke(&self, key: KeyId, now: Micros) -> Result<bool, sqlx::Error> {
+    /// False if it had been revoked before. The account is held first, as by all who change something
+    /// of it: a key and then its account would be the other way round, and PostgreSQL would find two
+    /// who wait for each other.
+    pub(super) async fn revoke(
+        &self,
+        account: AccountId,
+        key: KeyId,
+        now: Micros,
+    ) -> Result<bool, sqlx::Error> {
+        let mut tx = self.begin().await?;
+        lock(&mut tx, account).await?;
         let done =
             sqlx::query("UPDATE keys SET revoked_us = $1 WHERE id = $2 AND revoked_us IS NULL")
                 .bind(now)
                 .bind(key.0)
-                .execute(&self.pool)
+                .execute(&mut *tx)
                 .await?;
+        tx.commit().await?;
         Ok(done.rows_affected() == 1)
     }
 
     pub(super) async fn latest_change(&self) -> Result<i64, sqlx::Error> {
-        sqlx::query_scalar("SELECT latest FROM changes").fetch_one(&self.pool).await
+        sqlx::query_scalar("SELECT latest FROM changes").fetch_one(self.database.pool()).await
     }
 
     /// The keys that were changed after the change of this number, the earliest first.
@@ -123,7 +124,7 @@ impl Store {
         let rows: Vec<(i64, i64)> =
             sqlx::query_as("SELECT id, changed FROM keys WHERE changed > $1 ORDER BY changed")
                 .bind(change)
-                .fetch_all(&self.pool)
+                .fetch_all(self.database.pool())
                 .await?;
         Ok(rows.into_iter().map(|(key, changed)| (KeyId(key), changed)).collect())
     }
@@ -131,7 +132,7 @@ impl Store {
     pub(super) async fn meta(&self, name: &str) -> Result<Option<String>, sqlx::Error> {
         sqlx::query_scalar("SELECT value FROM meta WHERE name = $1")
             .bind(name)
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.database.pool())
             .await
     }
 
@@ -142,7 +143,7 @@ impl Store {
         )
         .bind(name)
         .bind(value)
-        .execute(&self.pool)
+        .execute(self.database.pool())
         .await?;
         Ok(())
     }
@@ -159,92 +160,40 @@ impl Store {
         )
         .bind(name)
         .bind(value)
-        .fetch_one(&self.pool)
+        .fetch_one(self.database.pool())
         .await
     }
 
-    /// For what else is kept in the same file.
-    pub(super) fn pool(&self) -> &SqlitePool {
-        &self.pool
-    }
-
-    pub(super) async fn close(&self) {
-        self.pool.close().await;
-    }
-
     pub(super) async fn remove_meta(&self, name: &str) -> Result<(), sqlx::Error> {
-        sqlx::query("DELETE FROM meta WHERE name = $1").bind(name).execute(&self.pool).await?;
+        sqlx::query("DELETE FROM meta WHERE name = $1")
+            .bind(name)
+            .execute(self.database.pool())
+            .await?;
         Ok(())
     }
 }
 
-/// Puts a new and empty database there, unless another program is faster.
-///
-/// It is made under another name and moved when it is ready, for two reasons. It is its owner's
-/// alone from the start, where SQLite would let everybody read it. And it is in WAL mode from the
-/// start: programs that switch a new file at the same moment are refused, not queued.
-pub(super) async fn create(path: &Path) -> Result<(), AccountsError> {
-    let new = empty_file_beside(path)
-        .map_err(|source| AccountsError::Create { path: path.to_owned(), source })?;
-    let made = async { options(&new).connect().await?.close().await };
-    made.await.map_err(|source| AccountsError::Open { path: path.to_owned(), source })?;
-    match new.persist_noclobber(path) {
-        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(AccountsError::Create { path: path.to_owned(), source: failed.error })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Closed again before SQLite opens it: closing a file drops this process's locks on it.
-fn empty_file_beside(path: &Path) -> io::Result<TempPath> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let file = NamedTempFile::new_in(folder.unwrap_or_else(|| Path::new(".")))?;
-    Ok(file.into_temp_path())
-}
-
 /// The account with this address, made if there is none; always a new one without an address.
 pub(super) async fn account(
-    tx: &mut SqliteConnection,
+    tx: &mut AnyConnection,
     email: Option<&str>,
     now: Micros,
 ) -> Result<AccountId, sqlx::Error> {
     // The update changes nothing; without it an account that is there would not be returned.
     sqlx::query_scalar(
-        "INSERT INTO accounts (email, created_us) VALUES ($1, $2) \
+        "INSERT INTO accounts (email, created_us, active_us) VALUES ($1, $2, $2) \
          ON CONFLICT (email) DO UPDATE SET email = accounts.email RETURNING id",
     )
-    .bind(email)
+    .bind(email.map(str::to_ascii_lowercase))
     .bind(now)
     .fetch_one(tx)
     .await
     .map(AccountId)
 }
 
-/// Adds time to an add-on: to its expiry, or to now when that has passed.
-pub(super) async fn extend_addon(
-    tx: &mut SqliteConnection,
-    account: AccountId,
-    addon: Addon,
-    span: Micros,
-    now: Micros,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO addons (account_id, addon, expires_us) VALUES ($1, $2, $3 + $4) \
-         ON CONFLICT (account_id, addon) DO UPDATE SET expires_us = max(addons.expires_us, $3) + $4",
-    )
-    .bind(account.0)
-    .bind(addon.as_str())
-    .bind(now)
-    .bind(span)
-    .execute(tx)
-    .await?;
-    Ok(())
-}
-
 /// False if another key has the prefix.
 pub(super) async fn insert_key(
-    tx: &mut SqliteConnection,
+    tx: &mut AnyConnection,
     account: AccountId,
     prefix: &str,
     hash: &[u8],
@@ -263,32 +212,14 @@ pub(super) async fn insert_key(
     Ok(done.rows_affected() == 1)
 }
 
-/// A number that differs from the one before when another connection, of this program or of any
-/// other, has committed something since.
-pub(super) async fn data_version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await
-}
-
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .foreign_keys(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .journal_mode(SqliteJournalMode::Wal)
-        // With less, a power cut could take back a revocation or a paid day that was confirmed.
-        .synchronous(SqliteSynchronous::Full)
-        // The watcher asks ten times a second; at debug level nothing else would be readable.
-        .disable_statement_logging()
-}
-
 /// One row of the view `key_addons`.
 struct KeyRow {
     key: StoredKey,
     addon: Option<(Addon, Micros)>,
 }
 
-impl FromRow<'_, SqliteRow> for KeyRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow<'_, AnyRow> for KeyRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let key = StoredKey {
             key: KeyId(row.try_get("key_id")?),
             account: AccountId(row.try_get("account_id")?),
@@ -297,6 +228,7 @@ impl FromRow<'_, SqliteRow> for KeyRow {
             hash: row.try_get("hash")?,
             created: row.try_get("created_us")?,
             revoked: row.try_get("revoked_us")?,
+            blocked: row.try_get("blocked_us")?,
             addons: Addons::default(),
         };
         Ok(Self { key, addon: addon(row)? })
@@ -304,7 +236,7 @@ impl FromRow<'_, SqliteRow> for KeyRow {
 }
 
 /// An add-on that we do not know unlocks nothing that we have, so it is passed over.
-fn addon(row: &SqliteRow) -> Result<Option<(Addon, Micros)>, sqlx::Error> {
+fn addon(row: &AnyRow) -> Result<Option<(Addon, Micros)>, sqlx::Error> {
     let name: Option<String> = row.try_get("addon")?;
     let Some(addon) = name.and_then(|name| name.parse().ok()) else { return Ok(None) };
     Ok(Some((addon, row.try_get("expires_us")?)))

@@ -1,8 +1,8 @@
 //! `matchwire feeds`: the keys of sources that push, and what of all sources could not be used.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
+
+use crate::database::DatabaseName;
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum FeedsCommand {
@@ -27,8 +27,8 @@ pub enum FeedKeyCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct FeedKeyCreateArgs {
     /// The database, created when missing.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// Lines may speak of matches under other providers' keys too, not of its own alone.
     #[arg(long)]
     pub all_matches: bool,
@@ -40,8 +40,8 @@ pub struct FeedKeyCreateArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct FeedKeyListArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// Only the keys of this source.
     #[arg(value_name = "SOURCE")]
     pub source: Option<String>,
@@ -50,8 +50,8 @@ pub struct FeedKeyListArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct FeedKeyRevokeArgs {
     /// The database.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// The source, of which all keys end.
     #[arg(value_name = "SOURCE")]
     pub source: String,
@@ -74,8 +74,8 @@ pub enum QuarantineCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct QuarantineArgs {
     /// The database beside which the quarantine lies.
-    #[arg(long, value_name = "FILE")]
-    pub db: PathBuf,
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
     /// Only those of this source.
     #[arg(long, value_name = "SOURCE")]
     pub source: Option<String>,

@@ -1,6 +1,13 @@
 use clap::{CommandFactory, error::ErrorKind};
 
-use super::*;
+use super::{
+    accounts::{
+        AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGiftArgs, AdminArgs,
+        AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
+    },
+    orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs, WhichArgs},
+    *,
+};
 
 fn parse(line: &str) -> Result<Command, clap::Error> {
     let arguments = line.split_whitespace();
@@ -16,7 +23,7 @@ fn hub(config: Option<&str>, listen: Option<&str>, db: Option<&str>) -> HubArgs 
     HubArgs {
         config: config.map(PathBuf::from),
         listen: listen.map(|listen| listen.parse().unwrap()),
-        db: db.map(PathBuf::from),
+        db: db.map(DatabaseName::from),
         tls_certificate: None,
         tls_key: None,
     }
@@ -104,10 +111,81 @@ fn keys_are_made_listed_and_revoked() {
     check("key revoke --db a.db mw_12345678", &Command::Key(KeyCommand::Revoke(revoke)));
 }
 
+fn checked(line: &str, expected: OperatorCommand) {
+    check(line, &Command::Operator(expected));
+}
+
+#[test]
+fn customers_are_looked_at_and_given_days() {
+    let db = || DatabaseName::from("a.db");
+    let account = "me@here".to_owned();
+    let (search, before) = (Some("me".to_owned()), Some(9));
+    let list = AccountListArgs { db: db(), search, before, limit: 5 };
+    let line = "account list --db a.db --search me --before 9 --limit 5";
+    checked(line, OperatorCommand::Account(AccountCommand::List(list)));
+    let args = || AccountArgs { db: db(), account: account.clone() };
+    for (word, command) in [
+        ("show", AccountCommand::Show(args())),
+        ("block", AccountCommand::Block(args())),
+        ("unblock", AccountCommand::Unblock(args())),
+        ("delete", AccountCommand::Delete(args())),
+    ] {
+        checked(&format!("account {word} --db a.db me@here"), OperatorCommand::Account(command));
+    }
+    let note = "late".to_owned();
+    let gift = AddonGiftArgs { db: db(), account, addon: Addon::Sports, days: 3, note };
+    let line = "addon gift --db a.db me@here sports --days 3 --note late";
+    checked(line, OperatorCommand::Addon(AddonCommand::Gift(gift)));
+}
+
+#[test]
+fn orders_and_the_ledger_are_looked_at_and_refunded() {
+    let db = || DatabaseName::from("a.db");
+    let which = WhichArgs {
+        db: db(),
+        account: Some("7".to_owned()),
+        since: Some(1_785_715_200_000_000),
+        until: Some(1_785_801_599_999_999),
+    };
+    let words = "--db a.db --account 7 --since 2026-08-03 --until 2026-08-03";
+    let list = OrderListArgs { which: which.clone(), limit: 1000 };
+    checked(&format!("order list {words}"), OperatorCommand::Order(OrderCommand::List(list)));
+    checked(&format!("ledger {words}"), OperatorCommand::Ledger(LedgerArgs { which }));
+    let order = "o1".to_owned();
+    let show = OrderShowArgs { db: db(), order: order.clone() };
+    checked("order show --db a.db o1", OperatorCommand::Order(OrderCommand::Show(show)));
+    let amount = Some(rust_decimal::dec!(2.50));
+    let refund = RefundArgs { db: db(), config: Some("c.toml".into()), order, amount };
+    let line = "refund --db a.db --config c.toml o1 --amount 2.50";
+    checked(line, OperatorCommand::Refund(refund));
+}
+
+#[test]
+fn founders_and_operators_are_made() {
+    let db = || DatabaseName::from("a.db");
+    let grant = FoundersGrantArgs { db: db(), at: 1_785_715_200_000_000 };
+    let line = "founders grant --db a.db --at 2026-08-03";
+    checked(line, OperatorCommand::Founders(FoundersCommand::Grant(grant)));
+    let args = || AdminArgs { db: db(), name: "ada".to_owned() };
+    checked("admin create --db a.db ada", OperatorCommand::Admin(AdminCommand::Create(args())));
+    checked("admin remove --db a.db ada", OperatorCommand::Admin(AdminCommand::Remove(args())));
+    let list = AdminListArgs { db: db() };
+    checked("admin list --db a.db", OperatorCommand::Admin(AdminCommand::List(list)));
+    // A password would be seen by everybody on the machine.
+    assert!(parse("admin create --db a.db ada secret").is_err());
+    assert!(parse("admin create --db a.db ada --password secret").is_err());
+}
+
 #[test]
 fn a_day_is_simulated() {
     check("simulate --seed 7", &Command::Simulate(SimulateArgs { seed: 7, truth: false }));
     check("simulate --seed 7 --truth", &Command::Simulate(SimulateArgs { seed: 7, truth: true }));
+}
+
+#[test]
+fn a_database_is_copied() {
+    let args = BackupArgs { db: "a.db".into(), to: "b.db".into() };
+    check("backup --db a.db --to b.db", &Command::Backup(args));
 }
 
 #[test]
@@ -136,6 +214,23 @@ fn wrong_usage_exits_with_2() {
         "key create --db a.db --email @b",
         "key list",
         "key revoke --db a.db",
+        "account",
+        "account list",
+        "account list --db a.db --limit 0",
+        "account show --db a.db",
+        "addon gift --db a.db me@here sports --days 3",
+        "addon gift --db a.db me@here sports --days 0 --note x",
+        "addon gift --db a.db me@here tv --days 3 --note x",
+        "ledger",
+        "ledger --db a.db --since monday",
+        "order show --db a.db",
+        "refund --db a.db",
+        "refund --db a.db o1 --amount -1",
+        "founders grant --db a.db",
+        "founders grant --db a.db --at now",
+        "admin create --db a.db <b>",
+        "backup --db a.db",
+        "backup --to b.db",
         "simulate",
         "simulate --seed x",
     ] {
@@ -156,7 +251,7 @@ fn help_and_version_are_no_mistakes() {
 
 #[test]
 fn matches_are_looked_at_and_decided() {
-    let db = PathBuf::from("a.db");
+    let db = DatabaseName::from("a.db");
     let args = || MatchesArgs { db: db.clone() };
     check("matches list --db a.db", &Command::Matches(MatchesCommand::List(args())));
     check("matches doubtful --db a.db", &Command::Matches(MatchesCommand::Doubtful(args())));

@@ -3,7 +3,7 @@
 use std::{fmt, fs, io, path::PathBuf};
 
 use ingest::source::secret::Secret;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `env:NAME`, `file:PATH`, or the secret itself.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,6 +24,18 @@ pub enum SecretError {
 }
 
 impl SecretRef {
+    /// Whether there is one at all: an empty setting is none.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        !matches!(self, Self::Given(secret) if secret.expose().is_empty())
+    }
+
+    /// Whether nothing was given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.is_set()
+    }
+
     /// Fetches the secret.
     ///
     /// # Errors
@@ -45,14 +57,32 @@ impl SecretRef {
     }
 }
 
-impl<'de> Deserialize<'de> for SecretRef {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(match text.split_once(':') {
+impl Default for SecretRef {
+    fn default() -> Self {
+        Self::from("")
+    }
+}
+
+impl From<&str> for SecretRef {
+    fn from(text: &str) -> Self {
+        match text.split_once(':') {
             Some(("env", name)) => Self::Env(name.to_owned()),
             Some(("file", path)) => Self::File(path.into()),
-            _ => Self::Given(text.into()),
-        })
+            _ => Self::Given(text.to_owned().into()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(&*String::deserialize(deserializer)?))
+    }
+}
+
+/// It is written out as if it were not set.
+impl Serialize for SecretRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("")
     }
 }
 

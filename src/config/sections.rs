@@ -3,12 +3,15 @@
 //! `matchwire.toml.example` shows them all; a test keeps it from drifting away from here.
 
 use std::{
-    fmt,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
 };
 
+use hyper::header::HeaderName;
 use serde::{Deserialize, Serialize};
+
+use super::Network;
+use crate::database::DatabaseName;
 
 /// `[server]`: the door of the hub.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +22,10 @@ pub struct ServerConfig {
     /// Where clients reach the hub, for links in its answers, without a slash at the end. Default
     /// empty: the address that it listens on.
     pub public_url: String,
-    /// The SQLite file, created when missing. Default `matchwire.db`, in the working directory.
-    pub db: PathBuf,
+    /// The database: an SQLite file, created when missing, or `postgres://user@host/database`, which
+    /// must be there. Default `matchwire.db`, in the working directory. The password of PostgreSQL is
+    /// best given as the variable `PGPASSWORD`, where other commands find it too.
+    pub db: DatabaseName,
     /// Milliseconds that sockets have at the stop to read their `bye` and what they are owed. Default
     /// 5000. It delays a restart by as much at most; 0 cuts everybody off.
     pub drain_ms: u64,
@@ -29,6 +34,41 @@ pub struct ServerConfig {
     /// Milliseconds from the connection to the end of the request's head. Default 10000. Connections
     /// that say nothing are held for so long.
     pub handshake_timeout_ms: u64,
+    /// The header in which a proxy in front tells whom it speaks for, such as `x-forwarded-for`: a list
+    /// of addresses, to which each proxy appends one. Default empty: no header is believed, and limits
+    /// by address hold for the address of the connection.
+    pub forwarded_header: String,
+    /// The proxies that are believed: addresses or networks such as `10.0.0.0/8`, separated by commas.
+    /// Default `127.0.0.0/8, ::1`. The last address of the header that is none of these is the
+    /// client's. To trust too many lets clients pretend any address.
+    pub trusted_proxies: String,
+}
+
+impl ServerConfig {
+    /// The header that is believed; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The name of the setting that is wrong, and what it must be.
+    pub fn forwarded_header_name(
+        &self,
+    ) -> Result<Option<HeaderName>, (&'static str, &'static str)> {
+        if self.forwarded_header.is_empty() {
+            return Ok(None);
+        }
+        let name = self.forwarded_header.parse();
+        name.map(Some).map_err(|_| ("server.forwarded_header", "the name of a header, or empty"))
+    }
+
+    /// The proxies that are believed.
+    ///
+    /// # Errors
+    ///
+    /// As for the header.
+    pub fn proxies(&self) -> Result<Vec<Network>, (&'static str, &'static str)> {
+        let networks = Network::parse_all(&self.trusted_proxies);
+        networks.ok_or(("server.trusted_proxies", "networks as in 10.0.0.0/8, separated by commas"))
+    }
 }
 
 impl Default for ServerConfig {
@@ -36,10 +76,12 @@ impl Default for ServerConfig {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             public_url: String::new(),
-            db: PathBuf::from("matchwire.db"),
+            db: DatabaseName::File(PathBuf::from("matchwire.db")),
             drain_ms: 5_000,
             command_bytes_max: 16 * 1024,
             handshake_timeout_ms: 10_000,
+            forwarded_header: String::new(),
+            trusted_proxies: "127.0.0.0/8, ::1".to_owned(),
         }
     }
 }
@@ -54,74 +96,6 @@ pub struct TlsConfig {
     pub certificate: PathBuf,
     /// Its private key, PEM. Both are read at the start.
     pub key: PathBuf,
-}
-
-/// `[accounts]`: keys, and how fresh the knowledge of them is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AccountsConfig {
-    /// Keys that are recognised without asking the database. Default 100000. About 200 bytes each.
-    pub cache_entries_max: usize,
-    /// Milliseconds for which a recognised key is not read again. Default 60000. Changes are noticed
-    /// at once anyway; this bounds the harm if one should be missed. Costs a look-up a key each time.
-    pub cache_ms: u64,
-    /// Milliseconds between two looks for changes by other programs, such as `matchwire key revoke`.
-    /// Default 100. A look takes microseconds.
-    pub watch_ms: u64,
-    /// The secret of the keyed hash under which keys are stored. Default empty: a random one, kept in
-    /// the database. It cannot be changed while there are keys. Best given in the environment, where
-    /// `matchwire key` finds it too.
-    pub pepper: Pepper,
-}
-
-impl AccountsConfig {
-    /// `cache_ms` in microseconds, as `now` is given.
-    #[must_use]
-    pub fn cache_age_max(&self) -> i64 {
-        i64::try_from(self.cache_ms).map_or(i64::MAX, |ms| ms.saturating_mul(1_000))
-    }
-}
-
-impl Default for AccountsConfig {
-    fn default() -> Self {
-        Self {
-            cache_entries_max: 100_000,
-            cache_ms: 60_000,
-            watch_ms: 100,
-            pepper: Pepper::default(),
-        }
-    }
-}
-
-/// A secret among the settings: read, never shown. It is written out as if it were not set.
-#[derive(Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(transparent)]
-pub struct Pepper(String);
-
-impl Pepper {
-    /// The secret; `None` where it was left empty.
-    #[must_use]
-    pub fn expose(&self) -> Option<&str> {
-        (!self.0.is_empty()).then_some(&self.0)
-    }
-}
-
-impl From<&str> for Pepper {
-    fn from(secret: &str) -> Self {
-        Self(secret.to_owned())
-    }
-}
-
-impl fmt::Debug for Pepper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_empty() { "Pepper(none)" } else { "Pepper(..)" })
-    }
-}
-
-impl Serialize for Pepper {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("")
-    }
 }
 
 /// `[hub]`: what is remembered of matches and channels.

@@ -44,7 +44,7 @@ fn the_later_source_wins() {
     let flags = Flags { listen: Some(([127, 0, 0, 1], 3).into()), ..Flags::default() };
     let server = load(file, &environment, &flags).unwrap().server;
     assert_eq!(server.listen.port(), 3);
-    assert_eq!(server.db, Path::new("env.db"));
+    assert_eq!(server.db, "env.db".into());
     assert_eq!(server.drain_ms, 1);
     assert_eq!(server.command_bytes_max, 16_384);
 }
@@ -148,8 +148,8 @@ fn the_pepper_is_read_and_never_shown() {
     let file = "[accounts]\npepper = \"12345-secret\"\n";
     let config = load(file, &[("MATCHWIRE_LOG_FILTER", "warn")], &Flags::default()).unwrap();
     assert_eq!(config.accounts.pepper.expose(), Some("12345-secret"));
-    assert!(!format!("{config:?}").contains("secret"));
-    assert!(!format!("{:?}", Table::try_from(&config)).contains("secret"));
+    assert!(!format!("{config:?}").contains("12345"));
+    assert!(!format!("{:?}", Table::try_from(&config)).contains("12345"));
 }
 
 #[test]
@@ -215,4 +215,34 @@ fn source_that_cannot_be_meant_is_refused() {
     }
     let twice = table("kind = \"matchwire\"\nurl = \"ws://h\"\nkey = \"k\"\n").repeat(2);
     check_refused(&twice, &[], &["the name is taken"]);
+}
+
+#[test]
+fn mail_needs_a_sender_and_one_way_out() {
+    let smtp = "[mail]\nsmtp_url = \"smtps://mx.example.org\"\n";
+    check_refused(smtp, &[], &["mail.from", "an address"]);
+    let from = format!("{smtp}from = \"hub@example.org\"\n");
+    assert!(load(&from, &[], &Flags::default()).is_ok());
+    let nobody = format!("{smtp}from = \"hub\"\n");
+    check_refused(&nobody, &[], &["mail.from"]);
+    let both = format!("{from}folder = \"mails\"\n");
+    check_refused(&both, &[], &["mail.folder", "empty"]);
+    check_refused("[mail]\nfrom_name = \"a\\nb\"\n", &[], &["mail.from"]);
+    let impatient = "[mail]\nretry_ms = 9\nretry_max_ms = 8\n";
+    check_refused(impatient, &[], &["mail.retry_ms", "mail.retry_max_ms"]);
+}
+
+#[test]
+fn the_mail_servers_password_is_in_no_message() {
+    let from = ("MATCHWIRE_MAIL_FROM", "hub@example.org");
+    for url in ["http://me:s3cret@h", "smtp://me:s3cret@h?tls=none", "smtps://me:s3cret%@h"] {
+        let error = load("", &[("MATCHWIRE_MAIL_SMTP_URL", url), from], &Flags::default());
+        let error = error.unwrap_err();
+        assert!(error.contains("mail.smtp_url") && !error.contains("s3cret"), "{error}");
+    }
+    let good = [("MATCHWIRE_MAIL_SMTP_URL", "smtps://me:s3cret@h"), from];
+    let config = load("", &good, &Flags::default()).unwrap();
+    assert!(!format!("{config:?}").contains("s3cret"));
+    let elsewhere = [("MATCHWIRE_MAIL_SMTP_URL", "env:SMTP_URL"), from];
+    assert!(load("", &elsewhere, &Flags::default()).is_ok());
 }

@@ -1,15 +1,23 @@
 //! How a request carries its key: found here, and never written anywhere.
+//!
+//! A key may stand in a header, among the subprotocols of an upgrade, or in the query, and a client may
+//! well send it twice. Two that differ are never chosen between: whoever stands in front of the hub may
+//! have chosen the other one. What is no key at all, such as `Basic` in the header, is ignored.
 
-use std::fmt;
+use std::{fmt, iter};
 
-use axum::extract::Query;
 use hyper::{
     HeaderMap, Uri,
     header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL},
 };
 
+use super::uri;
+
 /// The name of the stream protocol among subprotocols.
 const PROTOCOL: &str = "matchwire.v1";
+
+/// What whoever shows two credentials is told.
+pub(super) const DIFFERENT: &str = "the request carries two different tokens";
 
 /// A key or a ticket as it was sent.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,41 +32,116 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// The credential of a REST request: header, then query.
-pub(super) fn of_rest(headers: &HeaderMap, uri: &Uri) -> Option<Credential> {
-    of_header(headers).or_else(|| of_query(uri, false))
+/// What a request shows, in all places together.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Shown {
+    #[default]
+    Nothing,
+    One(Credential),
+    /// Two that are not the same.
+    Different,
 }
 
-/// The credential of an upgrade: header, then subprotocol, then query.
-pub(super) fn of_upgrade(headers: &HeaderMap, uri: &Uri) -> Option<Credential> {
-    of_header(headers).or_else(|| of_protocols(headers)).or_else(|| of_query(uri, true))
-}
-
-fn of_header(headers: &HeaderMap) -> Option<Credential> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, key) = value.trim().split_once(' ')?;
-    let known = scheme.eq_ignore_ascii_case("token") || scheme.eq_ignore_ascii_case("bearer");
-    known.then(|| Credential::Key(key.trim().to_owned()))
-}
-
-fn of_protocols(headers: &HeaderMap) -> Option<Credential> {
-    let mut offered = protocols(headers);
-    while let Some(item) = offered.next() {
-        match item {
-            "token" => return offered.next().map(|key| Credential::Key(key.to_owned())),
-            "ticket" => return offered.next().map(|it| Credential::Ticket(it.to_owned())),
-            _ => {}
+impl Shown {
+    fn and(self, more: Credential) -> Self {
+        match self {
+            Self::Nothing => Self::One(more),
+            Self::One(own) if own == more => Self::One(own),
+            Self::One(_) | Self::Different => Self::Different,
         }
     }
-    None
+
+    fn join(self, more: Self) -> Self {
+        match more {
+            Self::Nothing => self,
+            Self::One(more) => self.and(more),
+            Self::Different => Self::Different,
+        }
+    }
 }
 
-fn of_query(uri: &Uri, tickets: bool) -> Option<Credential> {
-    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
-    let find = |name: &str| pairs.iter().find(|(own, _)| own == name).map(|(_, v)| v.clone());
-    find("token")
-        .map(Credential::Key)
-        .or_else(|| tickets.then(|| find("ticket").map(Credential::Ticket)).flatten())
+/// What stood in the query of a request. It travels beside the request, never in its URI.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct InQuery {
+    keys: Shown,
+    tickets: Shown,
+}
+
+/// Takes every `token` and `ticket` out of the query, however its name is encoded; `None` if there is
+/// none. Other parameters stay as they are, and `TOKEN` is another one.
+pub(super) fn take(uri: &mut Uri) -> Option<InQuery> {
+    let query = uri.query()?;
+    if !query.split('&').any(|pair| label(pair).is_some()) {
+        return None;
+    }
+    let (mut found, mut others) = (InQuery::default(), Vec::new());
+    for pair in query.split('&') {
+        match label(pair) {
+            Some(Label::Token) => found.keys = join_value(found.keys, pair, Credential::Key),
+            Some(Label::Ticket) => {
+                found.tickets = join_value(found.tickets, pair, Credential::Ticket);
+            }
+            None => others.push(pair),
+        }
+    }
+    let (path, query) = (uri.path().to_owned(), others.join("&"));
+    uri::replace(uri, &path, (!query.is_empty()).then_some(&query));
+    Some(found)
+}
+
+/// The credential of a REST request. A ticket is none.
+pub(super) fn of_rest(headers: &HeaderMap, query: Option<&InQuery>) -> Shown {
+    let shown = of_header(headers);
+    query.map_or(Shown::Nothing, |query| query.keys.clone()).join(shown)
+}
+
+/// The credential of an upgrade.
+pub(super) fn of_upgrade(headers: &HeaderMap, query: Option<&InQuery>) -> Shown {
+    let shown = of_header(headers).join(of_protocols(headers));
+    match query {
+        Some(query) => shown.join(query.keys.clone()).join(query.tickets.clone()),
+        None => shown,
+    }
+}
+
+/// Lines are joined with commas on some ways, so that a list in one line counts as several.
+fn of_header(headers: &HeaderMap) -> Shown {
+    let mut shown = Shown::Nothing;
+    for line in headers.get_all(AUTHORIZATION) {
+        let line = String::from_utf8_lossy(line.as_bytes());
+        let mut after_a_key = false;
+        for part in line.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let key = match part.split_once([' ', '\t']) {
+                Some((scheme, key)) if is_known(scheme) => Some(key.trim()),
+                None if after_a_key => Some(part),
+                Some(_) | None => None,
+            };
+            after_a_key = key.is_some();
+            if let Some(key) = key {
+                shown = shown.and(Credential::Key(key.to_owned()));
+            }
+        }
+    }
+    shown
+}
+
+fn is_known(scheme: &str) -> bool {
+    scheme.eq_ignore_ascii_case("token") || scheme.eq_ignore_ascii_case("bearer")
+}
+
+fn of_protocols(headers: &HeaderMap) -> Shown {
+    let (mut offered, mut shown) = (protocols(headers), Shown::Nothing);
+    while let Some(item) = offered.next() {
+        let credential = match item {
+            "token" => offered.next().map(|key| Credential::Key(key.to_owned())),
+            "ticket" => offered.next().map(|it| Credential::Ticket(it.to_owned())),
+            _ => None,
+        };
+        if let Some(credential) = credential {
+            shown = shown.and(credential);
+        }
+    }
+    shown
 }
 
 fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -77,67 +160,46 @@ pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
     Some(if *label == "token" { "token" } else { "ticket" })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request(headers: &[(&'static str, &str)]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(*name, value.parse().expect("a header's value"));
-        }
-        map
-    }
-
-    fn check(headers: &[(&'static str, &str)], uri: &str, key: Option<&str>, label: Option<&str>) {
-        let headers = request(headers);
-        let uri = uri.parse().expect("a uri");
-        let found = of_upgrade(&headers, &uri);
-        assert_eq!(found, key.map(|key| Credential::Key(key.to_owned())));
-        assert_eq!(selected(&headers), label);
-    }
-
-    #[test]
-    fn header_wins_over_subprotocol_and_that_over_query() {
-        let authorization = ("authorization", "Token head");
-        let protocols = ("sec-websocket-protocol", "matchwire.v1, token, proto");
-        let uri = "/stream/v1?token=query";
-        check(&[authorization, protocols], uri, Some("head"), Some("matchwire.v1"));
-        check(&[protocols], uri, Some("proto"), Some("matchwire.v1"));
-        check(&[], uri, Some("query"), None);
-        check(&[], "/stream/v1", None, None);
-    }
-
-    #[test]
-    fn both_schemes_are_read_in_any_case() {
-        check(&[("authorization", "Bearer k")], "/", Some("k"), None);
-        check(&[("authorization", "bearer  k ")], "/", Some("k"), None);
-        check(&[("authorization", "Basic k")], "/", None, None);
-        check(&[("authorization", "k")], "/", None, None);
-    }
-
-    #[test]
-    fn credential_is_never_selected() {
-        check(&[("sec-websocket-protocol", "token, secret")], "/", Some("secret"), Some("token"));
-        check(&[("sec-websocket-protocol", "token")], "/", None, Some("token"));
-        check(&[("sec-websocket-protocol", "secret")], "/", None, None);
-        let split = [("sec-websocket-protocol", "token"), ("sec-websocket-protocol", "secret")];
-        check(&split, "/", Some("secret"), Some("token"));
-    }
-
-    #[test]
-    fn ticket_stands_in_query_or_subprotocol() {
-        let uri = "/stream/v1?ticket=t1".parse().expect("a uri");
-        let ticket = Some(Credential::Ticket("t1".to_owned()));
-        assert_eq!(of_upgrade(&HeaderMap::new(), &uri), ticket);
-        assert_eq!(of_rest(&HeaderMap::new(), &uri), None);
-        let headers = request(&[("sec-websocket-protocol", "ticket, t1")]);
-        assert_eq!(of_upgrade(&headers, &Uri::from_static("/")), ticket);
-        assert_eq!(selected(&headers), Some("ticket"));
-    }
-
-    #[test]
-    fn debug_shows_nothing() {
-        assert_eq!(format!("{:?}", Credential::Key("secret".to_owned())), "Credential(..)");
-    }
+/// What a parameter of the query is called, if it is a credential.
+#[derive(Clone, Copy)]
+enum Label {
+    Token,
+    Ticket,
 }
+
+fn label(pair: &str) -> Option<Label> {
+    let name = pair.split('=').next().unwrap_or(pair);
+    let is = |own: &str| decoded(name).eq(own.bytes());
+    if is("token") {
+        return Some(Label::Token);
+    }
+    is("ticket").then_some(Label::Ticket)
+}
+
+/// An empty value is nothing shown.
+fn join_value(shown: Shown, pair: &str, kind: fn(String) -> Credential) -> Shown {
+    let value = pair.split_once('=').map_or("", |(_, value)| value);
+    let value: Vec<u8> = decoded(value).collect();
+    if value.is_empty() { shown } else { shown.and(kind(String::from_utf8_lossy(&value).into())) }
+}
+
+/// Text of a query as forms encode it.
+fn decoded(text: &str) -> impl Iterator<Item = u8> {
+    let mut bytes = text.bytes();
+    let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+    iter::from_fn(move || match bytes.next()? {
+        b'+' => Some(b' '),
+        b'%' => {
+            let mut ahead = bytes.clone();
+            let Some((high, low)) = digit(ahead.next()).zip(digit(ahead.next())) else {
+                return Some(b'%');
+            };
+            bytes = ahead;
+            u8::try_from(high * 16 + low).ok()
+        }
+        byte => Some(byte),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 
 use std::{
     io::{self, ErrorKind},
-    net,
+    net::{self, IpAddr},
     pin::{Pin, pin},
     sync::Arc,
     task::{self, Context, Waker},
@@ -15,6 +15,7 @@ use std::{
 };
 
 use axum::Router;
+use hyper::service::{Service, service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -31,7 +32,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use super::{
-    Shared,
+    Shared, arrival,
     head::{self, Head, Upgrade},
     line::{Line, Rewound},
     ws,
@@ -95,8 +96,8 @@ impl Door {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
-            while let Some((tcp, permit)) = self.accept(&listener, &connections, runtime) {
-                let mut visit = Box::pin(Arc::clone(&self).admit(tcp, permit));
+            while let Some((tcp, from, permit)) = self.accept(&listener, &connections, runtime) {
+                let mut visit = Box::pin(Arc::clone(&self).admit(tcp, from, permit));
                 // Most are done at the first look, here and now. With TLS that would be much work for
                 // one thread.
                 if self.shared.parts.tls.is_some() || is_pending(visit.as_mut()) {
@@ -116,7 +117,7 @@ impl Door {
         listener: &TcpListener,
         connections: &Arc<Semaphore>,
         runtime: &Handle,
-    ) -> Option<(net::TcpStream, OwnedSemaphorePermit)> {
+    ) -> Option<(net::TcpStream, IpAddr, OwnedSemaphorePermit)> {
         let mut stop = self.stop.clone();
         let permit = Arc::clone(connections).try_acquire_owned().ok().or_else(|| {
             runtime.block_on(async {
@@ -128,7 +129,7 @@ impl Door {
         })?;
         while !self.is_stopped() {
             match listener.accept() {
-                Ok((tcp, _)) => return Some((tcp.into(), permit)),
+                Ok((tcp, from)) => return Some((tcp.into(), from.ip(), permit)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => {
                     warn!(%error, "a connection could not be accepted");
@@ -145,27 +146,33 @@ impl Door {
     }
 
     /// All that is done for a connection here. The permit counts it until then.
-    async fn admit(self: Arc<Self>, tcp: net::TcpStream, _permit: OwnedSemaphorePermit) {
-        if let Err(error) = self.welcome(tcp).await {
+    async fn admit(
+        self: Arc<Self>,
+        tcp: net::TcpStream,
+        from: IpAddr,
+        _permit: OwnedSemaphorePermit,
+    ) {
+        if let Err(error) = self.welcome(tcp, from).await {
             debug!(%error, "a connection ended early");
         }
     }
 
-    async fn welcome(&self, tcp: net::TcpStream) -> io::Result<()> {
+    async fn welcome(&self, tcp: net::TcpStream, from: IpAddr) -> io::Result<()> {
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
         let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
         if let Some(Upgrade { wish, length, .. }) = upgrade
-            // Where that fails it has been logged, and the router has the words for it.
-            && let Ok(verdict) = ws::decide(&self.shared, wish.credential()).await
+            // For whoever has no valid key the router has the words, and a limit.
+            && let Ok(Some(caller)) = ws::authenticate(&self.shared, wish.shown()).await
         {
+            let verdict = ws::admit(&self.shared, caller);
             line.answer(&wish.answer()).await?;
             let (stream, read_ahead) = line.into_stream(bytes.split_off(length))?;
             ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
             return Ok(());
         }
         // In a box: it is large, and most never come here.
-        Box::pin(self.answer(line.into_rewound(bytes)?)).await
+        Box::pin(self.answer(line.into_rewound(bytes)?, from)).await
     }
 
     /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
@@ -202,8 +209,10 @@ impl Door {
     }
 
     /// Serves all requests of a connection by the router.
-    async fn answer(&self, line: Rewound) -> io::Result<()> {
-        let service = TowerToHyperService::new(self.router.clone());
+    async fn answer(&self, line: Rewound, from: IpAddr) -> io::Result<()> {
+        let router = TowerToHyperService::new(self.router.clone());
+        let service =
+            service_fn(|request| router.call(arrival::receive(&self.shared, from, request)));
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.shared.parts.handshake_timeout)

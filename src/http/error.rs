@@ -6,12 +6,17 @@ use axum::{
 };
 use hyper::{
     StatusCode,
-    header::{CACHE_CONTROL, HeaderValue, WWW_AUTHENTICATE},
+    header::{CACHE_CONTROL, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use serde::Serialize;
 use tracing::error;
 
-use crate::accounts::AccountsError;
+use crate::{
+    accounts::{AccountsError, Addon},
+    limits::{Standing, Wait},
+    products::Price,
+    usage::UsageError,
+};
 
 #[derive(Debug)]
 pub(super) enum HttpError {
@@ -19,10 +24,16 @@ pub(super) enum HttpError {
     Unauthorised {
         public_url: String,
     },
-    /// The key is valid, the account lacks the add-on.
-    AddonRequired {
+    /// Two keys were shown that are not the same.
+    DifferentTokens {
         public_url: String,
     },
+    /// The key is valid, the account lacks the add-on.
+    AddonRequired(Needed),
+    /// Too much at once.
+    RateLimited(Wait),
+    /// What there was for the day is used up.
+    Exhausted(Standing),
     NotFound,
     BadRequest(&'static str),
     /// Only a WebSocket upgrade is answered here.
@@ -32,7 +43,18 @@ pub(super) enum HttpError {
     Refused(StatusCode, &'static str),
     /// The hub is stopping.
     Unavailable,
+    /// The database does not answer. Whether the key is good is not known then, so it is not said.
+    NoDatabase,
     Internal,
+}
+
+/// An add-on that is missing, and what a month of it costs.
+#[derive(Debug)]
+pub(super) struct Needed {
+    pub(super) addon: Addon,
+    pub(super) price: Price,
+    /// Leads to the page of prices.
+    pub(super) public_url: String,
 }
 
 /// SPEC section 7, status 401.
@@ -49,30 +71,62 @@ struct AuthenticationRequired {
 struct AddonRequired {
     error: &'static str,
     code: &'static str,
-    detail: &'static str,
+    detail: String,
     pricing_url: String,
 }
 
 /// The uniform shape of all others.
 #[derive(Debug, Serialize)]
-struct Uniform {
+struct Uniform<'a> {
     error: bool,
     status: u16,
-    detail: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    detail: &'a str,
+}
+
+impl HttpError {
+    /// The label of the metric that counts what was refused.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Unauthorised { .. } | Self::DifferentTokens { .. } => "authentication_required",
+            Self::AddonRequired(_) => "addon_required",
+            Self::RateLimited(_) => "rate_limited",
+            Self::Exhausted(_) => "taster_exhausted",
+            Self::NotFound
+            | Self::BadRequest(_)
+            | Self::UpgradeRequired
+            | Self::MethodNotAllowed
+            | Self::Refused(..) => "other",
+            Self::Unavailable | Self::NoDatabase | Self::Internal => "failed",
+        }
+    }
 }
 
 impl From<AccountsError> for HttpError {
     fn from(error: AccountsError) -> Self {
         error!(error = &error as &dyn std::error::Error, "the account store failed");
-        Self::Internal
+        if error.is_away() { Self::NoDatabase } else { Self::Internal }
+    }
+}
+
+impl From<UsageError> for HttpError {
+    fn from(error: UsageError) -> Self {
+        match error {
+            UsageError::Store(source) => AccountsError::from(source).into(),
+            UsageError::Full => Self::Internal,
+        }
     }
 }
 
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let mut response = match self {
-            Self::Unauthorised { public_url } => unauthorised(&public_url),
-            Self::AddonRequired { public_url } => addon_required(&public_url),
+            Self::Unauthorised { public_url } => unauthorised(&public_url, SEND_THE_HEADER),
+            Self::DifferentTokens { public_url } => unauthorised(&public_url, SEND_ONE_TOKEN),
+            Self::AddonRequired(needed) => addon_required(&needed),
+            Self::RateLimited(wait) => rate_limited(wait),
+            Self::Exhausted(standing) => exhausted(standing),
             Self::NotFound => uniform(StatusCode::NOT_FOUND, "Not found"),
             Self::BadRequest(detail) => uniform(StatusCode::BAD_REQUEST, detail),
             Self::UpgradeRequired => {
@@ -81,6 +135,7 @@ impl IntoResponse for HttpError {
             Self::MethodNotAllowed => uniform(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
             Self::Refused(status, detail) => uniform(status, detail),
             Self::Unavailable => uniform(StatusCode::SERVICE_UNAVAILABLE, "the hub is stopping"),
+            Self::NoDatabase => no_database(),
             Self::Internal => uniform(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
         };
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -88,11 +143,17 @@ impl IntoResponse for HttpError {
     }
 }
 
-fn unauthorised(public_url: &str) -> Response {
+const SEND_THE_HEADER: &str =
+    "Send the header \"Authorization: Token <API_KEY>\" with your token on every request.";
+
+const SEND_ONE_TOKEN: &str = "the request carries two different tokens: send one, in the header \
+                              \"Authorization: Token <API_KEY>\" on every request.";
+
+fn unauthorised(public_url: &str, detail: &'static str) -> Response {
     let body = AuthenticationRequired {
         error: "Authentication required",
         code: "authentication_required",
-        detail: "Send the header \"Authorization: Token <API_KEY>\" with your token on every request.",
+        detail,
         register: format!("{public_url}/register/"),
     };
     let mut response = (StatusCode::UNAUTHORIZED, Json(body)).into_response();
@@ -100,18 +161,66 @@ fn unauthorised(public_url: &str) -> Response {
     response
 }
 
-fn addon_required(public_url: &str) -> Response {
-    let body = AddonRequired {
-        error: "WebSocket add-on required",
-        code: "addon_required",
-        detail: "Live channels for football and tennis need the WebSocket add-on at $3/mo.",
-        pricing_url: format!("{public_url}/pricing/"),
+fn addon_required(Needed { addon, price, public_url }: &Needed) -> Response {
+    let (error, detail) = match addon {
+        Addon::Sports => (
+            "Sports Addon required",
+            format!(
+                "The tennis, CS2, darts, hockey, basketball and horse racing APIs need the sports \
+                 add-on at {price}/mo."
+            ),
+        ),
+        Addon::Websocket => (
+            "WebSocket Addon required",
+            format!(
+                "Live channels for football and tennis need the WebSocket add-on at {price}/mo."
+            ),
+        ),
+        Addon::Odds => (
+            "Odds Addon required",
+            format!("The odds of all bookmakers need the Odds API add-on at {price}/mo."),
+        ),
     };
+    let pricing_url = format!("{public_url}/pricing/");
+    let body = AddonRequired { error, code: "addon_required", detail, pricing_url };
     (StatusCode::PAYMENT_REQUIRED, Json(body)).into_response()
 }
 
-fn uniform(status: StatusCode, detail: &'static str) -> Response {
-    (status, Json(Uniform { error: true, status: status.as_u16(), detail })).into_response()
+fn no_database() -> Response {
+    let detail = "the account database does not answer: try again";
+    let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, detail);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}
+
+fn rate_limited(Wait { seconds }: Wait) -> Response {
+    let detail = format!("Too many requests: try again in {seconds} s.");
+    too_many("rate_limited", &detail, seconds)
+}
+
+fn exhausted(standing: Standing) -> Response {
+    let Standing { quota, reset_s, .. } = standing;
+    let detail = format!(
+        "The free daily allowance of {} {} requests is used up; it begins anew at 00:00 UTC.",
+        quota.per_day,
+        quota.allowance.as_str(),
+    );
+    let mut response = too_many("taster_exhausted", &detail, reset_s);
+    super::gate::tell(response.headers_mut(), Some(standing));
+    response
+}
+
+fn too_many(code: &'static str, detail: &str, retry_after_s: u64) -> Response {
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    let body = Uniform { error: true, status: status.as_u16(), code: Some(code), detail };
+    let mut response = (status, Json(body)).into_response();
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
+    response
+}
+
+fn uniform(status: StatusCode, detail: &str) -> Response {
+    let body = Uniform { error: true, status: status.as_u16(), code: None, detail };
+    (status, Json(body)).into_response()
 }
 
 pub(super) async fn method_not_allowed() -> HttpError {

@@ -9,7 +9,7 @@ use hyper::{
     },
 };
 
-use super::ws::Wish;
+use super::{credential, ws::Wish};
 
 /// Bytes of a head that the door reads itself. A longer one is the router's.
 pub(super) const BYTES_MAX: usize = 8 * 1024;
@@ -43,6 +43,7 @@ pub(super) enum Head {
 /// A plain upgrade, and where to.
 #[derive(Debug)]
 pub(super) struct Upgrade {
+    /// Without its credential.
     pub(super) uri: Uri,
     pub(super) wish: Wish,
     /// Bytes of its head.
@@ -78,7 +79,8 @@ fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade
     if (request.method, request.version) != (Some("GET"), Some(1)) {
         return None;
     }
-    let uri: Uri = request.path?.parse().ok()?;
+    let mut uri: Uri = request.path?.parse().ok()?;
+    let in_query = credential::take(&mut uri);
     let mut headers = HeaderMap::with_capacity(DECISIVE.len());
     for field in request.headers.iter() {
         let is = |name: &HeaderName| field.name.eq_ignore_ascii_case(name.as_str());
@@ -88,7 +90,7 @@ fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade
             return None;
         }
     }
-    Some(Upgrade { wish: Wish::of(&headers, &uri)?, uri, length })
+    Some(Upgrade { wish: Wish::of(&headers, in_query.as_ref())?, uri, length })
 }
 
 #[cfg(test)]

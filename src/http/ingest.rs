@@ -40,7 +40,7 @@ use tracing::debug;
 
 use super::{
     Shared,
-    credential::{self, Credential},
+    credential::{self, Credential, Shown},
     error::HttpError,
     ws::Wish,
 };
@@ -77,8 +77,8 @@ pub(super) async fn post(
     Path(name): Path<String>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let credential = credential::of_rest(request.headers(), request.uri());
-    let grant = grant(&shared, credential.as_ref(), &name).await?;
+    let shown = credential::of_rest(request.headers(), request.extensions().get());
+    let grant = grant(&shared, &shown, &name).await?;
     let is_gzip = is_gzip(request.headers())?;
     // Before the body is read: so there is one body in memory for each source.
     let mut source = turn(&shared, &grant).await?;
@@ -107,19 +107,15 @@ fn detail(stuck: Stuck) -> &'static str {
 }
 
 /// Whether the key is one of this source.
-async fn grant(
-    shared: &Shared,
-    credential: Option<&Credential>,
-    source: &str,
-) -> Result<FeedGrant, HttpError> {
-    let grant = match credential {
-        Some(Credential::Key(key)) => shared.parts.accounts.authenticate_feed(key).await?,
-        Some(Credential::Ticket(_)) | None => None,
+async fn grant(shared: &Shared, shown: &Shown, source: &str) -> Result<FeedGrant, HttpError> {
+    let refused = |detail| HttpError::Refused(StatusCode::UNAUTHORIZED, detail);
+    let grant = match shown {
+        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate_feed(key).await?,
+        Shown::One(Credential::Ticket(_)) | Shown::Nothing => None,
+        Shown::Different => return Err(refused(credential::DIFFERENT)),
     };
-    let grant = grant.ok_or(HttpError::Refused(
-        StatusCode::UNAUTHORIZED,
-        "send the key of this feed: \"Authorization: Token <FEED_KEY>\"",
-    ))?;
+    let grant = grant
+        .ok_or_else(|| refused("send the key of this feed: \"Authorization: Token <FEED_KEY>\""))?;
     if grant.source != source {
         return Err(HttpError::Refused(StatusCode::FORBIDDEN, "this key is for another source"));
     }
@@ -200,8 +196,8 @@ pub(super) async fn socket(
     Path(name): Path<String>,
     mut request: Request,
 ) -> Result<Response, HttpError> {
-    let wish = Wish::of(request.headers(), request.uri()).ok_or(HttpError::UpgradeRequired)?;
-    let grant = grant(&shared, wish.credential(), &name).await?;
+    let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let grant = grant(&shared, wish.shown(), &name).await?;
     let place = Arc::clone(&shared.pushers).try_acquire_owned().map_err(|_| {
         HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "as many sockets push as may")
     })?;

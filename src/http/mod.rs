@@ -3,18 +3,29 @@
 //! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
 //! from the writer's images, sockets go to the fan-out.
 
+mod account;
+mod admin;
+mod arrival;
 mod bench;
+mod cors;
 mod credential;
+mod docs;
 mod door;
 mod error;
+mod gate;
 mod head;
 mod ingest;
 mod line;
 mod pages;
+mod peer;
+mod pricing;
 mod registry;
 mod rest;
+mod site;
 mod ticket;
 pub mod tls;
+mod uri;
+mod webhooks;
 mod ws;
 
 use std::{
@@ -34,7 +45,9 @@ use axum::{
     routing::{any, get, post},
 };
 use fanout::Fanout;
-use hyper::header::{HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
 use tokio::{
@@ -42,20 +55,30 @@ use tokio::{
     task::JoinSet,
 };
 
+use self::{admin::Desk, credential::InQuery, door::Door, site::FormKey, ticket::Tickets};
 pub use self::{
     bench::BenchDoor,
+    docs::Numbers,
+    peer::{Peer, Proxies},
     registry::{Place, Registry},
 };
-use self::{door::Door, ticket::Tickets};
-use crate::{accounts::Accounts, config::IngestConfig, pipeline::Doors, push::Sources};
+use crate::{
+    accounts::Accounts, clock, config::IngestConfig, limits::Limits, payments::Payments,
+    pipeline::Doors, products::Catalogue, push::Sources, usage::Meter,
+};
 
 /// What the answers are made from.
 #[derive(Debug)]
 pub struct Parts {
     pub accounts: Accounts,
+    pub catalogue: Arc<Catalogue>,
+    pub payments: Payments,
+    pub limits: Limits,
+    pub proxies: Proxies,
     pub fanout: Fanout,
     pub doors: Doors,
     pub registry: Registry,
+    pub meter: Meter,
     pub metrics: PrometheusHandle,
     /// Where clients reach the hub, without a slash at the end.
     pub public_url: String,
@@ -68,6 +91,8 @@ pub struct Parts {
     pub handshake_timeout: Duration,
     /// What may be pushed.
     pub ingest: IngestConfig,
+    /// What the documentation tells of the settings.
+    pub numbers: Numbers,
 }
 
 /// Shared by all requests.
@@ -75,12 +100,23 @@ pub struct Parts {
 struct Shared {
     parts: Parts,
     tickets: Tickets,
+    /// Makes the tokens of forms.
+    forms: FormKey,
+    /// What the operator's figures remember.
+    desk: Desk,
     ready: AtomicBool,
     /// The sources that push, and how many sockets of theirs there may be yet.
     pushing: Sources,
     pushers: Arc<Semaphore>,
     /// Turns true when the hub is to stop.
     stop: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// Whether browsers reach the hub over TLS, its own or a proxy's.
+    fn is_https(&self) -> bool {
+        self.parts.public_url.starts_with("https://")
+    }
 }
 
 /// Serves until `stop` turns true, and then closes the door; the requests that are being answered
@@ -96,6 +132,8 @@ pub async fn serve(
 ) -> io::Result<JoinSet<()>> {
     let shared = Arc::new(Shared {
         tickets: Tickets::default(),
+        forms: FormKey::new(parts.accounts.derived_secret("forms")),
+        desk: Desk::new(clock::now()),
         ready: AtomicBool::new(true),
         pushing: Sources::new(parts.ingest.clone(), parts.doors.clone(), parts.fanout.clone()),
         pushers: Arc::new(Semaphore::new(parts.ingest.sockets_max)),
@@ -119,20 +157,32 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/stream/v1", any(ws::stream))
         .route("/stream/v1/", any(ws::stream))
         .route("/stream/v1/channels/{*channel}", get(rest::channel))
+        .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
-        .route("/api/v2/stream/ticket", post(rest::ticket))
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
+        .route("/pricing/", get(pricing::show))
+        .merge(docs::routes())
+        .merge(admin::routes())
+        .route("/webhooks/stripe/", post(webhooks::stripe))
+        .route("/webhooks/paypal/", post(webhooks::paypal))
+        .merge(site::routes())
         .fallback(ws::unknown)
         .method_not_allowed_fallback(error::method_not_allowed)
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), gate::gate))
         .layer(middleware::from_fn(secure))
         .with_state(shared)
 }
 
-/// What every answer carries: no address of ours goes to others, no body is guessed at.
+/// What every answer carries: no address of ours goes to others, no body is guessed at, and nothing
+/// that was asked with a secret in the address is kept.
 async fn secure(request: Request, next: Next) -> Response {
+    let had_secret = request.extensions().get::<InQuery>().is_some();
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    if had_secret {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY"));

@@ -16,10 +16,10 @@ use hyper::{
 };
 use tracing::error;
 
-use super::{Shared, error::HttpError};
+use super::{Shared, error::HttpError, site::Visit};
 
 /// Scripts, styles and sockets from this host alone.
-const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'; \
+pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
 
 #[derive(Debug, Template)]
@@ -28,12 +28,14 @@ struct Home<'a> {
     title: String,
     version: &'a str,
     demo: bool,
+    signed_in: bool,
     key: Option<&'a str>,
 }
 
 /// `/`: one match of each sport, live.
 pub(super) async fn home(
     State(shared): State<Arc<Shared>>,
+    visit: Visit,
     request: Request,
 ) -> Result<Response, HttpError> {
     let demo_key = shared.parts.demo_key.as_deref();
@@ -43,6 +45,7 @@ pub(super) async fn home(
         title: "Matchwire: live football, tennis and odds".to_owned(),
         version: env!("CARGO_PKG_VERSION"),
         demo: demo_key.is_some(),
+        signed_in: visit.customer().is_some(),
         key,
     };
     let html = home.render().map_err(|error| {
@@ -80,16 +83,25 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 9] = files![
+const FILES: [File; 18] = files![
+    "admin.css": "text/css; charset=utf-8",
+    "admin.js": "text/javascript; charset=utf-8",
     "boards.js": "text/javascript; charset=utf-8",
+    "docs.css": "text/css; charset=utf-8",
+    "docs.js": "text/javascript; charset=utf-8",
     "football.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "odds.js": "text/javascript; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
+    "palette.css": "text/css; charset=utf-8",
+    "pricing.css": "text/css; charset=utf-8",
+    "site.css": "text/css; charset=utf-8",
+    "site.js": "text/javascript; charset=utf-8",
     "stream.js": "text/javascript; charset=utf-8",
     "tennis.js": "text/javascript; charset=utf-8",
     "view.js": "text/javascript; charset=utf-8",
+    "wait.js": "text/javascript; charset=utf-8",
 ];
 
 /// `/static/{file}`.

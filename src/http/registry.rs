@@ -9,8 +9,12 @@ use std::{
 };
 
 use dashmap::DashMap;
+use fanout::{Guard, Micros};
 
-use crate::accounts::{AccountId, Caller, KeyId};
+use crate::{
+    accounts::{AccountId, Caller, KeyId},
+    usage::Meter,
+};
 
 /// The registry of open sockets. Clones share it.
 #[derive(Debug, Clone)]
@@ -33,6 +37,19 @@ pub struct Place {
     shared: Arc<Shared>,
     account: AccountId,
     key: KeyId,
+}
+
+/// A socket's place, and what counts its use for its account.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) place: Place,
+    pub(super) meter: Meter,
+}
+
+impl Guard for Seat {
+    fn used(&self, messages: u64, open_ms: u64, now: Micros) {
+        self.meter.socket(self.place.account, open_ms, messages, now);
+    }
 }
 
 impl Registry {
@@ -73,6 +90,12 @@ impl Registry {
     #[must_use]
     pub fn caller(&self, key: KeyId) -> Option<Caller> {
         self.shared.callers.get(&key).map(|entry| entry.0)
+    }
+
+    /// How many sockets an account has open.
+    #[must_use]
+    pub fn sockets_of(&self, account: AccountId) -> usize {
+        self.shared.accounts.get(&account).map_or(0, |count| *count)
     }
 
     /// Everyone who has a socket open.

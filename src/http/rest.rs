@@ -6,29 +6,20 @@ use std::{
 };
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{Path, Query, Request, State},
     response::{IntoResponse, Response},
 };
 use fanout::{Seq, channel::Pattern, encode::payload};
 use hyper::{
-    HeaderMap, StatusCode, Uri,
+    HeaderMap, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
 };
 use serde::{Deserialize, Serialize};
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{
-    Shared,
-    credential::{self, Credential},
-    error::HttpError,
-};
-use crate::{
-    accounts::{Addon, Caller},
-    catch_up::Image,
-    clock::now,
-    pipeline::Request as Question,
-};
+use super::{Shared, error::HttpError};
+use crate::{accounts::Caller, catch_up::Image, clock::now, pipeline::Request as Question};
 
 /// How long `?at_least=` waits for a sequence that has not come yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
@@ -69,10 +60,6 @@ pub(super) async fn channel(
     Path(channel): Path<String>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let caller = caller(&shared, request.headers(), request.uri()).await?;
-    if !caller.has(Addon::Websocket, now()) {
-        return Err(HttpError::AddonRequired { public_url: shared.parts.public_url.clone() });
-    }
     let Query(AtLeast { at_least }) = Query::try_from_uri(request.uri())
         .map_err(|_| HttpError::BadRequest("at_least is a sequence number"))?;
     let channel = channel.trim_end_matches('/');
@@ -83,7 +70,11 @@ pub(super) async fn channel(
     Ok(answer(request.headers(), &image))
 }
 
-async fn image(shared: &Shared, channel: &str, at_least: Seq) -> Result<Image, HttpError> {
+pub(super) async fn image(
+    shared: &Shared,
+    channel: &str,
+    at_least: Seq,
+) -> Result<Image, HttpError> {
     let ask = async |at_least| {
         let (reply, answer) = oneshot::channel();
         let question = Question::Image { channel: channel.to_owned(), at_least, reply };
@@ -116,15 +107,6 @@ fn answer(headers: &HeaderMap, image: &Image) -> Response {
     response
 }
 
-/// Who calls, by header or query.
-async fn caller(shared: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<Caller, HttpError> {
-    let unauthorised = || HttpError::Unauthorised { public_url: shared.parts.public_url.clone() };
-    let Some(Credential::Key(key)) = credential::of_rest(headers, uri) else {
-        return Err(unauthorised());
-    };
-    shared.parts.accounts.authenticate(&key, now()).await?.ok_or_else(unauthorised)
-}
-
 #[derive(Debug, Serialize)]
 struct Ticket {
     ticket: String,
@@ -134,9 +116,8 @@ struct Ticket {
 /// `POST /api/v2/stream/ticket/`: a credential for one socket.
 pub(super) async fn ticket(
     State(shared): State<Arc<Shared>>,
-    request: Request,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
-    let caller = caller(&shared, request.headers(), request.uri()).await?;
     let ticket = shared.tickets.sell(caller, now()).ok_or(HttpError::Unavailable)?;
     let mut response = Json(Ticket { ticket, expires_in_ms: 30_000 }).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

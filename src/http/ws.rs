@@ -6,20 +6,21 @@
 use std::{io, sync::Arc};
 
 use axum::{
+    Extension,
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
 use fanout::{
-    Micros, Owner,
+    Owner,
     close::Close,
     protocol::{Code, Refusal},
     socket::Stream,
 };
 use hyper::{
-    HeaderMap, StatusCode, Uri,
+    HeaderMap, StatusCode,
     header::{
-        CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
-        SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+        CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, REFERRER_POLICY, SEC_WEBSOCKET_ACCEPT,
+        SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
     },
     upgrade::Upgraded,
 };
@@ -31,14 +32,19 @@ use tracing::debug;
 
 use super::{
     Shared,
-    credential::{self, Credential},
+    credential::{self, Credential, InQuery, Shown},
     error::HttpError,
     line::Rewound,
+    peer::Peer,
+    registry::Seat,
 };
 use crate::{
     accounts::{AccountsError, Addon, Caller},
     clock::now,
 };
+
+/// When to come back after the database did not answer in the midst of a handshake.
+const ASK_AGAIN_MS: u32 = 1_000;
 
 /// What becomes of a socket once the handshake is done.
 #[derive(Debug)]
@@ -53,12 +59,14 @@ pub(super) struct Wish {
     /// `Sec-WebSocket-Accept` of the answer.
     accept: HeaderValue,
     protocol: Option<&'static str>,
-    credential: Option<Credential>,
+    shown: Shown,
+    /// Whether a credential stood in the address.
+    had_secret: bool,
 }
 
 impl Wish {
     /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not a proper one.
-    pub(super) fn of(headers: &HeaderMap, uri: &Uri) -> Option<Self> {
+    pub(super) fn of(headers: &HeaderMap, query: Option<&InQuery>) -> Option<Self> {
         let has = |name: HeaderName, word: &str| {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
             let mut words = values.flat_map(|value| value.split(','));
@@ -71,17 +79,25 @@ impl Wish {
         Some(Self {
             accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
             protocol: credential::selected(headers),
-            credential: credential::of_upgrade(headers, uri),
+            shown: credential::of_upgrade(headers, query),
+            had_secret: query.is_some(),
         })
     }
 
-    pub(super) fn credential(&self) -> Option<&Credential> {
-        self.credential.as_ref()
+    /// The same for a request that has been through [`super::arrival`].
+    pub(super) fn of_request(request: &Request) -> Option<Self> {
+        Self::of(request.headers(), request.extensions().get())
+    }
+
+    pub(super) fn shown(&self) -> &Shown {
+        &self.shown
     }
 
     /// The fields of the answer.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
+        let kept_by_nobody = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
+        let kept_by_nobody = kept_by_nobody.map(|(name, value)| (name, selected(value)));
         [
             (CONNECTION, HeaderValue::from_static("upgrade")),
             (UPGRADE, HeaderValue::from_static("websocket")),
@@ -89,6 +105,7 @@ impl Wish {
         ]
         .into_iter()
         .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
+        .chain(kept_by_nobody.into_iter().filter(|_| self.had_secret))
     }
 
     /// The answer, 101, as bytes.
@@ -108,67 +125,76 @@ impl Wish {
 /// `/stream/v1`, where the door left it to the router.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let wish = Wish::of(request.headers(), request.uri()).ok_or(HttpError::UpgradeRequired)?;
-    let verdict = decide(&shared, wish.credential()).await?;
+    let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let verdict = match authenticate(&shared, wish.shown()).await? {
+        Some(caller) => admit(&shared, caller),
+        None => turn_away(&shared, wish.shown(), peer)?,
+    };
     Ok(upgrade(shared, request, &wish, verdict))
 }
 
 /// Everything else: an upgrade is told in its own language that there is no such socket, since a
 /// browser cannot read the status of a refused one.
 pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let Some(wish) = Wish::of(request.headers(), request.uri()) else {
+    let Some(wish) = Wish::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
     let verdict = refuse(Code::NotFound, "there is no socket at this address", Close::NotFound);
     upgrade(shared, request, &wish, verdict)
 }
 
-/// Whether whoever shows this credential is served.
+/// Whose credential this is; `None` if it is nobody's, or more than one.
 ///
 /// # Errors
 ///
 /// If the account store fails.
-pub(super) async fn decide(
+pub(super) async fn authenticate(
     shared: &Shared,
-    credential: Option<&Credential>,
-) -> Result<Verdict, AccountsError> {
-    let now = now();
-    let Some(caller) = authenticate(shared, credential, now).await? else {
-        let message = "send a valid key: header, subprotocol or query";
-        return Ok(refuse(Code::AuthFailed, message, Close::Unauthorised));
-    };
-    if !caller.has(Addon::Websocket, now) {
-        let message = "the WebSocket add-on is missing";
-        return Ok(refuse(Code::AddonRequired, message, Close::AddonRequired));
-    }
-    let Some(place) = shared.parts.registry.enter(caller) else {
-        let message = "the account has as many sockets open as it may";
-        return Ok(refuse(Code::Limit, message, Close::TooManySockets));
-    };
-    let owner = Owner {
-        key: caller.key.number(),
-        expires: caller.expiry(Addon::Websocket),
-        guard: Box::new(place),
-    };
-    Ok(Verdict::Serve(owner, caller))
-}
-
-async fn authenticate(
-    shared: &Shared,
-    credential: Option<&Credential>,
-    now: Micros,
+    shown: &Shown,
 ) -> Result<Option<Caller>, AccountsError> {
-    match credential {
-        None => Ok(None),
-        Some(Credential::Key(key)) => shared.parts.accounts.authenticate(key, now).await,
-        Some(Credential::Ticket(ticket)) => match shared.tickets.redeem(ticket, now) {
+    match shown {
+        Shown::Nothing | Shown::Different => Ok(None),
+        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate(key, now()).await,
+        Shown::One(Credential::Ticket(ticket)) => match shared.tickets.redeem(ticket, now()) {
             // The key may have been revoked since the ticket was bought.
             Some(caller) => shared.parts.accounts.renew(&caller).await,
             None => Ok(None),
         },
     }
+}
+
+/// Whether this caller is served.
+pub(super) fn admit(shared: &Shared, caller: Caller) -> Verdict {
+    if !caller.has(Addon::Websocket, now()) {
+        let message = "the WebSocket add-on is missing";
+        return refuse(Code::AddonRequired, message, Close::AddonRequired);
+    }
+    let Some(place) = shared.parts.registry.enter(caller) else {
+        let message = "the account has as many sockets open as it may";
+        return refuse(Code::Limit, message, Close::TooManySockets);
+    };
+    let owner = Owner {
+        key: caller.key.number(),
+        expires: caller.expiry(Addon::Websocket),
+        guard: Box::new(Seat { place, meter: shared.parts.meter.clone() }),
+    };
+    Verdict::Serve(owner, caller)
+}
+
+/// Whoever has no valid key. Who tries many is answered before there is a socket, which costs more.
+fn turn_away(shared: &Shared, shown: &Shown, peer: Peer) -> Result<Verdict, HttpError> {
+    let message = match shown {
+        Shown::Nothing => "send a valid key: header, subprotocol or query",
+        Shown::One(_) => {
+            shared.parts.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
+            "send a valid key: header, subprotocol or query"
+        }
+        Shown::Different => credential::DIFFERENT,
+    };
+    Ok(refuse(Code::AuthFailed, message, Close::Unauthorised))
 }
 
 fn refuse(code: Code, message: &str, close: Close) -> Verdict {
@@ -212,8 +238,11 @@ pub(super) async fn hand_over(
             let key = owner.key;
             fanout.serve(stream, read_ahead, owner);
             // A revocation between authentication and here found no socket to close.
-            if !matches!(shared.parts.accounts.renew(&caller).await, Ok(Some(_))) {
-                fanout.close(key, Close::TokenRevoked);
+            match shared.parts.accounts.renew(&caller).await {
+                Ok(Some(_)) => {}
+                Ok(None) => fanout.close(key, Close::TokenRevoked),
+                // Nobody may stay of whom that is not known; who comes back is asked anew.
+                Err(_) => fanout.close(key, Close::Drain { reconnect_after_ms: ASK_AGAIN_MS }),
             }
         }
     }

@@ -5,21 +5,18 @@
 use std::sync::Arc;
 
 use ingest::event::{Id, Micros};
-use sqlx::{
-    ConnectOptions, FromRow, Row, SqliteConnection, SqlitePool,
-    sqlite::{SqliteConnection as Connection, SqliteRow},
-};
+use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::{
     Binding, Bound, DOUBTS_MAX, Decision, Doubt, Numbered, Order, Place, Remembered, Told,
     decision::pair,
 };
-use crate::accounts::Accounts;
+use crate::database::Database;
 
 /// A handle on the tables; clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pool: SqlitePool,
+    database: Database,
 }
 
 /// A match of a provider as `list` shows it.
@@ -41,10 +38,9 @@ pub struct Unfollowed {
 }
 
 impl Store {
-    /// In the same file as the accounts, whose opening has brought the tables up to date.
     #[must_use]
-    pub fn of(accounts: &Accounts) -> Self {
-        Self { pool: accounts.pool() }
+    pub fn of(database: &Database) -> Self {
+        Self { database: database.clone() }
     }
 
     /// All that was decided, to begin with.
@@ -54,14 +50,15 @@ impl Store {
     /// If the database fails.
     pub async fn load(&self) -> Result<Remembered, sqlx::Error> {
         let bindings = sqlx::query("SELECT * FROM match_bindings ORDER BY own");
-        let bindings = bindings.try_map(|row| binding(&row)).fetch_all(&self.pool).await?;
+        let bindings =
+            bindings.try_map(|row| binding(&row)).fetch_all(self.database.pool()).await?;
         let pairs = |rows: Vec<(i64, i64)>| {
             rows.into_iter().map(|(one, other)| (id_of(one), id_of(other))).collect()
         };
         let splits = sqlx::query_as("SELECT one, other FROM match_splits");
-        let splits = pairs(splits.fetch_all(&self.pool).await?);
+        let splits = pairs(splits.fetch_all(self.database.pool()).await?);
         let doubts = sqlx::query_as("SELECT one, other FROM match_doubts ORDER BY id");
-        let doubts = pairs(doubts.fetch_all(&self.pool).await?);
+        let doubts = pairs(doubts.fetch_all(self.database.pool()).await?);
         Ok(Remembered { bindings, splits, doubts })
     }
 
@@ -71,7 +68,7 @@ impl Store {
     ///
     /// If the database fails.
     pub async fn write(&self, decisions: &[Decision], now: Micros) -> Result<(), sqlx::Error> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let mut tx = self.database.begin().await?;
         for decision in decisions {
             write(&mut tx, decision, now).await?;
         }
@@ -101,11 +98,11 @@ impl Store {
         .bind(provider)
         .bind(key)
         .bind(into)
-        .bind(swapped)
+        .bind(i64::from(swapped))
         .bind(with.map(|(provider, _)| provider))
         .bind(with.map(|(_, key)| key))
         .bind(now)
-        .fetch_one(&self.pool)
+        .fetch_one(self.database.pool())
         .await
     }
 
@@ -118,7 +115,7 @@ impl Store {
         let orders = sqlx::query(
             "SELECT * FROM match_orders WHERE done_us IS NULL AND id > $1 ORDER BY id LIMIT 1000",
         );
-        orders.bind(number).try_map(|row| numbered(&row)).fetch_all(&self.pool).await
+        orders.bind(number).try_map(|row| numbered(&row)).fetch_all(self.database.pool()).await
     }
 
     /// The latest hundred orders that wait or were refused, the earliest first.
@@ -131,10 +128,10 @@ impl Store {
             "SELECT * FROM match_orders WHERE done_us IS NULL OR refused IS NOT NULL \
              ORDER BY id DESC LIMIT 100",
         );
-        let unfollowed = |row: SqliteRow| {
+        let unfollowed = |row: AnyRow| {
             Ok(Unfollowed { numbered: numbered(&row)?, refused: row.try_get("refused")? })
         };
-        let mut orders = orders.try_map(unfollowed).fetch_all(&self.pool).await?;
+        let mut orders = orders.try_map(unfollowed).fetch_all(self.database.pool()).await?;
         orders.reverse();
         Ok(orders)
     }
@@ -146,7 +143,7 @@ impl Store {
     /// If the database fails.
     pub async fn bindings(&self) -> Result<Vec<Listed>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM match_bindings ORDER BY match_id, own")
-            .fetch_all(&self.pool)
+            .fetch_all(self.database.pool())
             .await
     }
 
@@ -162,10 +159,10 @@ impl Store {
              LEFT JOIN match_bindings b ON b.own = d.other \
              WHERE coalesce(a.match_id, d.one) <> coalesce(b.match_id, d.other) \
              AND NOT EXISTS (SELECT 1 FROM match_splits s \
-                 WHERE s.one = min(d.one, d.other) AND s.other = max(d.one, d.other)) \
+                 WHERE s.one = d.one AND s.other = d.other) \
              ORDER BY d.score DESC, d.id DESC",
         )
-        .fetch_all(&self.pool)
+        .fetch_all(self.database.pool())
         .await
     }
 
@@ -175,12 +172,12 @@ impl Store {
     ///
     /// If the database fails.
     pub async fn place(&self, own: Id) -> Result<Option<Place>, sqlx::Error> {
-        let row: Option<(i64, bool)> =
+        let row: Option<(i64, i64)> =
             sqlx::query_as("SELECT match_id, swapped FROM match_bindings WHERE own = $1")
                 .bind(number(own))
-                .fetch_optional(&self.pool)
+                .fetch_optional(self.database.pool())
                 .await?;
-        Ok(row.map(|(id, swapped)| Place { id: id_of(id), swapped }))
+        Ok(row.map(|(id, swapped)| Place { id: id_of(id), swapped: swapped != 0 }))
     }
 
     /// Provider and key of the match of this own id, where they were ever written down.
@@ -196,18 +193,18 @@ impl Store {
              UNION ALL SELECT other_provider, other_key FROM match_doubts WHERE other = $1 LIMIT 1",
         )
         .bind(number(own))
-        .fetch_optional(&self.pool)
+        .fetch_optional(self.database.pool())
         .await
     }
 
-    /// A connection beside the pool, for who must always be asking the same one.
-    pub(super) async fn connect(&self) -> Result<Connection, sqlx::Error> {
-        self.pool.connect_options().connect().await
+    /// What they are kept in.
+    pub(super) fn database(&self) -> &Database {
+        &self.database
     }
 }
 
 async fn write(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     decision: &Decision,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
@@ -220,7 +217,7 @@ async fn write(
         )
         .bind(number(*own))
         .bind(number(place.id))
-        .bind(place.swapped)
+        .bind(i64::from(place.swapped))
         .bind(now),
         Decision::Unbind(own) => {
             sqlx::query("DELETE FROM match_bindings WHERE own = $1").bind(number(*own))
@@ -243,21 +240,24 @@ async fn write(
 }
 
 async fn bind(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     Bound { told, place, with, by }: &Bound,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let with = with.as_ref();
     sqlx::query(
-        "INSERT OR REPLACE INTO match_bindings (own, provider, key, match_id, swapped, bound_by, \
+        "INSERT INTO match_bindings (own, provider, key, match_id, swapped, bound_by, \
          sides, start, competition, with_own, with_provider, with_key, bound_us) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+         ON CONFLICT (own) DO UPDATE SET provider = $2, key = $3, match_id = $4, swapped = $5, \
+         bound_by = $6, sides = $7, start = $8, competition = $9, with_own = $10, \
+         with_provider = $11, with_key = $12, bound_us = $13",
     )
     .bind(number(told.own))
     .bind(&*told.provider)
     .bind(&*told.key)
     .bind(number(place.id))
-    .bind(place.swapped)
+    .bind(i64::from(place.swapped))
     .bind(by.as_str())
     .bind(&told.sides)
     .bind(&told.start)
@@ -272,22 +272,28 @@ async fn bind(
 }
 
 async fn doubted(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     Doubt { one, other, swapped, score, why }: &Doubt,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     // The smaller id first, so that the pair is there once.
     let [one, other] =
         if pair(one.own, other.own).0 == one.own { [one, other] } else { [other, one] };
+    // Not changed in place: a doubt that is had again is a new one, and goes last.
+    sqlx::query("DELETE FROM match_doubts WHERE one = $1 AND other = $2")
+        .bind(number(one.own))
+        .bind(number(other.own))
+        .execute(&mut *connection)
+        .await?;
     let mut query = sqlx::query(
-        "INSERT OR REPLACE INTO match_doubts (one, other, swapped, score, why, doubted_us, \
+        "INSERT INTO match_doubts (one, other, swapped, score, why, doubted_us, \
          one_provider, one_key, one_sides, one_start, one_competition, \
          other_provider, other_key, other_sides, other_start, other_competition) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     )
     .bind(number(one.own))
     .bind(number(other.own))
-    .bind(*swapped)
+    .bind(i64::from(*swapped))
     .bind(*score)
     .bind(why)
     .bind(now);
@@ -302,7 +308,7 @@ async fn doubted(
     query.execute(connection).await.map(|_| ())
 }
 
-async fn drop_oldest_doubts(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+async fn drop_oldest_doubts(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
         "DELETE FROM match_doubts WHERE id <= \
          (SELECT id FROM match_doubts ORDER BY id DESC LIMIT 1 OFFSET $1)",
@@ -322,7 +328,7 @@ fn id_of(number: i64) -> Id {
     Id(number.cast_unsigned())
 }
 
-fn binding(row: &SqliteRow) -> Result<Binding, sqlx::Error> {
+fn binding(row: &AnyRow) -> Result<Binding, sqlx::Error> {
     let with_own: Option<i64> = row.try_get("with_own")?;
     let with_provider: Option<String> = row.try_get("with_provider")?;
     let with = with_own.map(id_of).zip(with_provider.map(Arc::from));
@@ -335,26 +341,31 @@ fn binding(row: &SqliteRow) -> Result<Binding, sqlx::Error> {
     })
 }
 
-fn place(row: &SqliteRow) -> Result<Place, sqlx::Error> {
-    Ok(Place { id: id_of(row.try_get("match_id")?), swapped: row.try_get("swapped")? })
+/// Whether it has the sides in the other order.
+fn flag(row: &AnyRow) -> Result<bool, sqlx::Error> {
+    Ok(row.try_get::<i64, _>("swapped")? != 0)
 }
 
-fn numbered(row: &SqliteRow) -> Result<Numbered, sqlx::Error> {
+fn place(row: &AnyRow) -> Result<Place, sqlx::Error> {
+    Ok(Place { id: id_of(row.try_get("match_id")?), swapped: flag(row)? })
+}
+
+fn numbered(row: &AnyRow) -> Result<Numbered, sqlx::Error> {
     let (provider, key) = (row.try_get("provider")?, row.try_get("key")?);
     let into: Option<i64> = row.try_get("into_id")?;
     let order = match into.map(id_of) {
         Some(into) => {
             let with_provider: Option<String> = row.try_get("with_provider")?;
             let with = with_provider.zip(row.try_get("with_key")?);
-            Order::Join { provider, key, into, swapped: row.try_get("swapped")?, with }
+            Order::Join { provider, key, into, swapped: flag(row)?, with }
         }
         None => Order::Split { provider, key },
     };
     Ok(Numbered { number: row.try_get("id")?, order })
 }
 
-impl FromRow<'_, SqliteRow> for Listed {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow<'_, AnyRow> for Listed {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let with_provider: Option<String> = row.try_get("with_provider")?;
         let with_key: Option<String> = row.try_get("with_key")?;
         Ok(Self {
@@ -366,19 +377,19 @@ impl FromRow<'_, SqliteRow> for Listed {
     }
 }
 
-impl FromRow<'_, SqliteRow> for Doubt {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow<'_, AnyRow> for Doubt {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             one: told(row, "one", "one_")?,
             other: told(row, "other", "other_")?,
-            swapped: row.try_get("swapped")?,
+            swapped: flag(row)?,
             score: row.try_get("score")?,
             why: row.try_get("why")?,
         })
     }
 }
 
-fn told(row: &SqliteRow, own: &str, prefix: &str) -> Result<Told, sqlx::Error> {
+fn told(row: &AnyRow, own: &str, prefix: &str) -> Result<Told, sqlx::Error> {
     let text = |name: &str| row.try_get::<String, _>(format!("{prefix}{name}").as_str());
     Ok(Told {
         own: id_of(row.try_get(own)?),

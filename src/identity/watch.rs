@@ -1,13 +1,8 @@
 //! Brings the operator's orders to the hub, from whatever program gave them.
-//!
-//! It polls, as `accounts` does and for the same reasons.
 
 use std::{convert::Infallible, time::Duration};
 
-use tokio::{
-    sync::mpsc,
-    time::{self, MissedTickBehavior},
-};
+use tokio::{sync::mpsc, time};
 use tracing::warn;
 
 use super::{Numbered, store::Store};
@@ -44,25 +39,16 @@ async fn watch_always(store: &Store, every: Duration, orders: &mpsc::Sender<Numb
     }
 }
 
-/// On one connection throughout: the number can be compared only with what the same connection saw
-/// before.
 async fn watch_until_failure(
     store: &Store,
     every: Duration,
     orders: &mpsc::Sender<Numbered>,
     seen: &mut i64,
 ) -> Result<Infallible, sqlx::Error> {
-    let mut connection = store.connect().await?;
-    let mut version = None;
-    let mut ticks = time::interval(every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut watcher = store.database().watch(every).await?;
     loop {
-        ticks.tick().await;
-        let now: i64 = sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut connection).await?;
-        if version != Some(now) {
-            hand_over(store, orders, seen).await?;
-            version = Some(now);
-        }
+        watcher.changed().await?;
+        hand_over(store, orders, seen).await?;
     }
 }
 

@@ -1,9 +1,10 @@
-use std::path::Path;
-
 use ingest::event::{Competition, Fixture, Participant, Sport};
 
 use super::*;
-use crate::identity::Identity;
+use crate::{
+    database::{Database, DatabaseError, DatabaseName, testing::on_each},
+    identity::Identity,
+};
 
 const NOW: Micros = 1_788_280_000_000_000;
 
@@ -32,8 +33,8 @@ struct Running {
 }
 
 impl Running {
-    async fn on(db: &Path) -> Self {
-        let store = Store::of(&Accounts::open(db).await.unwrap());
+    async fn on(db: &DatabaseName) -> Self {
+        let store = Store::of(&Database::open_existing(db).await.unwrap());
         let mut running = Self { identity: Identity::new(store.load().await.unwrap()), store };
         for fixture in [
             told("a", "1", ["Ajax", "PSV"]),
@@ -61,106 +62,116 @@ impl Running {
     }
 }
 
-fn join(db: &Path, one: &str, other: &str) -> MatchesCommand {
-    let (db, one, other) = (db.into(), one.to_owned(), other.to_owned());
+fn join(db: &DatabaseName, one: &str, other: &str) -> MatchesCommand {
+    let (db, one, other) = (db.clone(), one.to_owned(), other.to_owned());
     MatchesCommand::Join(MatchesJoinArgs { db, swapped: false, one, other })
 }
 
-fn split(db: &Path, provider: &str, key: &str) -> MatchesCommand {
-    let (db, provider, key) = (db.into(), provider.to_owned(), key.to_owned());
+fn split(db: &DatabaseName, provider: &str, key: &str) -> MatchesCommand {
+    let (db, provider, key) = (db.clone(), provider.to_owned(), key.to_owned());
     MatchesCommand::Split(MatchesSplitArgs { db, provider, key })
 }
 
-fn list(db: &Path) -> MatchesCommand {
-    MatchesCommand::List(MatchesArgs { db: db.into() })
+fn list(db: &DatabaseName) -> MatchesCommand {
+    MatchesCommand::List(MatchesArgs { db: db.clone() })
 }
 
-fn doubtful(db: &Path) -> MatchesCommand {
-    MatchesCommand::Doubtful(MatchesArgs { db: db.into() })
+fn doubtful(db: &DatabaseName) -> MatchesCommand {
+    MatchesCommand::Doubtful(MatchesArgs { db: db.clone() })
 }
 
 #[tokio::test]
 async fn doubt_is_shown_joined_and_split() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("a.db");
-    let mut hub = Running::on(&db).await;
-    let id = identity::own("a", "1");
-    let when = "2026-09-01T16:26:40Z\tA Cup ";
+    on_each(async |database| {
+        let db = database.name();
+        let mut hub = Running::on(db).await;
+        let id = identity::own("a", "1");
+        let when = "2026-09-01T16:26:40Z\tA Cup ";
 
-    let joined = answer(list(&db)).await.unwrap();
-    assert_eq!(joined, format!("{id}\tc/1\tAjax v PSV Eindhoven\t{when}\t-\trule\ta/1\n"));
-    let shown = answer(doubtful(&db)).await.unwrap();
-    let why = "0.90\tthe sides are the other way round\tswapped";
-    let [a, b] = [format!("a/1\tAjax v PSV\t{when}"), format!("b/1/x\tPSV v Ajax\t{when}")];
-    let pairs = [format!("{why}\t{a}\t{b}\n"), format!("{why}\t{b}\t{a}\n")];
-    assert!(pairs.contains(&shown), "{shown}");
+        let joined = answer(list(db)).await.unwrap();
+        assert_eq!(joined, format!("{id}\tc/1\tAjax v PSV Eindhoven\t{when}\t-\trule\ta/1\n"));
+        let shown = answer(doubtful(db)).await.unwrap();
+        let why = "0.90\tthe sides are the other way round\tswapped";
+        let [a, b] = [format!("a/1\tAjax v PSV\t{when}"), format!("b/1/x\tPSV v Ajax\t{when}")];
+        let pairs = [format!("{why}\t{a}\t{b}\n"), format!("{why}\t{b}\t{a}\n")];
+        assert!(pairs.contains(&shown), "{shown}");
 
-    let ordered = answer(join(&db, "b/1/x", "c/1")).await.unwrap();
-    assert_eq!(ordered, format!("order 1\tjoin\tb/1/x\t{id}\t-\n"), "not known to be swapped");
-    assert_eq!(answer(split(&db, "b", "1/x")).await.unwrap(), "order 2\tsplit\tb/1/x\n");
-    let ordered = answer(join(&db, "b/1/x", &id.to_string())).await.unwrap();
-    assert_eq!(ordered, format!("order 3\tjoin\tb/1/x\t{id}\tswapped\n"));
-    assert!(answer(list(&db)).await.unwrap().contains("order 2\tsplit\tb/1/x\twaits\n"));
-    assert_eq!(hub.follow().await, 3);
-    let joined = answer(list(&db)).await.unwrap();
-    assert!(
-        joined.contains(&format!("{id}\tb/1/x\tPSV v Ajax\t{when}\tswapped\toperator\ta/1\n")),
-        "{joined}"
-    );
-    assert_eq!(joined.lines().count(), 2, "{joined}");
-    assert_eq!(answer(doubtful(&db)).await.unwrap(), "");
+        let ordered = answer(join(db, "b/1/x", "c/1")).await.unwrap();
+        assert_eq!(ordered, format!("order 1\tjoin\tb/1/x\t{id}\t-\n"), "not known to be swapped");
+        assert_eq!(answer(split(db, "b", "1/x")).await.unwrap(), "order 2\tsplit\tb/1/x\n");
+        let ordered = answer(join(db, "b/1/x", &id.to_string())).await.unwrap();
+        assert_eq!(ordered, format!("order 3\tjoin\tb/1/x\t{id}\tswapped\n"));
+        assert!(answer(list(db)).await.unwrap().contains("order 2\tsplit\tb/1/x\twaits\n"));
+        assert_eq!(hub.follow().await, 3);
+        let joined = answer(list(db)).await.unwrap();
+        assert!(
+            joined.contains(&format!("{id}\tb/1/x\tPSV v Ajax\t{when}\tswapped\toperator\ta/1\n")),
+            "{joined}"
+        );
+        assert_eq!(joined.lines().count(), 2, "{joined}");
+        assert_eq!(answer(doubtful(db)).await.unwrap(), "");
 
-    answer(split(&db, "b", "1/x")).await.unwrap();
-    assert_eq!(hub.follow().await, 1);
-    assert_eq!(answer(list(&db)).await.unwrap().lines().count(), 1);
-    assert_eq!(answer(doubtful(&db)).await.unwrap(), "", "it was decided");
+        answer(split(db, "b", "1/x")).await.unwrap();
+        assert_eq!(hub.follow().await, 1);
+        assert_eq!(answer(list(db)).await.unwrap().lines().count(), 1);
+        assert_eq!(answer(doubtful(db)).await.unwrap(), "", "it was decided");
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn own_id_names_a_match_that_was_shown() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("a.db");
-    Running::on(&db).await;
-    let [one, other] = [identity::own("b", "1/x"), identity::own("a", "1")];
-    let ordered = answer(join(&db, &one.to_string(), "a/1")).await.unwrap();
-    assert_eq!(ordered, format!("order 1\tjoin\tb/1/x\t{other}\tswapped\n"));
+    on_each(async |database| {
+        let db = database.name();
+        Running::on(db).await;
+        let [one, other] = [identity::own("b", "1/x"), identity::own("a", "1")];
+        let ordered = answer(join(db, &one.to_string(), "a/1")).await.unwrap();
+        assert_eq!(ordered, format!("order 1\tjoin\tb/1/x\t{other}\tswapped\n"));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_cannot_be_is_said_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("a.db");
-    let mut hub = Running::on(&db).await;
-    for (one, other, expected) in [
-        ("a/1", "a/2", "both are matches of a, and no provider has one match twice".to_owned()),
-        ("c/1", "a/1", format!("both are the match {} already", identity::own("a", "1"))),
-        ("12", "a/1", "nothing is known of the match 12: name it by PROVIDER/KEY".to_owned()),
-        ("a", "b/1", "`a` is neither PROVIDER/KEY nor an id".to_owned()),
-        ("/1", "b/1", "`/1` is neither PROVIDER/KEY nor an id".to_owned()),
-        (
-            "a/1",
-            "4503599627370496",
-            "`4503599627370496` is neither PROVIDER/KEY nor an id".to_owned(),
-        ),
-    ] {
-        let error = answer(join(&db, one, other)).await.unwrap_err();
-        assert_eq!(error.to_string(), expected);
-    }
-    // That the match has one of c already, only the hub knows.
-    answer(join(&db, "c/2", "a/1")).await.unwrap();
-    hub.follow().await;
-    let listed = answer(list(&db)).await.unwrap();
-    let refused = "refused: two matches of one provider are never the same\n";
-    assert!(listed.ends_with(refused), "{listed}");
+    on_each(async |database| {
+        let db = database.name();
+        let mut hub = Running::on(db).await;
+        for (one, other, expected) in [
+            ("a/1", "a/2", "both are matches of a, and no provider has one match twice".to_owned()),
+            ("c/1", "a/1", format!("both are the match {} already", identity::own("a", "1"))),
+            ("12", "a/1", "nothing is known of the match 12: name it by PROVIDER/KEY".to_owned()),
+            ("a", "b/1", "`a` is neither PROVIDER/KEY nor an id".to_owned()),
+            ("/1", "b/1", "`/1` is neither PROVIDER/KEY nor an id".to_owned()),
+            (
+                "a/1",
+                "4503599627370496",
+                "`4503599627370496` is neither PROVIDER/KEY nor an id".to_owned(),
+            ),
+        ] {
+            let error = answer(join(db, one, other)).await.unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        // That the match has one of c already, only the hub knows.
+        answer(join(db, "c/2", "a/1")).await.unwrap();
+        hub.follow().await;
+        let listed = answer(list(db)).await.unwrap();
+        let refused = "refused: two matches of one provider are never the same\n";
+        assert!(listed.ends_with(refused), "{listed}");
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn mistyped_path_makes_no_database() {
     let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("a.db");
+    let path = dir.path().join("a.db");
+    let db = path.as_path().into();
     for command in [list(&db), doubtful(&db), join(&db, "a/1", "b/1"), split(&db, "a", "1")] {
         let error = answer(command).await.unwrap_err();
-        assert!(matches!(error, MatchesCommandError::Accounts(AccountsError::NoDatabase { .. })));
+        assert!(matches!(
+            error,
+            MatchesCommandError::Accounts(AccountsError::Database(DatabaseError::Missing { .. }))
+        ));
     }
-    assert!(!db.exists());
+    assert!(!path.exists());
 }

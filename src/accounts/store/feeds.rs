@@ -1,6 +1,6 @@
 //! Keys of feeds as they are stored.
 
-use sqlx::{FromRow, Row, sqlite::SqliteRow};
+use sqlx::{FromRow, Row, any::AnyRow};
 
 use super::Store;
 use crate::accounts::Micros;
@@ -17,14 +17,14 @@ pub(in crate::accounts) struct StoredFeedKey {
     pub(in crate::accounts) revoked: Option<Micros>,
 }
 
-impl FromRow<'_, SqliteRow> for StoredFeedKey {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow<'_, AnyRow> for StoredFeedKey {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             id: row.try_get("id")?,
             source: row.try_get("source")?,
             prefix: row.try_get("prefix")?,
             hash: row.try_get("hash")?,
-            all_matches: row.try_get("all_matches")?,
+            all_matches: row.try_get::<i64, _>("all_matches")? != 0,
             created: row.try_get("created_us")?,
             revoked: row.try_get("revoked_us")?,
         })
@@ -47,9 +47,9 @@ impl Store {
         .bind(source)
         .bind(prefix)
         .bind(hash)
-        .bind(all_matches)
+        .bind(i64::from(all_matches))
         .bind(now)
-        .execute(&self.pool)
+        .execute(self.database.pool())
         .await?;
         Ok(done.rows_affected() == 1)
     }
@@ -60,7 +60,7 @@ impl Store {
     ) -> Result<Option<StoredFeedKey>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM feed_keys WHERE prefix = $1")
             .bind(prefix)
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.database.pool())
             .await
     }
 
@@ -69,7 +69,7 @@ impl Store {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT id FROM feed_keys WHERE id = $1 AND revoked_us IS NULL")
                 .bind(id)
-                .fetch_optional(&self.pool)
+                .fetch_optional(self.database.pool())
                 .await?;
         Ok(found.is_some())
     }
@@ -77,7 +77,7 @@ impl Store {
     pub(in crate::accounts) async fn all_feed_keys(
         &self,
     ) -> Result<Vec<StoredFeedKey>, sqlx::Error> {
-        sqlx::query_as("SELECT * FROM feed_keys ORDER BY id").fetch_all(&self.pool).await
+        sqlx::query_as("SELECT * FROM feed_keys ORDER BY id").fetch_all(self.database.pool()).await
     }
 
     /// Ends the keys of a source, or the one of them with this prefix; how many worked until now.
@@ -94,7 +94,7 @@ impl Store {
         .bind(now)
         .bind(source)
         .bind(prefix)
-        .execute(&self.pool)
+        .execute(self.database.pool())
         .await?;
         Ok(done.rows_affected())
     }

@@ -1,15 +1,19 @@
-use std::{future::pending, path::Path, time::Duration};
+use std::{future::pending, time::Duration};
 
 use ingest::event::{Fixture, Participant, Sport};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::identity::{Identity, Writer, own, watch};
+use crate::{
+    database::testing::on_each,
+    identity::{Identity, Writer, own, watch},
+};
 
 const NOW: Micros = 1_788_280_000_000_000;
 
-async fn open(folder: &Path) -> Store {
-    Store::of(&Accounts::open(&folder.join("a.db")).await.unwrap())
+/// The same tables as another program sees them.
+async fn another(database: &Database) -> Store {
+    Store::of(&Database::open_existing(database.name()).await.unwrap())
 }
 
 fn told(provider: &str, sides: [&str; 2]) -> Fixture {
@@ -31,97 +35,109 @@ fn hear(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> Place {
 
 #[tokio::test]
 async fn decisions_come_back_as_they_were() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let mut identity = Identity::default();
-    hear(&mut identity, "a", ["N. Djokovic", "R. Nadal"]);
-    let swapped = hear(&mut identity, "b", ["R. Nadal", "N. Djokovic"]);
-    hear(&mut identity, "c", ["Djokovic", "R. Nadal"]);
-    store.write(&identity.take_decisions(), NOW).await.unwrap();
+    on_each(async |database| {
+        let store = Store::of(&database);
+        let mut identity = Identity::default();
+        hear(&mut identity, "a", ["N. Djokovic", "R. Nadal"]);
+        let swapped = hear(&mut identity, "b", ["R. Nadal", "N. Djokovic"]);
+        hear(&mut identity, "c", ["Djokovic", "R. Nadal"]);
+        store.write(&identity.take_decisions(), NOW).await.unwrap();
 
-    let remembered = open(dir.path()).await.load().await.unwrap();
-    let with = Some((own("a", "1/2 '"), Arc::from("a")));
-    let binding = Binding { own: own("b", "1/2 '"), provider: "b".into(), place: swapped, with };
-    assert_eq!(remembered.bindings, [binding]);
-    assert_eq!(remembered.doubts.len(), 2);
-    let mut later = Identity::new(remembered);
-    assert_eq!(hear(&mut later, "b", ["x", "y"]), swapped);
+        let remembered = another(&database).await.load().await.unwrap();
+        let with = Some((own("a", "1/2 '"), Arc::from("a")));
+        let binding =
+            Binding { own: own("b", "1/2 '"), provider: "b".into(), place: swapped, with };
+        assert_eq!(remembered.bindings, [binding]);
+        assert_eq!(remembered.doubts.len(), 2);
+        let mut later = Identity::new(remembered);
+        assert_eq!(hear(&mut later, "b", ["x", "y"]), swapped);
 
-    let doubts = store.doubts().await.unwrap();
-    assert!(doubts.iter().all(|doubt| &*doubt.one.key == "1/2 '" && !doubt.why.is_empty()));
-    let (low, high) = pair(doubts[0].one.own, doubts[0].other.own);
-    let undone = [
-        Decision::Split(low, high),
-        Decision::Split(low, high),
-        Decision::Unbind(own("b", "1/2 '")),
-    ];
-    store.write(&undone, NOW).await.unwrap();
-    assert_eq!(store.doubts().await.unwrap().len(), 1, "one was decided");
-    let remembered = store.load().await.unwrap();
-    assert_eq!((remembered.bindings.len(), remembered.splits), (0, vec![(low, high)]));
+        let doubts = store.doubts().await.unwrap();
+        assert!(doubts.iter().all(|doubt| &*doubt.one.key == "1/2 '" && !doubt.why.is_empty()));
+        let (low, high) = pair(doubts[0].one.own, doubts[0].other.own);
+        let undone = [
+            Decision::Split(low, high),
+            Decision::Split(low, high),
+            Decision::Unbind(own("b", "1/2 '")),
+        ];
+        store.write(&undone, NOW).await.unwrap();
+        assert_eq!(store.doubts().await.unwrap().len(), 1, "one was decided");
+        let remembered = store.load().await.unwrap();
+        assert_eq!((remembered.bindings.len(), remembered.splits), (0, vec![(low, high)]));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn oldest_doubts_go_when_there_are_too_many() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let doubt = |number: usize| {
-        let other = Told::by_key("b", &number.to_string());
-        let one = Told { own: Id(1), ..Told::by_key("a", "1") };
-        let why = String::new();
-        Decision::Doubt(Box::new(Doubt { one, other, swapped: false, score: 0.5, why }))
-    };
-    let doubts = (0..DOUBTS_MAX + 2).map(doubt).collect::<Vec<_>>();
-    store.write(&doubts, NOW).await.unwrap();
-    let left = store.load().await.unwrap().doubts;
-    assert_eq!(left.len(), DOUBTS_MAX);
-    assert!(!left.contains(&(Id(1), own("b", "1"))) && left.contains(&(Id(1), own("b", "2"))));
+    on_each(async |database| {
+        let store = Store::of(&database);
+        let doubt = |number: usize| {
+            let other = Told::by_key("b", &number.to_string());
+            let one = Told { own: Id(1), ..Told::by_key("a", "1") };
+            let why = String::new();
+            Decision::Doubt(Box::new(Doubt { one, other, swapped: false, score: 0.5, why }))
+        };
+        let doubts = (0..DOUBTS_MAX + 2).map(doubt).collect::<Vec<_>>();
+        store.write(&doubts, NOW).await.unwrap();
+        let left = store.load().await.unwrap().doubts;
+        assert_eq!(left.len(), DOUBTS_MAX);
+        assert!(!left.contains(&(Id(1), own("b", "1"))) && left.contains(&(Id(1), own("b", "2"))));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn writer_writes_beside_the_hub() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let (writer, written) = Writer::start(store.clone());
-    let mut identity = Identity::default();
-    for provider in ["a", "b"] {
-        hear(&mut identity, provider, ["N. Djokovic", "R. Nadal"]);
-        writer.take_from(&mut identity);
-    }
-    assert!(!identity.has_decisions());
-    drop(writer);
-    written.await.unwrap();
-    assert_eq!(store.bindings().await.unwrap().len(), 1);
+    on_each(async |database| {
+        let store = Store::of(&database);
+        let (writer, written) = Writer::start(store.clone());
+        let mut identity = Identity::default();
+        for provider in ["a", "b"] {
+            hear(&mut identity, provider, ["N. Djokovic", "R. Nadal"]);
+            writer.take_from(&mut identity);
+        }
+        assert!(!identity.has_decisions());
+        drop(writer);
+        written.await.unwrap();
+        assert_eq!(store.bindings().await.unwrap().len(), 1);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn orders_of_other_programs_are_heard_until_they_are_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let (ours, other) = (open(dir.path()).await, open(dir.path()).await);
-    let split = |key: &str| Order::Split { provider: "a".to_owned(), key: key.to_owned() };
-    other.order(&split("waits"), NOW).await.unwrap();
-    let (tx, mut rx) = mpsc::channel(1);
-    let every = Duration::from_millis(5);
-    let watching = tokio::spawn(watch(ours.clone(), every, tx, pending()));
-    assert_eq!(rx.recv().await.unwrap().order, split("waits"));
-    let order = Order::Join {
-        provider: "a".to_owned(),
-        key: "1".to_owned(),
-        into: Id(7),
-        swapped: true,
-        with: Some(("b".to_owned(), "2".to_owned())),
-    };
-    let number = other.order(&order, NOW).await.unwrap();
-    let heard = rx.recv().await.unwrap();
-    assert_eq!(heard, Numbered { number, order });
+    on_each(async |database| {
+        let (ours, other) = (Store::of(&database), another(&database).await);
+        let split = |key: &str| Order::Split { provider: "a".to_owned(), key: key.to_owned() };
+        other.order(&split("waits"), NOW).await.unwrap();
+        let (tx, mut rx) = mpsc::channel(1);
+        let every = Duration::from_millis(5);
+        let watching = tokio::spawn(watch(ours.clone(), every, tx, pending()));
+        assert_eq!(rx.recv().await.unwrap().order, split("waits"));
+        let order = Order::Join {
+            provider: "a".to_owned(),
+            key: "1".to_owned(),
+            into: Id(7),
+            swapped: true,
+            with: Some(("b".to_owned(), "2".to_owned())),
+        };
+        let number = other.order(&order, NOW).await.unwrap();
+        let heard = rx.recv().await.unwrap();
+        assert_eq!(heard, Numbered { number, order });
 
-    let mut identity = Identity::default();
-    identity.follow(&heard);
-    ours.write(&identity.take_decisions(), NOW).await.unwrap();
-    let waiting = other.orders_after(0).await.unwrap();
-    assert_eq!(waiting.into_iter().map(|it| it.order).collect::<Vec<_>>(), [split("waits")]);
-    assert_eq!(other.place(own("a", "1")).await.unwrap(), Some(Place { id: Id(7), swapped: true }));
+        let mut identity = Identity::default();
+        identity.follow(&heard);
+        ours.write(&identity.take_decisions(), NOW).await.unwrap();
+        let waiting = other.orders_after(0).await.unwrap();
+        assert_eq!(waiting.into_iter().map(|it| it.order).collect::<Vec<_>>(), [split("waits")]);
+        assert_eq!(
+            other.place(own("a", "1")).await.unwrap(),
+            Some(Place { id: Id(7), swapped: true })
+        );
 
-    drop(rx);
-    watching.await.unwrap();
+        drop(rx);
+        watching.await.unwrap();
+    })
+    .await;
 }

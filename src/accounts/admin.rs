@@ -1,0 +1,102 @@
+//! Who operates the service. They are no customers: they have names, no addresses, and nothing to buy.
+
+use super::{
+    Accounts, AccountsError, LogIn, Micros, NewPassword, Password, Who,
+    hasher::Fit,
+    store::{self, StoredAdmin},
+};
+
+/// An administrator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AdminId(pub(super) i64);
+
+/// An administrator as shown to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admin {
+    pub id: AdminId,
+    pub name: String,
+    pub created: Micros,
+}
+
+impl Accounts {
+    /// Makes an administrator; false if the name is taken.
+    ///
+    /// # Errors
+    ///
+    /// If too many passwords are being hashed, or if the store fails.
+    pub async fn create_admin(
+        &self,
+        name: &str,
+        password: NewPassword,
+        now: Micros,
+    ) -> Result<bool, AccountsError> {
+        let password = self.shared.hasher.hash(password).await?;
+        Ok(self.shared.store.insert_admin(name, &password, now).await?)
+    }
+
+    /// Logs an administrator in; as [`Self::log_in`] otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountsError::Busy`] if too many passwords are being compared; if the store fails.
+    pub async fn log_in_admin(
+        &self,
+        name: &str,
+        password: Password,
+        now: Micros,
+    ) -> Result<LogIn, AccountsError> {
+        let found = self.shared.store.admin_by_name(name).await?;
+        let stored = found.as_ref().map(|it| it.password.as_str());
+        let fit = self.shared.hasher.compare(password.clone(), stored).await?;
+        match (found, fit) {
+            (Some(admin), Fit::Right) => self.let_admin_in(&admin, None, now).await,
+            (Some(admin), Fit::RightButOld) => {
+                let anew = self.shared.hasher.hash_again(password).await?;
+                self.let_admin_in(&admin, Some(&anew), now).await
+            }
+            (None, _) | (_, Fit::Wrong) => Ok(LogIn::Refused),
+        }
+    }
+
+    /// All administrators, by name.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn admins(&self) -> Result<Vec<Admin>, AccountsError> {
+        let admins = self.shared.store.all_admins().await?;
+        let shown = |StoredAdmin { id, name, created, .. }| Admin { id, name, created };
+        Ok(admins.into_iter().map(shown).collect())
+    }
+
+    /// Removes an administrator and ends their sessions; false if there was none of this name.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn remove_admin(&self, name: &str) -> Result<bool, AccountsError> {
+        Ok(self.shared.store.remove_admin(name).await?)
+    }
+
+    /// Refuses after all where the administrator has gone or changed since.
+    async fn let_admin_in(
+        &self,
+        read: &StoredAdmin,
+        anew: Option<&str>,
+        now: Micros,
+    ) -> Result<LogIn, AccountsError> {
+        let mut tx = self.shared.store.begin().await?;
+        let locked = store::lock_admin(&mut tx, read.id).await?;
+        let same = locked.is_some_and(|it| it.password == read.password);
+        if !same {
+            return Ok(LogIn::Refused);
+        }
+        if let Some(password) = anew {
+            store::set_admin_password(&mut tx, read.id, password).await?;
+        }
+        let who = Who::Admin(read.id);
+        let secret = self.insert_session(&mut tx, who, now).await?;
+        tx.commit().await?;
+        Ok(LogIn::In { who, secret })
+    }
+}

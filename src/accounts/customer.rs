@@ -1,0 +1,81 @@
+//! A customer as the pages and the operator see them; blocking one.
+
+use super::{AccountId, Accounts, AccountsError, Addons, Email, Micros, store};
+
+/// What there is to say of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Customer {
+    pub account: AccountId,
+    /// `None` for an account that the operator made for nobody in particular.
+    pub email: Option<String>,
+    pub created: Micros,
+    /// When the address was confirmed; `None` for an account that is not active.
+    pub active: Option<Micros>,
+    pub blocked: Option<Micros>,
+    /// When the Founder badge was granted.
+    pub founder: Option<Micros>,
+    pub addons: Addons,
+    /// The public part of the newest key that works.
+    pub key_prefix: Option<String>,
+    pub key_created: Option<Micros>,
+}
+
+impl Accounts {
+    /// What there is to say of an account; `None` if there is none, or it was deleted.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn customer(&self, account: AccountId) -> Result<Option<Customer>, AccountsError> {
+        let store = &self.shared.store;
+        let found = store.account_by_id(account).await?;
+        let Some(stored) = found.filter(|it| it.deleted.is_none()) else { return Ok(None) };
+        let addons = store.addons(account).await?;
+        let (key_prefix, key_created) = store.newest_key(account).await?.unzip();
+        Ok(Some(Customer {
+            account,
+            email: stored.email,
+            created: stored.created,
+            active: stored.active,
+            blocked: stored.blocked,
+            founder: stored.founder,
+            addons,
+            key_prefix,
+            key_created,
+        }))
+    }
+
+    /// The account of an address, for the operator.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn find_account(&self, email: &Email) -> Result<Option<AccountId>, AccountsError> {
+        let found = self.shared.store.account_by_email(email.as_str()).await?;
+        Ok(found.map(|it| it.id))
+    }
+
+    /// Blocks an account or unblocks it; false if it was so before, or there is none. While it is
+    /// blocked its keys do not work, its sockets are being closed, and nobody can log in; its sessions
+    /// have ended for good.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn block(
+        &self,
+        account: AccountId,
+        blocked: bool,
+        now: Micros,
+    ) -> Result<bool, AccountsError> {
+        let mut tx = self.shared.store.begin().await?;
+        let changed = store::set_blocked(&mut tx, account, blocked.then_some(now)).await?;
+        if blocked {
+            store::remove_sessions(&mut tx, account).await?;
+        }
+        let keys = store::all_key_ids(&mut tx, account).await?;
+        tx.commit().await?;
+        self.tell_of(keys).await;
+        Ok(changed)
+    }
+}

@@ -1,0 +1,104 @@
+//! Another address: the new one is to be confirmed, and the old one is told.
+
+use super::{
+    AccountId, Accounts, AccountsError, Email, LinkUse, Micros, Password,
+    link::{Followed, LinkKind},
+    store::{self, Effect},
+};
+use crate::mail::{self, MailKind};
+
+/// What became of a wish for another address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmailAsked {
+    /// A mail went to the new address. What it says is for its owner alone.
+    Sent,
+    WrongPassword,
+    /// No mail went out: there were too many in this hour.
+    TooMany,
+}
+
+impl Accounts {
+    /// Sends a link to the new address, by which it becomes the account's. Where that address has
+    /// an account of its own, its owner is told so instead, and the caller sees no difference.
+    ///
+    /// # Errors
+    ///
+    /// If too many passwords are being compared, or if the store fails.
+    pub async fn ask_email_change(
+        &self,
+        account: AccountId,
+        email: &Email,
+        password: Password,
+        now: Micros,
+    ) -> Result<EmailAsked, AccountsError> {
+        let Some(read) = self.confirmed_by(account, password).await? else {
+            return Ok(EmailAsked::WrongPassword);
+        };
+        let mut tx = self.shared.store.begin().await?;
+        let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
+        else {
+            return Ok(EmailAsked::WrongPassword);
+        };
+        if !self.may_be_mailed(&mut tx, &account, now).await? {
+            return Ok(EmailAsked::TooMany);
+        }
+        // Only looked at: whoever has the address when the link is followed decides.
+        let holder = store::account_of_email(&mut tx, email.as_str()).await?;
+        match holder {
+            Some(holder) if holder.active.is_some() => {
+                let kind = MailKind::AlreadyRegistered;
+                mail::enqueue(&mut tx, email.as_str(), kind, None, now).await?;
+            }
+            _ => {
+                let effect = Effect { email: Some(email.as_str()), ..Effect::default() };
+                self.send_link(&mut tx, (account.id, LinkKind::Email), email, effect, now).await?;
+            }
+        }
+        tx.commit().await?;
+        Ok(EmailAsked::Sent)
+    }
+
+    /// Makes the new address the account's. A registration of it that was never confirmed gives way;
+    /// an account that has it meanwhile does not, and the link is [`LinkUse::Unknown`] then.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails; the link is as good as before then.
+    pub async fn follow_email_change(
+        &self,
+        link: &str,
+        now: Micros,
+    ) -> Result<LinkUse, AccountsError> {
+        let Some(link) = self.signed_link(LinkKind::Email, link).await? else {
+            return Ok(LinkUse::Unknown);
+        };
+        let Some(email) = &link.email else { return Ok(LinkUse::Unknown) };
+        let mut tx = self.shared.store.begin().await?;
+        let account = match self.follow(&mut tx, &link, now).await? {
+            Followed::Good(account) => account,
+            Followed::Not(outcome) => return Ok(outcome),
+        };
+        match store::lock_by_email(&mut tx, email).await? {
+            Some(holder) if holder.active.is_none() => {
+                store::remove_links(&mut tx, holder.id).await?;
+                store::anonymise(&mut tx, holder.id, now).await?;
+            }
+            Some(_) => return Ok(LinkUse::Unknown),
+            None => {}
+        }
+        match store::set_email(&mut tx, account.id, email).await {
+            Err(error) if is_taken(&error) => return Ok(LinkUse::Unknown),
+            done => done?,
+        }
+        if let Some(old) = &account.email {
+            mail::enqueue(&mut tx, old, MailKind::EmailChanged, None, now).await?;
+        }
+        tx.commit().await?;
+        Ok(LinkUse::Done)
+    }
+}
+
+/// Somebody registered the address at this very moment.
+fn is_taken(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}

@@ -1,0 +1,53 @@
+//! The Founder badge: granted once to all who are there, and never again to anybody.
+
+use super::{Accounts, AccountsError, Micros};
+
+/// The row that says that it was done.
+const META: &str = "founders_granted_us";
+
+/// What became of the wish to grant the badge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Granted {
+    /// So many accounts have it, and no other account ever will.
+    Now { accounts: u64 },
+    /// It was granted before, as of this moment; nothing has changed.
+    Before { at: Micros },
+    /// That moment has not come yet, so nobody knows who will be there; nothing has changed.
+    TooEarly,
+}
+
+impl Accounts {
+    /// Grants the badge to every account that existed at a moment. It is done once in the life of a
+    /// database; a second time is refused, whatever the moment.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails; nothing has changed then.
+    pub async fn grant_founders(&self, at: Micros, now: Micros) -> Result<Granted, AccountsError> {
+        if at > now {
+            return Ok(Granted::TooEarly);
+        }
+        let mut tx = self.database().begin().await?;
+        // Two who try at once: the second waits here for the first to commit, and inserts nothing.
+        let first = sqlx::query(
+            "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(META)
+        .bind(at.to_string())
+        .execute(&mut *tx)
+        .await?;
+        if first.rows_affected() == 0 {
+            tx.rollback().await?;
+            let at = self.meta(META).await?.and_then(|at| at.parse().ok()).unwrap_or_default();
+            return Ok(Granted::Before { at });
+        }
+        let granted = sqlx::query(
+            "UPDATE accounts SET founder_us = $1 WHERE created_us <= $1 AND deleted_us IS NULL",
+        )
+        .bind(at)
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(Granted::Now { accounts: granted.rows_affected() })
+    }
+}

@@ -1,0 +1,241 @@
+//! How passwords are hashed: argon2id, a few at a time, away from the threads that serve.
+//!
+//! Hashing is slow on purpose, so it is what an attacker would choose to keep the hub busy with. As many
+//! are computed at a time as is configured, a bounded number waits for a bounded time, and the rest is
+//! told to come again. Whoever gives an address that nobody registered waits just as long: there is a
+//! hash for them too, which no password fits.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use argon2::{
+    Algorithm, Argon2, Params, Version,
+    password_hash::{PasswordHasher, PasswordVerifier},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use metrics::counter;
+use tokio::{sync::Semaphore, task, time};
+use zeroize::Zeroizing;
+
+use super::{
+    AccountsError,
+    key::NoEntropy,
+    password::{NewPassword, Password},
+};
+use crate::config::AccountsConfig;
+
+const PARALLELISM: u32 = 1;
+const SALT_BYTES: usize = 16;
+const OUTPUT_BYTES: usize = 32;
+
+pub(super) struct Hasher {
+    params: Params,
+    /// Goes into every hash, so that a stolen database alone allows no guessing where the pepper came
+    /// from a setting.
+    secret: Arc<Zeroizing<[u8; 32]>>,
+    /// How hashes with these parameters begin.
+    beginning: String,
+    /// A hash that no password fits.
+    nobodys: String,
+    turns: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    wait: Duration,
+}
+
+/// What became of comparing a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    Wrong,
+    Right,
+    /// It fits, but was hashed with other parameters than those of today.
+    RightButOld,
+}
+
+impl Hasher {
+    /// # Errors
+    ///
+    /// If the parameters are none of argon2's, or the system gives no random bytes.
+    pub(super) fn new(
+        config: &AccountsConfig,
+        secret: Zeroizing<[u8; 32]>,
+    ) -> Result<Self, AccountsError> {
+        let (memory, passes) = (config.password_memory_kib, config.password_passes);
+        let params = Params::new(memory, passes, PARALLELISM, Some(OUTPUT_BYTES))
+            .map_err(|_| AccountsError::Hashing)?;
+        let beginning = format!("$argon2id$v=19$m={memory},t={passes},p={PARALLELISM}$");
+        let nobodys = format!("{beginning}{}${}", noise::<SALT_BYTES>()?, noise::<OUTPUT_BYTES>()?);
+        let places = config.password_hashes_max.saturating_add(config.password_waiting_max);
+        Ok(Self {
+            params,
+            secret: Arc::new(secret),
+            beginning,
+            nobodys,
+            turns: Arc::new(Semaphore::new(config.password_hashes_max)),
+            places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))),
+            wait: Duration::from_millis(config.password_wait_ms),
+        })
+    }
+
+    /// The hash to be stored, in PHC form.
+    pub(super) async fn hash(&self, password: NewPassword) -> Result<String, AccountsError> {
+        self.in_turn(move |argon2| argon2.hash_password(password.as_bytes()))
+            .await?
+            .map(|hash| hash.to_string())
+            .map_err(|_| AccountsError::Hashing)
+    }
+
+    /// The same for a password that was set before, whatever is asked of new ones today.
+    pub(super) async fn hash_again(&self, password: Password) -> Result<String, AccountsError> {
+        self.hash(NewPassword::of_before(password)).await
+    }
+
+    /// Whether the password is the one that was stored. Takes as long when nothing was.
+    pub(super) async fn compare(
+        &self,
+        password: Password,
+        stored: Option<&str>,
+    ) -> Result<Fit, AccountsError> {
+        let hash = stored.unwrap_or(&self.nobodys).to_owned();
+        let fits = self
+            .in_turn(move |argon2| argon2.verify_password(password.as_bytes(), hash.as_str()))
+            .await?
+            .is_ok();
+        Ok(match stored {
+            Some(stored) if fits && stored.starts_with(&self.beginning) => Fit::Right,
+            Some(_) if fits => Fit::RightButOld,
+            _ => Fit::Wrong,
+        })
+    }
+
+    /// The permits go with the work: should the caller give up, the memory is still taken until it is
+    /// done.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Argon2<'_>) -> T + Send + 'static,
+    ) -> Result<T, AccountsError> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| busy())?;
+        let turn = time::timeout(self.wait, Arc::clone(&self.turns).acquire_owned());
+        let turn = turn.await.map_err(|_| busy())?.map_err(|_| AccountsError::Hashing)?;
+        counter!("matchwire_passwords_hashed_total").increment(1);
+        let (secret, params) = (Arc::clone(&self.secret), self.params.clone());
+        let hashing = task::spawn_blocking(move || {
+            let _held = (place, turn);
+            let (algorithm, version) = (Algorithm::Argon2id, Version::V0x13);
+            Argon2::new_with_secret(&**secret, algorithm, version, params).map(|it| work(&it))
+        });
+        hashing.await.ok().and_then(Result::ok).ok_or(AccountsError::Hashing)
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hasher").field("beginning", &self.beginning).finish_non_exhaustive()
+    }
+}
+
+fn busy() -> AccountsError {
+    counter!("matchwire_passwords_refused_total").increment(1);
+    AccountsError::Busy
+}
+
+/// Random bytes in the alphabet of PHC.
+fn noise<const BYTES: usize>() -> Result<String, NoEntropy> {
+    let mut random = [0; BYTES];
+    getrandom::fill(&mut random)?;
+    Ok(STANDARD_NO_PAD.encode(random))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn hasher(config: &AccountsConfig) -> Hasher {
+        Hasher::new(config, Zeroizing::new([7; 32])).unwrap()
+    }
+
+    fn quick() -> AccountsConfig {
+        AccountsConfig { password_memory_kib: 8, password_passes: 1, ..AccountsConfig::default() }
+    }
+
+    fn new(text: &str) -> NewPassword {
+        NewPassword::parse(text.to_owned(), 1).unwrap()
+    }
+
+    fn typed(text: &str) -> Password {
+        Password::parse(text.to_owned()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_hash_fits_its_password_and_has_the_parameters_of_the_settings() {
+        let hasher = hasher(&AccountsConfig::default());
+        let hash = hasher.hash(new("correct horse")).await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        let compare = async |text| hasher.compare(typed(text), Some(&hash)).await.unwrap();
+        assert_eq!(compare("correct horse").await, Fit::Right);
+        assert_eq!(compare("correct horse ").await, Fit::Wrong);
+        assert_ne!(hasher.hash(new("correct horse")).await.unwrap(), hash, "each has its salt");
+    }
+
+    #[tokio::test]
+    async fn a_hash_with_other_parameters_fits_and_is_old() {
+        let old = hasher(&quick()).hash(new("correct horse")).await.unwrap();
+        let today = hasher(&AccountsConfig { password_passes: 2, ..quick() });
+        let compare = async |text| today.compare(typed(text), Some(&old)).await.unwrap();
+        assert_eq!(compare("correct horse").await, Fit::RightButOld);
+        assert_eq!(compare("wrong horse").await, Fit::Wrong);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_hash_fits_nothing() {
+        let hasher = hasher(&quick());
+        for stored in [None, Some(""), Some("correct horse"), Some("$argon2id$v=19$m=8,t=1,p=1$$")]
+        {
+            assert_eq!(hasher.compare(typed("correct horse"), stored).await.unwrap(), Fit::Wrong);
+        }
+    }
+
+    /// Nobody is told by the time which addresses are registered. The medians of many are compared, in
+    /// turns, so that whatever else the machine does falls on both.
+    #[tokio::test]
+    async fn comparing_with_nobodys_password_takes_as_long() {
+        let hasher = hasher(&AccountsConfig { password_memory_kib: 4096, ..quick() });
+        let hash = hasher.hash(new("correct horse")).await.unwrap();
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..31 {
+            for (stored, times) in [Some(&*hash), None].into_iter().zip(&mut times) {
+                let start = Instant::now();
+                assert_eq!(hasher.compare(typed("wrong"), stored).await.unwrap(), Fit::Wrong);
+                times.push(start.elapsed());
+            }
+        }
+        let [somebodys, nobodys] = times.map(|mut times| {
+            times.sort();
+            times[15]
+        });
+        assert!(nobodys * 2 > somebodys, "nobody: {nobodys:?}, somebody: {somebodys:?}");
+        assert!(somebodys * 2 > nobodys, "nobody: {nobodys:?}, somebody: {somebodys:?}");
+    }
+
+    #[tokio::test]
+    async fn too_many_at_once_are_told_to_come_again() {
+        let config = AccountsConfig { password_hashes_max: 1, password_waiting_max: 2, ..quick() };
+        let hasher = hasher(&config);
+        let asked = join_all((0..8).map(|_| hasher.hash(new("correct horse")))).await;
+        let busy = asked.iter().filter(|it| matches!(it, Err(AccountsError::Busy))).count();
+        assert_eq!(busy, 5, "one is hashed, two wait: {asked:?}");
+        assert!(hasher.hash(new("correct horse")).await.is_ok(), "there is room again");
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_longer_than_allowed() {
+        let config = AccountsConfig { password_hashes_max: 1, password_wait_ms: 1, ..quick() };
+        let hasher = hasher(&config);
+        let taken = Arc::clone(&hasher.turns).acquire_owned().await.unwrap();
+        let waited = hasher.hash(new("correct horse")).await;
+        assert!(matches!(waited, Err(AccountsError::Busy)), "{waited:?}");
+        drop(taken);
+        assert!(hasher.hash(new("correct horse")).await.is_ok());
+    }
+}

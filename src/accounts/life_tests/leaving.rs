@@ -1,0 +1,81 @@
+//! Deleting an account.
+
+use super::*;
+
+#[tokio::test]
+async fn a_deleted_account_is_gone_with_all_it_had() {
+    on_each(async |database| {
+        let life = Life::of(&database).await;
+        let (account, key) = life.active(ME).await;
+        let other = life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
+        let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
+        life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+        let link = life.link(ME, MailKind::Reset).await;
+        let mut changes = life.accounts.changes();
+
+        let wrong = life.accounts.delete_account(account, password("wrong horse"), NOW).await;
+        assert_eq!(wrong.unwrap(), Confirmed::WrongPassword);
+        assert!(life.works(&key, NOW).await);
+        let done = life.accounts.delete_account(account, password(PASSWORD), NOW + 1).await;
+        assert_eq!(done.unwrap(), Confirmed::Done);
+
+        assert!(!life.works(&key, NOW + 1).await && !life.works(&other, NOW + 1).await);
+        assert_eq!(life.accounts.renew(&caller).await.unwrap(), None, "its sockets are to close");
+        let told = [changes.try_recv().unwrap(), changes.try_recv().unwrap()];
+        assert!(told.contains(&caller.key), "{told:?}");
+        assert_eq!(life.session(&session, NOW + 1).await, None);
+        assert_eq!(life.customer(account).await, None);
+        assert_eq!(life.log_in(ME, PASSWORD, NOW + 1).await, None);
+        let reset = life.accounts.reset(&link, life.new_password(PASSWORD), NOW + 1).await;
+        assert_eq!(reset.unwrap(), LinkUse::Unknown);
+        assert_eq!(life.mails(ME).await, [MailKind::AccountDeleted]);
+        let again = life.accounts.delete_account(account, password(PASSWORD), NOW + 2).await;
+        assert_eq!(again.unwrap(), Confirmed::WrongPassword);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_row_of_a_deleted_account_stays_without_a_name_and_so_does_its_ledger() {
+    on_each(async |database| {
+        let life = Life::of(&database).await;
+        let (account, _) = life.active(ME).await;
+        life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
+        sqlx::query(
+            "INSERT INTO ledger (account_id, addon, kind, days, amount, currency, expires_us, note, at_us) \
+             VALUES ($1, 'odds', 'gift', 30, '0', 'USD', 1, '', 1)",
+        )
+        .bind(account.0)
+        .execute(database.pool())
+        .await
+        .unwrap();
+        life.accounts.delete_account(account, password(PASSWORD), NOW).await.unwrap();
+        let nameless = "SELECT count(*) FROM accounts WHERE email IS NULL AND password IS NULL \
+                        AND deleted_us IS NOT NULL";
+        assert_eq!(life.count(nameless).await, 1);
+        assert_eq!(life.count("SELECT count(*) FROM ledger WHERE expires_us = 1").await, 1);
+        assert_eq!(life.count("SELECT count(*) FROM addons").await, 0);
+        assert_eq!(life.count("SELECT count(*) FROM sessions").await, 0);
+        assert_eq!(life.count("SELECT count(*) FROM links").await, 0);
+        life.accounts.sweep(NOW + 1_000 * DAY_US).await.unwrap();
+        assert_eq!(life.count("SELECT count(*) FROM accounts").await, 1, "it is never swept");
+    })
+    .await;
+}
+
+/// SPEC section 3, rule 2 once more: who comes back is new, and has no badge.
+#[tokio::test]
+async fn the_address_may_register_again_as_somebody_new() {
+    on_each(async |database| {
+        let life = Life::of(&database).await;
+        let (old, old_key) = life.active(ME).await;
+        life.execute("UPDATE accounts SET founder_us = 7").await;
+        life.accounts.delete_account(old, password(PASSWORD), NOW).await.unwrap();
+        let (new, key) = life.active(ME).await;
+        assert_ne!(new, old);
+        assert_eq!(life.customer(new).await.unwrap().founder, None);
+        assert!(life.works(&key, NOW).await && !life.works(&old_key, NOW).await);
+    })
+    .await;
+}

@@ -1,0 +1,139 @@
+//! The life of accounts on both databases, with time moved by hand.
+
+mod entering;
+mod keys;
+mod leaving;
+mod operators;
+mod races;
+mod recovery;
+mod registering;
+mod sessions;
+
+use super::*;
+use crate::{
+    database::{Database, testing::on_each},
+    mail::MailKind,
+};
+
+const NOW: Micros = 1_788_280_000_000_000;
+const ME: &str = "me@x.org";
+const PASSWORD: &str = "correct horse";
+
+/// Passwords cost next to nothing here, and nobody waits.
+fn quick() -> AccountsConfig {
+    AccountsConfig {
+        password_memory_kib: 8,
+        password_passes: 1,
+        answer_ms: 1,
+        ..AccountsConfig::default()
+    }
+}
+
+fn email(text: &str) -> Email {
+    Email::parse(text).unwrap()
+}
+
+fn password(text: &str) -> Password {
+    Password::parse(text.to_owned()).unwrap()
+}
+
+/// Accounts, and what came by mail.
+struct Life {
+    accounts: Accounts,
+}
+
+impl Life {
+    async fn of(database: &Database) -> Self {
+        Self::with(database, quick()).await
+    }
+
+    async fn with(database: &Database, config: AccountsConfig) -> Self {
+        Self { accounts: Accounts::of(database.clone(), &config).await.unwrap() }
+    }
+
+    fn new_password(&self, text: &str) -> NewPassword {
+        self.accounts.new_password(text.to_owned()).unwrap()
+    }
+
+    async fn register(&self, address: &str, typed: &str, now: Micros) {
+        let typed = self.new_password(typed);
+        self.accounts.register(&email(address), typed, None, now).await.unwrap();
+    }
+
+    async fn verify(&self, link: &str, now: Micros) -> Verified {
+        self.accounts.follow_verification(link, None, now).await.unwrap()
+    }
+
+    /// An active account and its key.
+    async fn active(&self, address: &str) -> (AccountId, Key) {
+        self.register(address, PASSWORD, NOW).await;
+        let link = self.link(address, MailKind::Verify).await;
+        let Verified::Now { account, .. } = self.verify(&link, NOW).await else {
+            panic!("{address} could not be confirmed");
+        };
+        (account, self.accounts.take_new_key(account, NOW).expect("it was just made"))
+    }
+
+    /// The kinds of mail to an address, the oldest first.
+    async fn mails(&self, address: &str) -> Vec<MailKind> {
+        let kinds: Vec<String> =
+            sqlx::query_scalar("SELECT kind FROM mails WHERE address = $1 ORDER BY id")
+                .bind(address)
+                .fetch_all(self.accounts.database().pool())
+                .await
+                .unwrap();
+        kinds.iter().map(|kind| kind.parse().unwrap()).collect()
+    }
+
+    /// The links that came to an address, the oldest first; those that are of no use are left out.
+    async fn links(&self, address: &str, kind: MailKind) -> Vec<String> {
+        let rows: Vec<i64> = sqlx::query_scalar(
+            "SELECT link_id FROM mails WHERE address = $1 AND kind = $2 ORDER BY id",
+        )
+        .bind(address)
+        .bind(kind.as_str())
+        .fetch_all(self.accounts.database().pool())
+        .await
+        .unwrap();
+        let mut links = Vec::new();
+        for row in rows {
+            links.extend(self.accounts.link_text(row).await.unwrap());
+        }
+        links
+    }
+
+    async fn link(&self, address: &str, kind: MailKind) -> String {
+        self.links(address, kind).await.pop().expect("a link came")
+    }
+
+    async fn log_in(&self, address: &str, typed: &str, now: Micros) -> Option<SessionSecret> {
+        match self.accounts.log_in(&email(address), password(typed), now).await.unwrap() {
+            LogIn::In { secret, .. } => Some(secret),
+            LogIn::Refused => None,
+        }
+    }
+
+    async fn session(&self, secret: &SessionSecret, now: Micros) -> Option<Session> {
+        self.accounts.session(secret.expose(), now).await.unwrap()
+    }
+
+    async fn works(&self, key: &Key, now: Micros) -> bool {
+        self.accounts.authenticate(key.expose(), now).await.unwrap().is_some()
+    }
+
+    async fn customer(&self, account: AccountId) -> Option<Customer> {
+        self.accounts.customer(account).await.unwrap()
+    }
+
+    async fn find(&self, address: &str) -> Option<AccountId> {
+        self.accounts.find_account(&email(address)).await.unwrap()
+    }
+
+    async fn execute(&self, sql: &'static str) {
+        sqlx::query(sql).execute(self.accounts.database().pool()).await.unwrap();
+    }
+
+    async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(self.accounts.database().pool()).await.unwrap()
+    }
+}

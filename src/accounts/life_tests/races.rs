@@ -1,0 +1,157 @@
+//! What happens at the same moment. Each is run many times, in the hope of every order.
+
+use tokio::join;
+
+use super::*;
+
+const TIMES: usize = 12;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_who_follow_one_link_use_it_once() {
+    on_each(async |database| {
+        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        for round in 0..TIMES {
+            let address = format!("me{round}@x.org");
+            one.register(&address, PASSWORD, NOW).await;
+            let link = one.link(&address, MailKind::Verify).await;
+            let (first, second) = join!(one.verify(&link, NOW), other.verify(&link, NOW));
+            let outcomes = [first, second];
+            let used = outcomes.iter().filter(|it| matches!(it, Verified::Now { .. })).count();
+            assert_eq!(used, 1, "{outcomes:?}");
+            assert!(outcomes.contains(&Verified::Already), "{outcomes:?}");
+        }
+        let keys = one.accounts.keys().await.unwrap();
+        assert_eq!(keys.len(), TIMES, "one key for each account");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_who_reset_by_one_link_do_so_once() {
+    on_each(async |database| {
+        let config = AccountsConfig { mails_max_per_hour: 1_000, ..quick() };
+        let life = Life::with(&database, config).await;
+        life.active(ME).await;
+        for round in 0..TIMES {
+            life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+            let link = life.link(ME, MailKind::Reset).await;
+            let typed = [format!("horse number {round}"), format!("mule number {round}")];
+            let reset = |typed: &str| life.accounts.reset(&link, life.new_password(typed), NOW);
+            let (first, second) = join!(reset(&typed[0]), reset(&typed[1]));
+            let (first, second) = (first.unwrap(), second.unwrap());
+            let winner = match (first, second) {
+                (LinkUse::Done, LinkUse::Already) => 0,
+                (LinkUse::Already, LinkUse::Done) => 1,
+                both => panic!("{both:?}"),
+            };
+            assert!(life.log_in(ME, &typed[winner], NOW).await.is_some());
+            assert_eq!(life.log_in(ME, &typed[1 - winner], NOW).await, None);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn registering_twice_at_once_makes_one_account() {
+    on_each(async |database| {
+        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        for round in 0..TIMES {
+            let address = format!("me{round}@x.org");
+            join!(
+                one.register(&address, "the first password", NOW),
+                other.register(&address, "the second password", NOW)
+            );
+            assert_eq!(one.links(&address, MailKind::Verify).await.len(), 2);
+        }
+        let accounts = one.count("SELECT count(*) FROM accounts").await;
+        assert_eq!(usize::try_from(accounts), Ok(TIMES));
+    })
+    .await;
+}
+
+/// Whichever comes first: afterwards nobody is logged in to an account that is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
+    on_each(async |database| {
+        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        for round in 0..TIMES {
+            let address = format!("me{round}@x.org");
+            let (account, _) = one.active(&address).await;
+            let (entered, deleted) = join!(
+                other.log_in(&address, PASSWORD, NOW),
+                one.accounts.delete_account(account, password(PASSWORD), NOW)
+            );
+            assert_eq!(deleted.unwrap(), Confirmed::Done);
+            if let Some(secret) = entered {
+                assert_eq!(one.session(&secret, NOW).await, None);
+            }
+        }
+        assert_eq!(one.count("SELECT count(*) FROM sessions").await, 0);
+    })
+    .await;
+}
+
+/// Whoever knows the old password gets in before the change, and is out after it, or not in at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_session_by_the_old_password_outlives_its_change() {
+    on_each(async |database| {
+        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        for round in 0..TIMES {
+            let address = format!("me{round}@x.org");
+            let (account, _) = one.active(&address).await;
+            let new = one.new_password("another horse");
+            let (entered, changed) = join!(
+                other.log_in(&address, PASSWORD, NOW),
+                one.accounts.change_password(account, password(PASSWORD), new, NOW)
+            );
+            assert_eq!(changed.unwrap(), Confirmed::Done);
+            if let Some(secret) = entered {
+                assert_eq!(one.session(&secret, NOW).await, None);
+            }
+        }
+        assert_eq!(one.count("SELECT count(*) FROM sessions").await, 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_mails_of_an_hour_are_counted_right_when_all_ask_at_once() {
+    on_each(async |database| {
+        let config = AccountsConfig { mails_max_per_hour: 3, ..quick() };
+        let life = Life::with(&database, config).await;
+        life.register(ME, PASSWORD, NOW).await;
+        let asking = (0..12).map(|_| {
+            let accounts = life.accounts.clone();
+            tokio::spawn(async move { accounts.resend_verification(&email(ME), NOW).await })
+        });
+        for asked in futures_util::future::join_all(asking).await {
+            asked.unwrap().unwrap();
+        }
+        assert_eq!(life.mails(ME).await.len(), 3);
+    })
+    .await;
+}
+
+/// The same address for two accounts that change theirs at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_address_goes_to_one_of_those_who_take_it_at_once() {
+    on_each(async |database| {
+        let life = Life::of(&database).await;
+        for round in 0..TIMES {
+            let wanted = format!("wanted{round}@x.org");
+            let mut links = Vec::new();
+            for who in ["a", "b"] {
+                let (account, _) = life.active(&format!("{who}{round}@x.org")).await;
+                let (to, typed) = (email(&wanted), password(PASSWORD));
+                life.accounts.ask_email_change(account, &to, typed, NOW).await.unwrap();
+                links.push(life.link(&wanted, MailKind::EmailChange).await);
+            }
+            let follow = |link| life.accounts.follow_email_change(link, NOW);
+            let (first, second) = join!(follow(&links[0]), follow(&links[1]));
+            let mut outcomes = [first.unwrap(), second.unwrap()];
+            outcomes.sort_by_key(|it| *it != LinkUse::Done);
+            assert_eq!(outcomes, [LinkUse::Done, LinkUse::Unknown]);
+        }
+    })
+    .await;
+}

@@ -1,0 +1,207 @@
+//! Links that are sent by mail: how they are signed, and what becomes of one that is followed.
+//!
+//! A link is the number of its row and a signature; the row says what takes effect. So a link can be
+//! made again for a mail that is tried again, and is not in the database for whoever reads that. Each
+//! is used once, and with it every other link of the account ends: what was asked for before a password
+//! or an address changed must not change it again.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use sqlx::AnyConnection;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::{
+    AccountId, Accounts, AccountsError, Micros,
+    key::push_hex,
+    store::{self, Effect, StoredAccount, StoredLink},
+};
+
+/// What a link does when it is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkKind {
+    Verify,
+    Reset,
+    Email,
+}
+
+impl LinkKind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Verify => "verify",
+            Self::Reset => "reset",
+            Self::Email => "email",
+        }
+    }
+}
+
+/// What became of a link that was followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkUse {
+    /// It has taken effect.
+    Done,
+    /// It, or another one after it, was used before.
+    Already,
+    Expired,
+    /// It is none of ours, or can no longer take effect.
+    Unknown,
+}
+
+/// What is to be thought of a link whose signature is right.
+pub(super) enum Followed {
+    /// It is used now; what it does is to be done in the same transaction.
+    Good(StoredAccount),
+    Not(LinkUse),
+}
+
+/// The secret that links are signed with.
+pub(super) struct LinkKey(Zeroizing<[u8; 32]>);
+
+impl LinkKey {
+    pub(super) fn new(secret: Zeroizing<[u8; 32]>) -> Self {
+        Self(secret)
+    }
+
+    /// `17.5c0ffee…`: safe in a URL.
+    fn text(&self, kind: &str, id: i64, expires: Micros) -> String {
+        let mut text = format!("{id}.");
+        push_hex(&mut text, &self.mac(kind, id, expires));
+        text
+    }
+
+    fn mac(&self, kind: &str, id: i64, expires: Micros) -> [u8; 32] {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&*self.0).expect("HMAC takes a key of any length");
+        mac.update(format!("{kind}|{id}|{expires}").as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
+    /// Compares without telling by its duration how much was right.
+    fn signed(&self, text: &str, kind: LinkKind, link: &StoredLink) -> bool {
+        let good = self.text(kind.as_str(), link.id, link.expires);
+        link.kind == kind.as_str() && bool::from(good.as_bytes().ct_eq(text.as_bytes()))
+    }
+}
+
+impl fmt::Debug for LinkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkKey(..)")
+    }
+}
+
+impl Accounts {
+    /// The text of a link for its mail, by the row's id; `None` if it is of no use any more. It is a
+    /// secret of whoever reads the mail.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn link_text(&self, link: i64) -> Result<Option<String>, AccountsError> {
+        let link = self.shared.store.link(link).await?.filter(|link| link.used.is_none());
+        Ok(link.map(|it| self.shared.link_key.text(&it.kind, it.id, it.expires)))
+    }
+
+    /// Makes a link for an account, in the transaction of the mail that brings it.
+    pub(super) async fn insert_link(
+        &self,
+        tx: &mut AnyConnection,
+        whose: (AccountId, LinkKind),
+        effect: Effect<'_>,
+        now: Micros,
+    ) -> Result<i64, sqlx::Error> {
+        let expires = now.saturating_add(self.shared.config.link_age_max());
+        store::insert_link(tx, whose, effect, expires, now).await
+    }
+
+    /// The row of a link; `None` unless it was signed by us for this.
+    pub(super) async fn signed_link(
+        &self,
+        kind: LinkKind,
+        text: &str,
+    ) -> Result<Option<StoredLink>, AccountsError> {
+        let Some(id) = text.split_once('.').and_then(|(id, _)| id.parse().ok()) else {
+            return Ok(None);
+        };
+        let link = self.shared.store.link(id).await?;
+        Ok(link.filter(|link| self.shared.link_key.signed(text, kind, link)))
+    }
+
+    /// Uses a link, once. The account is held until the transaction ends.
+    pub(super) async fn follow(
+        &self,
+        tx: &mut AnyConnection,
+        link: &StoredLink,
+        now: Micros,
+    ) -> Result<Followed, AccountsError> {
+        let account = store::lock(&mut *tx, link.account).await?;
+        let Some(account) = account.filter(|it| it.blocked.is_none() && it.deleted.is_none())
+        else {
+            return Ok(Followed::Not(LinkUse::Unknown));
+        };
+        if link.is_over(now) {
+            return Ok(Followed::Not(LinkUse::Expired));
+        }
+        if !store::use_link(&mut *tx, link.id, now).await? {
+            return Ok(Followed::Not(LinkUse::Already));
+        }
+        store::void_links(tx, account.id, now).await?;
+        Ok(Followed::Good(account))
+    }
+}
+
+impl StoredLink {
+    /// Whether its time has passed and it was not used before that.
+    pub(super) fn is_over(&self, now: Micros) -> bool {
+        self.used.is_none() && now >= self.expires
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn link(kind: LinkKind, id: i64, expires: Micros) -> StoredLink {
+        StoredLink {
+            id,
+            account: AccountId(1),
+            kind: kind.as_str().to_owned(),
+            password: None,
+            email: None,
+            visitor: None,
+            expires,
+            used: None,
+        }
+    }
+
+    fn key(byte: u8) -> LinkKey {
+        LinkKey::new(Zeroizing::new([byte; 32]))
+    }
+
+    #[test]
+    fn a_signature_is_good_for_one_link_of_one_kind_under_one_secret() {
+        let text = key(1).text("verify", 7, 100);
+        let good = |key: &LinkKey, kind, of| key.signed(&text, kind, &of);
+        assert!(good(&key(1), LinkKind::Verify, link(LinkKind::Verify, 7, 100)));
+        assert!(!good(&key(2), LinkKind::Verify, link(LinkKind::Verify, 7, 100)));
+        assert!(!good(&key(1), LinkKind::Verify, link(LinkKind::Verify, 8, 100)));
+        assert!(!good(&key(1), LinkKind::Verify, link(LinkKind::Verify, 7, 101)));
+        assert!(!good(&key(1), LinkKind::Reset, link(LinkKind::Reset, 7, 100)));
+        assert!(!good(&key(1), LinkKind::Reset, link(LinkKind::Verify, 7, 100)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_text_is_taken_for_a_link(at in 0usize..66, byte in 0u8..128) {
+            let text = key(1).text("reset", 7, 100);
+            let mut forged = text.clone().into_bytes();
+            forged[at] = byte;
+            let forged = String::from_utf8(forged).unwrap();
+            let same = forged == text;
+            prop_assert_eq!(key(1).signed(&forged, LinkKind::Reset, &link(LinkKind::Reset, 7, 100)), same);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Showing who one is, by a password.
+//!
+//! Refusals are all alike: an address that nobody registered, one that was not confirmed, a blocked
+//! account and a wrong password get the same answer after the same work.
+
+use super::{
+    AccountId, Accounts, AccountsError, Email, Micros, Password, SessionSecret, Who,
+    hasher::Fit,
+    store::{self, StoredAccount},
+};
+
+/// What became of a log-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogIn {
+    /// The session that has begun.
+    In { who: Who, secret: SessionSecret },
+    /// Address or password are wrong, or the account may not be used. Which of it is not told.
+    Refused,
+}
+
+/// What became of something that asks for the password once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmed {
+    Done,
+    WrongPassword,
+}
+
+impl Accounts {
+    /// Logs a customer in, with a session of its own. How often somebody may try is not decided here.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountsError::Busy`] if too many passwords are being compared; if the store fails.
+    pub async fn log_in(
+        &self,
+        email: &Email,
+        password: Password,
+        now: Micros,
+    ) -> Result<LogIn, AccountsError> {
+        let found = self.shared.store.account_by_email(email.as_str()).await?;
+        let open = found.filter(StoredAccount::is_open);
+        let stored = open.as_ref().and_then(|it| it.password.as_deref());
+        let fit = self.shared.hasher.compare(password.clone(), stored).await?;
+        match (open, fit) {
+            (Some(account), Fit::Right) => self.let_in(&account, None, now).await,
+            (Some(account), Fit::RightButOld) => {
+                let anew = self.shared.hasher.hash_again(password).await?;
+                self.let_in(&account, Some(&anew), now).await
+            }
+            (None, _) | (_, Fit::Wrong) => Ok(LogIn::Refused),
+        }
+    }
+
+    /// Refuses after all where the account has changed since it was read.
+    async fn let_in(
+        &self,
+        read: &StoredAccount,
+        anew: Option<&str>,
+        now: Micros,
+    ) -> Result<LogIn, AccountsError> {
+        let mut tx = self.shared.store.begin().await?;
+        let locked = store::lock(&mut tx, read.id).await?;
+        if !locked.is_some_and(|it| it.is_open() && it.password == read.password) {
+            return Ok(LogIn::Refused);
+        }
+        if let Some(password) = anew {
+            store::set_password(&mut tx, read.id, password).await?;
+        }
+        let who = Who::Customer(read.id);
+        let secret = self.insert_session(&mut tx, who, now).await?;
+        tx.commit().await?;
+        Ok(LogIn::In { who, secret })
+    }
+
+    /// The account, if this is its password. To be held and compared with what is there then, before
+    /// anything is changed.
+    pub(super) async fn confirmed_by(
+        &self,
+        account: AccountId,
+        password: Password,
+    ) -> Result<Option<StoredAccount>, AccountsError> {
+        let found = self.shared.store.account_by_id(account).await?;
+        let open = found.filter(StoredAccount::is_open);
+        let stored = open.as_ref().and_then(|it| it.password.as_deref());
+        let fit = self.shared.hasher.compare(password, stored).await?;
+        Ok(open.filter(|_| fit != Fit::Wrong))
+    }
+}

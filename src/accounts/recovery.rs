@@ -1,0 +1,117 @@
+//! Another password: by a link where the old one was forgotten, or by the old one.
+//!
+//! Either way every session ends, every link that was sent before stops working, and the owner is told
+//! by mail.
+
+use sqlx::AnyConnection;
+
+use super::{
+    AccountId, Accounts, AccountsError, Confirmed, Email, LinkUse, Micros, NewPassword, Password,
+    link::{Followed, LinkKind},
+    store::{self, Effect, StoredAccount},
+};
+use crate::mail::{self, MailKind};
+
+impl Accounts {
+    /// Sends a link by which a new password can be set, if the address has an account. One that still
+    /// waits to be confirmed is sent its verification link once more. The caller learns nothing of it.
+    ///
+    /// An account without password, made by the operator for this address, gets its first one so.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn ask_reset(&self, email: &Email, now: Micros) -> Result<(), AccountsError> {
+        self.unhurried(self.ask_reset_now(email, now)).await
+    }
+
+    async fn ask_reset_now(&self, email: &Email, now: Micros) -> Result<(), AccountsError> {
+        let mut tx = self.shared.store.begin().await?;
+        let Some(account) = store::lock_by_email(&mut tx, email.as_str()).await? else {
+            return Ok(());
+        };
+        if account.active.is_none() {
+            self.resend(&mut tx, &account, email, now).await?;
+        } else if self.may_be_mailed(&mut tx, &account, now).await? {
+            let whose = (account.id, LinkKind::Reset);
+            self.send_link(&mut tx, whose, email, Effect::default(), now).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Sets a new password by such a link, and ends all sessions.
+    ///
+    /// # Errors
+    ///
+    /// If too many passwords are being hashed, or if the store fails; the link is as good as before
+    /// then.
+    pub async fn reset(
+        &self,
+        link: &str,
+        password: NewPassword,
+        now: Micros,
+    ) -> Result<LinkUse, AccountsError> {
+        let Some(link) = self.signed_link(LinkKind::Reset, link).await? else {
+            return Ok(LinkUse::Unknown);
+        };
+        let password = self.shared.hasher.hash(password).await?;
+        let mut tx = self.shared.store.begin().await?;
+        let account = match self.follow(&mut tx, &link, now).await? {
+            Followed::Good(account) => account,
+            Followed::Not(outcome) => return Ok(outcome),
+        };
+        replace_password(&mut tx, &account, &password, now).await?;
+        tx.commit().await?;
+        Ok(LinkUse::Done)
+    }
+
+    /// Replaces a password by whoever knows it, and ends all sessions, the caller's too: a page starts
+    /// a new one for it with [`Self::start_session`].
+    ///
+    /// # Errors
+    ///
+    /// If too many passwords are being hashed, or if the store fails.
+    pub async fn change_password(
+        &self,
+        account: AccountId,
+        old: Password,
+        new: NewPassword,
+        now: Micros,
+    ) -> Result<Confirmed, AccountsError> {
+        let Some(read) = self.confirmed_by(account, old).await? else {
+            return Ok(Confirmed::WrongPassword);
+        };
+        let password = self.shared.hasher.hash(new).await?;
+        let mut tx = self.shared.store.begin().await?;
+        let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
+        else {
+            return Ok(Confirmed::WrongPassword);
+        };
+        store::void_links(&mut tx, account.id, now).await?;
+        replace_password(&mut tx, &account, &password, now).await?;
+        tx.commit().await?;
+        Ok(Confirmed::Done)
+    }
+}
+
+async fn replace_password(
+    tx: &mut AnyConnection,
+    account: &StoredAccount,
+    password: &str,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    store::set_password(&mut *tx, account.id, password).await?;
+    store::remove_sessions(&mut *tx, account.id).await?;
+    match &account.email {
+        Some(email) => mail::enqueue(tx, email, MailKind::PasswordChanged, None, now).await,
+        None => Ok(()),
+    }
+}
+
+impl StoredAccount {
+    /// Whether this, now held, is what was read when the password was compared.
+    pub(super) fn is_still(&self, read: &Self) -> bool {
+        self.is_open() && self.password == read.password
+    }
+}

@@ -1,0 +1,116 @@
+//! Secrets that a browser keeps in a cookie: 256 random bits, of which only the digest is stored.
+//!
+//! They are random through and through, so a fast digest is as good as a slow one, and two that are
+//! compared by their digests tell nothing by the time that it takes.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::key::{NoEntropy, push_hex};
+
+const BYTES: usize = 32;
+
+/// The digest of a secret: what is stored.
+pub(super) type Hash = [u8; 32];
+
+/// The secret of a session, for its cookie.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SessionSecret(Zeroizing<String>);
+
+/// The secret of a browser that is not logged in, for its cookie. By it a browser that follows a link
+/// is known to be the one that asked for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Visitor(Zeroizing<String>);
+
+macro_rules! secret {
+    ($name:ident) => {
+        impl $name {
+            /// Makes a new one of the operating system's random bytes.
+            ///
+            /// # Errors
+            ///
+            /// If the system gives none.
+            pub fn generate() -> Result<Self, NoEntropy> {
+                random().map(Self)
+            }
+
+            /// Reads what a cookie says; `None` for what is none of ours.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                is_secret(text).then(|| Self(Zeroizing::new(text.to_owned())))
+            }
+
+            /// The secret itself, 64 hex digits. Whoever calls this answers for where it goes.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                &self.0
+            }
+
+            pub(super) fn hash(&self) -> Hash {
+                Sha256::digest(self.0.as_bytes()).into()
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(..)"))
+            }
+        }
+    };
+}
+
+secret!(SessionSecret);
+secret!(Visitor);
+
+impl Visitor {
+    /// Whether this browser is the one of the digest.
+    pub(super) fn is(&self, stored: &[u8]) -> bool {
+        self.hash().ct_eq(stored).into()
+    }
+}
+
+fn random() -> Result<Zeroizing<String>, NoEntropy> {
+    let mut random = Zeroizing::new([0; BYTES]);
+    getrandom::fill(&mut *random)?;
+    let mut text = Zeroizing::new(String::with_capacity(2 * BYTES));
+    push_hex(&mut text, &*random);
+    Ok(text)
+}
+
+fn is_secret(text: &str) -> bool {
+    text.len() == 2 * BYTES && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_back_and_never_shown() {
+        let secret = SessionSecret::generate().unwrap();
+        assert_eq!(SessionSecret::parse(secret.expose()), Some(secret.clone()));
+        assert!(!format!("{secret:?}").contains(&secret.expose()[..8]));
+        assert_ne!(SessionSecret::generate().unwrap(), secret);
+    }
+
+    #[test]
+    fn what_is_no_secret_is_refused() {
+        let good = "0a".repeat(32);
+        assert!(Visitor::parse(&good).is_some());
+        for bad in ["", &good[1..], &format!("{good}0"), &good.to_uppercase(), &"' OR ".repeat(13)]
+        {
+            assert!(Visitor::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_browser_is_known_by_its_own_secret_alone() {
+        let (one, other) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
+        assert!(one.is(&one.hash()));
+        assert!(!other.is(&one.hash()));
+        assert!(!one.is(&[]));
+    }
+}

@@ -1,0 +1,318 @@
+//! Rows of accounts: read under a lock, and changed.
+
+use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
+
+use super::Store;
+use crate::accounts::{AccountId, Addon, Addons, KeyId, Micros};
+
+/// An account as it is stored.
+#[derive(Debug)]
+pub(in crate::accounts) struct StoredAccount {
+    pub(in crate::accounts) id: AccountId,
+    pub(in crate::accounts) email: Option<String>,
+    /// Argon2id, in PHC form.
+    pub(in crate::accounts) password: Option<String>,
+    pub(in crate::accounts) created: Micros,
+    pub(in crate::accounts) active: Option<Micros>,
+    pub(in crate::accounts) blocked: Option<Micros>,
+    pub(in crate::accounts) founder: Option<Micros>,
+    pub(in crate::accounts) deleted: Option<Micros>,
+}
+
+impl StoredAccount {
+    /// Whether its owner may come in.
+    pub(in crate::accounts) fn is_open(&self) -> bool {
+        self.active.is_some() && self.blocked.is_none() && self.deleted.is_none()
+    }
+}
+
+impl FromRow<'_, AnyRow> for StoredAccount {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: AccountId(row.try_get("id")?),
+            email: row.try_get("email")?,
+            password: row.try_get("password")?,
+            created: row.try_get("created_us")?,
+            active: row.try_get("active_us")?,
+            blocked: row.try_get("blocked_us")?,
+            founder: row.try_get("founder_us")?,
+            deleted: row.try_get("deleted_us")?,
+        })
+    }
+}
+
+impl Store {
+    pub(in crate::accounts) async fn account_by_id(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<StoredAccount>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM accounts WHERE id = $1")
+            .bind(account.0)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+
+    /// `email` in lower case.
+    pub(in crate::accounts) async fn account_by_email(
+        &self,
+        email: &str,
+    ) -> Result<Option<StoredAccount>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM accounts WHERE email = $1")
+            .bind(email)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+
+    pub(in crate::accounts) async fn addons(
+        &self,
+        account: AccountId,
+    ) -> Result<Addons, sqlx::Error> {
+        let rows: Vec<(String, Micros)> =
+            sqlx::query_as("SELECT addon, expires_us FROM addons WHERE account_id = $1")
+                .bind(account.0)
+                .fetch_all(self.database.pool())
+                .await?;
+        let mut addons = Addons::default();
+        for (name, expiry) in rows {
+            if let Ok(addon) = name.parse::<Addon>() {
+                addons.set(addon, expiry);
+            }
+        }
+        Ok(addons)
+    }
+
+    /// The public part and the birth of the newest key that works.
+    pub(in crate::accounts) async fn newest_key(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<(String, Micros)>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT prefix, created_us FROM keys \
+             WHERE account_id = $1 AND revoked_us IS NULL ORDER BY id DESC LIMIT 1",
+        )
+        .bind(account.0)
+        .fetch_optional(self.database.pool())
+        .await
+    }
+}
+
+/// Reads an account and holds it until the transaction ends. The update changes nothing; it locks.
+pub(in crate::accounts) async fn lock(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<Option<StoredAccount>, sqlx::Error> {
+    sqlx::query_as("UPDATE accounts SET id = id WHERE id = $1 RETURNING *")
+        .bind(account.0)
+        .fetch_optional(tx)
+        .await
+}
+
+/// The same by its address, in lower case.
+pub(in crate::accounts) async fn lock_by_email(
+    tx: &mut AnyConnection,
+    email: &str,
+) -> Result<Option<StoredAccount>, sqlx::Error> {
+    sqlx::query_as("UPDATE accounts SET id = id WHERE email = $1 RETURNING *")
+        .bind(email)
+        .fetch_optional(tx)
+        .await
+}
+
+/// The same without holding it.
+pub(in crate::accounts) async fn account_of_email(
+    tx: &mut AnyConnection,
+    email: &str,
+) -> Result<Option<StoredAccount>, sqlx::Error> {
+    sqlx::query_as("SELECT * FROM accounts WHERE email = $1").bind(email).fetch_optional(tx).await
+}
+
+/// The account of this address, held as by [`lock`]; made, and inactive, if there is none.
+pub(in crate::accounts) async fn lock_or_insert(
+    tx: &mut AnyConnection,
+    email: &str,
+    now: Micros,
+) -> Result<StoredAccount, sqlx::Error> {
+    sqlx::query_as(
+        "INSERT INTO accounts (email, created_us) VALUES ($1, $2) \
+         ON CONFLICT (email) DO UPDATE SET email = accounts.email RETURNING *",
+    )
+    .bind(email)
+    .bind(now)
+    .fetch_one(tx)
+    .await
+}
+
+/// Counts a mail that somebody asked for; false if there were too many in this hour.
+pub(in crate::accounts) async fn count_asked(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    asked_max: u32,
+    hour_ago: Micros,
+    now: Micros,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE accounts SET \
+         asked = CASE WHEN asked_us > $2 THEN asked + 1 ELSE 1 END, \
+         asked_us = CASE WHEN asked_us > $2 THEN asked_us ELSE $3 END \
+         WHERE id = $1 AND (asked_us IS NULL OR asked_us <= $2 OR asked < $4)",
+    )
+    .bind(account.0)
+    .bind(hour_ago)
+    .bind(now)
+    .bind(i64::from(asked_max))
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Sets the password, and makes the account active if it was not.
+pub(in crate::accounts) async fn activate(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    password: &str,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE accounts SET password = $2, active_us = COALESCE(active_us, $3) WHERE id = $1",
+    )
+    .bind(account.0)
+    .bind(password)
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+pub(in crate::accounts) async fn set_password(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    password: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE accounts SET password = $2 WHERE id = $1")
+        .bind(account.0)
+        .bind(password)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// # Errors
+///
+/// A violated uniqueness, if another account took the address at this moment.
+pub(in crate::accounts) async fn set_email(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    email: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE accounts SET email = $2 WHERE id = $1")
+        .bind(account.0)
+        .bind(email)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Blocks or unblocks; false if it was so before.
+pub(in crate::accounts) async fn set_blocked(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    blocked: Option<Micros>,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE accounts SET blocked_us = $2 WHERE id = $1 AND \
+         CASE WHEN $3 = 1 THEN blocked_us IS NULL ELSE blocked_us IS NOT NULL END",
+    )
+    .bind(account.0)
+    .bind(blocked)
+    .bind(i64::from(blocked.is_some()))
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Takes everything personal off the row, and what the account had.
+pub(in crate::accounts) async fn anonymise(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM addons WHERE account_id = $1")
+        .bind(account.0)
+        .execute(&mut *tx)
+        .await?;
+    sqlx::query("UPDATE accounts SET email = NULL, password = NULL, deleted_us = $2 WHERE id = $1")
+        .bind(account.0)
+        .bind(now)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Ends all keys of an account; which ones worked until now.
+pub(in crate::accounts) async fn revoke_all_keys(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    now: Micros,
+) -> Result<Vec<KeyId>, sqlx::Error> {
+    let keys: Vec<i64> = sqlx::query_scalar(
+        "UPDATE keys SET revoked_us = $2 WHERE account_id = $1 AND revoked_us IS NULL RETURNING id",
+    )
+    .bind(account.0)
+    .bind(now)
+    .fetch_all(tx)
+    .await?;
+    Ok(keys.into_iter().map(KeyId).collect())
+}
+
+/// All keys of an account, revoked ones too.
+pub(in crate::accounts) async fn all_key_ids(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<Vec<KeyId>, sqlx::Error> {
+    let keys: Vec<i64> = sqlx::query_scalar("SELECT id FROM keys WHERE account_id = $1")
+        .bind(account.0)
+        .fetch_all(tx)
+        .await?;
+    Ok(keys.into_iter().map(KeyId).collect())
+}
+
+/// Whether the account has a key that works.
+pub(in crate::accounts) async fn has_key(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<bool, sqlx::Error> {
+    let key: Option<i64> = sqlx::query_scalar(
+        "SELECT id FROM keys WHERE account_id = $1 AND revoked_us IS NULL LIMIT 1",
+    )
+    .bind(account.0)
+    .fetch_optional(tx)
+    .await?;
+    Ok(key.is_some())
+}
+
+/// Removes accounts that were never confirmed, made before `before`, and their links. One that the
+/// ledger speaks of, or whose link is still good, stays.
+pub(in crate::accounts) async fn remove_unconfirmed(
+    tx: &mut AnyConnection,
+    before: Micros,
+    now: Micros,
+) -> Result<u64, sqlx::Error> {
+    // Held first: what somebody does to one of them at this moment is then either done and seen by the
+    // second statement, or not yet begun.
+    sqlx::query("UPDATE accounts SET id = id WHERE active_us IS NULL AND created_us < $1")
+        .bind(before)
+        .execute(&mut *tx)
+        .await?;
+    let done = sqlx::query(
+        "DELETE FROM accounts WHERE active_us IS NULL AND created_us < $1 \
+         AND NOT EXISTS (SELECT 1 FROM links WHERE links.account_id = accounts.id \
+                         AND links.expires_us > $2) \
+         AND NOT EXISTS (SELECT 1 FROM ledger WHERE ledger.account_id = accounts.id) \
+         AND NOT EXISTS (SELECT 1 FROM orders WHERE orders.account_id = accounts.id)",
+    )
+    .bind(before)
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected())
+}

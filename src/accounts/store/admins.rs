@@ -1,0 +1,95 @@
+//! Administrators as they are stored.
+
+use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
+
+use super::Store;
+use crate::accounts::{AdminId, Micros};
+
+/// An administrator as stored.
+#[derive(Debug)]
+pub(in crate::accounts) struct StoredAdmin {
+    pub(in crate::accounts) id: AdminId,
+    pub(in crate::accounts) name: String,
+    /// Argon2id, in PHC form.
+    pub(in crate::accounts) password: String,
+    pub(in crate::accounts) created: Micros,
+}
+
+impl FromRow<'_, AnyRow> for StoredAdmin {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: AdminId(row.try_get("id")?),
+            name: row.try_get("name")?,
+            password: row.try_get("password")?,
+            created: row.try_get("created_us")?,
+        })
+    }
+}
+
+impl Store {
+    /// False if the name is taken.
+    pub(in crate::accounts) async fn insert_admin(
+        &self,
+        name: &str,
+        password: &str,
+        now: Micros,
+    ) -> Result<bool, sqlx::Error> {
+        let done = sqlx::query(
+            "INSERT INTO admins (name, password, created_us) VALUES ($1, $2, $3) \
+             ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(name)
+        .bind(password)
+        .bind(now)
+        .execute(self.database.pool())
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub(in crate::accounts) async fn admin_by_name(
+        &self,
+        name: &str,
+    ) -> Result<Option<StoredAdmin>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM admins WHERE name = $1")
+            .bind(name)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+
+    pub(in crate::accounts) async fn all_admins(&self) -> Result<Vec<StoredAdmin>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM admins ORDER BY name").fetch_all(self.database.pool()).await
+    }
+
+    /// False if there was none. Their sessions go with them.
+    pub(in crate::accounts) async fn remove_admin(&self, name: &str) -> Result<bool, sqlx::Error> {
+        let done = sqlx::query("DELETE FROM admins WHERE name = $1")
+            .bind(name)
+            .execute(self.database.pool())
+            .await?;
+        Ok(done.rows_affected() == 1)
+    }
+}
+
+/// Reads an administrator and holds the row until the transaction ends.
+pub(in crate::accounts) async fn lock_admin(
+    tx: &mut AnyConnection,
+    admin: AdminId,
+) -> Result<Option<StoredAdmin>, sqlx::Error> {
+    sqlx::query_as("UPDATE admins SET id = id WHERE id = $1 RETURNING *")
+        .bind(admin.0)
+        .fetch_optional(tx)
+        .await
+}
+
+pub(in crate::accounts) async fn set_admin_password(
+    tx: &mut AnyConnection,
+    admin: AdminId,
+    password: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE admins SET password = $2 WHERE id = $1")
+        .bind(admin.0)
+        .bind(password)
+        .execute(tx)
+        .await?;
+    Ok(())
+}

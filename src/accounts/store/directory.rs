@@ -1,0 +1,142 @@
+//! Accounts as an operator looks at them.
+
+use sqlx::{Any, AnyPool, FromRow, Row, any::AnyRow, query::Query};
+
+use super::{Store, StoredKey, addon, gather};
+use crate::accounts::{AccountId, AccountSummary, Addon, Addons, Micros};
+
+/// Rows of keys of one account that are read, one for each key and add-on.
+const KEY_ROWS_MAX: i64 = 300;
+
+/// Which accounts are wanted: those with this part in their address, this public part of a key or
+/// this id.
+#[derive(Debug)]
+pub(in crate::accounts) struct Wanted {
+    /// Lower case, as addresses are stored; empty for all.
+    pub(in crate::accounts) part: String,
+    pub(in crate::accounts) prefix: String,
+    pub(in crate::accounts) id: i64,
+    pub(in crate::accounts) before: i64,
+    pub(in crate::accounts) limit: i64,
+}
+
+impl Store {
+    /// The newest first.
+    pub(in crate::accounts) async fn accounts(
+        &self,
+        wanted: &Wanted,
+    ) -> Result<Vec<AccountSummary>, sqlx::Error> {
+        let query = sqlx::query(
+            "SELECT page.*, addons.addon, addons.expires_us FROM ( \
+                 SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us \
+                 FROM accounts \
+                 WHERE id < $1 AND ($2 = '' OR email LIKE $3 ESCAPE '!' OR id = $4 \
+                     OR id IN (SELECT account_id FROM keys WHERE prefix = $5)) \
+                 ORDER BY id DESC LIMIT $6 \
+             ) AS page \
+             LEFT JOIN addons ON addons.account_id = page.id ORDER BY page.id DESC",
+        )
+        .bind(wanted.before)
+        .bind(&wanted.part)
+        .bind(containing(&wanted.part))
+        .bind(wanted.id)
+        .bind(&wanted.prefix)
+        .bind(wanted.limit);
+        gathered(query, self.database.pool()).await
+    }
+
+    pub(in crate::accounts) async fn summary_by_id(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<AccountSummary>, sqlx::Error> {
+        let query = sqlx::query(
+            "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
+             addon, expires_us FROM accounts \
+             LEFT JOIN addons ON addons.account_id = accounts.id WHERE accounts.id = $1",
+        )
+        .bind(account.0);
+        Ok(gathered(query, self.database.pool()).await?.pop())
+    }
+
+    /// `email`: in lower case.
+    pub(in crate::accounts) async fn summary_by_email(
+        &self,
+        email: &str,
+    ) -> Result<Option<AccountSummary>, sqlx::Error> {
+        let query = sqlx::query(
+            "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
+             addon, expires_us FROM accounts \
+             LEFT JOIN addons ON addons.account_id = accounts.id WHERE accounts.email = $1",
+        )
+        .bind(email);
+        Ok(gathered(query, self.database.pool()).await?.pop())
+    }
+}
+
+impl Store {
+    /// The keys of an account, the newest first, as many as an operator may want to see.
+    pub(in crate::accounts) async fn keys_of(
+        &self,
+        account: AccountId,
+    ) -> Result<Vec<StoredKey>, sqlx::Error> {
+        let rows = sqlx::query_as(
+            "SELECT * FROM key_addons WHERE account_id = $1 ORDER BY key_id DESC LIMIT $2",
+        )
+        .bind(account.0)
+        .bind(KEY_ROWS_MAX)
+        .fetch_all(self.database.pool())
+        .await?;
+        Ok(gather(rows))
+    }
+}
+
+type AnyQuery<'q> = Query<'q, Any, <Any as sqlx::Database>::Arguments>;
+
+/// Rows of the same account follow each other.
+async fn gathered(query: AnyQuery<'_>, pool: &AnyPool) -> Result<Vec<AccountSummary>, sqlx::Error> {
+    let mut all: Vec<AccountSummary> = Vec::new();
+    for row in query.fetch_all(pool).await? {
+        let AccountRow { summary, addon } = AccountRow::from_row(&row)?;
+        if all.last().is_none_or(|last| last.account != summary.account) {
+            all.push(summary);
+        }
+        if let (Some(summary), Some((addon, expiry))) = (all.last_mut(), addon) {
+            summary.addons.set(addon, expiry);
+        }
+    }
+    Ok(all)
+}
+
+struct AccountRow {
+    summary: AccountSummary,
+    addon: Option<(Addon, Micros)>,
+}
+
+impl FromRow<'_, AnyRow> for AccountRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let summary = AccountSummary {
+            account: AccountId(row.try_get("id")?),
+            email: row.try_get("email")?,
+            created: row.try_get("created_us")?,
+            active: row.try_get("active_us")?,
+            blocked: row.try_get("blocked_us")?,
+            deleted: row.try_get("deleted_us")?,
+            founder: row.try_get("founder_us")?,
+            addons: Addons::default(),
+        };
+        Ok(Self { summary, addon: addon(row)? })
+    }
+}
+
+/// A pattern for what has this in it. The sign that escapes is `!`, which both databases take for
+/// itself in a text.
+fn containing(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for sign in part.chars() {
+        if matches!(sign, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(sign);
+    }
+    pattern + "%"
+}

@@ -1,0 +1,143 @@
+//! Links as they are stored.
+
+use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
+
+use super::Store;
+use crate::accounts::{AccountId, Micros, link::LinkKind};
+
+/// A link as it is stored. The link itself is made of it and of a secret.
+#[derive(Debug)]
+pub(in crate::accounts) struct StoredLink {
+    pub(in crate::accounts) id: i64,
+    pub(in crate::accounts) account: AccountId,
+    pub(in crate::accounts) kind: String,
+    /// The hash of the password that it sets.
+    pub(in crate::accounts) password: Option<String>,
+    /// The address that it sets.
+    pub(in crate::accounts) email: Option<String>,
+    /// The digest of the browser that asked for it.
+    pub(in crate::accounts) visitor: Option<Vec<u8>>,
+    pub(in crate::accounts) expires: Micros,
+    pub(in crate::accounts) used: Option<Micros>,
+}
+
+/// What takes effect when a link is followed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::accounts) struct Effect<'a> {
+    pub(in crate::accounts) password: Option<&'a str>,
+    pub(in crate::accounts) email: Option<&'a str>,
+    pub(in crate::accounts) visitor: Option<&'a [u8]>,
+}
+
+impl FromRow<'_, AnyRow> for StoredLink {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            account: AccountId(row.try_get("account_id")?),
+            kind: row.try_get("kind")?,
+            password: row.try_get("password")?,
+            email: row.try_get("email")?,
+            visitor: row.try_get("visitor")?,
+            expires: row.try_get("expires_us")?,
+            used: row.try_get("used_us")?,
+        })
+    }
+}
+
+impl Store {
+    pub(in crate::accounts) async fn link(
+        &self,
+        id: i64,
+    ) -> Result<Option<StoredLink>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM links WHERE id = $1")
+            .bind(id)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+}
+
+/// Makes a link that is good for a time, and says its id.
+pub(in crate::accounts) async fn insert_link(
+    tx: &mut AnyConnection,
+    (account, kind): (AccountId, LinkKind),
+    effect: Effect<'_>,
+    expires: Micros,
+    now: Micros,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "INSERT INTO links (account_id, kind, password, email, visitor, created_us, expires_us) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+    )
+    .bind(account.0)
+    .bind(kind.as_str())
+    .bind(effect.password)
+    .bind(effect.email)
+    .bind(effect.visitor)
+    .bind(now)
+    .bind(expires)
+    .fetch_one(tx)
+    .await
+}
+
+/// The newest link of a kind that was not used, run out or not.
+pub(in crate::accounts) async fn newest_unused(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    kind: LinkKind,
+) -> Result<Option<StoredLink>, sqlx::Error> {
+    sqlx::query_as(
+        "SELECT * FROM links WHERE account_id = $1 AND kind = $2 AND used_us IS NULL \
+         ORDER BY id DESC LIMIT 1",
+    )
+    .bind(account.0)
+    .bind(kind.as_str())
+    .fetch_optional(tx)
+    .await
+}
+
+/// Uses a link: this decides who does when two follow it at once. False if it was used before.
+pub(in crate::accounts) async fn use_link(
+    tx: &mut AnyConnection,
+    id: i64,
+    now: Micros,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query("UPDATE links SET used_us = $2 WHERE id = $1 AND used_us IS NULL")
+        .bind(id)
+        .bind(now)
+        .execute(tx)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Ends all links of an account that are still good.
+pub(in crate::accounts) async fn void_links(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE links SET used_us = $2 WHERE account_id = $1 AND used_us IS NULL")
+        .bind(account.0)
+        .bind(now)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Removes the links of an account, and with them the mails that were to bring them.
+pub(in crate::accounts) async fn remove_links(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM links WHERE account_id = $1").bind(account.0).execute(tx).await?;
+    Ok(())
+}
+
+/// Removes links that ran out before `before`.
+pub(in crate::accounts) async fn remove_old_links(
+    tx: &mut AnyConnection,
+    before: Micros,
+) -> Result<u64, sqlx::Error> {
+    let done =
+        sqlx::query("DELETE FROM links WHERE expires_us < $1").bind(before).execute(tx).await?;
+    Ok(done.rows_affected())
+}

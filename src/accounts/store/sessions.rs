@@ -1,0 +1,135 @@
+//! Sessions as they are stored.
+
+use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
+
+use super::Store;
+use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::Who};
+
+/// A session as it is stored.
+#[derive(Debug)]
+pub(in crate::accounts) struct StoredSession {
+    pub(in crate::accounts) who: Who,
+    pub(in crate::accounts) created: Micros,
+    pub(in crate::accounts) seen: Micros,
+    pub(in crate::accounts) expires: Micros,
+}
+
+impl FromRow<'_, AnyRow> for StoredSession {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let account: Option<i64> = row.try_get("account_id")?;
+        let who = match account {
+            Some(account) => Who::Customer(AccountId(account)),
+            None => Who::Admin(AdminId(row.try_get("admin_id")?)),
+        };
+        Ok(Self {
+            who,
+            created: row.try_get("created_us")?,
+            seen: row.try_get("seen_us")?,
+            expires: row.try_get("expires_us")?,
+        })
+    }
+}
+
+impl Store {
+    /// The session of this digest, unless its account is blocked or gone.
+    pub(in crate::accounts) async fn session(
+        &self,
+        hash: &Hash,
+    ) -> Result<Option<StoredSession>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT sessions.* FROM sessions \
+             LEFT JOIN accounts ON accounts.id = sessions.account_id \
+             WHERE sessions.hash = $1 \
+             AND accounts.blocked_us IS NULL AND accounts.deleted_us IS NULL",
+        )
+        .bind(&hash[..])
+        .fetch_optional(self.database.pool())
+        .await
+    }
+
+    /// Notes a visit. A later one that was noted meanwhile stays.
+    pub(in crate::accounts) async fn touch_session(
+        &self,
+        hash: &Hash,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query("UPDATE sessions SET seen_us = $2 WHERE hash = $1 AND seen_us < $2")
+            .bind(&hash[..])
+            .bind(now)
+            .execute(self.database.pool())
+            .await?;
+        Ok(())
+    }
+
+    pub(in crate::accounts) async fn remove_session(&self, hash: &Hash) -> Result<(), sqlx::Error> {
+        sqlx::query("DELETE FROM sessions WHERE hash = $1")
+            .bind(&hash[..])
+            .execute(self.database.pool())
+            .await?;
+        Ok(())
+    }
+}
+
+pub(in crate::accounts) async fn insert_session(
+    tx: &mut AnyConnection,
+    hash: &Hash,
+    who: Who,
+    expires: Micros,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    let (account, admin) = match who {
+        Who::Customer(account) => (Some(account.0), None),
+        Who::Admin(admin) => (None, Some(admin.0)),
+    };
+    sqlx::query(
+        "INSERT INTO sessions (hash, account_id, admin_id, created_us, seen_us, expires_us) \
+         VALUES ($1, $2, $3, $4, $4, $5)",
+    )
+    .bind(&hash[..])
+    .bind(account)
+    .bind(admin)
+    .bind(now)
+    .bind(expires)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+pub(in crate::accounts) async fn remove_sessions(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM sessions WHERE account_id = $1").bind(account.0).execute(tx).await?;
+    Ok(())
+}
+
+/// Removes the oldest sessions of an account, all but so many.
+pub(in crate::accounts) async fn keep_newest_sessions(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    kept: u32,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "DELETE FROM sessions WHERE account_id = $1 AND hash NOT IN \
+         (SELECT hash FROM sessions WHERE account_id = $1 ORDER BY created_us DESC, hash LIMIT $2)",
+    )
+    .bind(account.0)
+    .bind(i64::from(kept))
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Removes sessions that have ended by now, or had no visit since `idle_since`.
+pub(in crate::accounts) async fn remove_ended_sessions(
+    tx: &mut AnyConnection,
+    idle_since: Micros,
+    now: Micros,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query("DELETE FROM sessions WHERE expires_us <= $1 OR seen_us <= $2")
+        .bind(now)
+        .bind(idle_since)
+        .execute(tx)
+        .await?;
+    Ok(done.rows_affected())
+}

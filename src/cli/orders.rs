@@ -1,0 +1,110 @@
+//! `matchwire order`, `refund` and `ledger`: what was bought, and every day that was granted for it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use rust_decimal::Decimal;
+
+use super::accounts::{end_of, start_of};
+use crate::{accounts::Micros, database::DatabaseName};
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum OrderCommand {
+    /// List orders, the newest first.
+    ///
+    /// A line for each, separated by tabs: its id, the account's id, how it is paid (card or
+    /// paypal), add-on, months, amount, currency, its state, when it was made, when it was paid,
+    /// and what was refunded of it.
+    List(OrderListArgs),
+    /// Show all that is known of an order, and what the ledger says of it.
+    Show(OrderShowArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct OrderListArgs {
+    #[command(flatten)]
+    pub which: WhichArgs,
+    /// How many at most.
+    #[arg(long, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub limit: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct OrderShowArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
+    /// The order's id.
+    #[arg(value_name = "ORDER")]
+    pub order: String,
+}
+
+/// Print the ledger, the oldest entry first, and its sums.
+///
+/// A line for each entry, separated by tabs: its number, when, the account's id, add-on, kind
+/// (purchase, refund or gift), days, amount, currency, the end of the add-on then, the order and the
+/// note. Then a line for each add-on, kind and currency that begins with `sum`: add-on, kind,
+/// entries, days, amount, currency. A line of `total` for each currency ends it.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct LedgerArgs {
+    #[command(flatten)]
+    pub which: WhichArgs,
+}
+
+/// Of whom, and from when to when.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct WhichArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
+    /// Only those of this account, by its address or its id.
+    #[arg(long, value_name = "ADDRESS_OR_ID")]
+    pub account: Option<String>,
+    /// Only from this day or moment on, UTC.
+    #[arg(long, value_name = "DATE|MOMENT", value_parser = start_of)]
+    pub since: Option<Micros>,
+    /// Only up to the end of this day, or this moment, UTC.
+    #[arg(long, value_name = "DATE|MOMENT", value_parser = end_of)]
+    pub until: Option<Micros>,
+}
+
+/// Pay an order back at its provider, all that is left of it or an amount, and take its days back.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RefundArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
+    /// The config file, in which the keys to the provider are.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The order's id.
+    #[arg(value_name = "ORDER")]
+    pub order: String,
+    /// So much of it, in its own currency [default: all that was not refunded yet].
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    pub amount: Option<Decimal>,
+}
+
+/// Money is a plain decimal above zero, with two places at most.
+pub(crate) fn amount(text: &str) -> Result<Decimal, &'static str> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let amount = text.parse::<Decimal>().ok().filter(|_| plain);
+    amount
+        .filter(|it| *it > Decimal::ZERO && it.scale() <= 2)
+        .ok_or("expected an amount such as 2.50")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_plain_and_above_zero() {
+        for text in ["2.50", "5", "0.01"] {
+            assert_eq!(amount(text).map(|it| it.to_string()).as_deref(), Ok(text));
+        }
+        for text in ["0", "-1", "+1", "1e3", "1.234", "$5", "", "1,50"] {
+            assert!(amount(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Which database: a path, or a URL of PostgreSQL's, whose password is never shown.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How a URL of PostgreSQL's begins. Anything else is a path.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// Which database is meant: `matchwire.db`, or `postgres://user:password@host/database`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DatabaseName {
+    File(PathBuf),
+    Postgres(PostgresUrl),
+}
+
+/// Where a PostgreSQL database is reached. It holds a password, so printing it leaves that out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresUrl(String);
+
+impl DatabaseName {
+    /// A path beside which files that belong to the database are kept; in the working directory for
+    /// PostgreSQL.
+    #[must_use]
+    pub fn beside(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Postgres(_) => Path::new("matchwire.db"),
+        }
+    }
+}
+
+impl PostgresUrl {
+    /// The URL in full. Whoever calls this answers for where it goes.
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&Path> for DatabaseName {
+    fn from(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+}
+
+impl From<PathBuf> for DatabaseName {
+    fn from(path: PathBuf) -> Self {
+        Self::File(path)
+    }
+}
+
+impl From<&str> for DatabaseName {
+    fn from(text: &str) -> Self {
+        let is_url = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
+        match is_url {
+            true => Self::Postgres(PostgresUrl(text.to_owned())),
+            false => Self::File(text.into()),
+        }
+    }
+}
+
+impl fmt::Display for DatabaseName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Postgres(url) => write!(f, "{url}"),
+        }
+    }
+}
+
+impl fmt::Display for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Everything between the scheme and the last @ of the authority may be a secret, and so may
+        // be the parameters.
+        let place = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
+        let place = place.split_once('?').map_or(place, |(place, _)| place);
+        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+        write!(f, "postgres://{place}")
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresUrl({self})")
+    }
+}
+
+/// As it may be shown, without the password.
+impl Serialize for DatabaseName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for DatabaseName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| text.as_str().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, shown: &str, postgres: bool) {
+        let name = DatabaseName::from(text);
+        assert_eq!(matches!(name, DatabaseName::Postgres(_)), postgres, "{text}");
+        assert_eq!(name.to_string(), shown);
+        assert!(!format!("{name:?}").contains("secret"), "{name:?}");
+    }
+
+    #[test]
+    fn a_url_is_told_from_a_path() {
+        check("hub.db", "hub.db", false);
+        check("/var/lib/postgres.db", "/var/lib/postgres.db", false);
+        check("postgres://h/db", "postgres://h/db", true);
+    }
+
+    #[test]
+    fn the_password_is_never_shown() {
+        check("postgres://me:secret@h:5432/db", "postgres://h:5432/db", true);
+        check("postgresql://me:sec@secret@h/db?password=secret", "postgres://h/db", true);
+        check("postgres:///db?host=/tmp&password=secret", "postgres:///db", true);
+    }
+}

@@ -1,0 +1,73 @@
+//! What is special about an SQLite file.
+
+use std::{io, path::Path};
+
+use sqlx::{AnyConnection, Connection, Executor, any::AnyConnectOptions};
+use tempfile::{NamedTempFile, TempPath};
+
+use super::DatabaseError;
+
+/// Per connection. A writer waits so many milliseconds for another process to finish its own
+/// transaction. With less than `FULL`, a power cut could take back a revocation or a paid day that was
+/// confirmed.
+const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
+                           PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+
+pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    connection.execute(PREPARATION).await.map(|_| ())
+}
+
+pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {
+    let path = std::path::absolute(path)?;
+    let path = path.to_str().ok_or_else(|| {
+        sqlx::Error::Configuration("the path of the database is not UTF-8".into())
+    })?;
+    let mut url = "sqlite:".to_owned();
+    for byte in path.bytes() {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'/' | b'.' | b'-' | b'_' => {
+                url.push(byte.into());
+            }
+            byte => url.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    super::quiet(&url)
+}
+
+/// Puts a new and empty database there, unless another program is faster.
+///
+/// It is made under another name and moved when it is ready, for two reasons. It is its owner's
+/// alone from the start, where SQLite would let everybody read it. And it is in WAL mode from the
+/// start: programs that switch a new file at the same moment are refused, not queued.
+pub(super) async fn create(path: &Path) -> Result<(), DatabaseError> {
+    let not_created = |source| DatabaseError::Create { name: path.into(), source };
+    let new = empty_file_beside(path).map_err(not_created)?;
+    let made = async {
+        let mut connection = AnyConnection::connect_with(&options(&new)?).await?;
+        prepare(&mut connection).await?;
+        connection.close().await
+    };
+    made.await.map_err(|source| DatabaseError::Open { name: path.into(), source })?;
+    match new.persist_noclobber(path) {
+        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(not_created(failed.error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Closed again before SQLite opens it: closing a file drops this process's locks on it.
+fn empty_file_beside(path: &Path) -> io::Result<TempPath> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let file = NamedTempFile::new_in(folder.unwrap_or_else(|| Path::new(".")))?;
+    Ok(file.into_temp_path())
+}
+
+/// A number that differs from the one before when another connection, of this program or of any
+/// other, has committed something since. It can be compared only with what the same connection saw
+/// before.
+///
+/// It reads no page of the file, takes no lock that a writer would meet, and costs some microseconds.
+pub(super) async fn data_version(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await
+}

@@ -1,0 +1,194 @@
+//! The same behaviour on both databases.
+
+use std::{sync::Mutex, time::Duration};
+
+use tokio::time::timeout;
+
+use super::{
+    testing::{EmptyPostgres, on_each, postgres_or_skipped, skipped},
+    *,
+};
+
+const WAIT: Duration = Duration::from_secs(10);
+const OFTEN: Duration = Duration::from_millis(10);
+
+async fn insert_meta(database: &Database, name: &str) {
+    let insert = sqlx::query("INSERT INTO meta (name, value) VALUES ($1, 'x')").bind(name);
+    insert.execute(database.pool()).await.unwrap();
+}
+
+#[tokio::test]
+async fn postgresql_is_tested_too() {
+    let Some(server) = postgres_or_skipped() else { return };
+    let empty = EmptyPostgres::create(&server).await;
+    let database = Database::open(&empty.name).await.unwrap();
+    assert!(!database.is_sqlite());
+    database.close().await;
+    empty.drop().await;
+}
+
+#[tokio::test]
+async fn a_database_is_opened_again_as_it_was() {
+    on_each(async |database| {
+        insert_meta(&database, "kept").await;
+        let again = Database::open_existing(database.name()).await.unwrap();
+        let kept: Vec<String> =
+            sqlx::query_scalar("SELECT name FROM meta").fetch_all(again.pool()).await.unwrap();
+        assert_eq!(kept, ["kept"]);
+        again.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_newer_database_is_refused() {
+    on_each(async |database| {
+        let newer = "INSERT INTO _sqlx_migrations \
+                     SELECT 999, description, installed_on, success, checksum, execution_time \
+                     FROM _sqlx_migrations WHERE version = 1";
+        sqlx::query(newer).execute(database.pool()).await.unwrap();
+        let refused = Database::open_existing(database.name()).await.unwrap_err();
+        assert!(matches!(refused, DatabaseError::Newer { found: 999, .. }), "{refused:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn programs_that_start_at_once_create_the_tables_once() {
+    let Some(server) = postgres_or_skipped() else { return };
+    let empty = EmptyPostgres::create(&server).await;
+    let opening = std::iter::repeat_with(|| Database::open(&empty.name)).take(8);
+    for opened in futures_util::future::join_all(opening).await {
+        opened.unwrap().close().await;
+    }
+    empty.drop().await;
+}
+
+#[tokio::test]
+async fn what_was_not_committed_is_not_there() {
+    on_each(async |database| {
+        let mut tx = database.begin().await.unwrap();
+        sqlx::query("INSERT INTO meta (name, value) VALUES ('lost', 'x')")
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        drop(tx);
+        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM meta")
+            .fetch_one(database.pool())
+            .await
+            .unwrap();
+        assert_eq!(count, 0);
+    })
+    .await;
+}
+
+/// By another handle, which stands for another program.
+#[tokio::test]
+async fn a_watcher_hears_of_changes_by_other_programs() {
+    on_each(async |database| {
+        let mut watcher = database.watch(OFTEN).await.unwrap();
+        watcher.changed().await.unwrap();
+        let other = Database::open_existing(database.name()).await.unwrap();
+        let account = "INSERT INTO accounts (id, created_us) VALUES (1, 1)";
+        sqlx::query(account).execute(other.pool()).await.unwrap();
+        let addon = "INSERT INTO addons (account_id, addon, expires_us) VALUES (1, 'odds', 1)";
+        sqlx::query(addon).execute(other.pool()).await.unwrap();
+        timeout(WAIT, watcher.changed()).await.expect("it hears of it").unwrap();
+        other.close().await;
+    })
+    .await;
+}
+
+/// Every column of every table and view: `table.column: type`, whether it must be there, its default.
+const COLUMNS: [&str; 2] = [
+    "SELECT m.name || '.' || c.name || ': ' || lower(c.type) || \
+     CASE WHEN c.\"notnull\" <> 0 OR c.pk <> 0 THEN ' not null' ELSE '' END || \
+     coalesce(' default ' || c.dflt_value, '') \
+     FROM sqlite_master m JOIN pragma_table_info(m.name) c \
+     WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite%' \
+     AND m.name <> '_sqlx_migrations' ORDER BY m.name, c.cid",
+    "SELECT CAST(table_name || '.' || column_name || ': ' || CASE data_type \
+     WHEN 'bigint' THEN 'integer' WHEN 'bytea' THEN 'blob' \
+     WHEN 'double precision' THEN 'real' ELSE data_type END || \
+     CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END || \
+     coalesce(' default ' || replace(column_default, '::text', ''), '') AS TEXT) \
+     FROM information_schema.columns \
+     WHERE table_schema = 'public' AND table_name <> '_sqlx_migrations' \
+     ORDER BY table_name COLLATE \"C\", ordinal_position",
+];
+
+/// Every index that has a name of ours.
+const INDEXES: [&str; 2] = [
+    "SELECT tbl_name || '.' || name || CASE WHEN sql LIKE 'CREATE UNIQUE%' THEN ' unique' ELSE '' END \
+     FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY tbl_name, name",
+    "SELECT CAST(tablename || '.' || indexname || \
+     CASE WHEN indexdef LIKE 'CREATE UNIQUE%' THEN ' unique' ELSE '' END AS TEXT) FROM pg_indexes \
+     WHERE schemaname = 'public' AND indexname NOT IN (SELECT conname FROM pg_constraint) \
+     ORDER BY tablename COLLATE \"C\", indexname COLLATE \"C\"",
+];
+
+/// Every reference, and what becomes of a row whose other row is deleted.
+const REFERENCES: [&str; 2] = [
+    "SELECT m.name || '.' || f.\"from\" || ' -> ' || f.\"table\" || ' ' || lower(f.on_delete) \
+     FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' \
+     ORDER BY m.name, f.\"from\"",
+    "SELECT CAST(c.conrelid::regclass::text || '.' || a.attname || ' -> ' || \
+     c.confrelid::regclass::text || ' ' || \
+     CASE c.confdeltype WHEN 'c' THEN 'cascade' WHEN 'a' THEN 'no action' ELSE c.confdeltype::text END \
+     AS TEXT) FROM pg_constraint c \
+     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE c.contype = 'f' \
+     ORDER BY c.conrelid::regclass::text COLLATE \"C\", a.attname COLLATE \"C\"",
+];
+
+async fn texts(database: &Database, [of_sqlite, of_postgres]: [&'static str; 2]) -> Vec<String> {
+    let statement = if database.is_sqlite() { of_sqlite } else { of_postgres };
+    sqlx::query_scalar(statement).fetch_all(database.pool()).await.unwrap()
+}
+
+/// Whatever is added to one database is added to the other, with the same meaning.
+#[tokio::test]
+async fn both_databases_have_the_same_tables() {
+    let seen: Mutex<Vec<[Vec<String>; 3]>> = Mutex::default();
+    on_each(async |database| {
+        let [columns, indexes, references] = [COLUMNS, INDEXES, REFERENCES];
+        let schema = [
+            texts(&database, columns).await,
+            texts(&database, indexes).await,
+            texts(&database, references).await,
+        ];
+        assert!(schema[0].contains(&"accounts.id: integer not null".to_owned()), "{schema:?}");
+        seen.lock().unwrap().push(schema);
+    })
+    .await;
+    let seen = seen.into_inner().unwrap();
+    let [of_sqlite, of_postgres] = seen.as_slice() else {
+        return skipped("there is no PostgreSQL to compare with");
+    };
+    for (of_sqlite, of_postgres) in of_sqlite.iter().zip(of_postgres) {
+        assert_eq!(of_sqlite, of_postgres);
+    }
+}
+
+/// Orders that are given at once are all heard, though the one with the higher number may be ready
+/// first.
+#[tokio::test]
+async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
+    let insert = "INSERT INTO match_orders (kind, provider, key, swapped, ordered_us) \
+                  VALUES ('split', 'a', '1', 0, 1) RETURNING id";
+    on_each(async |database| {
+        let mut first = database.begin().await.unwrap();
+        let one: i64 = sqlx::query_scalar(insert).fetch_one(&mut *first).await.unwrap();
+        let second = async {
+            let mut tx = database.begin().await.unwrap();
+            let other: i64 = sqlx::query_scalar(insert).fetch_one(&mut *tx).await.unwrap();
+            tx.commit().await.unwrap();
+            other
+        };
+        let mut second = std::pin::pin!(second);
+        // It cannot get there before the first one is seen.
+        assert!(timeout(Duration::from_millis(50), &mut second).await.is_err());
+        first.commit().await.unwrap();
+        assert!(one < timeout(WAIT, second).await.expect("its turn comes"));
+    })
+    .await;
+}

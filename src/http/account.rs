@@ -1,0 +1,207 @@
+//! `GET /api/v2/account/`: what the holder of a key may know of the account: SPEC section 2.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use hyper::header::{CACHE_CONTROL, HeaderValue};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Shared, error::HttpError};
+use crate::{
+    accounts::{Addon, Caller, Customer, Micros},
+    clock::now,
+    usage::{Counts, DAYS_SHOWN, Day, UsageDay},
+};
+
+#[derive(Debug, Serialize)]
+struct Account {
+    email: Option<String>,
+    /// The public part of its key; the key itself is not to be had again.
+    key_prefix: Option<String>,
+    founder: bool,
+    founder_since: Option<String>,
+    addons: Vec<HeldAddon>,
+    usage: Usage,
+}
+
+#[derive(Debug, Serialize)]
+struct HeldAddon {
+    addon: &'static str,
+    active: bool,
+    /// `null` if it was never bought.
+    expires: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Usage {
+    days: u32,
+    /// The first and the last of those days, in UTC.
+    from: String,
+    to: String,
+    total: Used,
+    products: Vec<ProductUsed>,
+    by_day: Vec<DayUsed>,
+}
+
+#[derive(Debug, Serialize)]
+struct Used {
+    calls: u64,
+    mcp_calls: u64,
+    socket_minutes: f64,
+    messages: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct ProductUsed {
+    product: &'static str,
+    #[serde(flatten)]
+    used: Used,
+}
+
+#[derive(Debug, Serialize)]
+struct DayUsed {
+    day: String,
+    product: &'static str,
+    #[serde(flatten)]
+    used: Used,
+}
+
+/// Any key will do, whatever its account has paid for; asking is no call that counts.
+pub(super) async fn show(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, HttpError> {
+    let now = now();
+    let parts = &shared.parts;
+    // Deleted a moment ago: its key has gone with it.
+    let customer = parts
+        .accounts
+        .customer(caller.account)
+        .await?
+        .ok_or_else(|| HttpError::Unauthorised { public_url: parts.public_url.clone() })?;
+    let days = parts.meter.last_30_days(caller.account, now).await?;
+    let mut response = Json(account(customer, &days, now)).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+fn account(customer: Customer, days: &[UsageDay], now: Micros) -> Account {
+    let held = |addon| HeldAddon {
+        addon: Addon::as_str(addon),
+        active: customer.addons.has(addon, now),
+        expires: customer.addons.expiry(addon).and_then(rfc_3339),
+    };
+    Account {
+        addons: Addon::ALL.map(held).into(),
+        founder: customer.founder.is_some(),
+        founder_since: customer.founder.and_then(rfc_3339),
+        email: customer.email,
+        key_prefix: customer.key_prefix,
+        usage: usage(days, now),
+    }
+}
+
+fn usage(days: &[UsageDay], now: Micros) -> Usage {
+    let today = Day::of(now);
+    let products = UsageDay::by_product(days).into_iter();
+    Usage {
+        days: DAYS_SHOWN,
+        from: today.before(DAYS_SHOWN - 1).to_string(),
+        to: today.to_string(),
+        total: used(UsageDay::sum(days)),
+        products: products
+            .map(|(product, counts)| ProductUsed { product: product.as_str(), used: used(counts) })
+            .collect(),
+        by_day: days.iter().map(day_used).collect(),
+    }
+}
+
+fn day_used(day: &UsageDay) -> DayUsed {
+    DayUsed { day: day.day.to_string(), product: day.product.as_str(), used: used(day.counts) }
+}
+
+fn used(counts: Counts) -> Used {
+    let Counts { calls, mcp_calls, messages, .. } = counts;
+    Used { calls, mcp_calls, socket_minutes: counts.socket_minutes(), messages }
+}
+
+/// To the second: a paid day has no need of less.
+fn rfc_3339(at: Micros) -> Option<String> {
+    Timestamp::from_second(at.div_euclid(1_000_000)).ok().map(|at| at.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        accounts::{AccountId, Accounts},
+        config::AccountsConfig,
+        database::testing::on_each,
+        products::Product,
+    };
+
+    const NOW: Micros = 1_788_280_000_000_000;
+    const DAY_US: Micros = 86_400_000_000;
+
+    /// SPEC section 2: add-on expiry dates, a 30-day usage figure, a Founder badge. SPEC section 3,
+    /// rule 3: an add-on that has run out leaves the badge.
+    #[tokio::test]
+    async fn account_is_told_with_its_addons_badge_and_use() {
+        on_each(async |database| {
+            let accounts =
+                Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
+            let addons = [(Addon::Websocket, 30), (Addon::Odds, 1)];
+            let key = accounts.create_key(Some("A@example.org"), &addons, NOW).await.unwrap();
+            let badge = "UPDATE accounts SET founder_us = 1785715200000000";
+            sqlx::query(badge).execute(database.pool()).await.unwrap();
+            let later = NOW + 2 * DAY_US;
+            let caller = accounts.authenticate(key.expose(), later).await.unwrap().unwrap();
+            let told = told(&accounts, caller.account, later).await;
+            assert_eq!(told["email"], "a@example.org");
+            assert_eq!(told["key_prefix"], key.prefix());
+            assert_eq!(told["founder"], true);
+            assert_eq!(told["founder_since"], "2026-08-03T00:00:00Z");
+            assert_eq!(
+                told["addons"],
+                json!([
+                    {"addon": "websocket", "active": true, "expires": "2026-10-01T16:26:40Z"},
+                    {"addon": "sports", "active": false, "expires": null},
+                    {"addon": "odds", "active": false, "expires": "2026-09-02T16:26:40Z"},
+                ])
+            );
+            let total = json!({"calls": 3, "mcp_calls": 0, "socket_minutes": 1.5, "messages": 12});
+            assert_eq!(told["usage"]["total"], total);
+            assert_eq!(
+                told["usage"]["by_day"],
+                json!([
+                    {"day": "2026-09-03", "product": "football", "calls": 3, "mcp_calls": 0,
+                     "socket_minutes": 0.0, "messages": 0},
+                    {"day": "2026-09-03", "product": "websocket", "calls": 0, "mcp_calls": 0,
+                     "socket_minutes": 1.5, "messages": 12},
+                ])
+            );
+            assert_eq!(told["usage"]["from"], "2026-08-05");
+        })
+        .await;
+    }
+
+    async fn told(accounts: &Accounts, account: AccountId, now: Micros) -> serde_json::Value {
+        let customer = accounts.customer(account).await.unwrap().unwrap();
+        let used = |product, counts| UsageDay { day: Day::of(now), product, counts };
+        let days = [
+            used(Product::Football, Counts { calls: 3, ..Counts::default() }),
+            used(
+                Product::Websocket,
+                Counts { socket_ms: 90_000, messages: 12, ..Counts::default() },
+            ),
+        ];
+        serde_json::to_value(super::account(customer, &days, now)).unwrap()
+    }
+}

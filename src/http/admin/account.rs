@@ -1,0 +1,330 @@
+//! `/admin/accounts/ID/`: one account, and what an operator does about it.
+
+use askama::Template;
+use axum::{
+    extract::{Path, Query},
+    response::Response,
+};
+use hyper::StatusCode;
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use tracing::{info, warn};
+
+use super::{
+    accounts::{name, tone},
+    operator::{Operator, OperatorForm},
+};
+use crate::{
+    accounts::{
+        AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
+    },
+    http::site::{Moment, Shell, SiteError, Standing, html, see_other, title},
+    operator::{Books, Sum, Which},
+    payments::{Order, OrderState, PaymentError},
+    usage::{Counts, UsageDay},
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    done: String,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "admin/account.html")]
+struct AccountPage<'a> {
+    shell: Shell<'a>,
+    id: AccountId,
+    name: String,
+    state: &'static str,
+    tone: &'static str,
+    founder: Option<Micros>,
+    is_blocked: bool,
+    is_deleted: bool,
+    done: Option<&'static str>,
+    problem: Option<String>,
+    facts: Vec<(&'static str, Moment)>,
+    keys: Vec<KeyRow>,
+    addons: Vec<Standing>,
+    days_max: u32,
+    orders: Vec<OrderRow>,
+    ledger: Vec<LedgerRow>,
+    sums: Vec<SumRow>,
+    usage: Vec<UsageRow>,
+}
+
+#[derive(Debug)]
+struct KeyRow {
+    prefix: String,
+    created: Moment,
+    revoked: Option<Moment>,
+}
+
+#[derive(Debug)]
+struct OrderRow {
+    id: String,
+    created: Moment,
+    what: String,
+    rail: &'static str,
+    amount: String,
+    refunded: String,
+    state: &'static str,
+    tone: &'static str,
+    /// What can still be paid back.
+    left: Option<Decimal>,
+}
+
+#[derive(Debug)]
+struct LedgerRow {
+    at: Moment,
+    addon: &'static str,
+    kind: &'static str,
+    days: String,
+    amount: String,
+    expires: Moment,
+    note: String,
+}
+
+#[derive(Debug)]
+struct SumRow {
+    addon: &'static str,
+    kind: &'static str,
+    days: String,
+    amount: String,
+}
+
+#[derive(Debug)]
+struct UsageRow {
+    product: &'static str,
+    numbers: [u64; 4],
+}
+
+/// `/admin/accounts/ID/`; `?done=` is what was done before.
+pub(super) async fn show(
+    operator: Operator,
+    Path(id): Path<i64>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, SiteError> {
+    let done = match &*asked.done {
+        "gift" => Some("The days are given."),
+        "block" => Some("The account is blocked."),
+        "unblock" => Some("The account is not blocked any more."),
+        "refund" => Some("The money is paid back, and its days are taken back."),
+        _ => None,
+    };
+    page(&operator, AccountId(id), done, None).await
+}
+
+/// The form that gives days.
+pub(super) async fn gift(
+    Path(id): Path<i64>,
+    OperatorForm { operator, fields }: OperatorForm,
+) -> Result<Response, SiteError> {
+    let id = AccountId(id);
+    let (addon, days) = (fields.text("addon").parse::<Addon>(), fields.text("days").parse());
+    let (Ok(addon), Ok(days @ 1..=Accounts::DAYS_MAX)) = (addon, days) else {
+        let why = format!("Give between 1 and {} days of an add-on.", Accounts::DAYS_MAX);
+        return page(&operator, id, None, Some(why)).await;
+    };
+    let Ok(note) = crate::cli::accounts::note(fields.text("note")) else {
+        let why = "Say why in one line of at most 500 bytes.".to_owned();
+        return page(&operator, id, None, Some(why)).await;
+    };
+    open(&operator, id).await?;
+    operator.shared.parts.accounts.gift(id, addon, days, &note, operator.now).await?;
+    info!(operator = ?operator.admin, account = %id, %addon, days, "days were given");
+    Ok(done(id, "gift"))
+}
+
+/// The form that blocks an account.
+pub(super) async fn block(Path(id): Path<i64>, form: OperatorForm) -> Result<Response, SiteError> {
+    set_blocked(AccountId(id), &form.operator, true).await
+}
+
+/// The form that takes a block back.
+pub(super) async fn unblock(
+    Path(id): Path<i64>,
+    form: OperatorForm,
+) -> Result<Response, SiteError> {
+    set_blocked(AccountId(id), &form.operator, false).await
+}
+
+async fn set_blocked(
+    id: AccountId,
+    operator: &Operator,
+    blocked: bool,
+) -> Result<Response, SiteError> {
+    open(operator, id).await?;
+    operator.shared.parts.accounts.block(id, blocked, operator.now).await?;
+    info!(operator = ?operator.admin, account = %id, blocked, "an account was blocked or unblocked");
+    Ok(done(id, if blocked { "block" } else { "unblock" }))
+}
+
+/// The form that pays an order back.
+pub(super) async fn refund(
+    Path(order): Path<String>,
+    OperatorForm { operator, fields }: OperatorForm,
+) -> Result<Response, SiteError> {
+    let payments = &operator.shared.parts.payments;
+    let order = match payments.order_of_anybody(&order).await {
+        Err(PaymentError::NoOrder) => return Err(SiteError::NotFound),
+        order => order?,
+    };
+    let Ok(amount) = crate::cli::orders::amount(fields.text("amount")) else {
+        let why = "Pay back an amount such as 2.50.".to_owned();
+        return page(&operator, order.account, None, Some(why)).await;
+    };
+    match payments.refund(&order.id, Some(amount), operator.now).await {
+        Ok(_) => {
+            info!(operator = ?operator.admin, order = order.id, %amount, "money was paid back");
+            Ok(done(order.account, "refund"))
+        }
+        Err(error) => {
+            warn!(error = &error as &dyn std::error::Error, order = order.id, "no refund");
+            let why = format!("Nothing is known to be paid back: {}.", told(&error));
+            page(&operator, order.account, None, Some(why)).await
+        }
+    }
+}
+
+/// An error with its causes, which say nothing secret.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn done(id: AccountId, what: &str) -> Response {
+    see_other(&format!("/admin/accounts/{id}/?done={what}"))
+}
+
+/// The account, if it is there and not deleted.
+async fn open(operator: &Operator, id: AccountId) -> Result<AccountSummary, SiteError> {
+    let found = operator.shared.parts.accounts.account(id).await?;
+    found.filter(|it| it.deleted.is_none()).ok_or(SiteError::NotFound)
+}
+
+async fn page(
+    operator: &Operator,
+    id: AccountId,
+    done: Option<&'static str>,
+    problem: Option<String>,
+) -> Result<Response, SiteError> {
+    let parts = &operator.shared.parts;
+    let account = parts.accounts.account(id).await?.ok_or(SiteError::NotFound)?;
+    let which = Which { account: Some(id), ..Which::all() };
+    let sums = Books::of(parts.accounts.database()).sums(&which).await?;
+    let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let founder = account.founder.is_some();
+    let standing =
+        |addon| Standing::new(&parts.catalogue, addon, founder, &account.addons, operator.now);
+    let page = AccountPage {
+        shell: operator.shell("/admin/accounts/"),
+        id,
+        name: name(&account),
+        state: account.state().as_str(),
+        tone: tone(account.state()),
+        founder: account.founder,
+        is_blocked: account.blocked.is_some(),
+        is_deleted: account.state() == AccountState::Deleted,
+        done,
+        problem,
+        facts: facts(&account),
+        keys: parts.accounts.keys_of(id).await?.into_iter().map(KeyRow::from).collect(),
+        addons: Addon::ALL.map(standing).into(),
+        days_max: Accounts::DAYS_MAX,
+        orders: parts.payments.orders(id).await?.iter().map(OrderRow::from).collect(),
+        ledger: parts.payments.ledger(id).await?.into_iter().map(LedgerRow::from).collect(),
+        sums: sums.iter().map(SumRow::from).collect(),
+        usage: usage(&parts.meter.last_30_days(id, operator.now).await?),
+    };
+    html(status, &page)
+}
+
+fn facts(account: &AccountSummary) -> Vec<(&'static str, Moment)> {
+    let facts = [
+        ("Made", Some(account.created)),
+        ("Confirmed", account.active),
+        ("Founder since", account.founder),
+        ("Blocked", account.blocked),
+        ("Deleted", account.deleted),
+    ];
+    facts.into_iter().filter_map(|(what, at)| Some((what, Moment::minute(at?)))).collect()
+}
+
+fn usage(days: &[UsageDay]) -> Vec<UsageRow> {
+    let row = |(product, counts): (crate::products::Product, Counts)| UsageRow {
+        product: product.title(),
+        numbers: [counts.calls, counts.mcp_calls, counts.socket_ms / 60_000, counts.messages],
+    };
+    UsageDay::by_product(days).into_iter().map(row).collect()
+}
+
+impl From<KeySummary> for KeyRow {
+    fn from(key: KeySummary) -> Self {
+        let KeySummary { prefix, created, revoked, .. } = key;
+        Self { prefix, created: Moment::minute(created), revoked: revoked.map(Moment::minute) }
+    }
+}
+
+impl From<&Order> for OrderRow {
+    fn from(order: &Order) -> Self {
+        let Order { price, addon, months, days, .. } = order;
+        let founder = if order.founder { ", Founder price" } else { "" };
+        let left = order.refundable();
+        Self {
+            id: order.id.clone(),
+            created: Moment::minute(order.created),
+            what: format!("{}, {months} × 30 = {days} days{founder}", title(*addon)),
+            rail: order.rail.title(),
+            amount: format!("{} {}", price.amount, price.currency),
+            refunded: if order.refunded.is_zero() {
+                String::new()
+            } else {
+                order.refunded.to_string()
+            },
+            state: order.state().as_str(),
+            tone: match order.state() {
+                OrderState::Paid => "live",
+                OrderState::Open | OrderState::PartlyRefunded => "warn",
+                OrderState::Closed | OrderState::Refunded => "",
+            },
+            left: (left > Decimal::ZERO).then_some(left),
+        }
+    }
+}
+
+impl From<LedgerEntry> for LedgerRow {
+    fn from(entry: LedgerEntry) -> Self {
+        Self {
+            at: Moment::minute(entry.at),
+            addon: title(entry.addon),
+            kind: entry.kind.as_str(),
+            days: format!("{:+}", entry.days),
+            amount: money(entry.amount, &entry.currency),
+            expires: Moment::minute(entry.expires),
+            note: entry.note,
+        }
+    }
+}
+
+impl From<&Sum> for SumRow {
+    fn from(sum: &Sum) -> Self {
+        let currency = if sum.amount.is_zero() { "" } else { sum.currency() };
+        Self {
+            addon: title(sum.addon),
+            kind: sum.kind.as_str(),
+            days: format!("{:+}", sum.days),
+            amount: money(sum.amount, currency),
+        }
+    }
+}
+
+/// An amount, or nothing where none was paid.
+fn money(amount: Decimal, currency: &str) -> String {
+    if amount.is_zero() { String::new() } else { format!("{amount} {currency}") }
+}

@@ -1,0 +1,138 @@
+//! `/admin/accounts/`: accounts, a page at a time.
+
+use askama::Template;
+use axum::{extract::Query, response::Response};
+use serde::Deserialize;
+
+use super::operator::Operator;
+use crate::{
+    accounts::{AccountId, AccountSearch, AccountState, AccountSummary, Addon, Micros},
+    http::site::{Moment, Shell, SiteError, html, title},
+};
+use hyper::StatusCode;
+
+/// Accounts on one page.
+const PAGE: u32 = 50;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    search: String,
+    before: Option<i64>,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "admin/accounts.html")]
+struct AccountsPage<'a> {
+    shell: Shell<'a>,
+    search: String,
+    rows: Vec<Row>,
+    is_later_page: bool,
+    /// Where the next page is.
+    next: Option<String>,
+}
+
+#[derive(Debug)]
+struct Row {
+    id: AccountId,
+    name: String,
+    founder: bool,
+    state: &'static str,
+    tone: &'static str,
+    created: Moment,
+    addons: Vec<Held>,
+}
+
+/// An add-on, as a chip.
+#[derive(Debug)]
+struct Held {
+    title: &'static str,
+    tone: &'static str,
+}
+
+/// `/admin/accounts/`; `?search=` is a part of the address, of a key, or an id.
+pub(super) async fn show(
+    operator: Operator,
+    Query(asked): Query<Asked>,
+) -> Result<Response, SiteError> {
+    let search = AccountSearch {
+        text: &asked.search,
+        before: asked.before.map(AccountId),
+        // One more than is shown tells whether there is another page.
+        limit: PAGE + 1,
+    };
+    let mut found = operator.shared.parts.accounts.search(search).await?;
+    let has_more = found.len() > PAGE as usize;
+    found.truncate(PAGE as usize);
+    let last = found.last().filter(|_| has_more);
+    let next = last.map(|last| next(&asked.search, last.account));
+    let page = AccountsPage {
+        shell: operator.shell("/admin/accounts/"),
+        rows: found.into_iter().map(|it| Row::of(&it, operator.now)).collect(),
+        is_later_page: asked.before.is_some(),
+        search: asked.search,
+        next,
+    };
+    html(StatusCode::OK, &page)
+}
+
+impl Row {
+    fn of(account: &AccountSummary, now: Micros) -> Self {
+        let addons = account.addons.iter();
+        Self {
+            id: account.account,
+            name: name(account),
+            founder: account.founder.is_some(),
+            state: account.state().as_str(),
+            tone: tone(account.state()),
+            created: Moment::minute(account.created),
+            addons: addons.map(|(addon, expiry)| Held::of(addon, expiry, now)).collect(),
+        }
+    }
+}
+
+impl Held {
+    fn of(addon: Addon, expiry: Micros, now: Micros) -> Self {
+        Self { title: title(addon), tone: if expiry > now { "live" } else { "" } }
+    }
+}
+
+/// What an account is called.
+pub(super) fn name(account: &AccountSummary) -> String {
+    account.email.clone().unwrap_or_else(|| match account.state() {
+        AccountState::Deleted => format!("Deleted account {}", account.account),
+        _ => format!("Account {} without an address", account.account),
+    })
+}
+
+/// The class of a state's chip.
+pub(super) fn tone(state: AccountState) -> &'static str {
+    match state {
+        AccountState::Active => "live",
+        AccountState::Inactive => "warn",
+        AccountState::Blocked => "bad",
+        AccountState::Deleted => "",
+    }
+}
+
+fn next(search: &str, last: AccountId) -> String {
+    let mut query = String::new();
+    for byte in search.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+            query.push(char::from(byte));
+        } else {
+            query.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    format!("/admin/accounts/?search={query}&before={last}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_keeps_what_is_searched_for() {
+        assert_eq!(next("a b&c@d", AccountId(7)), "/admin/accounts/?search=a%20b%26c%40d&before=7");
+    }
+}

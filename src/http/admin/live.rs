@@ -1,0 +1,94 @@
+//! `/admin/`: the live figures, as a page and as JSON for the module that renews them.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{CACHE_CONTROL, HeaderValue},
+};
+
+use super::{
+    figures::{Figures, Tile},
+    operator::Operator,
+};
+use crate::{
+    clock::now,
+    http::{
+        Shared,
+        error::HttpError,
+        site::{Moment, Shell, SiteError, html},
+    },
+};
+
+#[derive(Debug, Template)]
+#[template(path = "admin/live.html")]
+struct LivePage<'a> {
+    shell: Shell<'a>,
+    at: Moment,
+    tiles: &'a [Tile],
+    figures: &'a Figures,
+    tables: Vec<Table<'a>>,
+}
+
+#[derive(Debug)]
+struct Table<'a> {
+    name: &'static str,
+    title: &'static str,
+    by: &'static str,
+    rows: &'a [(String, u64)],
+}
+
+/// The tables of counts: name, title, and by what is counted.
+const TABLES: [(&str, &str, &str); 3] = [
+    ("closes", "Sockets closed", "Reason"),
+    ("refusals", "Sockets refused at the door", "Reason"),
+    ("requests", "Requests refused at the gate", "Reason"),
+];
+
+/// `/admin/`
+pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {
+    let figures = Figures::read(&operator.shared, operator.now).await?;
+    let table = |(name, title, by)| Table {
+        name,
+        title,
+        by,
+        rows: figures.tables.get(name).map(Vec::as_slice).unwrap_or_default(),
+    };
+    let page = LivePage {
+        shell: operator.shell("/admin/"),
+        at: Moment::minute(figures.at),
+        tiles: &figures.tiles,
+        figures: &figures,
+        tables: TABLES.map(table).into(),
+    };
+    html(StatusCode::OK, &page)
+}
+
+/// `/admin/figures.json`. A script cannot tell a page that it was sent on to from what it asked for,
+/// so whoever is not logged in is answered with 401.
+pub(super) async fn figures(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    match read(&shared, &headers).await {
+        Ok(Some(figures)) => {
+            let mut response = Json(figures).into_response();
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response
+        }
+        Ok(None) => {
+            HttpError::Refused(StatusCode::UNAUTHORIZED, "log in at /admin/login/").into_response()
+        }
+        Err(_) => HttpError::Internal.into_response(),
+    }
+}
+
+async fn read(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Option<Figures>, SiteError> {
+    match Operator::of(headers, shared).await? {
+        Some(_) => Ok(Some(Figures::read(shared, now()).await?)),
+        None => Ok(None),
+    }
+}

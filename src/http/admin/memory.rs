@@ -1,0 +1,33 @@
+//! How much memory this process holds.
+
+use std::fs;
+
+/// Bytes that are in memory; `None` on systems that do not say so as Linux does.
+pub(super) fn resident() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    resident_in(&status)
+}
+
+fn resident_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_told_in_bytes() {
+        assert_eq!(resident_in("Name:\tx\nVmRSS:\t    12 kB\nVmData:\t7 kB\n"), Some(12 * 1024));
+        assert_eq!(resident_in("Name:\tx\n"), None);
+        assert_eq!(resident_in("VmRSS:\tmuch\n"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_process_holds_some() {
+        assert!(resident().is_some_and(|bytes| bytes > 1_000_000));
+    }
+}

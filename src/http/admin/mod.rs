@@ -1,0 +1,51 @@
+//! `/admin/`: what an operator sees and does, behind an account of another kind than customers'.
+//!
+//! Operators have a table, a log-in and a cookie of their own, so that neither kind of session opens
+//! what is the other's. A form is checked as customers' forms are. Nothing here decides about accounts
+//! or money: it asks [`crate::accounts`], [`crate::payments`] and [`crate::operator`].
+//!
+//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `pace` and `memory`, `live`,
+//! `accounts` and `account`.
+
+mod account;
+mod accounts;
+mod figures;
+mod live;
+mod log_in;
+mod memory;
+mod operator;
+mod pace;
+mod samples;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    routing::{get, post},
+};
+
+pub(super) use self::figures::Desk;
+use super::{
+    Shared,
+    site::{FORM_BYTES_MAX, SiteError, see_other},
+};
+
+/// Where the pages are.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        // Without the slash the cookie is not sent.
+        .route("/admin", get(async || see_other("/admin/")))
+        .route("/admin/", get(live::show))
+        .route("/admin/figures.json", get(live::figures))
+        .route("/admin/login/", get(log_in::show).post(log_in::log_in))
+        .route("/admin/logout/", post(log_in::log_out))
+        .route("/admin/accounts/", get(accounts::show))
+        .route("/admin/accounts/{id}/", get(account::show))
+        .route("/admin/accounts/{id}/gift/", post(account::gift))
+        .route("/admin/accounts/{id}/block/", post(account::block))
+        .route("/admin/accounts/{id}/unblock/", post(account::unblock))
+        .route("/admin/orders/{order}/refund/", post(account::refund))
+        .method_not_allowed_fallback(async || SiteError::WrongMethod)
+        .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+}

@@ -1,0 +1,65 @@
+//! How fast a counter grows, from what it was at a few moments. Pure: time comes in as `now`.
+
+use crate::accounts::Micros;
+
+/// Two looks closer together than this are one: a rate over less says little.
+const APART_MIN: Micros = 1_000_000;
+
+/// The pace of one counter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    before: Look,
+    last: Look,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    at: Micros,
+    total: f64,
+}
+
+impl Pace {
+    /// Of a counter that begins at 0 now.
+    pub(super) fn new(now: Micros) -> Self {
+        let look = Look { at: now, total: 0.0 };
+        Self { before: look, last: look }
+    }
+
+    /// So much a second since the look before; `None` when that was just now.
+    pub(super) fn at(&mut self, now: Micros, total: f64) -> Option<f64> {
+        if now - self.last.at >= APART_MIN {
+            self.before = self.last;
+            self.last = Look { at: now, total };
+        }
+        let span = self.last.at - self.before.at;
+        (span > 0).then(|| (self.last.total - self.before.total).max(0.0) * 1e6 / as_float(span))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people; a century is below 2^53")]
+fn as_float(span: Micros) -> f64 {
+    span as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_that_since_the_look_before() {
+        let mut pace = Pace::new(0);
+        assert_eq!(pace.at(500_000, 10.0), None);
+        assert_eq!(pace.at(2_000_000, 100.0), Some(50.0));
+        assert_eq!(pace.at(4_000_000, 100.0), Some(0.0));
+        assert_eq!(pace.at(5_000_000, 130.0), Some(30.0));
+    }
+
+    /// Two operators who look at the same moment see the same.
+    #[test]
+    fn a_look_right_after_another_repeats_it() {
+        let mut pace = Pace::new(0);
+        assert_eq!(pace.at(2_000_000, 100.0), Some(50.0));
+        assert_eq!(pace.at(2_000_001, 101.0), Some(50.0));
+        assert_eq!(pace.at(4_000_000, 200.0), Some(50.0));
+    }
+}

@@ -1,0 +1,169 @@
+//! What the metrics say, read back from the text that `/metrics` shows.
+//!
+//! The text is the one way in which the counting library gives out what was counted. Only what this
+//! program writes there is read: no exemplars, no time stamps.
+
+use std::collections::BTreeMap;
+
+/// Every sample of a rendered text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Samples(Vec<Sample>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Sample {
+    name: String,
+    labels: Vec<(String, String)>,
+    value: f64,
+}
+
+impl Samples {
+    /// Reads a text. A line that is no sample is passed over: a figure that is missing on a page is
+    /// better than no page.
+    pub(super) fn parse(text: &str) -> Self {
+        Self(text.lines().filter_map(sample).collect())
+    }
+
+    /// The sum of all samples of this name; `None` where nothing was counted yet.
+    pub(super) fn sum(&self, name: &str) -> Option<f64> {
+        self.of(name).map(|sample| sample.value).reduce(|one, other| one + other)
+    }
+
+    /// The sums by a label's value.
+    pub(super) fn by(&self, name: &str, label: &str) -> BTreeMap<String, f64> {
+        let mut sums = BTreeMap::new();
+        for sample in self.of(name) {
+            if let Some(value) = sample.label(label) {
+                *sums.entry(value.to_owned()).or_default() += sample.value;
+            }
+        }
+        sums
+    }
+
+    /// A quantile of a summary, such as `"0.99"`.
+    pub(super) fn quantile(&self, name: &str, quantile: &str) -> Option<f64> {
+        self.of(name)
+            .find(|it| it.label("quantile") == Some(quantile))
+            .map(|sample| sample.value)
+            .filter(|value| value.is_finite())
+    }
+
+    fn of(&self, name: &str) -> impl Iterator<Item = &Sample> {
+        self.0.iter().filter(move |sample| sample.name == name)
+    }
+}
+
+impl Sample {
+    fn label(&self, name: &str) -> Option<&str> {
+        self.labels.iter().find(|(own, _)| own == name).map(|(_, value)| &**value)
+    }
+}
+
+/// `name{label="value",..} 1.5`, or without labels.
+fn sample(line: &str) -> Option<Sample> {
+    let line = line.trim();
+    if line.starts_with('#') {
+        return None;
+    }
+    let (name, rest) = line.split_at(line.find(['{', ' '])?);
+    let (labels, rest) = match rest.strip_prefix('{') {
+        Some(rest) => labels(rest)?,
+        None => (Vec::new(), rest),
+    };
+    Some(Sample { name: name.to_owned(), labels, value: rest.trim().parse().ok()? })
+}
+
+type Labels = Vec<(String, String)>;
+
+/// The labels up to the brace that ends them, and what stands behind it. Values are quoted, and may
+/// hold any of the signs between which they stand.
+fn labels(mut rest: &str) -> Option<(Labels, &str)> {
+    let mut labels = Vec::new();
+    loop {
+        rest = rest.trim_start_matches([',', ' ']);
+        if let Some(behind) = rest.strip_prefix('}') {
+            return Some((labels, behind));
+        }
+        let (name, quoted) = rest.split_once("=\"")?;
+        let (value, behind) = unquoted(quoted)?;
+        labels.push((name.to_owned(), value));
+        rest = behind;
+    }
+}
+
+/// A value up to its closing quote, its escapes undone, and what stands behind it.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut signs = text.char_indices();
+    while let Some((place, sign)) = signs.next() {
+        match sign {
+            '"' => return Some((value, &text[place + 1..])),
+            '\\' => value.push(match signs.next()?.1 {
+                'n' => '\n',
+                other => other,
+            }),
+            other => value.push(other),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::{counter, gauge, histogram, with_local_recorder};
+    use metrics_exporter_prometheus::PrometheusBuilder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What the library renders of what is counted.
+    fn rendered(counted: impl FnOnce()) -> Samples {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        with_local_recorder(&recorder, counted);
+        Samples::parse(&recorder.handle().render())
+    }
+
+    #[test]
+    fn counters_and_gauges_are_read_with_their_labels() {
+        let samples = rendered(|| {
+            counter!("closes", "reason" => "idle", "door" => "a").increment(2);
+            counter!("closes", "reason" => "idle", "door" => "b").increment(3);
+            counter!("closes", "reason" => "slow", "door" => "a").increment(7);
+            gauge!("sockets").set(12.5);
+        });
+        assert_eq!(samples.sum("closes"), Some(12.0));
+        assert_eq!(samples.sum("sockets"), Some(12.5));
+        assert_eq!(samples.sum("nothing"), None);
+        let by_reason = samples.by("closes", "reason");
+        assert_eq!(
+            by_reason.into_iter().collect::<Vec<_>>(),
+            [("idle".to_owned(), 5.0), ("slow".to_owned(), 7.0)]
+        );
+        assert!(samples.by("closes", "no label").is_empty());
+    }
+
+    #[test]
+    fn quantiles_of_a_summary_are_read() {
+        let samples = rendered(|| (0..10).for_each(|_| histogram!("delay").record(0.25)));
+        let half = samples.quantile("delay", "0.5").expect("the median");
+        assert!((0.24..0.26).contains(&half), "{half}");
+        assert_eq!(samples.quantile("delay", "0.42"), None);
+        assert_eq!(samples.quantile("none", "0.5"), None);
+    }
+
+    proptest! {
+        /// Names of sources come from operators and stand in labels. But for a backslash, of which the
+        /// library writes one or two alike.
+        #[test]
+        fn whatever_a_label_holds_is_read_back(value in r"[^\\\p{C}]*") {
+            let source = value.clone();
+            let samples = rendered(move || counter!("refused", "source" => source).increment(4));
+            let read = samples.by("refused", "source");
+            prop_assert_eq!(read.into_iter().collect::<Vec<_>>(), [(value, 4.0)]);
+        }
+
+        #[test]
+        fn no_text_is_too_strange(text in "(?s).*") {
+            Samples::parse(&text);
+        }
+    }
+}

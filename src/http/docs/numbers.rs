@@ -1,0 +1,194 @@
+//! The limits that the documentation tells, as they are configured.
+
+use crate::{config::Config, http::site::grouped};
+
+/// What of the settings a customer has to know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Numbers {
+    channels_max: usize,
+    command_bytes_max: usize,
+    sockets_max_per_account: usize,
+    outbox_bytes: usize,
+    outbox_age_ms: u64,
+    idle_ms: u64,
+    stall_ms: u64,
+    beat_ms: u64,
+    tail_bytes: usize,
+    tail_ms: u64,
+    ended_keep_ms: u64,
+    address_per_second: u32,
+    address_burst: u32,
+    wrong_keys_per_minute: u32,
+    football_per_day: u32,
+    tennis_taster_per_day: u32,
+}
+
+/// A line of a table of limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::http) struct Limit {
+    pub(in crate::http) what: &'static str,
+    pub(in crate::http) much: String,
+}
+
+impl Numbers {
+    /// What the settings say.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let Config { server, fanout, hub, limits, .. } = config;
+        Self {
+            channels_max: fanout.channels_max,
+            command_bytes_max: server.command_bytes_max,
+            sockets_max_per_account: fanout.sockets_max_per_account,
+            outbox_bytes: fanout.outbox_bytes,
+            outbox_age_ms: fanout.outbox_age_ms,
+            idle_ms: fanout.idle_ms,
+            stall_ms: fanout.stall_ms,
+            beat_ms: fanout.beat_ms,
+            tail_bytes: hub.tail_bytes,
+            tail_ms: hub.tail_ms,
+            ended_keep_ms: hub.ended_keep_ms,
+            address_per_second: limits.address_per_second,
+            address_burst: limits.address_burst,
+            wrong_keys_per_minute: limits.wrong_keys_per_minute,
+            football_per_day: limits.football_per_day,
+            tennis_taster_per_day: limits.tennis_taster_per_day,
+        }
+    }
+
+    /// What an account without a paid add-on may ask of football in a day; `None` if that has no end.
+    pub(in crate::http) fn football_per_day(&self) -> Option<u32> {
+        (self.football_per_day > 0).then_some(self.football_per_day)
+    }
+
+    /// What may be asked over HTTP. A limit that is off is not told.
+    pub(in crate::http) fn rest(&self) -> Vec<Limit> {
+        let (steady, burst) = (self.address_per_second, self.address_burst);
+        let all = [
+            (
+                steady,
+                "Requests from one address",
+                format!("{} a second, {} at once", grouped(steady.into()), grouped(burst.into())),
+            ),
+            (
+                self.football_per_day,
+                "Football, for an account without a paid add-on",
+                format!("{} a day", grouped(self.football_per_day.into())),
+            ),
+            (
+                self.tennis_taster_per_day,
+                "Tennis, for an account without the Sports add-on",
+                format!("{} a day", grouped(self.tennis_taster_per_day.into())),
+            ),
+            (
+                self.wrong_keys_per_minute,
+                "Requests with a wrong key, from one address",
+                format!("{} a minute", grouped(self.wrong_keys_per_minute.into())),
+            ),
+        ];
+        let on = all.into_iter().filter(|(number, ..)| *number > 0);
+        on.map(|(_, what, much)| limit(what, much)).collect()
+    }
+
+    /// Seconds between two beats.
+    pub(in crate::http) fn beat_s(&self) -> String {
+        decimal(self.beat_ms, 1000)
+    }
+
+    pub(in crate::http) fn sockets(&self) -> Vec<Limit> {
+        let mut limits = vec![
+            limit("Sockets of one account", grouped(self.sockets_max_per_account as u64)),
+            limit("Channels of one socket", grouped(self.channels_max as u64)),
+            limit("One command", bytes(self.command_bytes_max)),
+            limit(
+                "What may wait for one socket before it counts as slow, and gets merged values",
+                format!("{} or {}", bytes(self.outbox_bytes), span(self.outbox_age_ms)),
+            ),
+            limit("How long a socket may take nothing of what waits for it", span(self.stall_ms)),
+            limit(
+                "How far back a channel can be resumed",
+                format!("{}, and {} at most", span(self.tail_ms), bytes(self.tail_bytes)),
+            ),
+            limit("How long an ended match stays", span(self.ended_keep_ms)),
+        ];
+        if self.idle_ms > 0 {
+            let what = "Silence after which a socket is closed; pings are answered by your client";
+            limits.push(limit(what, span(self.idle_ms)));
+        }
+        limits
+    }
+}
+
+fn limit(what: &'static str, much: String) -> Limit {
+    Limit { what, much }
+}
+
+fn bytes(bytes: usize) -> String {
+    let bytes = bytes as u64;
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", decimal(bytes, 1024)),
+        _ => format!("{} MiB", decimal(bytes, 1_048_576)),
+    }
+}
+
+/// A span of milliseconds in the unit that suits it.
+fn span(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..120_000 => format!("{} s", decimal(ms, 1000)),
+        120_000..7_200_000 => format!("{} minutes", decimal(ms, 60_000)),
+        _ => format!("{} hours", decimal(ms, 3_600_000)),
+    }
+}
+
+/// A quotient with one place at most.
+fn decimal(number: u64, unit: u64) -> String {
+    let tenths = number.saturating_mul(10) / unit;
+    match tenths % 10 {
+        0 => grouped(tenths / 10),
+        tenth => format!("{}.{tenth}", grouped(tenths / 10)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
+        assert_eq!([100, 16_384, 4_194_304].map(bytes), ["100 bytes", "16 KiB", "4 MiB"]);
+        assert_eq!(
+            [500, 1000, 90_000, 300_000, 7_200_000].map(span),
+            ["500 ms", "1 s", "90 s", "5 minutes", "2 hours"]
+        );
+        assert_eq!(span(1500), "1.5 s");
+    }
+
+    #[test]
+    fn a_limit_that_is_off_is_not_told() {
+        let mut config = Config::default();
+        config.limits.football_per_day = 7500;
+        config.limits.tennis_taster_per_day = 0;
+        let told = Numbers::of(&config).rest();
+        assert!(told.iter().any(|it| it.much == "7,500 a day"), "{told:?}");
+        assert!(told.iter().all(|it| !it.what.starts_with("Tennis")), "{told:?}");
+        config.limits.football_per_day = 0;
+        assert_eq!(Numbers::of(&config).football_per_day(), None);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_settings() {
+        let mut config = Config::default();
+        config.fanout.channels_max = 1234;
+        config.fanout.idle_ms = 0;
+        let numbers = Numbers::of(&config);
+        assert_eq!((numbers.channels_max, &*numbers.beat_s()), (1234, "5"));
+        let told = |numbers: &Numbers| numbers.sockets().iter().map(|it| it.much.clone()).collect();
+        let limits: Vec<String> = told(&numbers);
+        assert!(limits.contains(&"1,234".to_owned()), "{limits:?}");
+        config.fanout.idle_ms = 90_000;
+        let more: Vec<String> = told(&Numbers::of(&config));
+        assert_eq!(more.len(), limits.len() + 1, "a limit that is off is not told");
+    }
+}

@@ -1,0 +1,96 @@
+//! Who is at the other end: the address of the connection, or the one that a trusted proxy tells.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::{HeaderMap, header::HeaderName};
+
+use crate::config::Network;
+
+/// The address that a request comes from; every request carries it as an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// The proxies in front, if there are any, and how they tell whom they speak for.
+#[derive(Debug, Clone, Default)]
+pub struct Proxies {
+    /// The header; `None` where no proxy is believed.
+    pub header: Option<HeaderName>,
+    pub trusted: Vec<Network>,
+}
+
+impl Proxies {
+    /// Whom a request comes from that came over a connection from this address. Each proxy appends
+    /// whom it heard, so the list is read from its end, for as long as whoever wrote is trusted; what
+    /// a client has put in front of it is never reached.
+    pub(super) fn peer(&self, connection: IpAddr, headers: &HeaderMap) -> Peer {
+        let mut address = connection.to_canonical();
+        let Some(header) = &self.header else { return Peer(address) };
+        let lines = headers.get_all(header).iter().rev();
+        let mut entries = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
+        while self.trusts(address)
+            && let Some(told) = entries.next().and_then(|entry| parse(entry.trim()))
+        {
+            address = told;
+        }
+        Peer(address)
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|network| network.contains(address))
+    }
+}
+
+/// An address, which some proxies write with a port or in brackets.
+fn parse(entry: &str) -> Option<IpAddr> {
+    let bare = entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']'));
+    let address = bare.unwrap_or(entry).parse::<IpAddr>().ok();
+    let address = address.or_else(|| Some(entry.parse::<SocketAddr>().ok()?.ip()))?;
+    Some(address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(trusted: &str, connection: &str, lines: &[&str], expected: &str) {
+        let name = HeaderName::from_static("x-forwarded-for");
+        let proxies =
+            Proxies { header: Some(name.clone()), trusted: Network::parse_all(trusted).unwrap() };
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(&name, line.parse().unwrap());
+        }
+        let peer = proxies.peer(connection.parse().unwrap(), &headers);
+        assert_eq!(peer.0.to_string(), expected, "{lines:?}");
+    }
+
+    #[test]
+    fn last_entry_that_is_no_trusted_proxy_is_the_peer() {
+        let trusted = "10.0.0.0/8, ::1";
+        check(trusted, "10.0.0.1", &["1.1.1.1, 2.2.2.2"], "2.2.2.2");
+        check(trusted, "10.0.0.1", &["1.1.1.1, 2.2.2.2, 10.0.0.9"], "2.2.2.2");
+        check(trusted, "10.0.0.1", &["1.1.1.1", "2.2.2.2 ,10.0.0.9"], "2.2.2.2");
+        check(trusted, "10.0.0.1", &["2001:db8::7"], "2001:db8::7");
+        check(trusted, "10.0.0.1", &["[2001:db8::7]:443"], "2001:db8::7");
+        check(trusted, "10.0.0.1", &["2.2.2.2:1234"], "2.2.2.2");
+        check(trusted, "::ffff:10.0.0.1", &["2.2.2.2"], "2.2.2.2");
+        check(trusted, "::1", &["10.0.0.3"], "10.0.0.3");
+    }
+
+    #[test]
+    fn who_is_not_trusted_is_not_believed() {
+        check("10.0.0.0/8", "2.2.2.2", &["1.1.1.1"], "2.2.2.2");
+        check("", "10.0.0.1", &["1.1.1.1"], "10.0.0.1");
+        check("10.0.0.0/8", "10.0.0.1", &[], "10.0.0.1");
+        check("10.0.0.0/8", "10.0.0.1", &["1.1.1.1, unknown"], "10.0.0.1");
+        check("10.0.0.0/8", "10.0.0.1", &["1.1.1.1, unknown, 10.0.0.2"], "10.0.0.2");
+    }
+
+    #[test]
+    fn without_a_header_it_is_the_connection() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-forwarded-for", "1.1.1.1".parse().unwrap());
+        let peer = Proxies::default().peer("::ffff:10.0.0.1".parse().unwrap(), &headers);
+        assert_eq!(peer.0.to_string(), "10.0.0.1");
+    }
+}

@@ -1,0 +1,85 @@
+//! `/pricing/`: what everything costs, for whoever asks: a customer sees the account's own price.
+
+use askama::Template;
+use axum::response::Response;
+
+use super::site::{Moment, Shell, SiteError, Standing, Visit, last_day, title, unlocks};
+use crate::{
+    accounts::{Addon, Addons},
+    products::{Catalogue, Product, TERMS},
+};
+
+#[derive(Debug, Template)]
+#[template(path = "pricing.html")]
+struct PricingPage<'a> {
+    shell: Shell<'a>,
+    /// Nothing, in the currency of all prices.
+    nothing: String,
+    signed_in: bool,
+    founder: bool,
+    offers: Vec<Offer>,
+    terms: [u32; TERMS.len()],
+}
+
+/// An add-on as it is offered to whoever asks.
+#[derive(Debug)]
+struct Offer {
+    slug: &'static str,
+    title: &'static str,
+    unlocks: &'static str,
+    /// A month of it: what is shown here is what is charged.
+    price: String,
+    /// What others pay, where this account pays less.
+    list_price: Option<String>,
+    /// The last day on which nobody needs it.
+    free_until: Option<Moment>,
+    /// For each of the terms.
+    prices: Vec<String>,
+    /// How it stands for the account of whoever asks.
+    standing: Option<Standing>,
+}
+
+/// The order in which they are sold.
+const ORDER: [Addon; 3] = [Addon::Sports, Addon::Websocket, Addon::Odds];
+
+/// `/pricing/`
+pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
+    let catalogue = &visit.shared.parts.catalogue;
+    let customer = visit.customer();
+    let founder = customer.is_some_and(|it| it.founder.is_some());
+    let addons = customer.map(|it| it.addons);
+    let mut nothing = catalogue.price(Addon::Sports, false);
+    nothing.amount = 0.into();
+    let page = PricingPage {
+        shell: visit.shell("/pricing/"),
+        nothing: nothing.to_string(),
+        signed_in: customer.is_some(),
+        founder,
+        offers: ORDER
+            .map(|addon| offer(catalogue, addon, founder, addons.as_ref(), visit.now))
+            .into(),
+        terms: TERMS,
+    };
+    visit.show(&page)
+}
+
+fn offer(
+    catalogue: &Catalogue,
+    addon: Addon,
+    founder: bool,
+    addons: Option<&Addons>,
+    now: crate::accounts::Micros,
+) -> Offer {
+    let (price, list) = (catalogue.price(addon, founder), catalogue.price(addon, false));
+    let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, now).is_none();
+    Offer {
+        slug: addon.as_str(),
+        title: title(addon),
+        unlocks: unlocks(addon),
+        list_price: (list != price).then(|| list.to_string()),
+        free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),
+        prices: TERMS.map(|months| price.times(months).to_string()).into(),
+        price: price.to_string(),
+        standing: addons.map(|addons| Standing::new(catalogue, addon, founder, addons, now)),
+    }
+}

@@ -1,0 +1,202 @@
+//! `/addons/`: what can be bought, for how much, and what was bought before.
+
+use askama::Template;
+use axum::response::Response;
+use hyper::StatusCode;
+
+use super::{
+    dashboard::last_day,
+    error::{SiteError, see_other},
+    form::SignedForm,
+    moment::Moment,
+    offer::{self, Standing},
+    page::Shell,
+    visit::SignedIn,
+};
+use crate::{
+    accounts::{Addon, LedgerEntry, LedgerKind},
+    http::Parts,
+    payments::{Order, OrderState, PaymentError, Rail},
+    products::{Price, Product, TERMS},
+};
+
+#[derive(Debug, Template)]
+#[template(path = "addons.html")]
+struct AddonsPage<'a> {
+    shell: Shell<'a>,
+    founder: bool,
+    blocked: bool,
+    problem: Option<String>,
+    offers: Vec<Offer>,
+    rails: Vec<RailButton>,
+    orders: Vec<OrderRow>,
+    ledger: Vec<LedgerRow>,
+}
+
+/// An add-on with its prices.
+#[derive(Debug)]
+struct Offer {
+    standing: Standing,
+    unlocks: &'static str,
+    /// What others pay, where this account pays less.
+    list_price: Option<String>,
+    free_until: Option<Moment>,
+    terms: Vec<Term>,
+}
+
+#[derive(Debug)]
+struct Term {
+    months: u32,
+    price: String,
+}
+
+#[derive(Debug)]
+struct RailButton {
+    slug: &'static str,
+    words: &'static str,
+}
+
+/// An order in words.
+#[derive(Debug)]
+pub(super) struct OrderRow {
+    pub(super) id: String,
+    pub(super) short: String,
+    pub(super) created: Moment,
+    pub(super) what: String,
+    pub(super) rail: &'static str,
+    /// To the cent, with the currency.
+    pub(super) amount: String,
+    pub(super) state: &'static str,
+    pub(super) tone: &'static str,
+}
+
+#[derive(Debug)]
+struct LedgerRow {
+    at: Moment,
+    addon: &'static str,
+    why: String,
+    days: String,
+    amount: String,
+    expires: Moment,
+}
+
+/// `/addons/`
+pub(super) async fn show(signed_in: SignedIn) -> Result<Response, SiteError> {
+    let page = page(&signed_in, None).await?;
+    signed_in.visit.show(&page)
+}
+
+async fn page(signed_in: &SignedIn, problem: Option<String>) -> Result<AddonsPage<'_>, SiteError> {
+    let SignedIn { visit, customer } = signed_in;
+    let parts = &visit.shared.parts;
+    let orders = parts.payments.orders(customer.account).await?;
+    let ledger = parts.payments.ledger(customer.account).await?;
+    Ok(AddonsPage {
+        shell: visit.shell("/addons/"),
+        founder: customer.founder.is_some(),
+        blocked: customer.blocked.is_some(),
+        problem,
+        offers: Addon::ALL.map(|addon| offer(signed_in, parts, addon)).into(),
+        rails: parts.payments.rails().iter().map(|rail| button(*rail)).collect(),
+        orders: orders.iter().map(OrderRow::from).collect(),
+        ledger: ledger.iter().map(LedgerRow::from).collect(),
+    })
+}
+
+fn offer(SignedIn { visit, customer }: &SignedIn, parts: &Parts, addon: Addon) -> Offer {
+    let (catalogue, founder) = (&parts.catalogue, customer.founder.is_some());
+    let price = catalogue.price(addon, founder);
+    let list = catalogue.price(addon, false);
+    let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
+    Offer {
+        standing: Standing::new(catalogue, addon, founder, &customer.addons, visit.now),
+        unlocks: offer::unlocks(addon),
+        list_price: (list != price).then(|| list.to_string()),
+        free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),
+        terms: TERMS.map(|months| Term { months, price: price.times(months).to_string() }).into(),
+    }
+}
+
+fn button(rail: Rail) -> RailButton {
+    let words = match rail {
+        Rail::Card => "Pay by card",
+        Rail::Paypal => "Pay with PayPal",
+    };
+    RailButton { slug: rail.as_str(), words }
+}
+
+/// The form of `/addons/`: takes an order. The way to the provider is a link on the page after, because
+/// our policy lets no form lead to another host.
+pub(super) async fn buy(
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &signed_in;
+    let wish =
+        (fields.text("addon").parse(), fields.text("months").parse(), fields.text("rail").parse());
+    let (Ok(addon), Ok(months), Ok(rail)) = wish else {
+        return refused(&signed_in, "Choose for how long, and how to pay.".to_owned()).await;
+    };
+    let payments = &visit.shared.parts.payments;
+    match payments.begin(customer.account, addon, months, rail, visit.now).await {
+        Ok(order) => Ok(see_other(&format!("/checkout/{}/", order.id))),
+        Err(
+            error @ (PaymentError::NoRail { .. }
+            | PaymentError::Term { .. }
+            | PaymentError::NoAccount
+            | PaymentError::TooManyOpen { .. }),
+        ) => refused(&signed_in, super::register::sentence(&error.to_string())).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn refused(signed_in: &SignedIn, problem: String) -> Result<Response, SiteError> {
+    let page = page(signed_in, Some(problem)).await?;
+    signed_in.visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
+}
+
+impl From<&Order> for OrderRow {
+    fn from(order: &Order) -> Self {
+        let state = order.state();
+        let tone = match state {
+            OrderState::Open | OrderState::PartlyRefunded => "warn",
+            OrderState::Paid => "live",
+            OrderState::Closed | OrderState::Refunded => "",
+        };
+        let plural = if order.months == 1 { "" } else { "s" };
+        Self {
+            id: order.id.clone(),
+            short: order.id.chars().take(8).collect(),
+            created: Moment::minute(order.created),
+            what: format!("{}, {} month{plural}", offer::title(order.addon), order.months),
+            rail: order.rail.title(),
+            amount: exact(&order.price),
+            state: state.as_str(),
+            tone,
+        }
+    }
+}
+
+impl From<&LedgerEntry> for LedgerRow {
+    fn from(entry: &LedgerEntry) -> Self {
+        let why = match entry.kind {
+            LedgerKind::Purchase => "purchase",
+            LedgerKind::Refund => "refund",
+            LedgerKind::Gift => "gift",
+        };
+        let note = if entry.note.is_empty() { String::new() } else { format!(": {}", entry.note) };
+        let price = Price { amount: entry.amount, currency: entry.currency.clone() };
+        Self {
+            at: Moment::minute(entry.at),
+            addon: offer::title(entry.addon),
+            why: format!("{why}{note}"),
+            days: format!("{:+}", entry.days),
+            amount: if entry.amount.is_zero() { "–".to_owned() } else { exact(&price) },
+            expires: Moment::day(entry.expires),
+        }
+    }
+}
+
+/// `9.00 USD`: what is charged, to the cent.
+pub(super) fn exact(price: &Price) -> String {
+    format!("{:.2} {}", price.amount, price.currency)
+}

@@ -1,0 +1,172 @@
+//! `/checkout/{order}/`: one order, the way to pay it, and the way back. An order of somebody else is as
+//! unknown as one that there never was.
+
+use askama::Template;
+use axum::{
+    extract::{FromRequestParts, Path},
+    response::Response,
+};
+use hyper::http::request::Parts;
+use std::sync::Arc;
+
+use super::{
+    addons::{OrderRow, exact},
+    error::{SiteError, see_other},
+    form::SignedForm,
+    moment::Moment,
+    offer,
+    page::Shell,
+    visit::SignedIn,
+};
+use crate::{
+    http::Shared,
+    payments::{Order, OrderState, PaymentError, Rail},
+    products::Price,
+};
+
+#[derive(Debug, Template)]
+#[template(path = "checkout.html")]
+struct CheckoutPage<'a> {
+    shell: Shell<'a>,
+    title: &'static str,
+    note: Option<&'static str>,
+    tone: &'static str,
+    order: OrderRow,
+    days: u32,
+    founder: bool,
+    addon: &'static str,
+    refunded: Option<String>,
+    paid: Option<Moment>,
+    /// When the add-on ends now.
+    expiry: Option<Moment>,
+    /// The provider's page, while the order is open.
+    pay_url: Option<&'a str>,
+    pay_words: &'static str,
+}
+
+/// The order's id, as it stands in the path.
+#[derive(Debug)]
+pub(super) struct OrderId(String);
+
+impl FromRequestParts<Arc<Shared>> for OrderId {
+    type Rejection = SiteError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, SiteError> {
+        let path = Path::<String>::from_request_parts(parts, shared).await;
+        path.map(|Path(id)| Self(id)).map_err(|_| SiteError::NotFound)
+    }
+}
+
+/// `/checkout/{order}/`
+pub(super) async fn show(OrderId(id): OrderId, signed_in: SignedIn) -> Result<Response, SiteError> {
+    let payments = &signed_in.visit.shared.parts.payments;
+    let order = payments.order(&id, signed_in.customer.account).await?;
+    let (title, note) = match order.state() {
+        OrderState::Open => ("Your order", None),
+        OrderState::Closed => {
+            ("Order closed", Some(("warn", "This order was not paid and is closed.")))
+        }
+        OrderState::Paid => ("Paid", Some(("good", "Thank you. The days are on your account."))),
+        OrderState::PartlyRefunded => ("Partly refunded", None),
+        OrderState::Refunded => ("Refunded", None),
+    };
+    page(signed_in, &order, title, note).await
+}
+
+/// `/checkout/{order}/return/`: the customer comes back from the provider, which is asked at once how the
+/// order stands. What it says by itself, by webhook, may come earlier or later.
+pub(super) async fn returned(
+    OrderId(id): OrderId,
+    signed_in: SignedIn,
+) -> Result<Response, SiteError> {
+    let (payments, account) = (&signed_in.visit.shared.parts.payments, signed_in.customer.account);
+    let order = match payments.returned(&id, account, signed_in.visit.now).await {
+        Err(PaymentError::Provider(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "cannot ask for an order");
+            payments.order(&id, account).await?
+        }
+        told => told?,
+    };
+    let (title, note) = match order.state() {
+        OrderState::Open => (
+            "Not paid yet",
+            (
+                "warn",
+                "We have not heard of the payment yet. If you have paid, load this page again in \
+                      a minute; you need not pay twice.",
+            ),
+        ),
+        OrderState::Closed => ("Order closed", ("warn", "This order was not paid and is closed.")),
+        OrderState::Paid | OrderState::PartlyRefunded | OrderState::Refunded => {
+            ("Paid", ("good", "Thank you. The days are on your account."))
+        }
+    };
+    page(signed_in, &order, title, Some(note)).await
+}
+
+/// `/checkout/{order}/cancel/`: the customer turned back at the provider. Nothing has changed by that: the
+/// order can still be paid, or given up by the form.
+pub(super) async fn turned_back(
+    OrderId(id): OrderId,
+    signed_in: SignedIn,
+) -> Result<Response, SiteError> {
+    let payments = &signed_in.visit.shared.parts.payments;
+    let order = payments.order(&id, signed_in.customer.account).await?;
+    match order.state() {
+        OrderState::Open => {
+            let note = ("warn", "Nothing was charged. You can still pay this order, or cancel it.");
+            page(signed_in, &order, "Not paid", Some(note)).await
+        }
+        _ => Ok(see_other(&format!("/checkout/{}/", order.id))),
+    }
+}
+
+/// The form that gives an order up.
+pub(super) async fn cancel(OrderId(id): OrderId, form: SignedForm) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &form.signed_in;
+    let payments = &visit.shared.parts.payments;
+    let order = payments.cancelled(&id, customer.account, visit.now).await?;
+    Ok(see_other(&format!("/checkout/{}/", order.id)))
+}
+
+async fn page(
+    signed_in: SignedIn,
+    order: &Order,
+    title: &'static str,
+    note: Option<(&'static str, &'static str)>,
+) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &signed_in;
+    // Read again: the payment may have just moved the end.
+    let accounts = &visit.shared.parts.accounts;
+    let addons = accounts.customer(customer.account).await?.map(|it| it.addons);
+    let expiry = addons.and_then(|addons| addons.expiry(order.addon));
+    let refunded = Price { amount: order.refunded, currency: order.price.currency.clone() };
+    let (tone, note) = note.unzip();
+    visit.show(&CheckoutPage {
+        shell: visit.shell("/addons/"),
+        title,
+        note,
+        tone: tone.unwrap_or_default(),
+        days: order.days,
+        founder: order.founder,
+        addon: offer::title(order.addon),
+        refunded: (!order.refunded.is_zero()).then(|| exact(&refunded)),
+        paid: order.paid.map(Moment::minute),
+        expiry: order.paid.and(expiry).map(Moment::day),
+        pay_url: pay_url(order),
+        pay_words: match order.rail {
+            Rail::Card => "Pay by card",
+            Rail::Paypal => "Pay with PayPal",
+        },
+        order: order.into(),
+    })
+}
+
+/// Where to pay, if it can be paid, and if the provider named a page and nothing else.
+fn pay_url(order: &Order) -> Option<&str> {
+    let url = order.checkout_url.as_deref().filter(|_| order.state() == OrderState::Open)?;
+    ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)).then_some(url)
+}

@@ -1,0 +1,116 @@
+//! Cookies of the pages: their names, and how they are read and set.
+//!
+//! Over https each name begins with `__Host-`, which a browser takes from this very host alone, for the
+//! whole of it, over TLS: no other host of the domain can plant one. The operator's is sent to the
+//! operator's pages alone, and never along with a link from elsewhere; that takes `__Secure-`. Scripts
+//! never see any of them.
+
+use cookie::{Cookie, SameSite, time::Duration};
+use hyper::{
+    HeaderMap,
+    header::{COOKIE, HeaderValue},
+};
+
+/// A cookie that the pages use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum CookieName {
+    /// An anonymous browser: it carries the tokens of forms before log-in.
+    Visitor,
+    /// A customer who is logged in.
+    Session,
+    /// Somebody who operates the service. Another cookie, so that neither is taken for the other.
+    Admin,
+}
+
+impl CookieName {
+    fn as_str(self, secure: bool) -> &'static str {
+        match (self, secure) {
+            (Self::Visitor, true) => "__Host-mw_visitor",
+            (Self::Visitor, false) => "mw_visitor",
+            (Self::Session, true) => "__Host-mw_session",
+            (Self::Session, false) => "mw_session",
+            (Self::Admin, true) => "__Secure-mw_admin",
+            (Self::Admin, false) => "mw_admin",
+        }
+    }
+
+    /// The cookie's value as the browser sent it: the first, where there are several.
+    pub(in crate::http) fn read(self, headers: &HeaderMap, secure: bool) -> Option<&str> {
+        let name = self.as_str(secure);
+        let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let mut pairs =
+            lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+        pairs.find(|(own, _)| own.trim() == name).map(|(_, value)| value.trim())
+    }
+
+    /// `Set-Cookie` for this value, which is hex digits; without an age it ends with the browser.
+    pub(in crate::http) fn set(
+        self,
+        value: &str,
+        age_s: Option<i64>,
+        secure: bool,
+    ) -> Option<HeaderValue> {
+        let (same_site, path) = match self {
+            Self::Visitor | Self::Session => (SameSite::Lax, "/"),
+            Self::Admin => (SameSite::Strict, "/admin/"),
+        };
+        let mut cookie = Cookie::build((self.as_str(secure), value))
+            .http_only(true)
+            .secure(secure)
+            .same_site(same_site)
+            .path(path);
+        if let Some(age_s) = age_s {
+            cookie = cookie.max_age(Duration::seconds(age_s));
+        }
+        HeaderValue::try_from(cookie.build().to_string()).ok()
+    }
+
+    /// `Set-Cookie` that makes the browser forget it.
+    pub(in crate::http) fn forget(self, secure: bool) -> Option<HeaderValue> {
+        self.set("", Some(0), secure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str, secure: bool) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, line.parse().unwrap());
+        CookieName::Session.read(&headers, secure).map(str::to_owned)
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        assert_eq!(read("a=b; mw_session=12; c", false).as_deref(), Some("12"));
+        assert_eq!(read("mw_session=12; mw_session=34", false).as_deref(), Some("12"));
+        assert_eq!(read("xmw_session=12; mw_sessions=1", false), None);
+    }
+
+    /// A host of the same domain may set a bare name, never one with the prefix.
+    #[test]
+    fn over_https_the_bare_name_counts_for_nothing() {
+        assert_eq!(read("mw_session=12", true), None);
+        assert_eq!(read("__Host-mw_session=12", true).as_deref(), Some("12"));
+        assert_eq!(read("__Host-mw_session=12", false), None);
+    }
+
+    #[test]
+    fn what_is_set_is_for_this_host_and_for_no_script() {
+        let set = |secure| CookieName::Session.set("ab", Some(60), secure).unwrap();
+        let (plain, secure) = (set(false), set(true));
+        assert_eq!(plain, "mw_session=ab; HttpOnly; SameSite=Lax; Path=/; Max-Age=60");
+        assert_eq!(
+            secure,
+            "__Host-mw_session=ab; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=60"
+        );
+        let operator = CookieName::Admin.set("ab", Some(60), true).unwrap();
+        assert_eq!(
+            operator,
+            "__Secure-mw_admin=ab; HttpOnly; SameSite=Strict; Secure; Path=/admin/; Max-Age=60"
+        );
+        let forgotten = CookieName::Visitor.forget(true).unwrap();
+        assert!(forgotten.to_str().unwrap().ends_with("Max-Age=0"), "{forgotten:?}");
+    }
+}

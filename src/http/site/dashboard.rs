@@ -1,0 +1,151 @@
+//! `/dashboard/`: the key, the add-ons, what was used; and Regenerate.
+
+use askama::Template;
+use axum::{
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
+use hyper::StatusCode;
+
+use super::{
+    chart::{self, Chart, grouped},
+    error::{SiteError, see_other},
+    form::SignedForm,
+    moment::Moment,
+    offer::Standing,
+    page::Shell,
+    visit::SignedIn,
+};
+use crate::{
+    accounts::{Addon, Key},
+    products::Product,
+    usage::{Counts, Day, UsageDay},
+};
+
+#[derive(Debug, Template)]
+#[template(path = "dashboard.html")]
+struct DashboardPage<'a> {
+    shell: Shell<'a>,
+    email: &'a str,
+    founder: bool,
+    blocked: bool,
+    /// In full, right after it was made.
+    new_key: Option<&'a str>,
+    key_prefix: Option<&'a str>,
+    key_created: String,
+    addons: Vec<Standing>,
+    odds_free_until: Option<Moment>,
+    sockets: usize,
+    charts: Vec<Chart>,
+    /// By product and day, by product, and all together.
+    usage: Vec<Row>,
+    products: Vec<Row>,
+    total: Row,
+}
+
+/// A row of a table of usage.
+#[derive(Debug)]
+struct Row {
+    day: String,
+    name: &'static str,
+    calls: String,
+    mcp_calls: String,
+    minutes: String,
+    messages: String,
+}
+
+impl Row {
+    fn new(day: String, name: &'static str, counts: Counts) -> Self {
+        Self {
+            day,
+            name,
+            calls: grouped(counts.calls),
+            mcp_calls: grouped(counts.mcp_calls),
+            minutes: grouped(counts.socket_ms / 60_000),
+            messages: grouped(counts.messages),
+        }
+    }
+}
+
+/// `/dashboard/`
+pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &signed_in;
+    let parts = &visit.shared.parts;
+    let usage = parts.meter.last_30_days(customer.account, visit.now).await?;
+    // A page that nobody looks at yet must not be the one time that the key is shown.
+    let new_key: Option<Key> = match is_fetched_early(&headers) {
+        true => None,
+        false => parts.accounts.take_new_key(customer.account, visit.now),
+    };
+    let founder = customer.founder.is_some();
+    let standing =
+        |addon| Standing::new(&parts.catalogue, addon, founder, &customer.addons, visit.now);
+    let created = customer.key_created.map(|at| Moment::day(at).text);
+    visit.show(&DashboardPage {
+        shell: visit.shell("/dashboard/"),
+        email: customer.email.as_deref().unwrap_or_default(),
+        founder,
+        blocked: customer.blocked.is_some(),
+        new_key: new_key.as_ref().map(Key::expose),
+        key_prefix: customer.key_prefix.as_deref(),
+        key_created: created.unwrap_or_default(),
+        addons: Addon::ALL.map(standing).into(),
+        odds_free_until: parts
+            .catalogue
+            .odds_free_until
+            .filter(|end| visit.now < *end)
+            .map(last_day),
+        sockets: parts.registry.sockets_of(customer.account),
+        charts: charts(&usage, Day::of(visit.now)),
+        products: by_product(&usage),
+        total: Row::new(String::new(), "All products", UsageDay::sum(&usage)),
+        usage: by_day(&usage),
+    })
+}
+
+/// The day of the last moment before this one.
+pub(in crate::http) fn last_day(end: i64) -> Moment {
+    Moment::day(end - 1)
+}
+
+fn is_fetched_early(headers: &HeaderMap) -> bool {
+    ["sec-purpose", "purpose", "x-purpose"].iter().any(|name| headers.contains_key(*name))
+}
+
+fn charts(usage: &[UsageDay], today: Day) -> Vec<Chart> {
+    let on = |day: Day, count: fn(Counts) -> u64| {
+        usage
+            .iter()
+            .filter(|it| it.day == day)
+            .map(|it| count(it.counts))
+            .fold(0, u64::saturating_add)
+    };
+    let of_calls = Chart::new("Calls", today, |day| on(day, |it| it.all_calls()));
+    let of_messages = Chart::new("Messages over sockets", today, |day| on(day, |it| it.messages));
+    vec![of_calls, of_messages]
+}
+
+fn by_day(usage: &[UsageDay]) -> Vec<Row> {
+    let row = |it: &UsageDay| Row::new(chart::date(it.day), it.product.title(), it.counts);
+    usage.iter().map(row).collect()
+}
+
+fn by_product(usage: &[UsageDay]) -> Vec<Row> {
+    let row =
+        |(product, counts): (Product, Counts)| Row::new(String::new(), product.title(), counts);
+    UsageDay::by_product(usage).into_iter().map(row).collect()
+}
+
+/// Who only looks whether the page is there sees no key, and uses none up.
+pub(super) async fn head(_: SignedIn) -> Response {
+    StatusCode::OK.into_response()
+}
+
+/// Regenerate: the key is shown by the page after, so that loading that page again makes no other.
+pub(super) async fn regenerate(form: SignedForm) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &form.signed_in;
+    let accounts = &visit.shared.parts.accounts;
+    let key = accounts.regenerate_key(customer.account, visit.now).await?;
+    accounts.keep_new_key(customer.account, key, visit.now);
+    Ok(see_other("/dashboard/"))
+}

@@ -1,0 +1,259 @@
+//! Every error of the pages as a page, in one place.
+
+use std::borrow::Cow;
+
+use askama::Template;
+use axum::response::{IntoResponse, Response};
+use hyper::{
+    StatusCode,
+    header::{HeaderValue, LOCATION, RETRY_AFTER},
+};
+use tracing::{error, warn};
+
+use super::page::{self, Shell};
+use crate::{
+    accounts::{AccountsError, NoEntropy},
+    limits::Wait,
+    payments::PaymentError,
+    usage::UsageError,
+};
+
+/// Why a page is not shown.
+#[derive(Debug)]
+pub(in crate::http) enum SiteError {
+    /// Only for customers: they may log in and come back to this path.
+    LogIn {
+        next: String,
+    },
+    NotFound,
+    /// A form's address, opened as a page.
+    WrongMethod,
+    /// The account was blocked or deleted meanwhile.
+    Gone,
+    /// The form was not sent from a page of ours, or by somebody else than it was shown to.
+    ForeignForm,
+    /// What came is no form, or too long, or did not come to its end.
+    NoForm(StatusCode),
+    /// Too often from this address or for this account.
+    TooMany {
+        wait_s: u64,
+    },
+    /// What we need for this does not answer, or is not to be had now.
+    Unavailable(&'static str),
+    Internal,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    shell: Shell<'static>,
+    title: &'static str,
+    text: Cow<'static, str>,
+    /// Seconds, where it is worth while to come back.
+    wait_s: Option<u64>,
+}
+
+impl From<AccountsError> for SiteError {
+    fn from(error: AccountsError) -> Self {
+        match error {
+            AccountsError::Busy => Self::Unavailable(
+                "Too many people are logging in at this moment. Nothing was changed; try again in a \
+                 few seconds.",
+            ),
+            AccountsError::Gone => Self::Gone,
+            error if error.is_away() => {
+                warn!(error = &error as &dyn std::error::Error, "the database does not answer");
+                Self::Unavailable(
+                    "Our database does not answer at this moment. Try again in a minute.",
+                )
+            }
+            error => Self::internal(&error),
+        }
+    }
+}
+
+impl From<PaymentError> for SiteError {
+    fn from(error: PaymentError) -> Self {
+        match error {
+            PaymentError::NoOrder => Self::NotFound,
+            PaymentError::Accounts(error) => error.into(),
+            error @ PaymentError::Provider(_) => {
+                warn!(error = &error as &dyn std::error::Error, "a payment provider failed");
+                Self::Unavailable(
+                    "The payment provider does not answer. Nothing was charged by us; try again in a \
+                     minute.",
+                )
+            }
+            error => Self::internal(&error),
+        }
+    }
+}
+
+impl From<UsageError> for SiteError {
+    fn from(error: UsageError) -> Self {
+        Self::internal(&error)
+    }
+}
+
+impl From<Wait> for SiteError {
+    fn from(wait: Wait) -> Self {
+        Self::TooMany { wait_s: wait.seconds }
+    }
+}
+
+/// The system gave no random bytes.
+impl From<NoEntropy> for SiteError {
+    fn from(error: NoEntropy) -> Self {
+        Self::internal(&error)
+    }
+}
+
+impl From<sqlx::Error> for SiteError {
+    fn from(error: sqlx::Error) -> Self {
+        AccountsError::from(error).into()
+    }
+}
+
+impl SiteError {
+    fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
+        error!(error, "a page failed");
+        Self::Internal
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::LogIn { .. } => StatusCode::SEE_OTHER,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ForeignForm | Self::Gone => StatusCode::FORBIDDEN,
+            Self::NoForm(status) => *status,
+            Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn words(&self) -> (&'static str, Cow<'static, str>) {
+        match self {
+            Self::LogIn { .. } => ("Log in first", "This page is for customers.".into()),
+            Self::NotFound => ("Not found", "There is no such page here.".into()),
+            Self::WrongMethod => {
+                ("Nothing to see here", "This address takes a form. Nothing was changed.".into())
+            }
+            Self::Gone => (
+                "This account is closed",
+                "It was blocked or deleted meanwhile. Nothing was changed.".into(),
+            ),
+            Self::ForeignForm => (
+                "This form is out of date",
+                "Nothing was changed. The form was opened before you logged in or out, or it came \
+                 from another site. Go back, load the page again, and send it once more."
+                    .into(),
+            ),
+            Self::NoForm(_) => {
+                ("This form cannot be read", "Nothing was changed. Go back and try again.".into())
+            }
+            Self::TooMany { wait_s } => (
+                "Too many tries",
+                format!("Nothing was changed. Try again in {}.", in_words(*wait_s)).into(),
+            ),
+            Self::Unavailable(text) => ("Not now", (*text).into()),
+            Self::Internal => (
+                "Something went wrong",
+                "The fault is ours, and it has been noted. Try again in a minute.".into(),
+            ),
+        }
+    }
+
+    fn page(&self) -> Response {
+        let (title, text) = self.words();
+        let wait_s = if let Self::TooMany { wait_s } = self { Some(*wait_s) } else { None };
+        let page = ErrorPage { shell: Shell::bare(""), title, text, wait_s };
+        // Where even this cannot be rendered, the status has to do.
+        page::html(self.status(), &page).unwrap_or_else(|_| self.status().into_response())
+    }
+}
+
+impl IntoResponse for SiteError {
+    fn into_response(self) -> Response {
+        match &self {
+            Self::LogIn { next } => log_in(next),
+            Self::TooMany { wait_s } => {
+                let mut response = self.page();
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*wait_s));
+                response
+            }
+            _ => self.page(),
+        }
+    }
+}
+
+/// To the log-in page, and from there back.
+fn log_in(next: &str) -> Response {
+    let mut query = String::from("/login/?next=");
+    for byte in next.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                query.push(char::from(byte));
+            }
+            _ => query.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    see_other(&query)
+}
+
+/// To another page, which the browser asks for by GET.
+pub(in crate::http) fn see_other(path: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let location = HeaderValue::try_from(path).unwrap_or_else(|_| HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, location);
+    response
+        .headers_mut()
+        .insert(hyper::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that nobody comes back too early.
+fn in_words(seconds: u64) -> String {
+    let (count, unit) = match seconds {
+        0..=90 => (seconds.max(1), "second"),
+        91..=5400 => (seconds.div_ceil(60), "minute"),
+        _ => (seconds.div_ceil(3600), "hour"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_in_words() {
+        let told = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
+        let expected = [
+            "1 second",
+            "1 second",
+            "90 seconds",
+            "2 minutes",
+            "60 minutes",
+            "2 hours",
+            "24 hours",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn who_must_log_in_comes_back_to_the_same_page() {
+        let response = SiteError::LogIn { next: "/addons/?a=1&b=\"é".to_owned() }.into_response();
+        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+        assert_eq!(response.headers()[LOCATION], "/login/?next=/addons/%3Fa%3D1%26b%3D%22%C3%A9");
+    }
+
+    #[test]
+    fn too_many_tries_say_how_long_to_wait() {
+        let response = SiteError::TooMany { wait_s: 120 }.into_response();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(response.headers()[RETRY_AFTER], "120");
+    }
+}

@@ -1,0 +1,149 @@
+//! A form as it was sent, after the check that it came from a page of ours.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Form,
+    extract::{FromRequest, FromRequestParts, Query, Request, rejection::FormRejection},
+    response::IntoResponse,
+};
+use hyper::{StatusCode, Uri, http::request::Parts};
+use tokio::time::timeout;
+
+use super::{
+    csrf,
+    error::SiteError,
+    visit::{SignedIn, Visit},
+};
+use crate::http::Shared;
+
+/// Bytes of a form. The longest of ours has an address, two passwords and a token.
+pub(in crate::http) const FORM_BYTES_MAX: usize = 16 * 1024;
+
+/// How long a form may take to come in, once its head has.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A form that was shown to whoever sent it.
+#[derive(Debug)]
+pub(in crate::http) struct Submitted {
+    pub(in crate::http) visit: Visit,
+    pub(in crate::http) fields: Fields,
+}
+
+/// The fields of a form. Those that are missing are empty.
+pub(in crate::http) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// The first field of this name, without white space around it.
+    pub(in crate::http) fn text(&self, name: &str) -> &str {
+        self.raw(name).trim()
+    }
+
+    /// The first field of this name as it is: a password may begin with a space.
+    pub(in crate::http) fn secret(&self, name: &str) -> String {
+        self.raw(name).to_owned()
+    }
+
+    fn raw(&self, name: &str) -> &str {
+        self.0.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value)
+    }
+
+    /// Whether there is a field of this name, be it empty.
+    pub(in crate::http) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(own, _)| own == name)
+    }
+
+    /// What stands behind the `?`; nothing where that cannot be read.
+    pub(super) fn of_query(uri: &Uri) -> Self {
+        let read = Query::<Vec<(String, String)>>::try_from_uri(uri);
+        Self(read.map(|Query(fields)| fields).unwrap_or_default())
+    }
+
+    /// Parses the body, and nothing else of the request.
+    pub(in crate::http) async fn read(request: Request) -> Result<Self, SiteError> {
+        let reading = Form::<Vec<(String, String)>>::from_request(request, &());
+        match timeout(PATIENCE, reading).await {
+            Ok(Ok(Form(fields))) => Ok(Self(fields)),
+            Ok(Err(refused)) => Err(SiteError::NoForm(status(refused))),
+            Err(_) => Err(SiteError::NoForm(StatusCode::REQUEST_TIMEOUT)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Fields {
+    /// The names alone: among the values are passwords.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+fn status(refused: FormRejection) -> StatusCode {
+    refused.into_response().status()
+}
+
+impl FromRequest<Arc<Shared>> for Submitted {
+    type Rejection = SiteError;
+
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {
+        let (mut parts, body) = request.into_parts();
+        check_origin(&parts, shared)?;
+        let visit = Visit::from_request_parts(&mut parts, shared).await?;
+        let fields = fields_of(&visit, Request::from_parts(parts, body)).await?;
+        Ok(Self { visit, fields })
+    }
+}
+
+/// A form that was shown to the customer who sent it.
+#[derive(Debug)]
+pub(in crate::http) struct SignedForm {
+    pub(in crate::http) signed_in: SignedIn,
+    pub(in crate::http) fields: Fields,
+}
+
+impl FromRequest<Arc<Shared>> for SignedForm {
+    type Rejection = SiteError;
+
+    /// Whose session has run out is sent to log in, and not told that the form is out of date.
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {
+        let (mut parts, body) = request.into_parts();
+        check_origin(&parts, shared)?;
+        let signed_in = SignedIn::from_request_parts(&mut parts, shared).await?;
+        let fields = fields_of(&signed_in.visit, Request::from_parts(parts, body)).await?;
+        Ok(Self { signed_in, fields })
+    }
+}
+
+fn check_origin(parts: &Parts, shared: &Shared) -> Result<(), SiteError> {
+    match csrf::may_be_ours(&parts.headers, &shared.parts.public_url) {
+        true => Ok(()),
+        false => Err(SiteError::ForeignForm),
+    }
+}
+
+async fn fields_of(visit: &Visit, request: Request) -> Result<Fields, SiteError> {
+    let fields = Fields::read(request).await?;
+    if visit.owns(fields.text("csrf")) { Ok(fields) } else { Err(SiteError::ForeignForm) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name_and_a_missing_one_is_empty() {
+        let pairs = [("email", " a@b "), ("password", " x "), ("email", "c@d")];
+        let fields = Fields(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        assert_eq!(fields.text("email"), "a@b");
+        assert_eq!(fields.secret("password"), " x ");
+        assert_eq!(fields.text("none"), "");
+        assert!(fields.has("email") && !fields.has("none"));
+        assert!(!format!("{fields:?}").contains(" x "), "a password is shown: {fields:?}");
+    }
+    #[test]
+    fn a_query_is_read_like_a_form() {
+        let fields = |uri: &str| Fields::of_query(&uri.parse().unwrap());
+        assert_eq!(fields("/a/?next=%2Fb%2F&next=c").text("next"), "/b/");
+        assert!(fields("/a/?again").has("again"));
+        assert!(!fields("/a/").has("again"));
+    }
+}

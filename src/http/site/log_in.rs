@@ -1,0 +1,85 @@
+//! `/login/` and `/logout/`.
+//!
+//! Refusals are all alike: they tell neither whether an address is registered nor whether it was
+//! confirmed.
+
+use askama::Template;
+use axum::{Extension, response::Response};
+use hyper::StatusCode;
+
+use super::{
+    error::{SiteError, see_other},
+    form::{SignedForm, Submitted},
+    next,
+    page::Shell,
+    visit::Visit,
+};
+use crate::{
+    accounts::{Email, LogIn, Password},
+    http::Peer,
+};
+
+const REFUSED: &str =
+    "Address and password do not fit together, or the address was not confirmed yet.";
+
+#[derive(Debug, Template)]
+#[template(path = "login.html")]
+struct LogInPage<'a> {
+    shell: Shell<'a>,
+    email: &'a str,
+    next: &'a str,
+    done: Option<&'static str>,
+    problem: Option<&'static str>,
+}
+
+/// `/login/`; `?next=` is where to go then, `?done=` what was done before.
+pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
+    let next = next::own_path(visit.query.text("next")).unwrap_or_default();
+    if visit.customer().is_some() {
+        return Ok(see_other(if next.is_empty() { "/dashboard/" } else { next }));
+    }
+    let done = match visit.query.text("done") {
+        "reset" => Some("The password is set. Log in with it."),
+        "email" => Some("The address is changed. Log in with it."),
+        "out" => Some("You are logged out."),
+        "deleted" => Some("The account is deleted."),
+        _ => None,
+    };
+    let shell = visit.shell("/login/");
+    visit.show(&LogInPage { shell, email: "", next, done, problem: None })
+}
+
+/// The form of `/login/`.
+pub(super) async fn log_in(
+    Extension(Peer(address)): Extension<Peer>,
+    Submitted { visit, fields }: Submitted,
+) -> Result<Response, SiteError> {
+    let parts = &visit.shared.parts;
+    let (typed, next) = (fields.text("email"), next::own_path(fields.text("next")));
+    let (email, password) = (Email::parse(typed), Password::parse(fields.secret("password")));
+    let (Some(email), Ok(password)) = (email, password) else {
+        return refused(&visit, typed, next);
+    };
+    parts.limits.log_in(address, email.as_str())?;
+    match parts.accounts.log_in(&email, password, visit.now).await? {
+        LogIn::In { secret, .. } => {
+            visit.begin_session(see_other(next.unwrap_or("/dashboard/")), &secret).await
+        }
+        LogIn::Refused => refused(&visit, typed, next),
+    }
+}
+
+fn refused(visit: &Visit, email: &str, next: Option<&str>) -> Result<Response, SiteError> {
+    let (shell, next) = (visit.shell("/login/"), next.unwrap_or_default());
+    let page = LogInPage { shell, email, next, done: None, problem: Some(REFUSED) };
+    visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
+}
+
+/// The form of `/logout/`.
+pub(super) async fn log_out(form: SignedForm) -> Result<Response, SiteError> {
+    let visit = &form.signed_in.visit;
+    if let Some(secret) = visit.session() {
+        visit.shared.parts.accounts.end_session(secret).await?;
+    }
+    Ok(visit.forget_session(see_other("/login/?done=out")))
+}

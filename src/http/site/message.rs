@@ -1,0 +1,74 @@
+//! A page that says one thing and leads on.
+
+use askama::Template;
+use axum::response::Response;
+use hyper::StatusCode;
+
+use super::{error::SiteError, page::Shell, visit::Visit};
+
+/// Where the page leads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Onward {
+    pub(super) path: &'static str,
+    pub(super) name: &'static str,
+}
+
+impl Onward {
+    pub(super) const LOG_IN: Self = Self { path: "/login/", name: "Log in" };
+    pub(super) const HOME: Self = Self { path: "/", name: "To the front page" };
+}
+
+#[derive(Debug, Template)]
+#[template(path = "message.html")]
+struct MessagePage<'a> {
+    shell: Shell<'a>,
+    title: &'static str,
+    text: &'static str,
+    onward: Onward,
+}
+
+/// Says it.
+///
+/// # Errors
+///
+/// If the page cannot be rendered.
+pub(super) fn show(
+    visit: &Visit,
+    status: StatusCode,
+    title: &'static str,
+    text: &'static str,
+    onward: Onward,
+) -> Result<Response, SiteError> {
+    visit.show_as(status, &MessagePage { shell: visit.shell(""), title, text, onward })
+}
+
+/// For a link that none is, or that can do nothing any more.
+///
+/// # Errors
+///
+/// If the page cannot be rendered.
+pub(super) fn no_link(visit: &Visit) -> Result<Response, SiteError> {
+    show(
+        visit,
+        StatusCode::NOT_FOUND,
+        "This link does not work",
+        "It may have been cut off by a mail program, or a newer link has taken its place. Open the \
+         latest mail and copy the whole address.",
+        Onward::HOME,
+    )
+}
+
+/// For a link that was used before.
+///
+/// # Errors
+///
+/// If the page cannot be rendered.
+pub(super) fn used_link(visit: &Visit) -> Result<Response, SiteError> {
+    show(
+        visit,
+        StatusCode::GONE,
+        "This link was used before",
+        "Each link works once. If it was not you who used it, set a new password.",
+        Onward { path: "/reset/", name: "Set a new password" },
+    )
+}

@@ -1,0 +1,82 @@
+//! The pages of customers: registration, log-in, the dashboard, what is bought and paid.
+//!
+//! Each page is readable and works without scripts. A form changes something by POST alone, after the
+//! check in `csrf`, and answers by sending the browser on to a page. Nothing here decides about accounts
+//! or money: it asks [`crate::accounts`] and [`crate::payments`] and shows what they say.
+//!
+//! In reading order: `cookies`, `csrf`, `visit`, `form`, `page`, `error`, then the pages.
+
+mod addons;
+mod chart;
+mod checkout;
+mod cookies;
+mod csrf;
+mod dashboard;
+mod error;
+mod form;
+mod log_in;
+mod message;
+mod moment;
+mod next;
+mod offer;
+mod page;
+mod register;
+mod reset;
+mod settings;
+mod visit;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    routing::{get, post},
+};
+
+pub(in crate::http) use self::{
+    chart::grouped,
+    cookies::CookieName,
+    csrf::{FormKey, Holder, may_be_ours},
+    dashboard::last_day,
+    error::{SiteError, see_other},
+    form::{FORM_BYTES_MAX, Fields, Submitted},
+    moment::Moment,
+    offer::{Standing, title, unlocks},
+    page::{Shell, Who, html},
+    visit::Visit,
+};
+use super::Shared;
+
+/// The pages and their forms. What changes nothing is a GET; mailed links are the one exception, and
+/// those are not followed by a HEAD.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    let pages = Router::new()
+        .route("/register/", get(register::show).post(register::register))
+        .route("/register/sent/", get(register::sent).post(register::resend))
+        .route("/verify/", get(register::verify).head(register::not_followed))
+        .route("/login/", get(log_in::show).post(log_in::log_in))
+        .route("/logout/", post(log_in::log_out))
+        .route("/reset/", get(reset::show).post(reset::ask))
+        .route("/reset/set/", post(reset::set))
+        .route("/email/", get(reset::change_email).head(register::not_followed))
+        .route("/dashboard/", get(dashboard::show).head(dashboard::head))
+        .route("/dashboard/regenerate/", post(dashboard::regenerate))
+        .route("/dashboard/settings/", get(settings::show))
+        .route("/dashboard/settings/password/", post(settings::change_password))
+        .route("/dashboard/settings/email/", post(settings::change_email))
+        .route("/dashboard/settings/sign-out/", post(settings::sign_out))
+        .route("/dashboard/settings/delete/", post(settings::delete))
+        .route("/addons/", get(addons::show).post(addons::buy))
+        .route("/checkout/{order}/", get(checkout::show))
+        .route("/checkout/{order}/return/", get(checkout::returned))
+        .route("/checkout/{order}/cancel/", get(checkout::turned_back).post(checkout::cancel));
+    // Asked for without the slash, they lead to the page.
+    let bare = ["register", "login", "reset", "dashboard", "addons", "dashboard/settings"];
+    let pages = bare.into_iter().fold(pages, |pages, path| {
+        let page = move || async move { see_other(&format!("/{path}/")) };
+        pages.route(&format!("/{path}"), get(page))
+    });
+    pages
+        .method_not_allowed_fallback(|| async { SiteError::WrongMethod })
+        .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+}

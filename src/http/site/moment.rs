@@ -1,0 +1,73 @@
+//! Moments in words, always of UTC.
+
+use jiff::{Timestamp, tz::TimeZone};
+
+use crate::accounts::Micros;
+
+const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+
+/// A moment for people and for machines: the text, and the attribute `datetime`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::http) struct Moment {
+    pub(in crate::http) iso: String,
+    pub(in crate::http) text: String,
+}
+
+impl Moment {
+    /// `22 Nov 2026`.
+    pub(in crate::http) fn day(at: Micros) -> Self {
+        Self::written(at, "%-d %b %Y")
+    }
+
+    /// `22 Nov 2026, 14:05 UTC`.
+    pub(in crate::http) fn minute(at: Micros) -> Self {
+        Self::written(at, "%-d %b %Y, %H:%M UTC")
+    }
+
+    fn written(at: Micros, format: &str) -> Self {
+        // Only what no clock shows is out of range.
+        let at = Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX);
+        let text = at.to_zoned(TimeZone::UTC).strftime(format).to_string();
+        Self { iso: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), text }
+    }
+}
+
+/// `12 days left`, `5 hours left`; `None` when nothing is.
+pub(in crate::http) fn left(expiry: Micros, now: Micros) -> Option<String> {
+    let left = expiry.checked_sub(now).filter(|left| *left > 0)?;
+    let (count, unit) = match left {
+        ..DAY_US => (left / (DAY_US / 24), "hour"),
+        _ => (left / DAY_US, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    Some(if count == 0 {
+        "less than an hour left".into()
+    } else {
+        format!("{count} {unit}{plural} left")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_for_people_and_for_machines() {
+        let at = 1_795_356_300_000_000;
+        assert_eq!(Moment::minute(at).text, "22 Nov 2026, 14:05 UTC");
+        assert_eq!(Moment::day(at).text, "22 Nov 2026");
+        assert_eq!(Moment::day(at).iso, "2026-11-22T14:05:00Z");
+    }
+
+    #[test]
+    fn what_is_left_is_rounded_down() {
+        let told = |left_us| left(1_000 + left_us, 1_000);
+        assert_eq!(told(30 * DAY_US).as_deref(), Some("30 days left"));
+        assert_eq!(told(30 * DAY_US - 1).as_deref(), Some("29 days left"));
+        assert_eq!(told(DAY_US).as_deref(), Some("1 day left"));
+        assert_eq!(told(DAY_US - 1).as_deref(), Some("23 hours left"));
+        assert_eq!(told(1).as_deref(), Some("less than an hour left"));
+        assert_eq!(told(0), None);
+        assert_eq!(told(-5), None);
+    }
+}

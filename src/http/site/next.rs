@@ -1,0 +1,50 @@
+//! Where to go after log-in: a page of ours, whatever the address says.
+
+/// Longer ones are no page of ours.
+const BYTES_MAX: usize = 512;
+
+/// The path if it can lead nowhere but to this host. A browser takes `//host` and `/\host` for another
+/// host, and drops tabs and line ends before it looks, so none of those may be in it.
+pub(super) fn own_path(path: &str) -> Option<&str> {
+    let begins_here = path.starts_with('/') && !path.starts_with("//");
+    let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    (begins_here && plain && path.len() <= BYTES_MAX).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_paths_are_kept() {
+        for path in ["/", "/dashboard/", "/addons/?a=b#c", "/checkout/0a1b/return/"] {
+            assert_eq!(own_path(path), Some(path));
+        }
+    }
+
+    #[test]
+    fn nothing_leads_to_another_host() {
+        for path in [
+            "",
+            "//evil.example",
+            "///evil.example",
+            "/\\evil.example",
+            "\\\\evil.example",
+            "/a\\b",
+            "https://evil.example/",
+            "https:evil.example",
+            "javascript:alert(1)",
+            "dashboard/",
+            " /dashboard/",
+            "/\t/evil.example",
+            "\t//evil.example",
+            "/\n/evil.example",
+            "/\r\nset-cookie: a=b",
+            "/\u{0}",
+            "/é",
+        ] {
+            assert_eq!(own_path(path), None, "{path:?}");
+        }
+        assert_eq!(own_path(&format!("/{}", "a".repeat(512))), None, "too long");
+    }
+}

@@ -1,0 +1,75 @@
+//! How an add-on stands for one account, and what it costs there: as shown on the dashboard, among the
+//! add-ons and on the price list.
+
+use super::moment::{Moment, left};
+use crate::{
+    accounts::{Addon, Addons, Micros},
+    products::Catalogue,
+};
+
+/// An add-on as one account sees it.
+#[derive(Debug)]
+pub(in crate::http) struct Standing {
+    pub(in crate::http) slug: &'static str,
+    pub(in crate::http) title: &'static str,
+    /// `active`, `expired` or `not bought`, and the class of its chip.
+    pub(in crate::http) state: &'static str,
+    pub(in crate::http) tone: &'static str,
+    pub(in crate::http) expiry: Option<Moment>,
+    pub(in crate::http) left: Option<String>,
+    /// A month of it, for this account.
+    pub(in crate::http) price: String,
+    pub(in crate::http) is_founder_price: bool,
+}
+
+/// Days before the end from which on the chip warns.
+const WARNING_DAYS: Micros = 7;
+const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+
+impl Standing {
+    pub(in crate::http) fn new(
+        catalogue: &Catalogue,
+        addon: Addon,
+        founder: bool,
+        addons: &Addons,
+        now: Micros,
+    ) -> Self {
+        let expiry = addons.expiry(addon);
+        let (state, tone) = match expiry {
+            None => ("not bought", ""),
+            Some(expiry) if expiry <= now => ("expired", "bad"),
+            Some(expiry) if expiry - now < WARNING_DAYS * DAY_US => ("active", "warn"),
+            Some(_) => ("active", "live"),
+        };
+        Self {
+            slug: addon.as_str(),
+            title: title(addon),
+            state,
+            tone,
+            expiry: expiry.map(Moment::day),
+            left: expiry.and_then(|expiry| left(expiry, now)),
+            price: catalogue.price(addon, founder).to_string(),
+            is_founder_price: founder && catalogue.has_founder_rate(addon),
+        }
+    }
+}
+
+/// The add-on for people.
+pub(in crate::http) fn title(addon: Addon) -> &'static str {
+    match addon {
+        Addon::Websocket => "WebSocket",
+        Addon::Sports => "Sports",
+        Addon::Odds => "Odds API",
+    }
+}
+
+/// What it opens.
+pub(in crate::http) fn unlocks(addon: Addon) -> &'static str {
+    match addon {
+        Addon::Websocket => "Live channels for football and tennis over WebSockets.",
+        Addon::Sports => {
+            "REST APIs and MCP servers of tennis, CS2, darts, hockey, basketball and horse racing."
+        }
+        Addon::Odds => "The odds of many bookmakers, at /odds/api/.",
+    }
+}

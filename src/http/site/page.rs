@@ -1,0 +1,82 @@
+//! A page as an answer: the frame that all of them share, and the headers that go with it.
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use hyper::{
+    StatusCode,
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue},
+};
+use tracing::error;
+
+use super::error::SiteError;
+use crate::http::pages::POLICY;
+
+/// What `layout.html` shows around every page.
+#[derive(Debug)]
+pub(in crate::http) struct Shell<'a> {
+    /// The path of the entry of the navigation that is this page.
+    pub(in crate::http) here: &'static str,
+    pub(in crate::http) who: Who<'a>,
+    /// The token for each form on the page: the hidden field `csrf`.
+    pub(in crate::http) token: String,
+    pub(in crate::http) version: &'static str,
+}
+
+/// Whom the navigation is for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::http) enum Who<'a> {
+    Visitor,
+    Customer {
+        email: &'a str,
+    },
+    /// Somebody who operates the service, on a page for operators.
+    Operator,
+    /// The page does not know, and offers neither log-in nor log-out.
+    Unknown,
+}
+
+impl<'a> Shell<'a> {
+    pub(in crate::http) fn new(here: &'static str, who: Who<'a>, token: String) -> Self {
+        Self { here, who, token, version: env!("CARGO_PKG_VERSION") }
+    }
+
+    /// The address of the customer who is logged in.
+    pub(in crate::http) fn email(&self) -> Option<&str> {
+        if let Who::Customer { email } = self.who { Some(email) } else { None }
+    }
+
+    /// Whether an operator is logged in.
+    pub(in crate::http) fn is_for_an_operator(&self) -> bool {
+        matches!(self.who, Who::Operator)
+    }
+
+    /// Whether to offer log-in and registration.
+    pub(in crate::http) fn is_for_a_visitor(&self) -> bool {
+        matches!(self.who, Who::Visitor)
+    }
+
+    /// For pages that are the same for everyone, without a form.
+    pub(in crate::http) fn bare(here: &'static str) -> Self {
+        Self::new(here, Who::Unknown, String::new())
+    }
+}
+
+/// The page, which nobody may keep and which loads nothing from elsewhere.
+///
+/// # Errors
+///
+/// If it cannot be rendered, which is logged.
+pub(in crate::http) fn html(
+    status: StatusCode,
+    template: &impl Template,
+) -> Result<Response, SiteError> {
+    let html = template.render().map_err(|error| {
+        error!(%error, "a page could not be rendered");
+        SiteError::Internal
+    })?;
+    let mut response = (status, Html(html)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}

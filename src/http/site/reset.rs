@@ -1,0 +1,107 @@
+//! `/reset/`: another password by a link in a mail; and `/email/`, the link of a new address.
+
+use askama::Template;
+use axum::{Extension, response::Response};
+use hyper::StatusCode;
+
+use super::{
+    error::{SiteError, see_other},
+    form::Submitted,
+    message::{self, Onward},
+    page::Shell,
+    register::{NO_ADDRESS, sentence},
+    visit::Visit,
+};
+use crate::{
+    accounts::{Email, LinkUse},
+    http::Peer,
+};
+
+#[derive(Debug, Template)]
+#[template(path = "reset_ask.html")]
+struct AskPage<'a> {
+    shell: Shell<'a>,
+    asked: bool,
+    problem: Option<&'static str>,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "reset_set.html")]
+struct SetPage<'a> {
+    shell: Shell<'a>,
+    link: &'a str,
+    chars_min: usize,
+    problem: Option<String>,
+}
+
+/// `/reset/`: asks for the address, or, by a link, for the new password. The link is used up by the form
+/// that this shows, not by looking at it.
+pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
+    match visit.query.text("link") {
+        "" => visit.show(&ask_page(&visit, visit.query.has("asked"), None)),
+        link => visit.show(&set_page(&visit, link, None)),
+    }
+}
+
+fn ask_page<'a>(visit: &'a Visit, asked: bool, problem: Option<&'static str>) -> AskPage<'a> {
+    AskPage { shell: visit.shell("/login/"), asked, problem }
+}
+
+fn set_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> SetPage<'a> {
+    let chars_min = visit.shared.parts.accounts.password_chars_min();
+    SetPage { shell: visit.shell("/login/"), link, chars_min, problem }
+}
+
+/// The form of `/reset/`: a mail, if there is such an account; the answer is the same if there is none.
+pub(super) async fn ask(
+    Extension(Peer(address)): Extension<Peer>,
+    Submitted { visit, fields }: Submitted,
+) -> Result<Response, SiteError> {
+    let Some(email) = Email::parse(fields.text("email")) else {
+        let page = ask_page(&visit, false, Some(NO_ADDRESS));
+        return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    };
+    visit.shared.parts.limits.mail(address)?;
+    visit.shared.parts.accounts.ask_reset(&email, visit.now).await?;
+    Ok(see_other("/reset/?asked"))
+}
+
+/// The form of `/reset/?link=`.
+pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Response, SiteError> {
+    let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
+    let password = match accounts.new_password(fields.secret("password")) {
+        Ok(password) => password,
+        Err(weak) => {
+            let page = set_page(&visit, link, Some(sentence(&weak.to_string())));
+            return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        }
+    };
+    match accounts.reset(link, password, visit.now).await? {
+        // All sessions have ended, one of this browser too.
+        LinkUse::Done => Ok(visit.forget_session(see_other("/login/?done=reset"))),
+        LinkUse::Already => message::used_link(&visit),
+        LinkUse::Expired => too_old(&visit, Onward { path: "/reset/", name: "Ask for a new link" }),
+        LinkUse::Unknown => message::no_link(&visit),
+    }
+}
+
+/// `/email/?link=`: makes a new address the account's.
+pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
+    let (accounts, link) = (&visit.shared.parts.accounts, visit.query.text("link"));
+    match accounts.follow_email_change(link, visit.now).await? {
+        LinkUse::Done if visit.customer().is_some() => {
+            Ok(see_other("/dashboard/settings/?done=email"))
+        }
+        LinkUse::Done => Ok(see_other("/login/?done=email")),
+        LinkUse::Already => message::used_link(&visit),
+        LinkUse::Expired => {
+            too_old(&visit, Onward { path: "/dashboard/settings/", name: "Ask for a new link" })
+        }
+        LinkUse::Unknown => message::no_link(&visit),
+    }
+}
+
+fn too_old(visit: &Visit, onward: Onward) -> Result<Response, SiteError> {
+    let text = "A link works for a limited time. Ask for a new one.";
+    message::show(visit, StatusCode::GONE, "This link is too old", text, onward)
+}

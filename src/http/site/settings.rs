@@ -1,0 +1,147 @@
+//! `/dashboard/settings/`: password, address, log-ins, and the end of the account.
+
+use askama::Template;
+use axum::{Extension, response::Response};
+use hyper::StatusCode;
+
+use super::{
+    error::{SiteError, see_other},
+    form::SignedForm,
+    page::Shell,
+    register::{NO_ADDRESS, sentence},
+    visit::SignedIn,
+};
+use crate::{
+    accounts::{Confirmed, Email, EmailAsked, Password, Who},
+    http::Peer,
+};
+
+const WRONG_PASSWORD: &str = "The password is wrong. Nothing was changed.";
+
+#[derive(Debug, Template)]
+#[template(path = "settings.html")]
+struct SettingsPage<'a> {
+    shell: Shell<'a>,
+    email: &'a str,
+    chars_min: usize,
+    done: Option<&'static str>,
+    problem: Option<&'a str>,
+    /// The part about deletion is open.
+    deleting: bool,
+}
+
+/// `/dashboard/settings/`; `?done=` is what was done just before.
+pub(super) async fn show(signed_in: SignedIn) -> Result<Response, SiteError> {
+    let done = match signed_in.visit.query.text("done") {
+        "password" => Some("The password is changed. Other browsers are logged out."),
+        "asked" => Some("A mail is on its way to the new address. Follow the link in it."),
+        "email" => Some("The address is changed."),
+        _ => None,
+    };
+    signed_in.visit.show(&SettingsPage { done, ..page(&signed_in, None) })
+}
+
+fn page<'a>(signed_in: &'a SignedIn, problem: Option<&'a str>) -> SettingsPage<'a> {
+    SettingsPage {
+        shell: signed_in.visit.shell("/dashboard/settings/"),
+        email: signed_in.customer.email.as_deref().unwrap_or_default(),
+        chars_min: signed_in.visit.shared.parts.accounts.password_chars_min(),
+        done: None,
+        problem,
+        deleting: false,
+    }
+}
+
+fn refused(signed_in: &SignedIn, problem: &str) -> Result<Response, SiteError> {
+    let page = page(signed_in, Some(problem));
+    signed_in.visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
+}
+
+/// Whoever asks for a password once more is one who may be guessing it.
+fn guard(SignedIn { visit, customer }: &SignedIn, Peer(address): Peer) -> Result<(), SiteError> {
+    let email = customer.email.as_deref().unwrap_or_default();
+    Ok(visit.shared.parts.limits.log_in(address, email)?)
+}
+
+/// Another password. All sessions end, and this browser gets a new one.
+pub(super) async fn change_password(
+    Extension(peer): Extension<Peer>,
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    guard(&signed_in, peer)?;
+    let SignedIn { visit, customer } = &signed_in;
+    let accounts = &visit.shared.parts.accounts;
+    let new = match accounts.new_password(fields.secret("new")) {
+        Ok(new) => new,
+        Err(weak) => return refused(&signed_in, &sentence(&weak.to_string())),
+    };
+    let Ok(old) = Password::parse(fields.secret("old")) else {
+        return refused(&signed_in, WRONG_PASSWORD);
+    };
+    match accounts.change_password(customer.account, old, new, visit.now).await? {
+        Confirmed::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
+        Confirmed::Done => {
+            let who = Who::Customer(customer.account);
+            let secret = accounts.start_session(who, visit.now).await?;
+            visit.begin_session(see_other("/dashboard/settings/?done=password"), &secret).await
+        }
+    }
+}
+
+/// Asks for another address.
+pub(super) async fn change_email(
+    Extension(peer): Extension<Peer>,
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    guard(&signed_in, peer)?;
+    let SignedIn { visit, customer } = &signed_in;
+    let parts = &visit.shared.parts;
+    let Some(email) = Email::parse(fields.text("email")) else {
+        return refused(&signed_in, NO_ADDRESS);
+    };
+    let Ok(password) = Password::parse(fields.secret("password")) else {
+        return refused(&signed_in, WRONG_PASSWORD);
+    };
+    parts.limits.mail(peer.0)?;
+    let account = customer.account;
+    match parts.accounts.ask_email_change(account, &email, password, visit.now).await? {
+        EmailAsked::Sent => Ok(see_other("/dashboard/settings/?done=asked")),
+        EmailAsked::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
+        EmailAsked::TooMany => {
+            refused(&signed_in, "Too many mails were asked for in this hour. Try again later.")
+        }
+    }
+}
+
+/// Ends all sessions of the account.
+pub(super) async fn sign_out(
+    SignedForm { signed_in, .. }: SignedForm,
+) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &signed_in;
+    visit.shared.parts.accounts.end_all_sessions(customer.account).await?;
+    Ok(visit.forget_session(see_other("/login/?done=out")))
+}
+
+/// Deletes the account.
+pub(super) async fn delete(
+    Extension(peer): Extension<Peer>,
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    guard(&signed_in, peer)?;
+    let SignedIn { visit, customer } = &signed_in;
+    let wrong = |problem| {
+        let page = SettingsPage { deleting: true, ..page(&signed_in, Some(problem)) };
+        visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
+    };
+    if fields.text("sure") != "yes" {
+        return wrong("Say that you are sure. Nothing was changed.");
+    }
+    let Ok(password) = Password::parse(fields.secret("password")) else {
+        return wrong(WRONG_PASSWORD);
+    };
+    let accounts = &visit.shared.parts.accounts;
+    match accounts.delete_account(customer.account, password, visit.now).await? {
+        Confirmed::Done => Ok(visit.forget_session(see_other("/login/?done=deleted"))),
+        Confirmed::WrongPassword => wrong(WRONG_PASSWORD),
+    }
+}

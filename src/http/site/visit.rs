@@ -1,0 +1,233 @@
+//! Who asks for a page: a browser, by its anonymous cookie, and a customer, by that of a session.
+
+use std::{fmt, sync::Arc};
+
+use askama::Template;
+use axum::{extract::FromRequestParts, response::Response};
+use hyper::{
+    Method, StatusCode,
+    header::{HeaderValue, SET_COOKIE},
+    http::request::Parts,
+};
+
+use super::{
+    cookies::CookieName,
+    csrf::Holder,
+    error::SiteError,
+    form::Fields,
+    page::{self, Shell, Who},
+};
+use crate::{
+    accounts::{self, Customer, Micros, Session, SessionSecret, Visitor},
+    clock,
+    http::Shared,
+};
+
+/// A browser that asks for a page.
+pub(in crate::http) struct Visit {
+    pub(in crate::http) shared: Arc<Shared>,
+    /// When it asked.
+    pub(in crate::http) now: Micros,
+    /// What stands behind the `?`.
+    pub(in crate::http) query: Fields,
+    visitor: Visitor,
+    /// The browser had no anonymous cookie yet and is to be given one.
+    is_new: bool,
+    member: Option<Member>,
+}
+
+/// A customer's session.
+struct Member {
+    secret: SessionSecret,
+    customer: Customer,
+}
+
+impl Visit {
+    /// Whatever is not a secret of ours was put into the cookie by somebody else, and a session that is
+    /// not in the store is none: neither is ever taken up.
+    async fn of(parts: &Parts, shared: &Arc<Shared>) -> Result<Self, SiteError> {
+        let (now, headers) = (clock::now(), &parts.headers);
+        let secure = shared.is_https();
+        let known = CookieName::Visitor.read(headers, secure).and_then(Visitor::parse);
+        let is_new = known.is_none();
+        let visitor = known.map_or_else(Visitor::generate, Ok)?;
+        let secret = CookieName::Session.read(headers, secure).and_then(SessionSecret::parse);
+        let member = match secret {
+            Some(secret) => member(shared, secret, now).await?,
+            None => None,
+        };
+        let query = Fields::of_query(&parts.uri);
+        Ok(Self { shared: Arc::clone(shared), now, query, visitor, is_new, member })
+    }
+
+    /// The browser, by its anonymous cookie.
+    pub(in crate::http) fn visitor(&self) -> &Visitor {
+        &self.visitor
+    }
+
+    /// The customer who is logged in.
+    pub(in crate::http) fn customer(&self) -> Option<&Customer> {
+        self.member.as_ref().map(|member| &member.customer)
+    }
+
+    /// The secret of the customer's session.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.member.as_ref().map(|member| member.secret.expose())
+    }
+
+    /// The frame of a page for them.
+    pub(in crate::http) fn shell(&self, here: &'static str) -> Shell<'_> {
+        let who = match self.customer() {
+            Some(customer) => {
+                Who::Customer { email: customer.email.as_deref().unwrap_or_default() }
+            }
+            None => Who::Visitor,
+        };
+        Shell::new(here, who, self.shared.forms.token(self.holder()))
+    }
+
+    /// Whether a form was shown to them.
+    pub(super) fn owns(&self, token: &str) -> bool {
+        self.shared.forms.accepts(self.holder(), token)
+    }
+
+    /// The page for them, status 200.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be rendered.
+    pub(in crate::http) fn show(&self, template: &impl Template) -> Result<Response, SiteError> {
+        self.show_as(StatusCode::OK, template)
+    }
+
+    /// The page for them.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be rendered.
+    pub(in crate::http) fn show_as(
+        &self,
+        status: StatusCode,
+        template: &impl Template,
+    ) -> Result<Response, SiteError> {
+        let mut response = page::html(status, template)?;
+        if self.is_new {
+            let cookie =
+                CookieName::Visitor.set(self.visitor.expose(), None, self.shared.is_https());
+            add_cookie(&mut response, cookie);
+        }
+        Ok(response)
+    }
+
+    /// Gives the browser the cookie of a new session, in place of any that it had.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub(super) async fn begin_session(
+        &self,
+        mut response: Response,
+        secret: &SessionSecret,
+    ) -> Result<Response, SiteError> {
+        let accounts = &self.shared.parts.accounts;
+        if let Some(old) = self.session() {
+            accounts.end_session(old).await?;
+        }
+        let session = accounts.session(secret.expose(), self.now).await?;
+        let age_s = session.map(|it: Session| it.expires.saturating_sub(self.now) / 1_000_000);
+        let cookie = CookieName::Session.set(secret.expose(), age_s, self.shared.is_https());
+        add_cookie(&mut response, cookie);
+        Ok(response)
+    }
+
+    /// Makes the browser forget its session and who it was.
+    pub(super) fn forget_session(&self, mut response: Response) -> Response {
+        let secure = self.shared.is_https();
+        for name in [CookieName::Session, CookieName::Visitor] {
+            add_cookie(&mut response, name.forget(secure));
+        }
+        response
+    }
+
+    fn holder(&self) -> Holder<'_> {
+        match &self.member {
+            Some(member) => Holder::Session(member.secret.expose()),
+            None => Holder::Visitor(self.visitor.expose()),
+        }
+    }
+}
+
+fn add_cookie(response: &mut Response, cookie: Option<HeaderValue>) {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+}
+
+async fn member(
+    shared: &Arc<Shared>,
+    secret: SessionSecret,
+    now: Micros,
+) -> Result<Option<Member>, SiteError> {
+    let accounts = &shared.parts.accounts;
+    let Some(session) = accounts.session(secret.expose(), now).await? else { return Ok(None) };
+    let accounts::Who::Customer(account) = session.who else { return Ok(None) };
+    let customer = accounts.customer(account).await?;
+    Ok(customer.map(|customer| Member { secret, customer }))
+}
+
+impl FromRequestParts<Arc<Shared>> for Visit {
+    type Rejection = SiteError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, SiteError> {
+        Self::of(parts, shared).await
+    }
+}
+
+impl fmt::Debug for Visit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Visit").field("customer", &self.customer()).finish_non_exhaustive()
+    }
+}
+
+/// A visit by a customer who is logged in. Everybody else is sent to the log-in page, and from there back.
+#[derive(Debug)]
+pub(in crate::http) struct SignedIn {
+    pub(in crate::http) visit: Visit,
+    pub(in crate::http) customer: Customer,
+}
+
+impl SignedIn {
+    /// # Errors
+    ///
+    /// If nobody is logged in: where to come back to.
+    pub(super) fn of(visit: Visit, parts: &Parts) -> Result<Self, SiteError> {
+        match visit.customer().cloned() {
+            Some(customer) => Ok(Self { visit, customer }),
+            None => Err(SiteError::LogIn { next: way_back(parts) }),
+        }
+    }
+}
+
+/// The page that was asked for. A form cannot be sent again by coming back.
+fn way_back(parts: &Parts) -> String {
+    match parts.method {
+        Method::GET | Method::HEAD => {
+            parts.uri.path_and_query().map_or_else(String::new, ToString::to_string)
+        }
+        _ => "/dashboard/".to_owned(),
+    }
+}
+
+impl FromRequestParts<Arc<Shared>> for SignedIn {
+    type Rejection = SiteError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, SiteError> {
+        Self::of(Visit::from_request_parts(parts, shared).await?, parts)
+    }
+}

@@ -1,0 +1,59 @@
+//! `/webhooks/{stripe,paypal}/`: payment providers tell what happened.
+//!
+//! Anybody may call; what is not signed by the provider is refused. Whatever cannot be kept at the
+//! moment is answered with 503, so that the provider comes again.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body,
+    extract::{Request, State},
+};
+use hyper::StatusCode;
+use tokio::time::timeout;
+use tracing::error;
+
+use super::{Shared, error::HttpError};
+use crate::{
+    clock::now,
+    payments::{Rail, WebhookError},
+};
+
+/// A webhook is some kilobytes; it has so long to come in.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// `POST /webhooks/stripe/`.
+pub(super) async fn stripe(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<StatusCode, HttpError> {
+    take(&shared, Rail::Card, request).await
+}
+
+/// `POST /webhooks/paypal/`.
+pub(super) async fn paypal(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<StatusCode, HttpError> {
+    take(&shared, Rail::Paypal, request).await
+}
+
+async fn take(shared: &Shared, rail: Rail, request: Request) -> Result<StatusCode, HttpError> {
+    let payments = &shared.parts.payments;
+    if !payments.rails().contains(&rail) {
+        return Err(HttpError::NotFound);
+    }
+    let (head, body) = request.into_parts();
+    let whole = timeout(BODY_TIMEOUT, body::to_bytes(body, payments.webhook_bytes_max())).await;
+    let body = whole.map_err(|_| HttpError::BadRequest("the body did not come in time"))?;
+    let body = body.map_err(|_| HttpError::BadRequest("the body is too long, or broke off"))?;
+    match payments.webhook(rail, &head.headers, &body, now()).await {
+        Ok(()) => Ok(StatusCode::OK),
+        Err(WebhookError::Forged { why }) => Err(HttpError::BadRequest(why)),
+        Err(WebhookError::NoRail { .. }) => Err(HttpError::NotFound),
+        Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
+            error!(error = &error as &dyn std::error::Error, "a webhook could not be taken");
+            Err(HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "try again later"))
+        }
+    }
+}

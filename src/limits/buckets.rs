@@ -1,0 +1,198 @@
+//! A bucket of tokens for each of many: how much at once, and how fast more comes.
+//!
+//! Who a bucket belongs to is kept as a hash, so that nothing here names an address or a customer. How
+//! many buckets there are is bounded: those that are full again are dropped, and while too many are in
+//! use, they are shared.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, Hash, RandomState},
+    num::NonZeroU32,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use governor::{
+    Quota, RateLimiter, clock::Clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore,
+};
+use tokio::time::Instant;
+
+use super::Wait;
+
+/// Buckets that are shared while there are too many.
+const SHARED: u64 = 65_536;
+
+type Limiter<C> =
+    RateLimiter<u64, DashMapStateStore<u64>, C, NoOpMiddleware<<C as Clock>::Instant>>;
+
+/// Time since the start. The clock on the wall may be set; limits must not notice.
+#[derive(Debug, Clone)]
+pub(super) struct SinceStart(Instant);
+
+impl Default for SinceStart {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for SinceStart {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+pub(super) struct Buckets<C: Clock = SinceStart> {
+    limiter: Limiter<C>,
+    clock: C,
+    hasher: RandomState,
+    buckets_max: usize,
+    /// Requests that are certain not to make more than `buckets_max` buckets.
+    room: AtomicUsize,
+    is_crowded: AtomicBool,
+    /// Held while sweeping.
+    sweep: Mutex<()>,
+}
+
+impl Buckets {
+    /// `None` where there is no limit.
+    pub(super) fn new(quota: Option<Quota>, buckets_max: usize) -> Option<Self> {
+        quota.map(|quota| Self::with_clock(quota, buckets_max, SinceStart::default()))
+    }
+}
+
+impl<C: Clock + Clone> Buckets<C> {
+    fn with_clock(quota: Quota, buckets_max: usize, clock: C) -> Self {
+        Self {
+            limiter: RateLimiter::new(quota, DashMapStateStore::default(), clock.clone()),
+            clock,
+            hasher: RandomState::new(),
+            buckets_max,
+            room: AtomicUsize::new(buckets_max),
+            is_crowded: AtomicBool::new(false),
+            sweep: Mutex::new(()),
+        }
+    }
+
+    /// Takes a token of this one's bucket.
+    pub(super) fn take(&self, whose: impl Hash) -> Result<(), Wait> {
+        self.make_room();
+        let mut bucket = self.hasher.hash_one(whose);
+        if self.is_crowded.load(Ordering::Relaxed) {
+            bucket %= SHARED;
+        }
+        self.limiter.check_key(&bucket).map_err(|early| {
+            let wait = early.wait_time_from(self.clock.now());
+            Wait { seconds: wait.as_secs() + u64::from(wait.subsec_nanos() > 0) }
+        })
+    }
+
+    /// Sweeps when as many requests have come as there was room for: a sweep costs each of them a
+    /// share that does not grow with their number.
+    fn make_room(&self) {
+        let take = |room: usize| room.checked_sub(1);
+        if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+            return;
+        }
+        // Who finds another sweeping goes on: for so short a time there may be a few more.
+        let Ok(_sweeping) = self.sweep.try_lock() else { return };
+        self.limiter.retain_recent();
+        self.limiter.shrink_to_fit();
+        let free = self.buckets_max.saturating_sub(self.limiter.len());
+        let least = (self.buckets_max / 4).max(1);
+        self.is_crowded.store(free < least, Ordering::Relaxed);
+        self.room.store(free.max(least), Ordering::Relaxed);
+    }
+}
+
+impl<C: Clock> fmt::Debug for Buckets<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buckets").field("buckets_max", &self.buckets_max).finish_non_exhaustive()
+    }
+}
+
+/// So many a second, and so many at once; `None` for 0.
+pub(super) fn per_second(count: u32, burst: u32) -> Option<Quota> {
+    let burst = NonZeroU32::new(burst.max(count))?;
+    Some(Quota::per_second(NonZeroU32::new(count)?).allow_burst(burst))
+}
+
+/// So many a minute, all of them at once if need be; `None` for 0.
+pub(super) fn per_minute(count: u32) -> Option<Quota> {
+    NonZeroU32::new(count).map(Quota::per_minute)
+}
+
+/// So many an hour, all of them at once if need be; `None` for 0.
+pub(super) fn per_hour(count: u32) -> Option<Quota> {
+    NonZeroU32::new(count).map(Quota::per_hour)
+}
+
+#[cfg(test)]
+mod tests {
+    use governor::clock::FakeRelativeClock;
+
+    use super::*;
+
+    fn buckets(
+        quota: Option<Quota>,
+        max: usize,
+    ) -> (Buckets<FakeRelativeClock>, FakeRelativeClock) {
+        let clock = FakeRelativeClock::default();
+        (Buckets::with_clock(quota.unwrap(), max, clock.clone()), clock)
+    }
+
+    fn taken(buckets: &Buckets<FakeRelativeClock>, whose: &str, tries: u32) -> u32 {
+        (0..tries).map(|_| u32::from(buckets.take(whose).is_ok())).sum()
+    }
+
+    /// SERVICE section 6: 25 a second of one address, 110 at once.
+    #[test]
+    fn burst_is_had_at_once_and_more_comes_by_the_second() {
+        let (buckets, clock) = buckets(per_second(25, 110), 100);
+        assert_eq!(taken(&buckets, "one", 200), 110);
+        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1 }));
+        assert_eq!(taken(&buckets, "other", 200), 110, "another one has a bucket of its own");
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(taken(&buckets, "one", 200), 25);
+        clock.advance(Duration::from_secs(60));
+        assert_eq!(taken(&buckets, "one", 200), 110, "no more than the burst is saved up");
+    }
+
+    #[test]
+    fn wait_is_until_the_next_one_is_due() {
+        let (buckets, clock) = buckets(per_hour(2), 100);
+        assert_eq!(taken(&buckets, "one", 9), 2);
+        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1_800 }));
+        clock.advance(Duration::from_millis(1_799_500));
+        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1 }));
+        clock.advance(Duration::from_millis(500));
+        assert_eq!(buckets.take("one"), Ok(()));
+    }
+
+    #[test]
+    fn nothing_is_limited_by_zero() {
+        assert!(per_second(0, 110).is_none() && per_minute(0).is_none() && per_hour(0).is_none());
+        assert!(Buckets::new(None, 100).is_none());
+    }
+
+    #[test]
+    fn buckets_are_bounded_and_the_crowd_is_limited_all_the_same() {
+        let (buckets, clock) = buckets(per_hour(1), 20_000);
+        let mut passed = 0;
+        for address in 0..200_000_u32 {
+            passed += u32::from(buckets.take(address).is_ok());
+        }
+        let most = 20_000 + usize::try_from(SHARED).unwrap();
+        assert!(buckets.limiter.len() <= most, "{} buckets", buckets.limiter.len());
+        assert!(passed as usize <= most, "{passed} of a crowd have passed");
+        assert!(passed > 20_000, "nobody of the crowd has passed");
+        clock.advance(Duration::from_secs(3 * 3_600));
+        taken(&buckets, "one", 20_000);
+        assert!(buckets.limiter.len() < 10, "full buckets stay: {}", buckets.limiter.len());
+        assert!(!buckets.is_crowded.load(Ordering::Relaxed));
+    }
+}

@@ -1,0 +1,170 @@
+//! The server that takes mail, as its URL says.
+
+use std::net::IpAddr;
+
+use lettre::transport::smtp::{authentication::Credentials, extension::ClientId};
+use reqwest::Url;
+
+use crate::percent;
+
+/// Where mail is handed in, and how. The password is shown by nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SmtpServer {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) encryption: Encryption,
+    pub(super) credentials: Option<Credentials>,
+    /// How the hub introduces itself.
+    pub(super) hello: ClientId,
+}
+
+/// When the connection becomes TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encryption {
+    /// From the first byte.
+    Always,
+    /// By STARTTLS; without it nothing is sent.
+    Required,
+    /// By STARTTLS if it is offered, which whoever is in between can prevent.
+    Opportunistic,
+    Never,
+}
+
+/// Why a URL is no server's. It does not repeat the URL, which has a password in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WrongSmtpUrl {
+    #[error("it is no URL")]
+    Malformed,
+    #[error("its scheme is neither smtp nor smtps")]
+    Scheme,
+    #[error("it names no host")]
+    Host,
+    #[error(
+        "behind the ? there may be tls=required, tls=opportunistic or tls=none, with smtp alone"
+    )]
+    Query,
+    #[error("user and password go together, percent-encoded")]
+    Credentials,
+    #[error("a password would cross the network in clear: it needs smtps or tls=required")]
+    InClear,
+}
+
+impl SmtpServer {
+    /// Reads `smtp[s]://[user:password@]host[:port][/name][?tls=required|opportunistic|none]`.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else, or would send a password in clear to another machine.
+    pub fn parse(url: &str) -> Result<Self, WrongSmtpUrl> {
+        let url = Url::parse(url).map_err(|_| WrongSmtpUrl::Malformed)?;
+        let encryption = encryption(&url)?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(WrongSmtpUrl::Host)?;
+        let credentials = credentials(&url)?;
+        let safe = matches!(encryption, Encryption::Always | Encryption::Required);
+        if credentials.is_some() && !safe && !is_loopback(host) {
+            return Err(WrongSmtpUrl::InClear);
+        }
+        let name = url.path().trim_matches('/');
+        let hello = match name {
+            "" => ClientId::default(),
+            name => ClientId::Domain(name.to_owned()),
+        };
+        let port = url.port().unwrap_or_else(|| encryption.port());
+        let host = host.trim_matches(['[', ']']).to_owned();
+        Ok(Self { host, port, encryption, credentials, hello })
+    }
+}
+
+impl Encryption {
+    fn port(self) -> u16 {
+        match self {
+            Self::Always => 465,
+            Self::Required | Self::Opportunistic => 587,
+            Self::Never => 25,
+        }
+    }
+}
+
+fn encryption(url: &Url) -> Result<Encryption, WrongSmtpUrl> {
+    match (url.scheme(), url.query()) {
+        ("smtps", None) => Ok(Encryption::Always),
+        ("smtp", None | Some("tls=required")) => Ok(Encryption::Required),
+        ("smtp", Some("tls=opportunistic")) => Ok(Encryption::Opportunistic),
+        ("smtp", Some("tls=none")) => Ok(Encryption::Never),
+        ("smtp" | "smtps", Some(_)) => Err(WrongSmtpUrl::Query),
+        _ => Err(WrongSmtpUrl::Scheme),
+    }
+}
+
+fn credentials(url: &Url) -> Result<Option<Credentials>, WrongSmtpUrl> {
+    match (url.username(), url.password()) {
+        ("", None) => Ok(None),
+        ("", Some(_)) | (_, None) => Err(WrongSmtpUrl::Credentials),
+        (user, Some(password)) => {
+            let decode = |text| percent::decode(text).ok_or(WrongSmtpUrl::Credentials);
+            Ok(Some(Credentials::new(decode(user)?, decode(password)?)))
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, host: &str, port: u16, encryption: Encryption) -> SmtpServer {
+        let server = SmtpServer::parse(url).unwrap();
+        assert_eq!((&*server.host, server.port), (host, port), "{url}");
+        assert_eq!(server.encryption, encryption, "{url}");
+        server
+    }
+
+    #[test]
+    fn a_url_says_where_and_how() {
+        check("smtps://mx.example.org", "mx.example.org", 465, Encryption::Always);
+        check("smtp://mx.example.org", "mx.example.org", 587, Encryption::Required);
+        check("smtp://h:25?tls=opportunistic", "h", 25, Encryption::Opportunistic);
+        check("smtp://[::1]?tls=none", "::1", 25, Encryption::Never);
+        let named = check("smtp://h/hub.example.org?tls=required", "h", 587, Encryption::Required);
+        assert_eq!(named.hello, ClientId::Domain("hub.example.org".to_owned()));
+    }
+
+    #[test]
+    fn user_and_password_are_decoded_and_not_shown() {
+        let server = SmtpServer::parse("smtps://me%40x.org:s%3Acr%C3%A9t@h").unwrap();
+        let expected = Credentials::new("me@x.org".to_owned(), "s:crét".to_owned());
+        assert_eq!(server.credentials, Some(expected));
+        assert!(!format!("{server:?}").contains("crét"), "{server:?}");
+    }
+
+    #[test]
+    fn a_password_crosses_no_network_in_clear() {
+        for url in ["smtp://me:secret@h?tls=none", "smtp://me:secret@h?tls=opportunistic"] {
+            assert_eq!(SmtpServer::parse(url), Err(WrongSmtpUrl::InClear));
+        }
+        for host in ["localhost", "127.0.0.1", "[::1]"] {
+            assert!(SmtpServer::parse(&format!("smtp://me:secret@{host}?tls=none")).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_is_no_server_is_refused_without_being_repeated() {
+        for (url, error) in [
+            ("mx.example.org", WrongSmtpUrl::Malformed),
+            ("http://me:secret@h", WrongSmtpUrl::Scheme),
+            ("smtp:secret", WrongSmtpUrl::Host),
+            ("smtp://h?tls=maybe", WrongSmtpUrl::Query),
+            ("smtps://h?tls=none", WrongSmtpUrl::Query),
+            ("smtps://me@h", WrongSmtpUrl::Credentials),
+            ("smtps://me:secret%@h", WrongSmtpUrl::Credentials),
+        ] {
+            assert_eq!(SmtpServer::parse(url), Err(error), "{url}");
+            assert!(!error.to_string().contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `matchwire addon`: days for nothing.
+
+use std::io::Write;
+
+use super::{OperatorError, line, named, time};
+use crate::{
+    accounts::{Accounts, Micros},
+    cli::accounts::{AddonCommand, AddonGiftArgs},
+    config::AccountsConfig,
+};
+
+/// Does what the command says, and writes its answer: the add-on, and when it ends now.
+///
+/// # Errors
+///
+/// If the database cannot be used, if there is no such account, or if nobody reads the answer.
+pub(super) async fn run(
+    command: AddonCommand,
+    config: &AccountsConfig,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let AddonCommand::Gift(args) = command;
+    let accounts = Accounts::open_existing(&args.db, config).await?;
+    let done = gift(&accounts, &args, now, out).await;
+    accounts.close().await;
+    done
+}
+
+async fn gift(
+    accounts: &Accounts,
+    args: &AddonGiftArgs,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let account = named(accounts, &args.account).await?;
+    if account.deleted.is_some() {
+        return Err(OperatorError::Deleted);
+    }
+    accounts.gift(account.account, args.addon, args.days, &args.note, now).await?;
+    let after = named(accounts, &account.account.to_string()).await?;
+    let expires = after.addons.expiry(args.addon).map(time).unwrap_or_default();
+    Ok(line(out, &[args.addon.as_str(), "until", &expires])?)
+}

@@ -1,0 +1,94 @@
+//! `matchwire admin`: who may open `/admin/`.
+
+use std::io::{BufRead, Read, Write};
+
+use zeroize::Zeroizing;
+
+use super::{OperatorError, line, time};
+use crate::{
+    accounts::{Accounts, Admin, Micros},
+    cli::accounts::{AdminArgs, AdminCommand, AdminListArgs},
+    config::AccountsConfig,
+};
+
+/// Bytes of a line that can hold a password.
+const LINE_MAX: u64 = 4096;
+
+/// Does what the command says, and writes its answer. `input` is where a password comes from.
+///
+/// # Errors
+///
+/// If the database cannot be used, if the password is too weak, if the name is taken or there is
+/// none, or if nobody reads the answer.
+pub(super) async fn run(
+    command: AdminCommand,
+    config: &AccountsConfig,
+    now: Micros,
+    input: &mut impl BufRead,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let (AdminCommand::Create(AdminArgs { db, .. })
+    | AdminCommand::List(AdminListArgs { db })
+    | AdminCommand::Remove(AdminArgs { db, .. })) = &command;
+    let accounts = match &command {
+        AdminCommand::Create(_) => Accounts::open_with(db, config).await?,
+        AdminCommand::List(_) | AdminCommand::Remove(_) => {
+            Accounts::open_existing(db, config).await?
+        }
+    };
+    let done = match &command {
+        AdminCommand::Create(args) => {
+            let password = read_password(input);
+            create(&accounts, &args.name, password, now, out).await
+        }
+        AdminCommand::List(_) => list(&accounts, out).await,
+        AdminCommand::Remove(args) => remove(&accounts, &args.name, out).await,
+    };
+    accounts.close().await;
+    done
+}
+
+/// A password from a line of the input, without the end of the line.
+///
+/// # Errors
+///
+/// If there is no line, or nothing in it.
+fn read_password(input: &mut impl BufRead) -> Result<Zeroizing<String>, OperatorError> {
+    let mut password = Zeroizing::new(String::with_capacity(256));
+    Read::take(input, LINE_MAX).read_line(&mut password)?;
+    let length = password.trim_end_matches(['\r', '\n']).len();
+    password.truncate(length);
+    if password.is_empty() { Err(OperatorError::NoPassword) } else { Ok(password) }
+}
+
+async fn create(
+    accounts: &Accounts,
+    name: &str,
+    password: Result<Zeroizing<String>, OperatorError>,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let password = accounts.new_password(password?.to_string())?;
+    if !accounts.create_admin(name, password, now).await? {
+        return Err(OperatorError::AdminExists { name: name.to_owned() });
+    }
+    Ok(line(out, &["created", name])?)
+}
+
+async fn list(accounts: &Accounts, out: &mut impl Write) -> Result<(), OperatorError> {
+    for Admin { name, created, .. } in accounts.admins().await? {
+        line(out, &[&name, &time(created)])?;
+    }
+    Ok(())
+}
+
+async fn remove(
+    accounts: &Accounts,
+    name: &str,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    if !accounts.remove_admin(name).await? {
+        return Err(OperatorError::UnknownAdmin { name: name.to_owned() });
+    }
+    Ok(line(out, &["removed", name])?)
+}

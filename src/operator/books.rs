@@ -1,0 +1,143 @@
+//! The books: all orders and the whole ledger, as an operator looks at them.
+//!
+//! It only reads. Amounts are added up here, in exact decimals, from groups of equal amounts, since
+//! neither database adds up text and neither is trusted with fractions.
+
+use rust_decimal::Decimal;
+use sqlx::{Row, any::AnyRow};
+
+use super::sums::{Sum, Sums};
+use crate::{
+    accounts::{AccountId, LedgerEntry, LedgerKind, Micros},
+    database::Database,
+    payments::Order,
+};
+
+/// Entries of the ledger that are read at once.
+const PAGE: i64 = 1000;
+
+/// Whose rows, and of when; both ends are included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Which {
+    pub(crate) account: Option<AccountId>,
+    pub(crate) since: Micros,
+    pub(crate) until: Micros,
+}
+
+impl Which {
+    pub(crate) fn all() -> Self {
+        Self { account: None, since: Micros::MIN, until: Micros::MAX }
+    }
+
+    /// No account has the number 0.
+    fn account(&self) -> i64 {
+        self.account.map_or(0, |it| it.0)
+    }
+}
+
+/// Reads the books of a database.
+#[derive(Debug)]
+pub(crate) struct Books<'a> {
+    database: &'a Database,
+}
+
+impl<'a> Books<'a> {
+    pub(crate) fn of(database: &'a Database) -> Self {
+        Self { database }
+    }
+
+    /// The entries of a number above this one, the oldest first, a thousand at most.
+    pub(crate) async fn entries(
+        &self,
+        which: &Which,
+        after: i64,
+    ) -> Result<Vec<LedgerEntry>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT * FROM ledger WHERE id > $1 AND ($2 = 0 OR account_id = $2) \
+             AND at_us BETWEEN $3 AND $4 ORDER BY id LIMIT $5",
+        )
+        .bind(after)
+        .bind(which.account())
+        .bind(which.since)
+        .bind(which.until)
+        .bind(PAGE)
+        .fetch_all(self.database.pool())
+        .await
+    }
+
+    /// The entries of an order, the oldest first.
+    pub(crate) async fn entries_of_order(
+        &self,
+        order: &str,
+    ) -> Result<Vec<LedgerEntry>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM ledger WHERE order_id = $1 ORDER BY id LIMIT $2")
+            .bind(order)
+            .bind(PAGE)
+            .fetch_all(self.database.pool())
+            .await
+    }
+
+    /// What all entries come to, by add-on, kind and currency.
+    pub(crate) async fn sums(&self, which: &Which) -> Result<Sums, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT addon, kind, currency, amount, count(*) AS entries, \
+             CAST(sum(days) AS BIGINT) AS days FROM ledger \
+             WHERE ($1 = 0 OR account_id = $1) AND at_us BETWEEN $2 AND $3 \
+             GROUP BY addon, kind, currency, amount",
+        )
+        .bind(which.account())
+        .bind(which.since)
+        .bind(which.until)
+        .fetch_all(self.database.pool())
+        .await?;
+        let mut sums = Sums::default();
+        for row in rows {
+            sums.add(group(&row)?);
+        }
+        Ok(sums)
+    }
+
+    /// Orders, the newest first.
+    pub(crate) async fn orders(
+        &self,
+        which: &Which,
+        limit: u32,
+    ) -> Result<Vec<Order>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT * FROM orders WHERE ($1 = 0 OR account_id = $1) \
+             AND created_us BETWEEN $2 AND $3 ORDER BY created_us DESC, id LIMIT $4",
+        )
+        .bind(which.account())
+        .bind(which.since)
+        .bind(which.until)
+        .bind(i64::from(limit))
+        .fetch_all(self.database.pool())
+        .await
+    }
+
+    /// The order of this id, whoever's it is.
+    pub(crate) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
+        sqlx::query_as("SELECT * FROM orders WHERE id = $1")
+            .bind(id)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+}
+
+/// Entries of equal amounts: the amount counts for each of them.
+fn group(row: &AnyRow) -> Result<Sum, sqlx::Error> {
+    let addon: String = row.try_get("addon")?;
+    let kind: String = row.try_get("kind")?;
+    let amount: String = row.try_get("amount")?;
+    let each: Decimal = amount.parse().map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
+    let entries: i64 = row.try_get("entries")?;
+    Ok(Sum {
+        addon: addon.parse().map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
+        kind: LedgerKind::named(&kind)
+            .ok_or_else(|| sqlx::Error::Decode("an unknown kind of entry".into()))?,
+        currency: row.try_get("currency")?,
+        entries,
+        days: row.try_get("days")?,
+        amount: each * Decimal::from(entries),
+    })
+}

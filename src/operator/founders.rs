@@ -1,0 +1,33 @@
+//! `matchwire founders`: the Founder badge, once.
+
+use std::io::Write;
+
+use super::{OperatorError, line, time};
+use crate::{
+    accounts::{Accounts, Granted, Micros},
+    cli::accounts::FoundersCommand,
+    config::AccountsConfig,
+};
+
+/// Does what the command says, and writes its answer: how many accounts have the badge.
+///
+/// # Errors
+///
+/// If the database cannot be used, if the badge was granted before, if the moment has not come, or if
+/// nobody reads the answer.
+pub(super) async fn run(
+    command: FoundersCommand,
+    config: &AccountsConfig,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let FoundersCommand::Grant(args) = command;
+    let accounts = Accounts::open_existing(&args.db, config).await?;
+    let granted = accounts.grant_founders(args.at, now).await;
+    accounts.close().await;
+    match granted? {
+        Granted::Now { accounts } => Ok(line(out, &["granted to", &accounts.to_string()])?),
+        Granted::Before { at } => Err(OperatorError::GrantedBefore { at: time(at) }),
+        Granted::TooEarly => Err(OperatorError::TooEarly { at: time(args.at) }),
+    }
+}

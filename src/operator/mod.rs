@@ -1,0 +1,137 @@
+//! Operator's commands about customers and money, beside a running hub or without one.
+//!
+//! Each opens the database it is given, does one thing, and writes lines of fields with tabs between
+//! them, for people and for scripts. A running hub on the same database notices within a moment. What
+//! is shown is never a secret: of a key its public part, of a password nothing.
+//!
+//! In reading order: [`OperatorError`], `account`, `addon`, `founders`, `admin`, then `books`, `sums`,
+//! `order`, `ledger` and `refund`.
+
+mod account;
+mod addon;
+mod admin;
+mod books;
+mod founders;
+mod ledger;
+mod order;
+mod refund;
+mod sums;
+mod today;
+
+use std::io::{self, BufRead, Write};
+
+use jiff::Timestamp;
+
+pub(crate) use self::{
+    books::{Books, Which},
+    sums::Sum,
+    today::Today,
+};
+use crate::{
+    accounts::{AccountSummary, Accounts, AccountsError, Micros, WeakPassword},
+    cli::{operator::OperatorCommand, orders::WhichArgs},
+    config::Config,
+    payments::{PaymentError, SetUpError},
+    usage::UsageError,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    #[error(transparent)]
+    Accounts(#[from] AccountsError),
+    #[error(transparent)]
+    Payments(#[from] PaymentError),
+    #[error("the payment providers of the settings cannot be used")]
+    SetUp(#[from] SetUpError),
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error("the database failed")]
+    Store(#[from] sqlx::Error),
+    #[error("no account `{named}`")]
+    UnknownAccount { named: String },
+    #[error("no order `{id}`")]
+    UnknownOrder { id: String },
+    #[error("no operator `{name}`")]
+    UnknownAdmin { name: String },
+    #[error("there is an operator `{name}` already")]
+    AdminExists { name: String },
+    #[error("the account is deleted")]
+    Deleted,
+    #[error("the badge was granted before, as of {at}: it is granted once")]
+    GrantedBefore { at: String },
+    #[error("{at} has not come yet")]
+    TooEarly { at: String },
+    #[error("no password came in: it is read from the standard input, one line")]
+    NoPassword,
+    #[error("the password is not taken: {0}")]
+    WeakPassword(#[from] WeakPassword),
+    #[error("the answer could not be written, or the input not be read")]
+    Io(#[from] io::Error),
+}
+
+/// Does what a command says, and writes its answer. `input` is where a password comes from.
+///
+/// # Errors
+///
+/// If it cannot be done, or if nobody reads the answer.
+pub async fn run(
+    command: OperatorCommand,
+    config: &Config,
+    now: Micros,
+    input: &mut impl BufRead,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let accounts = &config.accounts;
+    match command {
+        OperatorCommand::Account(command) => account::run(command, accounts, now, out).await,
+        OperatorCommand::Addon(command) => addon::run(command, accounts, now, out).await,
+        OperatorCommand::Order(command) => order::run(command, accounts, out).await,
+        OperatorCommand::Ledger(args) => ledger::run(args, accounts, out).await,
+        OperatorCommand::Refund(args) => refund::run(args, config, now, out).await,
+        OperatorCommand::Founders(command) => founders::run(command, accounts, now, out).await,
+        OperatorCommand::Admin(command) => admin::run(command, accounts, now, input, out).await,
+    }
+}
+
+/// The account that is meant.
+async fn named(accounts: &Accounts, text: &str) -> Result<AccountSummary, OperatorError> {
+    let found = accounts.account_named(text).await?;
+    found.ok_or_else(|| OperatorError::UnknownAccount { named: text.to_owned() })
+}
+
+/// Which rows of the books are meant.
+async fn which(accounts: &Accounts, args: &WhichArgs) -> Result<Which, OperatorError> {
+    let account = match &args.account {
+        Some(text) => Some(named(accounts, text).await?.account),
+        None => None,
+    };
+    Ok(Which {
+        account,
+        since: args.since.unwrap_or(Micros::MIN),
+        until: args.until.unwrap_or(Micros::MAX),
+    })
+}
+
+/// One line: fields with tabs between them. A field has no tab or line end of its own, whoever wrote
+/// it.
+fn line(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
+    let plain = |field: &&str| field.replace(char::is_control, " ");
+    writeln!(out, "{}", fields.iter().map(plain).collect::<Vec<_>>().join("\t"))
+}
+
+/// RFC 3339, to the second.
+pub(crate) fn time(at: Micros) -> String {
+    match Timestamp::from_microsecond(at) {
+        Ok(at) => format!("{at:.0}"),
+        // Beyond the year 9999.
+        Err(_) => at.to_string(),
+    }
+}
+
+/// The same, or `-` for what has not happened.
+fn time_or_none(at: Option<Micros>) -> String {
+    at.map_or_else(|| "-".to_owned(), time)
+}
+
+#[cfg(test)]
+mod tests;

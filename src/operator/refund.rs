@@ -1,0 +1,49 @@
+//! `matchwire refund`: money back, and its days with it.
+
+use std::{io::Write, sync::Arc};
+
+use super::{Books, OperatorError, line};
+use crate::{
+    accounts::{Accounts, Micros},
+    cli::orders::RefundArgs,
+    config::Config,
+    payments::Payments,
+};
+
+/// Asks the provider to pay back, and writes what became of the order: its id, its state, what is
+/// refunded of it in all, and the days that it still grants.
+///
+/// # Errors
+///
+/// If the database cannot be used, if there is no such order, if so much cannot be paid back, if the
+/// provider does not do it, or if nobody reads the answer.
+pub(super) async fn run(
+    args: RefundArgs,
+    config: &Config,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let accounts = Accounts::open_existing(&args.db, &config.accounts).await?;
+    let done = refund(&accounts, &args, config, now, out).await;
+    accounts.close().await;
+    done
+}
+
+async fn refund(
+    accounts: &Accounts,
+    args: &RefundArgs,
+    config: &Config,
+    now: Micros,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    if Books::of(accounts.database()).order(&args.order).await?.is_none() {
+        return Err(OperatorError::UnknownOrder { id: args.order.clone() });
+    }
+    let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
+    // No customer is sent anywhere, so it does not matter where they would come back to.
+    let payments = Payments::new(accounts, catalogue, "", &config.payments)?;
+    let order = payments.refund(&args.order, args.amount, now).await?;
+    let (refunded, days) = (order.refunded.to_string(), order.days_granted.to_string());
+    let (state, currency) = (order.state().as_str(), &order.price.currency);
+    Ok(line(out, &[&order.id, state, &refunded, currency, &days])?)
+}

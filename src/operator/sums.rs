@@ -1,0 +1,128 @@
+//! What entries of the ledger come to. Pure: entries in, sums out, exact to the last digit.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+
+use crate::accounts::{Addon, LedgerEntry, LedgerKind};
+
+/// What the entries of one add-on, kind and currency come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) addon: Addon,
+    pub(crate) kind: LedgerKind,
+    /// ISO 4217; empty for gifts, which cost nothing.
+    pub(super) currency: String,
+    pub(crate) entries: i64,
+    pub(crate) days: i64,
+    pub(crate) amount: Decimal,
+}
+
+/// What was earned in a currency: what was paid less what was given back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Total {
+    pub(crate) currency: String,
+    pub(crate) entries: i64,
+    pub(crate) amount: Decimal,
+}
+
+/// Sums by add-on, kind and currency.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sums(BTreeMap<(Addon, &'static str, String), Sum>);
+
+impl Sum {
+    /// The currency, or `-` where no money went.
+    pub(crate) fn currency(&self) -> &str {
+        if self.currency.is_empty() { "-" } else { &self.currency }
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.entries += more.entries;
+        self.days += more.days;
+        self.amount += more.amount;
+    }
+}
+
+impl Sums {
+    /// Takes in one more entry.
+    pub(crate) fn enter(&mut self, entry: &LedgerEntry) {
+        self.add(Sum {
+            addon: entry.addon,
+            kind: entry.kind,
+            currency: entry.currency.clone(),
+            entries: 1,
+            days: entry.days,
+            amount: entry.amount,
+        });
+    }
+
+    /// Takes in what some entries come to.
+    pub(super) fn add(&mut self, more: Sum) {
+        let key = (more.addon, more.kind.as_str(), more.currency.clone());
+        match self.0.get_mut(&key) {
+            Some(sum) => sum.add(&more),
+            None => drop(self.0.insert(key, more)),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Sum> {
+        self.0.values()
+    }
+
+    /// What was earned, by currency.
+    pub(crate) fn totals(&self) -> Vec<Total> {
+        let mut totals = BTreeMap::<&str, Total>::new();
+        for sum in self.iter().filter(|sum| !sum.currency.is_empty()) {
+            let none =
+                || Total { currency: sum.currency.clone(), entries: 0, amount: Decimal::ZERO };
+            let total = totals.entry(&sum.currency).or_insert_with(none);
+            total.entries += sum.entries;
+            total.amount += sum.amount;
+        }
+        totals.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::accounts::AccountId;
+
+    prop_compose! {
+        fn entry()(
+            addon in 0..3_usize,
+            kind in 0..3_usize,
+            days in -400_i64..400,
+            cents in -10_000_i64..10_000,
+            euro in any::<bool>(),
+        ) -> LedgerEntry {
+            let kind = [LedgerKind::Purchase, LedgerKind::Refund, LedgerKind::Gift][kind];
+            let is_gift = kind == LedgerKind::Gift;
+            let amount = if is_gift { Decimal::ZERO } else { Decimal::new(cents, 2) };
+            let currency = match (is_gift, euro) { (true, _) => "", (_, true) => "EUR", _ => "USD" };
+            LedgerEntry {
+                number: 1, account: AccountId(1), addon: Addon::ALL[addon], order: None, kind, days,
+                amount, currency: currency.to_owned(), expires: 0, note: String::new(), at: 0,
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever the entries and their order, nothing is lost between them and the sums.
+        #[test]
+        fn sums_and_totals_add_up(entries in proptest::collection::vec(entry(), 0..200)) {
+            let mut sums = Sums::default();
+            entries.iter().for_each(|entry| sums.enter(entry));
+            let days: i64 = entries.iter().map(|it| it.days).sum();
+            prop_assert_eq!(sums.iter().map(|it| it.days).sum::<i64>(), days);
+            prop_assert_eq!(sums.iter().map(|it| it.entries).sum::<i64>(), entries.len() as i64);
+            let amount: Decimal = entries.iter().map(|it| it.amount).sum();
+            prop_assert_eq!(sums.totals().iter().map(|it| it.amount).sum::<Decimal>(), amount);
+            let mut backwards = Sums::default();
+            entries.iter().rev().for_each(|entry| backwards.enter(entry));
+            prop_assert_eq!(backwards, sums);
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Commands in, lines out, on a database of each kind.
+
+use rust_decimal::{Decimal, dec};
+
+use super::*;
+use crate::{
+    accounts::Addon,
+    cli::{
+        accounts::{
+            AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGiftArgs, AdminArgs,
+            AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
+        },
+        orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs},
+    },
+    database::{Database, DatabaseName, testing::on_each},
+};
+
+/// 2026-09-01T16:26:40Z
+const NOW: Micros = 1_788_280_000_000_000;
+const DAY: Micros = 86_400_000_000;
+
+/// A desk at which commands are given on one database.
+struct Desk {
+    database: Database,
+    config: Config,
+}
+
+impl Desk {
+    fn of(database: Database) -> Self {
+        let mut config = Config::default();
+        // As little as is allowed: what is tested is not how slow a hash is.
+        config.accounts.password_memory_kib = 8;
+        config.accounts.password_passes = 1;
+        Self { database, config }
+    }
+
+    fn db(&self) -> DatabaseName {
+        self.database.name().clone()
+    }
+
+    async fn accounts(&self) -> Accounts {
+        Accounts::of(self.database.clone(), &self.config.accounts).await.unwrap()
+    }
+
+    async fn at(
+        &self,
+        command: OperatorCommand,
+        input: &str,
+        now: Micros,
+    ) -> Result<String, OperatorError> {
+        let mut out = Vec::new();
+        run(command, &self.config, now, &mut input.as_bytes(), &mut out).await?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    async fn answer(&self, command: OperatorCommand) -> Result<String, OperatorError> {
+        self.at(command, "", NOW).await
+    }
+
+    async fn refused(&self, command: OperatorCommand) -> String {
+        self.answer(command).await.expect_err("it is refused").to_string()
+    }
+
+    fn account(&self, account: &str) -> AccountArgs {
+        AccountArgs { db: self.db(), account: account.to_owned() }
+    }
+
+    async fn show(&self, account: &str) -> String {
+        let show = AccountCommand::Show(self.account(account));
+        self.answer(OperatorCommand::Account(show)).await.unwrap()
+    }
+
+    fn gift(&self, account: &str, addon: Addon, days: u32, note: &str) -> OperatorCommand {
+        let (account, note) = (account.to_owned(), note.to_owned());
+        let args = AddonGiftArgs { db: self.db(), account, addon, days, note };
+        OperatorCommand::Addon(AddonCommand::Gift(args))
+    }
+
+    fn which(&self, account: Option<&str>, since: Option<Micros>) -> WhichArgs {
+        WhichArgs { db: self.db(), account: account.map(str::to_owned), since, until: None }
+    }
+
+    async fn ledger(&self, account: Option<&str>, since: Option<Micros>) -> String {
+        let which = self.which(account, since);
+        self.answer(OperatorCommand::Ledger(LedgerArgs { which })).await.unwrap()
+    }
+
+    fn grant(&self, at: Micros) -> OperatorCommand {
+        let args = FoundersGrantArgs { db: self.db(), at };
+        OperatorCommand::Founders(FoundersCommand::Grant(args))
+    }
+
+    fn admin(&self, name: &str) -> AdminArgs {
+        AdminArgs { db: self.db(), name: name.to_owned() }
+    }
+
+    /// An account with a key and days of the Sports add-on.
+    async fn customer(&self, email: &str) {
+        let accounts = self.accounts().await;
+        accounts.create_key(Some(email), &[(Addon::Sports, 2)], NOW - DAY).await.unwrap();
+    }
+
+    /// An order as payments leave it: paid at a moment, or open.
+    async fn order(&self, id: &str, account: i64, amount: Decimal, paid: Option<Micros>) {
+        sqlx::query(
+            "INSERT INTO orders (id, account_id, rail, addon, months, days, amount, currency, \
+             founder, created_us, paid_us, days_granted) \
+             VALUES ($1, $2, 'card', 'sports', 1, 30, $3, 'USD', 0, $4, $5, $6)",
+        )
+        .bind(id)
+        .bind(account)
+        .bind(amount.to_string())
+        .bind(NOW)
+        .bind(paid)
+        .bind(if paid.is_some() { 30_i64 } else { 0 })
+        .execute(self.database.pool())
+        .await
+        .unwrap();
+        if let Some(at) = paid {
+            self.entry((account, Some(id)), "purchase", 30, amount, at).await;
+        }
+    }
+
+    async fn entry(
+        &self,
+        (account, order): (i64, Option<&str>),
+        kind: &str,
+        days: i64,
+        amount: Decimal,
+        at: Micros,
+    ) {
+        sqlx::query(
+            "INSERT INTO ledger (account_id, addon, order_id, kind, days, amount, currency, \
+             expires_us, note, at_us) VALUES ($1, 'sports', $2, $3, $4, $5, 'USD', $6, 'card', $6)",
+        )
+        .bind(account)
+        .bind(order.map(str::to_owned))
+        .bind(kind)
+        .bind(days)
+        .bind(amount.to_string())
+        .bind(at)
+        .execute(self.database.pool())
+        .await
+        .unwrap();
+    }
+}
+
+fn fields(line: &str) -> Vec<&str> {
+    line.split('\t').collect()
+}
+
+/// The lines that begin with this word, each by its fields.
+fn lines<'a>(answer: &'a str, word: &str) -> Vec<Vec<&'a str>> {
+    answer.lines().map(fields).filter(|fields| fields[0] == word).collect()
+}
+
+#[tokio::test]
+async fn accounts_are_listed_with_what_they_have() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        desk.customer("bob@two.org").await;
+        let list = |search: Option<&str>| {
+            let search = search.map(str::to_owned);
+            let args = AccountListArgs { db: desk.db(), search, before: None, limit: 10 };
+            OperatorCommand::Account(AccountCommand::List(args))
+        };
+        let all = desk.answer(list(None)).await.unwrap();
+        let all: Vec<_> = all.lines().map(fields).collect();
+        assert_eq!(all.iter().map(|it| it[1]).collect::<Vec<_>>(), ["bob@two.org", "ann@one.org"]);
+        let found = desk.answer(list(Some("ONE"))).await.unwrap();
+        assert_eq!(
+            fields(found.trim_end())[1..],
+            [
+                "ann@one.org",
+                "active",
+                "2026-08-31T16:26:40Z",
+                "-",
+                "sports until 2026-09-02T16:26:40Z"
+            ]
+        );
+        assert_eq!(desk.answer(list(Some("nobody"))).await.unwrap(), "");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        let key = desk.accounts().await.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
+        let shown = desk.show("Ann@One.org").await;
+        assert_eq!(lines(&shown, "address"), [["address", "ann@one.org"]]);
+        assert_eq!(lines(&shown, "key"), [["key", key.prefix(), "2026-09-01T16:26:40Z", "-"]]);
+        assert!(!shown.contains(key.expose()), "the key itself is shown");
+        let id = lines(&shown, "id")[0][1].to_owned();
+        assert_eq!(desk.show(&id).await, shown);
+        let show = AccountCommand::Show(desk.account("nobody@one.org"));
+        let refused = desk.refused(OperatorCommand::Account(show)).await;
+        assert_eq!(refused, "no account `nobody@one.org`");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        let gift = desk.gift("ann@one.org", Addon::Sports, 30, "for the outage");
+        // One of two days is left.
+        let given = desk.answer(gift).await.unwrap();
+        assert_eq!(given, "sports\tuntil\t2026-10-02T16:26:40Z\n");
+        let ledger = desk.ledger(Some("ann@one.org"), Some(NOW)).await;
+        let entry = fields(ledger.lines().next().unwrap());
+        assert_eq!(entry[3..8], ["sports", "gift", "30", "0", "-"]);
+        assert_eq!(entry[8..], ["2026-10-02T16:26:40Z", "-", "for the outage"]);
+        assert_eq!(lines(&ledger, "sum"), [["sum", "sports", "gift", "1", "30", "0", "-"]]);
+        let refused = desk.refused(desk.gift("nobody", Addon::Odds, 1, "x")).await;
+        assert_eq!(refused, "no account `nobody`");
+    })
+    .await;
+}
+
+/// SPEC section 3, rule 2: the badge is granted once, to every account existing at that moment, and
+/// cannot be obtained afterwards.
+#[tokio::test]
+async fn the_founder_badge_is_granted_once() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        let early = desk.refused(desk.grant(NOW + DAY)).await;
+        assert_eq!(early, "2026-09-02T16:26:40Z has not come yet");
+        let accounts = desk.accounts().await;
+        accounts.create_key(Some("late@two.org"), &[], NOW).await.unwrap();
+        assert_eq!(desk.answer(desk.grant(NOW - 1)).await.unwrap(), "granted to\t1\n");
+        accounts.create_key(Some("later@two.org"), &[], NOW).await.unwrap();
+        for at in [NOW - 1, NOW] {
+            let again = desk.refused(desk.grant(at)).await;
+            assert_eq!(
+                again,
+                "the badge was granted before, as of 2026-09-01T16:26:39Z: it is granted once"
+            );
+        }
+        for (name, since) in
+            [("ann@one.org", "2026-09-01T16:26:39Z"), ("late@two.org", "-"), ("later@two.org", "-")]
+        {
+            assert_eq!(lines(&desk.show(name).await, "founder"), [["founder", since]], "{name}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_block_holds_until_it_is_taken_back() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        let accounts = desk.accounts().await;
+        let key = accounts.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
+        let works = async || {
+            // Another program, with nothing in its cache.
+            desk.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_some()
+        };
+        let block = || OperatorCommand::Account(AccountCommand::Block(desk.account("ann@one.org")));
+        let unblock =
+            || OperatorCommand::Account(AccountCommand::Unblock(desk.account("ann@one.org")));
+        assert_eq!(desk.answer(block()).await.unwrap(), "blocked\n");
+        assert!(!works().await, "the key of a blocked account works");
+        assert_eq!(desk.answer(block()).await.unwrap(), "had been blocked before\n");
+        assert_eq!(lines(&desk.show("ann@one.org").await, "state"), [["state", "blocked"]]);
+        assert_eq!(desk.answer(unblock()).await.unwrap(), "unblocked\n");
+        assert!(works().await, "the key works again");
+        assert_eq!(desk.answer(unblock()).await.unwrap(), "had not been blocked\n");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        let accounts = desk.accounts().await;
+        let key = accounts.create_key(Some("ann@one.org"), &[(Addon::Odds, 3)], NOW).await.unwrap();
+        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].to_owned();
+        let delete =
+            |name: &str| OperatorCommand::Account(AccountCommand::Delete(desk.account(name)));
+        assert_eq!(desk.answer(delete("ann@one.org")).await.unwrap(), "deleted\n");
+        assert!(desk.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_none());
+        let shown = desk.show(&id).await;
+        assert_eq!(lines(&shown, "address"), [["address", "-"]]);
+        assert_eq!(lines(&shown, "state"), [["state", "deleted"]]);
+        assert!(lines(&desk.ledger(Some(&id), None).await, "sum")[0].contains(&"3"));
+        assert_eq!(desk.answer(delete(&id)).await.unwrap(), "had been deleted before\n");
+        let refused = desk.refused(desk.gift(&id, Addon::Odds, 1, "x")).await;
+        assert_eq!(refused, "the account is deleted");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_ledger_adds_up() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        desk.customer("bob@two.org").await;
+        let id = |shown: String| lines(&shown, "id")[0][1].parse::<i64>().unwrap();
+        let (ann, bob) = (id(desk.show("ann@one.org").await), id(desk.show("bob@two.org").await));
+        desk.order("a1", ann, dec!(5.00), Some(NOW)).await;
+        desk.order("a2", ann, dec!(2.50), Some(NOW + 1)).await;
+        desk.order("b1", bob, dec!(5.00), Some(NOW + DAY)).await;
+        desk.entry((ann, Some("a1")), "refund", -15, dec!(-2.50), NOW + 2).await;
+        let all = desk.ledger(None, Some(NOW)).await;
+        let sums = [
+            ["sum", "sports", "purchase", "3", "90", "12.50", "USD"],
+            ["sum", "sports", "refund", "1", "-15", "-2.50", "USD"],
+        ];
+        assert_eq!(lines(&all, "sum"), sums);
+        assert_eq!(lines(&all, "total"), [["total", "4", "10.00", "USD"]]);
+        let bobs = desk.ledger(Some("bob@two.org"), Some(NOW)).await;
+        assert_eq!(lines(&bobs, "total"), [["total", "1", "5.00", "USD"]]);
+        let later = desk.ledger(None, Some(NOW + 3)).await;
+        assert_eq!(lines(&later, "total"), [["total", "1", "5.00", "USD"]]);
+        let until = WhichArgs { until: Some(NOW), ..desk.which(None, Some(NOW)) };
+        let first =
+            desk.answer(OperatorCommand::Ledger(LedgerArgs { which: until })).await.unwrap();
+        assert_eq!(lines(&first, "total"), [["total", "1", "5.00", "USD"]]);
+    })
+    .await;
+}
+
+/// More entries than are read at once are all printed, and all counted.
+#[tokio::test]
+async fn a_long_ledger_is_printed_whole() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        let mut tx = desk.database.begin().await.unwrap();
+        for _ in 0..1003 {
+            sqlx::query(
+                "INSERT INTO ledger (account_id, addon, kind, days, amount, currency, expires_us, \
+                 note, at_us) SELECT id, 'odds', 'purchase', 30, '0.10', 'USD', 0, '', 0 \
+                 FROM accounts",
+            )
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        }
+        tx.commit().await.unwrap();
+        let printed = desk.ledger(None, None).await;
+        let entries = printed.lines().filter(|line| line.contains("\tpurchase\t30\t0.10\t"));
+        assert_eq!(entries.count(), 1003);
+        assert_eq!(lines(&printed, "total"), [["total", "1003", "100.30", "USD"]]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn orders_are_listed_and_shown() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].parse().unwrap();
+        desk.order("open", id, dec!(5.00), None).await;
+        desk.order("paid", id, dec!(2.50), Some(NOW)).await;
+        let which = desk.which(Some("ann@one.org"), None);
+        let list = OrderCommand::List(OrderListArgs { which, limit: 10 });
+        let listed = desk.answer(OperatorCommand::Order(list)).await.unwrap();
+        assert_eq!(lines(&listed, "open")[0][2..8], ["card", "sports", "1", "5.00", "USD", "open"]);
+        assert_eq!(
+            lines(&listed, "paid")[0][7..],
+            ["paid", "2026-09-01T16:26:40Z", "2026-09-01T16:26:40Z", "0"]
+        );
+        let show = |order: &str| {
+            let args = OrderShowArgs { db: desk.db(), order: order.to_owned() };
+            OperatorCommand::Order(OrderCommand::Show(args))
+        };
+        let shown = desk.answer(show("paid")).await.unwrap();
+        assert_eq!(lines(&shown, "amount"), [["amount", "2.50", "USD"]]);
+        assert!(shown.contains("\tsports\tpurchase\t30\t2.50\tUSD\t"), "{shown}");
+        assert_eq!(desk.refused(show("none")).await, "no order `none`");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refund_needs_an_order_and_its_provider() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        desk.customer("ann@one.org").await;
+        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].parse().unwrap();
+        desk.order("paid", id, dec!(5.00), Some(NOW)).await;
+        let refund = |order: &str| {
+            let order = order.to_owned();
+            OperatorCommand::Refund(RefundArgs { db: desk.db(), config: None, order, amount: None })
+        };
+        assert_eq!(desk.refused(refund("none")).await, "no order `none`");
+        assert_eq!(desk.refused(refund("paid")).await, "card is not offered");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn operators_are_made_with_a_password_from_the_input() {
+    on_each(async |database| {
+        let desk = Desk::of(database);
+        let create = |name| OperatorCommand::Admin(AdminCommand::Create(desk.admin(name)));
+        let list = || OperatorCommand::Admin(AdminCommand::List(AdminListArgs { db: desk.db() }));
+        let remove = |name| OperatorCommand::Admin(AdminCommand::Remove(desk.admin(name)));
+        let made = desk.at(create("ada"), "correct horse battery\n", NOW).await.unwrap();
+        assert_eq!(made, "created\tada\n");
+        assert_eq!(desk.answer(list()).await.unwrap(), "ada\t2026-09-01T16:26:40Z\n");
+        let again = desk.at(create("ada"), "another password\n", NOW).await.unwrap_err();
+        assert_eq!(again.to_string(), "there is an operator `ada` already");
+        for (input, weak) in [("", false), ("\n", false), ("short\n", true)] {
+            let error = desk.at(create("bob"), input, NOW).await.unwrap_err();
+            assert_eq!(matches!(error, OperatorError::WeakPassword(_)), weak, "{input:?} {error}");
+        }
+        assert_eq!(desk.answer(remove("ada")).await.unwrap(), "removed\tada\n");
+        assert_eq!(desk.refused(remove("ada")).await, "no operator `ada`");
+        assert_eq!(desk.answer(list()).await.unwrap(), "");
+    })
+    .await;
+}
+
+/// What somebody else wrote cannot pass for a field or a line of its own.
+#[test]
+fn a_field_stays_one_field() {
+    let mut out = Vec::new();
+    line(&mut out, &["a", "b\tc\nd\u{1b}[31m", "e"]).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "a\tb c d [31m\te\n");
+}
+
+#[test]
+fn a_mistyped_path_makes_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("a.db");
+    let command = OperatorCommand::Ledger(LedgerArgs {
+        which: WhichArgs { db: (&*db).into(), account: None, since: None, until: None },
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = Config::default();
+    let (mut input, mut out) = (&b""[..], Vec::new());
+    let done = run(command, &config, NOW, &mut input, &mut out);
+    assert!(runtime.block_on(done).is_err());
+    assert!(!db.exists());
+}

@@ -1,0 +1,57 @@
+//! What the store says of today: mails and money, for the operator's page.
+
+use super::{Books, Which, sums::Total};
+use crate::{accounts::Micros, database::Database, usage::Day};
+
+/// Mails and orders, of the day in UTC unless it says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Today {
+    /// Mails that wait to be sent, of whatever day.
+    pub(crate) mails_waiting: u64,
+    /// Mails that were given up today.
+    pub(crate) mails_failed: u64,
+    pub(crate) orders_made: u64,
+    pub(crate) orders_paid: u64,
+    /// What was paid less what was given back, by currency.
+    pub(crate) earned: Vec<Total>,
+}
+
+impl Today {
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub(crate) async fn read(database: &Database, now: Micros) -> Result<Self, sqlx::Error> {
+        let since = Day::of(now).start();
+        let (waiting, failed): (i64, i64) = sqlx::query_as(
+            "SELECT (SELECT count(*) FROM mails WHERE sent_us IS NULL AND failed_us IS NULL), \
+             (SELECT count(*) FROM mails WHERE failed_us >= $1)",
+        )
+        .bind(since)
+        .fetch_one(database.pool())
+        .await?;
+        let (made, paid): (i64, i64) = sqlx::query_as(
+            "SELECT (SELECT count(*) FROM orders WHERE created_us >= $1), \
+             (SELECT count(*) FROM orders WHERE paid_us >= $1)",
+        )
+        .bind(since)
+        .fetch_one(database.pool())
+        .await?;
+        let sums = Books::of(database).sums(&Which { since, ..Which::all() }).await?;
+        Ok(Self {
+            mails_waiting: waiting.unsigned_abs(),
+            mails_failed: failed.unsigned_abs(),
+            orders_made: made.unsigned_abs(),
+            orders_paid: paid.unsigned_abs(),
+            earned: sums.totals(),
+        })
+    }
+
+    /// What was earned, in words.
+    pub(crate) fn earned(&self) -> String {
+        let each = |total: &Total| format!("{} {}", total.amount, total.currency);
+        let all = self.earned.iter().map(each).collect::<Vec<_>>();
+        if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+    }
+}

@@ -1,0 +1,422 @@
+//! Orders, and the money for them: by card through Stripe, and through PayPal.
+//!
+//! It owns what is bought, at which price, and which days follow from what was paid and given back; it
+//! knows no pages and no keys. Providers are slow, repeat themselves and tell things out of order, and
+//! this process may die between any two steps. So what they tell is kept as facts that only grow, the
+//! days follow from the facts ([`Order`]), and whatever is asked of them may be asked again.
+//!
+//! In reading order: [`Rail`], [`Order`], then `provider` with `stripe`, `paypal` and `peer`, `store`,
+//! `webhook`, `sweep`, and `sandbox`, the providers of the demo.
+
+mod error;
+mod order;
+mod paypal;
+mod peer;
+mod provider;
+mod rail;
+pub mod sandbox;
+mod store;
+mod stripe;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod webhook;
+
+use std::{fmt, sync::Arc};
+
+use ingest::source::{
+    secret::Secret,
+    tls::{self, TrustError},
+};
+use rust_decimal::Decimal;
+use tracing::{error, info};
+
+pub use self::{
+    error::{PaymentError, ProviderError, WebhookError},
+    order::{Order, OrderState},
+    rail::{Rail, UnknownRail},
+};
+use self::{
+    order::Told,
+    paypal::Paypal,
+    peer::Peer,
+    provider::{Provider, Ways},
+    store::{Applied, Event, Store},
+    stripe::Stripe,
+};
+pub use crate::accounts::{LedgerEntry, LedgerKind};
+use crate::{
+    accounts::{AccountId, Accounts, Addon, Micros},
+    config::{
+        PaymentsConfig,
+        secret::{SecretError, SecretRef},
+    },
+    products::{Catalogue, DAYS_PER_MONTH, TERMS},
+};
+
+/// A handle on orders and those who are paid; clones share everything.
+#[derive(Clone)]
+pub struct Payments {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    accounts: Accounts,
+    catalogue: Arc<Catalogue>,
+    store: Store,
+    /// Where customers reach the hub, without a slash at the end.
+    public_url: String,
+    providers: Vec<Provider>,
+    rails: Vec<Rail>,
+    config: PaymentsConfig,
+}
+
+/// Why the rails of the settings cannot be used. Always the operator's to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    #[error("{name}: a secret is missing")]
+    Secret { name: &'static str, source: SecretError },
+    #[error("{name} is empty")]
+    Empty { name: &'static str },
+    #[error("payment providers cannot be trusted")]
+    Trust(#[from] TrustError),
+}
+
+impl Payments {
+    /// The rails of the settings. `public_url`: where customers reach the hub, without a slash at the
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// If a secret cannot be had, or if no authority is known by which to trust a provider.
+    pub fn new(
+        accounts: &Accounts,
+        catalogue: Arc<Catalogue>,
+        public_url: &str,
+        config: &PaymentsConfig,
+    ) -> Result<Self, SetUpError> {
+        let providers = providers(config)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                accounts: accounts.clone(),
+                catalogue,
+                store: Store::new(accounts.database().clone()),
+                public_url: public_url.to_owned(),
+                rails: providers.iter().map(Provider::rail).collect(),
+                providers,
+                config: config.clone(),
+            }),
+        })
+    }
+
+    /// The ways to pay that are offered.
+    #[must_use]
+    pub fn rails(&self) -> &[Rail] {
+        &self.shared.rails
+    }
+
+    /// Bytes of a webhook, at most.
+    #[must_use]
+    pub fn webhook_bytes_max(&self) -> usize {
+        self.shared.config.webhook_bytes_max
+    }
+
+    /// Takes an order at the account's own price, and opens a checkout for it. The customer is to be
+    /// sent to [`Order::checkout_url`].
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be bought so, if too many orders are open, if the provider does not do it, or if the
+    /// store fails. Nothing was paid in any case.
+    pub async fn begin(
+        &self,
+        account: AccountId,
+        addon: Addon,
+        months: u32,
+        rail: Rail,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let provider = self.provider(rail)?;
+        if !TERMS.contains(&months) {
+            return Err(PaymentError::Term { months });
+        }
+        let order = self.take_order(account, addon, months, rail, now).await?;
+        self.open_checkout(provider, order, now).await
+    }
+
+    /// The customer came back from the checkout: asks the provider how it went.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such order of this account, if the provider does not say, or if the store fails.
+    /// What was paid is not lost then: the provider tells it, or is asked about it later.
+    pub async fn returned(
+        &self,
+        order_id: &str,
+        account: AccountId,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let order = self.order(order_id, account).await?;
+        if order.paid.is_some() {
+            return Ok(order);
+        }
+        let told = self.provider(order.rail)?.look(&order).await?;
+        self.apply(&order, &told, now).await
+    }
+
+    /// The customer turned back. Should it be paid nevertheless, it counts.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such order of this account, or if the store fails.
+    pub async fn cancelled(
+        &self,
+        order_id: &str,
+        account: AccountId,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let order = self.order(order_id, account).await?;
+        if order.state() != OrderState::Open {
+            return Ok(order);
+        }
+        let told = self.provider(order.rail)?.cancel(&order).await;
+        let told = told.unwrap_or_else(|error| {
+            info!(order = order.id, %error, "the checkout was left open");
+            Told::default()
+        });
+        self.apply(&order, &Told { closed: true, ..told }, now).await
+    }
+
+    /// An order of this account.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or if the store fails.
+    pub async fn order(&self, order_id: &str, account: AccountId) -> Result<Order, PaymentError> {
+        let order = self.order_of_anybody(order_id).await?;
+        if order.account == account { Ok(order) } else { Err(PaymentError::NoOrder) }
+    }
+
+    /// An order of any account, for the operator.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or if the store fails.
+    pub async fn order_of_anybody(&self, order_id: &str) -> Result<Order, PaymentError> {
+        self.shared.store.order(order_id).await?.ok_or(PaymentError::NoOrder)
+    }
+
+    /// The orders of an account, the latest first, 200 at most.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn orders(&self, account: AccountId) -> Result<Vec<Order>, PaymentError> {
+        Ok(self.shared.store.orders_of(account).await?)
+    }
+
+    /// What was granted to an account and taken back, as [`Accounts::ledger`].
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn ledger(&self, account: AccountId) -> Result<Vec<LedgerEntry>, PaymentError> {
+        Ok(self.shared.accounts.ledger(account).await?)
+    }
+
+    /// Gives back the rest of an order, or a part of it, and takes back as many days.
+    ///
+    /// # Errors
+    ///
+    /// If it is not paid, if there is not so much left of it, if the provider does not do it, or if the
+    /// store fails. What the provider has done is not lost then: it tells of it.
+    pub async fn refund(
+        &self,
+        order_id: &str,
+        amount: Option<Decimal>,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let order = self.order_of_anybody(order_id).await?;
+        let provider = self.provider(order.rail)?;
+        // Money may have been given back at the provider's own pages.
+        let told = provider.look(&order).await?;
+        let order = self.apply(&order, &told, now).await?;
+        let amount = refundable(&order, amount)?;
+        provider.refund(&order, amount).await?;
+        let mut all = order.price.clone();
+        all.amount = order.refunded + amount;
+        self.apply(&order, &Told { refunded: Some(all), ..Told::default() }, now).await
+    }
+
+    /// Grants days for nothing, as [`Accounts::gift`].
+    ///
+    /// # Errors
+    ///
+    /// If there is no such account, if they are too many days, or if the store fails.
+    pub async fn gift(
+        &self,
+        account: AccountId,
+        addon: Addon,
+        days: u32,
+        note: &str,
+        now: Micros,
+    ) -> Result<(), PaymentError> {
+        Ok(self.shared.accounts.gift(account, addon, days, note, now).await?)
+    }
+
+    fn provider(&self, rail: Rail) -> Result<&Provider, PaymentError> {
+        let found = self.shared.providers.iter().find(|provider| provider.rail() == rail);
+        found.ok_or(PaymentError::NoRail { rail })
+    }
+
+    /// The price is that of the moment, decided while nobody else decides about the account.
+    async fn take_order(
+        &self,
+        account: AccountId,
+        addon: Addon,
+        months: u32,
+        rail: Rail,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let id = random_id()?;
+        let mut tx = self.shared.store.begin().await?;
+        let buyer = store::buyer(&mut tx, account).await?.ok_or(PaymentError::NoAccount)?;
+        let limit = self.shared.config.orders_open_max;
+        if buyer.open >= limit {
+            return Err(PaymentError::TooManyOpen { limit });
+        }
+        let mut price = self.shared.catalogue.price(addon, buyer.founder).times(months);
+        price.amount.rescale(2);
+        let order = Order {
+            id,
+            account,
+            rail,
+            addon,
+            months,
+            days: months * DAYS_PER_MONTH,
+            price,
+            founder: buyer.founder && self.shared.catalogue.has_founder_rate(addon),
+            created: now,
+            checkout: None,
+            payment: None,
+            checkout_url: None,
+            paid: None,
+            refunded: Decimal::ZERO,
+            closed: None,
+            days_granted: 0,
+        };
+        store::insert(&mut tx, &order).await?;
+        tx.commit().await?;
+        metrics::counter!("matchwire_orders_total", "rail" => rail.as_str()).increment(1);
+        Ok(order)
+    }
+
+    /// A provider that refuses will refuse again, so the order is closed; one that does not answer may
+    /// have opened the checkout, which is found out by `sweep`.
+    async fn open_checkout(
+        &self,
+        provider: &Provider,
+        mut order: Order,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let way = |end| format!("{}/checkout/{}/{end}/", self.shared.public_url, order.id);
+        let ways = Ways { back: way("return"), cancel: way("cancel") };
+        let opened = match provider.open(&order, &ways).await {
+            Ok(opened) => opened,
+            Err(refused) => {
+                error!(order = order.id, error = %refused, "no checkout was opened");
+                if !matches!(refused, ProviderError::Unreachable { .. }) {
+                    self.apply(&order, &Told { closed: true, ..Told::default() }, now).await?;
+                }
+                return Err(refused.into());
+            }
+        };
+        self.shared.store.checkout_opened(&order.id, &opened.checkout, &opened.url).await?;
+        order.checkout = Some(opened.checkout);
+        order.checkout_url = Some(opened.url);
+        Ok(order)
+    }
+
+    /// What was told without a webhook.
+    async fn apply(&self, of: &Order, told: &Told, now: Micros) -> Result<Order, PaymentError> {
+        let (order, _) = self.take_in(of, told, None, now).await?;
+        Ok(order)
+    }
+
+    async fn take_in(
+        &self,
+        of: &Order,
+        told: &Told,
+        event: Option<Event<'_>>,
+        now: Micros,
+    ) -> Result<(Order, Applied), sqlx::Error> {
+        let (order, applied) = self.shared.store.apply(of, told, event, now).await?;
+        match &applied {
+            Applied::Days(days) => {
+                info!(order = order.id, account = order.account.0, days, "days were moved");
+                self.shared.accounts.tell_own_changes().await;
+            }
+            Applied::Mismatch(mismatch) => {
+                error!(order = order.id, rail = %order.rail, %mismatch, "a payment does not fit");
+            }
+            Applied::Nothing | Applied::Repeated => {}
+        }
+        Ok((order, applied))
+    }
+}
+
+impl fmt::Debug for Payments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Payments").field("rails", &self.shared.rails).finish_non_exhaustive()
+    }
+}
+
+/// What is wished, or all that is left.
+fn refundable(order: &Order, wish: Option<Decimal>) -> Result<Decimal, PaymentError> {
+    if order.paid.is_none() {
+        return Err(PaymentError::NotPaid);
+    }
+    let left = order.refundable();
+    let mut wish = wish.unwrap_or(left);
+    if wish <= Decimal::ZERO || wish > left || wish != wish.round_dp(2) {
+        return Err(PaymentError::Refund { wish, left });
+    }
+    wish.rescale(2);
+    Ok(wish)
+}
+
+/// 128 random bits, in hexadecimal: who guesses finds no other's order.
+fn random_id() -> Result<String, getrandom::Error> {
+    let random = (u128::from(getrandom::u64()?) << 64) | u128::from(getrandom::u64()?);
+    Ok(format!("{random:032x}"))
+}
+
+fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetUpError> {
+    let urls = [
+        config.offers_stripe().then_some(&config.stripe_url),
+        config.offers_paypal().then_some(&config.paypal_url),
+    ];
+    let encrypted = urls.iter().flatten().any(|url| url.starts_with("https:"));
+    let tls = if encrypted { tls::client(None)? } else { peer::no_tls() };
+    let mut providers = Vec::new();
+    if config.offers_stripe() {
+        let key = secret("payments.stripe_key", &config.stripe_key)?;
+        let signing = secret("payments.stripe_webhook_secret", &config.stripe_webhook_secret)?;
+        let peer = Peer::new(Rail::Card, &config.stripe_url, config, &tls);
+        providers.push(Provider::Stripe(Stripe::new(peer, key, signing, config)));
+    }
+    if config.offers_paypal() {
+        let secret = secret("payments.paypal_client_secret", &config.paypal_client_secret)?;
+        let peer = Peer::new(Rail::Paypal, &config.paypal_url, config, &tls);
+        providers.push(Provider::Paypal(Paypal::new(peer, secret, config)));
+    }
+    Ok(providers)
+}
+
+fn secret(name: &'static str, of: &SecretRef) -> Result<Secret, SetUpError> {
+    let secret = of.resolve().map_err(|source| SetUpError::Secret { name, source })?;
+    if secret.expose().is_empty() {
+        return Err(SetUpError::Empty { name });
+    }
+    Ok(secret)
+}

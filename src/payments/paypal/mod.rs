@@ -1,0 +1,315 @@
+//! PayPal, through its Orders: the customer approves on PayPal's page, and we take the money then.
+
+mod notice;
+mod token;
+
+use ingest::source::secret::Secret;
+use reqwest::{
+    RequestBuilder, StatusCode,
+    header::{CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use rust_decimal::Decimal;
+use serde::{Deserialize, Deserializer, de};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use self::token::{Client, Tokens};
+use super::{
+    Order, ProviderError,
+    order::Told,
+    peer::{Answer, Peer},
+    provider::{Opened, Ways, checkout_named},
+};
+use crate::{config::PaymentsConfig, products::Price};
+
+/// Where an answer says what was wrong.
+const CODE: &str = "/details/0/issue";
+/// Webhooks that PayPal is asked about at a time; others wait. Anybody can make us ask.
+const CHECKS_MAX: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct Paypal {
+    peer: Peer,
+    client: Client,
+    tokens: Tokens,
+    /// PayPal's id of our webhook.
+    webhook: String,
+    checks: Semaphore,
+}
+
+/// An order there, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Checkout {
+    status: Option<String>,
+    #[serde(default)]
+    purchase_units: Vec<Unit>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Unit {
+    custom_id: Option<String>,
+    payments: Option<UnitPayments>,
+}
+
+#[derive(Debug, Deserialize)]
+struct UnitPayments {
+    #[serde(default)]
+    captures: Vec<Capture>,
+    #[serde(default)]
+    refunds: Vec<Refund>,
+}
+
+/// Money taken.
+#[derive(Debug, Deserialize)]
+struct Capture {
+    id: String,
+    status: Option<String>,
+    amount: Option<Amount>,
+    custom_id: Option<String>,
+    supplementary_data: Option<Supplement>,
+}
+
+/// Money given back, once.
+#[derive(Debug, Deserialize)]
+struct Refund {
+    status: Option<String>,
+    amount: Option<Amount>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Amount {
+    /// Exact, as text.
+    #[serde(deserialize_with = "decimal")]
+    value: Decimal,
+    currency_code: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Supplement {
+    related_ids: Option<Related>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Related {
+    order_id: Option<String>,
+}
+
+impl Paypal {
+    pub(super) fn new(peer: Peer, secret: Secret, config: &PaymentsConfig) -> Self {
+        Self {
+            peer,
+            client: Client { id: config.paypal_client_id.clone(), secret },
+            tokens: Tokens::default(),
+            webhook: config.paypal_webhook_id.clone(),
+            checks: Semaphore::new(CHECKS_MAX),
+        }
+    }
+
+    pub(super) async fn open(&self, order: &Order, ways: &Ways) -> Result<Opened, ProviderError> {
+        let body = json!({
+            "intent": "CAPTURE",
+            "purchase_units": [{
+                "custom_id": order.id,
+                "description": order.title(),
+                "amount": amount(&order.price),
+            }],
+            "payment_source": {"paypal": {"experience_context": {
+                "return_url": ways.back,
+                "cancel_url": ways.cancel,
+                "user_action": "PAY_NOW",
+                "shipping_preference": "NO_SHIPPING",
+            }}},
+        });
+        let answer = self.post("/v2/checkout/orders", &body, &order.id).await?.done(CODE)?;
+        let links = answer["links"].as_array().map_or(&[][..], Vec::as_slice);
+        let page =
+            links.iter().find(|it| matches!(it["rel"].as_str(), Some("payer-action" | "approve")));
+        let url = page.and_then(|link| link["href"].as_str());
+        checkout_named(answer["id"].as_str().unwrap_or_default(), url.unwrap_or_default())
+    }
+
+    /// What the customer has approved is captured.
+    pub(super) async fn look(&self, order: &Order) -> Result<Told, ProviderError> {
+        let path = path_of(order)?;
+        let answer = self.ask(self.peer.get(&path)).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(Told { closed: true, ..Told::default() });
+        }
+        let checkout = checkout(answer.done(CODE)?)?;
+        if checkout.status.as_deref() != Some("APPROVED") {
+            return checkout.told();
+        }
+        self.capture(order, &path).await
+    }
+
+    async fn capture(&self, order: &Order, path: &str) -> Result<Told, ProviderError> {
+        let key = format!("{}-capture", order.id);
+        let answer = self.post(&format!("{path}/capture"), &json!({}), &key).await?;
+        match answer.done(CODE) {
+            Ok(body) => checkout(body)?.told(),
+            Err(ProviderError::Refused { code, .. }) if code == "ORDER_ALREADY_CAPTURED" => {
+                checkout(self.ask(self.peer.get(path)).await?.done(CODE)?)?.told()
+            }
+            // The customer may choose another way to pay.
+            Err(ProviderError::Refused { code, .. }) if code == "INSTRUMENT_DECLINED" => {
+                Ok(Told::default())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn refund(&self, order: &Order, back: Decimal) -> Result<(), ProviderError> {
+        let unknown = ProviderError::Unusable { why: "its name was never told" };
+        let payment = order.payment.as_ref().ok_or(unknown)?;
+        let path = format!("/v2/payments/captures/{payment}/refund");
+        let price = Price { amount: back, currency: order.price.currency.clone() };
+        let key = format!("{}-refund-{}", order.id, order.refunded.normalize());
+        let body = json!({"amount": amount(&price), "custom_id": order.id});
+        let answer = self.post(&path, &body, &key).await?.done(CODE)?;
+        match answer["status"].as_str() {
+            Some("COMPLETED" | "PENDING") => Ok(()),
+            _ => Err(ProviderError::Unusable { why: "the refund did not go through" }),
+        }
+    }
+
+    async fn post(&self, path: &str, body: &Value, key: &str) -> Result<Answer, ProviderError> {
+        const KEY: HeaderName = HeaderName::from_static("paypal-request-id");
+        let request =
+            self.peer.post(path).header(KEY, key).header("prefer", "return=representation");
+        self.ask(with_json(request, body.to_string())).await
+    }
+
+    /// With a token; with another one if it is refused.
+    async fn ask(&self, request: RequestBuilder) -> Result<Answer, ProviderError> {
+        let again = request.try_clone().expect("the body lies in memory");
+        let token = self.tokens.token(&self.peer, &self.client).await?;
+        let answer = self.peer.ask(request.bearer_auth(token.expose())).await?;
+        if answer.status != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        self.tokens.forget(&token).await;
+        let token = self.tokens.token(&self.peer, &self.client).await?;
+        self.peer.ask(again.bearer_auth(token.expose())).await
+    }
+}
+
+impl Checkout {
+    /// An order has one capture at a time; refused ones may stand beside the one that went through.
+    fn told(&self) -> Result<Told, ProviderError> {
+        let payments = || self.purchase_units.iter().filter_map(|unit| unit.payments.as_ref());
+        let mut told = Told::default();
+        for capture in payments().flat_map(|it| &it.captures) {
+            let this = capture.told()?;
+            if told.paid.is_none() {
+                told = this;
+            }
+        }
+        told.closed |= self.status.as_deref() == Some("VOIDED");
+        told.refunded = refunded(payments().flat_map(|it| &it.refunds))?;
+        Ok(told)
+    }
+}
+
+impl Capture {
+    fn told(&self) -> Result<Told, ProviderError> {
+        const WHY: ProviderError = ProviderError::Unusable { why: "it is paid without an amount" };
+        let payment = Some(self.id.clone());
+        Ok(match self.status.as_deref() {
+            Some("COMPLETED" | "PARTIALLY_REFUNDED" | "REFUNDED") => {
+                let paid = self.amount.clone().ok_or(WHY)?.into();
+                Told { payment, paid: Some(paid), ..Told::default() }
+            }
+            Some("DECLINED" | "FAILED") => Told { closed: true, ..Told::default() },
+            _ => Told::default(),
+        })
+    }
+}
+
+/// All of it; `None` where nothing was given back.
+fn refunded<'a>(refunds: impl Iterator<Item = &'a Refund>) -> Result<Option<Price>, ProviderError> {
+    const WHY: ProviderError = ProviderError::Unusable { why: "refunds do not add up" };
+    let mut all: Option<Price> = None;
+    for refund in refunds {
+        if !matches!(refund.status.as_deref(), Some("COMPLETED" | "PENDING")) {
+            continue;
+        }
+        let one = Price::from(refund.amount.clone().ok_or(WHY)?);
+        all = Some(match all {
+            None => one,
+            Some(all) if all.currency == one.currency => {
+                let amount = all.amount.checked_add(one.amount).ok_or(WHY)?;
+                Price { amount, ..all }
+            }
+            Some(_) => return Err(WHY),
+        });
+    }
+    Ok(all)
+}
+
+impl From<Amount> for Price {
+    fn from(amount: Amount) -> Self {
+        Self { amount: amount.value, currency: amount.currency_code }
+    }
+}
+
+fn decimal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
+fn amount(price: &Price) -> Value {
+    json!({"currency_code": price.currency, "value": format!("{:.2}", price.amount)})
+}
+
+fn checkout(value: Value) -> Result<Checkout, ProviderError> {
+    serde_json::from_value(value).map_err(|_| ProviderError::Unusable { why: "it is no order" })
+}
+
+fn path_of(order: &Order) -> Result<String, ProviderError> {
+    let unknown = ProviderError::Unusable { why: "its name was never told" };
+    let checkout = order.checkout.as_ref().ok_or(unknown)?;
+    Ok(format!("/v2/checkout/orders/{checkout}"))
+}
+
+fn with_json(request: RequestBuilder, body: String) -> RequestBuilder {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    request.header(CONTENT_TYPE, JSON).body(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use rust_decimal::dec;
+
+    use super::*;
+
+    fn told(of: Value) -> Told {
+        checkout(of).unwrap().told().unwrap()
+    }
+
+    fn usd(amount: Decimal) -> Option<Price> {
+        Some(Price { amount, currency: "USD".to_owned() })
+    }
+
+    #[test]
+    fn only_what_was_captured_is_paid() {
+        let with = |status: &str| {
+            told(json!({"status": "COMPLETED", "purchase_units": [{"payments": {"captures": [
+                {"id": "C1", "status": status, "amount": {"value": "5.00", "currency_code": "USD"}},
+            ]}}]}))
+        };
+        assert_eq!(with("COMPLETED").paid, usd(dec!(5.00)));
+        assert_eq!(with("PENDING"), Told::default());
+        assert!(with("DECLINED").closed);
+        let approved = told(json!({"status": "APPROVED", "purchase_units": [{}]}));
+        assert_eq!(approved, Told::default());
+        assert!(told(json!({"status": "VOIDED"})).closed);
+    }
+
+    #[test]
+    fn refunds_are_added_up_as_far_as_they_go_through() {
+        let refund = |status: &str, value: &str| json!({"status": status, "amount": {"value": value, "currency_code": "USD"}});
+        let all = told(json!({"purchase_units": [{"payments": {"refunds": [
+            refund("COMPLETED", "1.10"), refund("FAILED", "9"), refund("PENDING", "0.20"),
+        ]}}]}));
+        assert_eq!(all.refunded, usd(dec!(1.30)));
+    }
+}

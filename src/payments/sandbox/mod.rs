@@ -1,0 +1,238 @@
+//! The providers of the demo: they speak Stripe's and PayPal's APIs over HTTP, and nobody pays anything.
+//!
+//! The hub asks them with the same clients as the real ones, and gets signed webhooks of them. They
+//! listen on loopback only, beside a hub that does. What they know is lost at the stop: a checkout that
+//! was open then has ended.
+
+mod book;
+mod courier;
+mod pages;
+mod paypal;
+mod stripe;
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    Router,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use ingest::source::tls::TrustError;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+};
+use tracing::{info, warn};
+
+use self::book::Book;
+use super::{Rail, peer, random_id};
+use crate::config::PaymentsConfig;
+
+/// Webhooks that wait to be sent; more are lost, and the hub finds out by asking.
+const DELIVERIES_MAX: usize = 1024;
+
+/// Why there is no sandbox.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error("the payment sandbox needs a hub on loopback, not on {hub}")]
+    NotLoopback { hub: SocketAddr },
+    #[error("the payment sandbox cannot listen")]
+    Listen(#[from] io::Error),
+    #[error("the hub's certificate cannot be trusted")]
+    Trust(#[from] TrustError),
+    #[error("the system gave no random bytes")]
+    Random(#[from] getrandom::Error),
+}
+
+/// Both providers; clones share everything.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Where its pages and its APIs are, without a slash at the end.
+    url: String,
+    secrets: Secrets,
+    book: Mutex<Book>,
+    deliveries: mpsc::Sender<Delivery>,
+}
+
+/// Made anew at each start.
+struct Secrets {
+    stripe_key: String,
+    stripe_signing: String,
+    paypal_client: String,
+    paypal_secret: String,
+    paypal_webhook: String,
+    paypal_token: String,
+    paypal_signing: String,
+}
+
+/// A webhook on its way to the hub.
+#[derive(Debug, Clone)]
+pub(super) struct Delivery {
+    pub(super) rail: Rail,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Sandbox {
+    /// Starts it on a free port of 127.0.0.1, until `stopped` turns true. `hub_url`: where the hub
+    /// listens, `hub`. `certificate`: the hub's own, where it speaks TLS.
+    ///
+    /// # Errors
+    ///
+    /// If the hub is not on loopback, or if nothing can be listened on.
+    pub async fn start(
+        hub: SocketAddr,
+        hub_url: String,
+        certificate: Option<&Path>,
+        stopped: watch::Receiver<bool>,
+    ) -> Result<Self, SandboxError> {
+        if !hub.ip().is_loopback() {
+            return Err(SandboxError::NotLoopback { hub });
+        }
+        let tls = match certificate {
+            Some(path) => ingest::source::tls::client(Some(path))?,
+            None => peer::no_tls(),
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let (sandbox, deliveries) = Self::new(format!("http://{}", listener.local_addr()?))?;
+        tokio::spawn(courier::run(hub_url, tls, deliveries, stopped.clone()));
+        tokio::spawn(sandbox.clone().serve(listener, stopped));
+        info!(url = sandbox.shared.url, "the payment sandbox is open; nobody pays anything there");
+        Ok(sandbox)
+    }
+
+    /// Without anybody who serves it or sends what it has to say.
+    pub(super) fn new(url: String) -> Result<(Self, mpsc::Receiver<Delivery>), getrandom::Error> {
+        let (deliveries, waiting) = mpsc::channel(DELIVERIES_MAX);
+        let secrets = Secrets {
+            stripe_key: format!("sk_test_{}", random_id()?),
+            stripe_signing: format!("whsec_{}", random_id()?),
+            paypal_client: random_id()?,
+            paypal_secret: random_id()?,
+            paypal_webhook: random_id()?,
+            paypal_token: random_id()?,
+            paypal_signing: random_id()?,
+        };
+        let book = Mutex::new(Book::default());
+        Ok((Self { shared: Arc::new(Shared { url, secrets, book, deliveries }) }, waiting))
+    }
+
+    pub(super) async fn serve(self, listener: TcpListener, mut stopped: watch::Receiver<bool>) {
+        let stop = async move {
+            stopped.wait_for(|stop| *stop).await.ok();
+        };
+        if let Err(error) = axum::serve(listener, self.router()).with_graceful_shutdown(stop).await
+        {
+            warn!(%error, "the payment sandbox ended");
+        }
+    }
+
+    /// The settings with which payments go here.
+    #[must_use]
+    pub fn settings(&self, config: &PaymentsConfig) -> PaymentsConfig {
+        let Shared { url, secrets, .. } = &*self.shared;
+        PaymentsConfig {
+            stripe_url: url.clone(),
+            stripe_key: (&*secrets.stripe_key).into(),
+            stripe_webhook_secret: (&*secrets.stripe_signing).into(),
+            paypal_url: url.clone(),
+            paypal_client_id: secrets.paypal_client.clone(),
+            paypal_client_secret: (&*secrets.paypal_secret).into(),
+            paypal_webhook_id: secrets.paypal_webhook.clone(),
+            ..config.clone()
+        }
+    }
+
+    /// Where its pages are.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.shared.url
+    }
+
+    pub(super) fn router(&self) -> Router {
+        Router::new()
+            .route("/", get(pages::list))
+            .route("/sandbox.css", get(pages::style))
+            .route("/pay/{id}", get(pages::show).post(pages::decide))
+            .route("/v1/checkout/sessions", post(stripe::open))
+            .route("/v1/checkout/sessions/{id}", get(stripe::show))
+            .route("/v1/checkout/sessions/{id}/expire", post(stripe::expire))
+            .route("/v1/refunds", post(stripe::refund))
+            .route("/v1/oauth2/token", post(paypal::token))
+            .route("/v2/checkout/orders", post(paypal::open))
+            .route("/v2/checkout/orders/{id}", get(paypal::show))
+            .route("/v2/checkout/orders/{id}/capture", post(paypal::capture))
+            .route("/v2/payments/captures/{id}/refund", post(paypal::refund))
+            .route("/v1/notifications/verify-webhook-signature", post(paypal::verify))
+            .with_state(self.clone())
+    }
+
+    #[cfg(test)]
+    pub(super) fn checkouts(&self) -> usize {
+        self.book().checkouts.latest(usize::MAX).count()
+    }
+
+    /// A checkout with this title, for those who look at pages.
+    #[cfg(test)]
+    pub(super) fn put_in(&self, title: &str) -> &'static str {
+        let checkout = book::Checkout {
+            id: "one".to_owned(),
+            rail: Rail::Card,
+            order: String::new(),
+            title: title.to_owned(),
+            price: crate::products::Price {
+                amount: rust_decimal::Decimal::ONE,
+                currency: "USD".to_owned(),
+            },
+            back: String::new(),
+            cancel: String::new(),
+            state: book::State::Open,
+            payment: None,
+            refunds: Vec::new(),
+        };
+        self.book().checkouts.insert("one", checkout);
+        "one"
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        // Nothing panics half-way through a change of it.
+        self.shared.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deliver(&self, delivery: Delivery) {
+        if self.shared.deliveries.try_send(delivery).is_err() {
+            warn!("a webhook of the payment sandbox was lost");
+        }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// The system gave no random bytes.
+struct NoRandom;
+
+impl From<getrandom::Error> for NoRandom {
+    fn from(_: getrandom::Error) -> Self {
+        Self
+    }
+}
+
+impl IntoResponse for NoRandom {
+    fn into_response(self) -> Response {
+        StatusCode::INTERNAL_SERVER_ERROR.into_response()
+    }
+}

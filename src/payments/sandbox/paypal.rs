@@ -1,0 +1,332 @@
+//! The sandbox as PayPal: tokens, orders, captures, refunds, events and whether they are its own.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Path, State as From},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{AUTHORIZATION, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    Delivery, NoRandom, Sandbox,
+    book::{Checkout, Refusal, State},
+    stripe::header,
+};
+use crate::{
+    clock::now,
+    payments::{Rail, random_id, stripe::signature},
+    products::Price,
+};
+
+/// Seconds.
+const TOKEN_LASTS: u32 = 9 * 60 * 60;
+
+/// What it is asked about a webhook.
+#[derive(Debug, Deserialize)]
+struct Question<'a> {
+    transmission_id: &'a str,
+    transmission_sig: &'a str,
+    transmission_time: &'a str,
+    webhook_id: &'a str,
+    #[serde(borrow)]
+    webhook_event: &'a RawValue,
+}
+
+pub(super) async fn token(From(sandbox): From<Sandbox>, headers: HeaderMap) -> Response {
+    let secrets = &sandbox.shared.secrets;
+    let pair = format!("{}:{}", secrets.paypal_client, secrets.paypal_secret);
+    let expected = format!("Basic {}", BASE64_STANDARD.encode(pair));
+    if header(&headers, AUTHORIZATION.as_str()) != expected {
+        return (StatusCode::UNAUTHORIZED, Json(json!({"error": "invalid_client"})))
+            .into_response();
+    }
+    let token = &secrets.paypal_token;
+    Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": TOKEN_LASTS}))
+        .into_response()
+}
+
+pub(super) async fn open(
+    From(sandbox): From<Sandbox>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> Result<Response, NoRandom> {
+    if let Some(refused) = refused(&sandbox, &headers) {
+        return Ok(refused);
+    }
+    let key = header(&headers, "paypal-request-id");
+    if let Some(answer) = sandbox.book().answers.get(&key) {
+        return Ok(Json(answer.clone()).into_response());
+    }
+    let Some(checkout) = checkout(&body, random_id()?.to_ascii_uppercase()) else {
+        return Ok(error(StatusCode::BAD_REQUEST, "MISSING_REQUIRED_PARAMETER"));
+    };
+    let answer = order(&sandbox, &checkout);
+    let mut book = sandbox.book();
+    book.checkouts.insert(&checkout.id.clone(), checkout);
+    book.answers.insert(&key, answer.clone());
+    Ok(Json(answer).into_response())
+}
+
+pub(super) async fn show(
+    From(sandbox): From<Sandbox>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Response {
+    if let Some(refused) = refused(&sandbox, &headers) {
+        return refused;
+    }
+    match sandbox.book().checkouts.get(&id).filter(|it| it.rail == Rail::Paypal) {
+        Some(checkout) => Json(order(&sandbox, checkout)).into_response(),
+        None => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
+    }
+}
+
+/// The same answer for the same key, and a refusal for another one.
+pub(super) async fn capture(
+    From(sandbox): From<Sandbox>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Result<Response, NoRandom> {
+    if let Some(refused) = refused(&sandbox, &headers) {
+        return Ok(refused);
+    }
+    let key = header(&headers, "paypal-request-id");
+    let payment = random_id()?.to_ascii_uppercase();
+    let captured = {
+        let mut book = sandbox.book();
+        if let Some(answer) = book.answers.get(&key) {
+            return Ok(Json(answer.clone()).into_response());
+        }
+        let captured = book.checkout(&id).and_then(|it| it.capture(payment).map(|()| it.clone()));
+        if let Ok(checkout) = &captured {
+            book.answers.insert(&key, order(&sandbox, checkout));
+        }
+        captured
+    };
+    Ok(match captured {
+        Ok(checkout) => {
+            let resource = captured_part(&checkout);
+            sandbox.deliver(event(&sandbox, "PAYMENT.CAPTURE.COMPLETED", &resource)?);
+            (StatusCode::CREATED, Json(order(&sandbox, &checkout))).into_response()
+        }
+        Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
+        Err(Refusal::AlreadyCaptured) => {
+            error(StatusCode::UNPROCESSABLE_ENTITY, "ORDER_ALREADY_CAPTURED")
+        }
+        Err(_) => error(StatusCode::UNPROCESSABLE_ENTITY, "ORDER_NOT_APPROVED"),
+    })
+}
+
+pub(super) async fn refund(
+    From(sandbox): From<Sandbox>,
+    headers: HeaderMap,
+    Path(payment): Path<String>,
+    Json(body): Json<Value>,
+) -> Result<Response, NoRandom> {
+    if let Some(refused) = refused(&sandbox, &headers) {
+        return Ok(refused);
+    }
+    let key = header(&headers, "paypal-request-id");
+    if let Some(answer) = sandbox.book().answers.get(&key) {
+        return Ok(Json(answer.clone()).into_response());
+    }
+    let amount = body["amount"]["value"].as_str().and_then(|value| value.parse().ok());
+    Ok(match refund_of(&sandbox, &payment, amount.unwrap_or_default())? {
+        Ok(id) => {
+            let answer = json!({"id": id, "status": "COMPLETED"});
+            sandbox.book().answers.insert(&key, answer.clone());
+            (StatusCode::CREATED, Json(answer)).into_response()
+        }
+        Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
+        Err(_) => error(StatusCode::UNPROCESSABLE_ENTITY, "REFUND_AMOUNT_EXCEEDED"),
+    })
+}
+
+/// Gives back a part of a payment, and says so to the hub.
+pub(super) fn refund_of(
+    sandbox: &Sandbox,
+    payment: &str,
+    amount: Decimal,
+) -> Result<Result<String, Refusal>, NoRandom> {
+    let id = random_id()?.to_ascii_uppercase();
+    let refunded = {
+        let mut book = sandbox.book();
+        let checkout = book.paid_as(payment);
+        checkout.and_then(|it| it.refund(id.clone(), amount).map(|()| it.clone()))
+    };
+    Ok(match refunded {
+        Ok(checkout) => {
+            let resource = refunded_part(sandbox, &checkout, &id, amount);
+            sandbox.deliver(event(sandbox, "PAYMENT.CAPTURE.REFUNDED", &resource)?);
+            Ok(id)
+        }
+        Err(refusal) => Err(refusal),
+    })
+}
+
+/// The customer says yes.
+pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, NoRandom> {
+    let approved = {
+        let mut book = sandbox.book();
+        book.checkout(id).and_then(|it| it.agree(String::new()).map(|()| it.clone()))
+    };
+    Ok(match approved {
+        Ok(checkout) => {
+            let resource = order(sandbox, &checkout);
+            sandbox.deliver(event(sandbox, "CHECKOUT.ORDER.APPROVED", &resource)?);
+            Ok(())
+        }
+        Err(refusal) => Err(refusal),
+    })
+}
+
+pub(super) async fn verify(
+    From(sandbox): From<Sandbox>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if let Some(refused) = refused(&sandbox, &headers) {
+        return refused;
+    }
+    let Ok(question) = serde_json::from_slice::<Question<'_>>(&body) else {
+        return error(StatusCode::BAD_REQUEST, "VALIDATION_ERROR");
+    };
+    let text = signed_text(&question);
+    let secret = sandbox.shared.secrets.paypal_signing.as_bytes();
+    let own = signature::sum(secret, &text, question.webhook_event.get().as_bytes());
+    let is_own = own == question.transmission_sig
+        && question.webhook_id == sandbox.shared.secrets.paypal_webhook;
+    let status = if is_own { "SUCCESS" } else { "FAILURE" };
+    Json(json!({"verification_status": status})).into_response()
+}
+
+fn signed_text(of: &Question<'_>) -> String {
+    format!("{}|{}|{}", of.transmission_id, of.transmission_time, of.webhook_id)
+}
+
+fn checkout(body: &Value, id: String) -> Option<Checkout> {
+    let unit = &body["purchase_units"][0];
+    let ways = &body["payment_source"]["paypal"]["experience_context"];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Some(Checkout {
+        id,
+        rail: Rail::Paypal,
+        order: text(&unit["custom_id"])?,
+        title: text(&unit["description"])?,
+        price: Price {
+            amount: unit["amount"]["value"].as_str()?.parse().ok()?,
+            currency: text(&unit["amount"]["currency_code"])?,
+        },
+        back: text(&ways["return_url"])?,
+        cancel: text(&ways["cancel_url"])?,
+        state: State::Open,
+        payment: None,
+        refunds: Vec::new(),
+    })
+}
+
+fn order(sandbox: &Sandbox, of: &Checkout) -> Value {
+    let status = match of.state {
+        State::Open => "PAYER_ACTION_REQUIRED",
+        State::Approved => "APPROVED",
+        State::Paid => "COMPLETED",
+        State::Closed => "VOIDED",
+    };
+    let captures = of.payment.iter().map(|_| captured_part(of));
+    let refunds = of
+        .refunds
+        .iter()
+        .map(|(id, amount)| json!({"id": id, "status": "COMPLETED", "amount": money(*amount, of)}));
+    json!({
+        "id": of.id,
+        "status": status,
+        "purchase_units": [{
+            "reference_id": "default",
+            "custom_id": of.order,
+            "amount": money(of.price.amount, of),
+            "payments": {
+                "captures": captures.collect::<Vec<_>>(),
+                "refunds": refunds.collect::<Vec<_>>(),
+            },
+        }],
+        "links": [
+            {"rel": "payer-action", "href": format!("{}/pay/{}", sandbox.shared.url, of.id)},
+        ],
+    })
+}
+
+fn captured_part(of: &Checkout) -> Value {
+    let status = match of.refunded() {
+        none if none.is_zero() => "COMPLETED",
+        all if all == of.price.amount => "REFUNDED",
+        _ => "PARTIALLY_REFUNDED",
+    };
+    json!({
+        "id": of.payment,
+        "status": status,
+        "amount": money(of.price.amount, of),
+        "custom_id": of.order,
+        "supplementary_data": {"related_ids": {"order_id": of.id}},
+    })
+}
+
+fn refunded_part(sandbox: &Sandbox, of: &Checkout, id: &str, amount: Decimal) -> Value {
+    let payment = of.payment.as_deref().unwrap_or_default();
+    json!({
+        "id": id,
+        "status": "COMPLETED",
+        "amount": money(amount, of),
+        "custom_id": of.order,
+        "seller_payable_breakdown": {"total_refunded_amount": money(of.refunded(), of)},
+        "links": [{
+            "rel": "up",
+            "href": format!("{}/v2/payments/captures/{payment}", sandbox.shared.url),
+        }],
+    })
+}
+
+fn money(amount: Decimal, of: &Checkout) -> Value {
+    json!({"value": format!("{amount:.2}"), "currency_code": of.price.currency})
+}
+
+fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, NoRandom> {
+    let secrets = &sandbox.shared.secrets;
+    let body =
+        json!({"id": format!("WH-{}", random_id()?), "event_type": kind, "resource": resource});
+    let (body, id) = (body.to_string(), random_id()?);
+    let time = (now() / 1_000_000).to_string();
+    let text = format!("{id}|{time}|{}", secrets.paypal_webhook);
+    let sum = signature::sum(secrets.paypal_signing.as_bytes(), &text, body.as_bytes());
+    let fields = [
+        ("paypal-auth-algo", "SHA256withRSA"),
+        ("paypal-cert-url", &sandbox.shared.url),
+        ("paypal-transmission-id", &id),
+        ("paypal-transmission-sig", &sum),
+        ("paypal-transmission-time", &time),
+        (CONTENT_TYPE.as_str(), "application/json"),
+    ];
+    let headers = fields.map(|(name, value)| {
+        let name: HeaderName = name.parse().expect("a name of a header");
+        (name, HeaderValue::try_from(value).expect("plain text can stand in a header"))
+    });
+    let headers = HeaderMap::from_iter(headers);
+    Ok(Delivery { rail: Rail::Paypal, headers, body: body.into_bytes() })
+}
+
+fn refused(sandbox: &Sandbox, headers: &HeaderMap) -> Option<Response> {
+    let token = header(headers, AUTHORIZATION.as_str());
+    let known = token.strip_prefix("Bearer ") == Some(&sandbox.shared.secrets.paypal_token);
+    (!known).then(|| error(StatusCode::UNAUTHORIZED, "INVALID_TOKEN"))
+}
+
+fn error(status: StatusCode, issue: &str) -> Response {
+    (status, Json(json!({"details": [{"issue": issue}]}))).into_response()
+}

@@ -1,0 +1,373 @@
+//! Orders as they are stored: all the SQL about orders and webhooks.
+//!
+//! Whoever changes an order has the row of its account locked. So what is read of it in the same
+//! transaction is what is so, and two who hear of the same payment take their turns.
+
+use rust_decimal::Decimal;
+use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
+
+use super::{
+    Order, Rail,
+    order::{Mismatch, Told},
+};
+use crate::{
+    accounts::{
+        AccountId, Addon, Micros,
+        ledger::{self, Entry, LedgerKind, decimal},
+    },
+    database::Database,
+    products::Price,
+};
+
+/// The most orders that are shown at once.
+const SHOWN_MAX: i64 = 200;
+
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    database: Database,
+}
+
+/// By what a provider names an order: ours, its checkout, its payment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Name {
+    pub(super) order: Option<String>,
+    pub(super) checkout: Option<String>,
+    pub(super) payment: Option<String>,
+}
+
+/// What may be bought by an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Buyer {
+    pub(super) founder: bool,
+    /// Orders of it that are neither paid nor closed.
+    pub(super) open: usize,
+}
+
+/// Something that a provider told once, for the record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event<'a> {
+    pub(super) rail: Rail,
+    pub(super) id: &'a str,
+    pub(super) kind: &'a str,
+}
+
+/// What came of something that was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// Days were granted, or taken back where it is below zero.
+    Days(i64),
+    /// It was known, or changes no days.
+    Nothing,
+    /// It does not fit the order.
+    Mismatch(Mismatch),
+    /// This very event had been told before.
+    Repeated,
+}
+
+impl Applied {
+    /// As it is written down and counted.
+    pub(super) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Days(0..) => "granted",
+            Self::Days(_) => "taken back",
+            Self::Nothing => "nothing new",
+            Self::Mismatch(mismatch) => mismatch.as_str(),
+            Self::Repeated => "repeated",
+        }
+    }
+}
+
+impl Store {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database }
+    }
+
+    pub(super) async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
+        self.database.begin().await
+    }
+
+    pub(super) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
+        let mut connection = self.database.pool().acquire().await?;
+        order(&mut connection, id).await
+    }
+
+    /// The order that a provider means. Its own name for it counts least: we told it ours.
+    pub(super) async fn named(
+        &self,
+        rail: Rail,
+        name: &Name,
+    ) -> Result<Option<Order>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT * FROM orders WHERE rail = $1 AND (id = $2 OR checkout_ref = $3 OR payment_ref = $4) \
+             ORDER BY CASE WHEN id = $2 THEN 0 WHEN checkout_ref = $3 THEN 1 ELSE 2 END LIMIT 1",
+        )
+        .bind(rail.as_str())
+        .bind(name.order.clone())
+        .bind(name.checkout.clone())
+        .bind(name.payment.clone())
+        .fetch_optional(self.database.pool())
+        .await
+    }
+
+    /// Those of an account, the latest first.
+    pub(super) async fn orders_of(&self, account: AccountId) -> Result<Vec<Order>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT * FROM orders WHERE account_id = $1 ORDER BY created_us DESC, id LIMIT $2",
+        )
+        .bind(account.0)
+        .bind(SHOWN_MAX)
+        .fetch_all(self.database.pool())
+        .await
+    }
+
+    /// The open orders that are next to be asked about. One is asked about `after` it was made, and
+    /// again after half as long as it has been asked about so far and a little.
+    pub(super) async fn to_ask_about(
+        &self,
+        after: Micros,
+        most: u32,
+        now: Micros,
+    ) -> Result<Vec<Order>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT * FROM orders WHERE paid_us IS NULL AND closed_us IS NULL \
+             AND $1 - COALESCE(asked_us, created_us) >= \
+             $2 + (COALESCE(asked_us, created_us) - created_us) / 2 \
+             ORDER BY COALESCE(asked_us, created_us), id LIMIT $3",
+        )
+        .bind(now)
+        .bind(after)
+        .bind(i64::from(most))
+        .fetch_all(self.database.pool())
+        .await
+    }
+
+    pub(super) async fn asked_about(&self, order: &str, now: Micros) -> Result<(), sqlx::Error> {
+        sqlx::query("UPDATE orders SET asked_us = $2 WHERE id = $1")
+            .bind(order)
+            .bind(now)
+            .execute(self.database.pool())
+            .await?;
+        Ok(())
+    }
+
+    pub(super) async fn checkout_opened(
+        &self,
+        order: &str,
+        checkout: &str,
+        url: &str,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE orders SET checkout_ref = COALESCE(checkout_ref, $2), checkout_url = $3 \
+             WHERE id = $1",
+        )
+        .bind(order)
+        .bind(checkout)
+        .bind(url)
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    /// Whether this event was taken before.
+    pub(super) async fn knows(&self, event: Event<'_>) -> Result<bool, sqlx::Error> {
+        let mut connection = self.database.pool().acquire().await?;
+        knows(&mut connection, event).await
+    }
+
+    /// Writes down an event that is about no order of ours.
+    pub(super) async fn record(
+        &self,
+        event: Event<'_>,
+        outcome: &str,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let mut connection = self.database.pool().acquire().await?;
+        record(&mut connection, event, None, outcome, now).await
+    }
+
+    /// Takes in what was told of an order: the facts, the days that follow from them, the ledger and
+    /// the event, all or nothing.
+    pub(super) async fn apply(
+        &self,
+        of: &Order,
+        told: &Told,
+        event: Option<Event<'_>>,
+        now: Micros,
+    ) -> Result<(Order, Applied), sqlx::Error> {
+        let mut tx = self.begin().await?;
+        ledger::lock(&mut tx, of.account).await?;
+        let mut order = order(&mut tx, &of.id).await?.ok_or(sqlx::Error::RowNotFound)?;
+        if let Some(event) = event
+            && knows(&mut tx, event).await?
+        {
+            return Ok((order, Applied::Repeated));
+        }
+        let applied = match order.learn(told, now) {
+            Ok(()) => settle(&mut tx, &mut order, now).await?,
+            Err(mismatch) => Applied::Mismatch(mismatch),
+        };
+        if let Some(event) = event {
+            record(&mut tx, event, Some(&order.id), applied.as_str(), now).await?;
+        }
+        tx.commit().await?;
+        Ok((order, applied))
+    }
+}
+
+/// Writes the facts, and moves the days to where the facts want them.
+async fn settle(
+    tx: &mut AnyConnection,
+    order: &mut Order,
+    now: Micros,
+) -> Result<Applied, sqlx::Error> {
+    let days = order.days_due() - order.days_granted;
+    let amount = order.amount_due() - ledger::paid_for(tx, &order.id).await?;
+    order.days_granted += days;
+    write_facts(tx, order).await?;
+    if days == 0 && amount.is_zero() {
+        return Ok(Applied::Nothing);
+    }
+    let back = days < 0 || amount.is_sign_negative();
+    let entry = Entry {
+        account: order.account,
+        addon: order.addon,
+        order: Some(&order.id),
+        kind: if back { LedgerKind::Refund } else { LedgerKind::Purchase },
+        days,
+        amount,
+        currency: &order.price.currency,
+        note: order.rail.as_str(),
+    };
+    ledger::enter(tx, &entry, now).await?;
+    Ok(if days == 0 { Applied::Nothing } else { Applied::Days(days) })
+}
+
+async fn write_facts(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE orders SET payment_ref = $2, paid_us = $3, refunded = $4, closed_us = $5, \
+         days_granted = $6 WHERE id = $1",
+    )
+    .bind(&order.id)
+    .bind(order.payment.clone())
+    .bind(order.paid)
+    .bind(order.refunded.to_string())
+    .bind(order.closed)
+    .bind(order.days_granted)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+async fn order(tx: &mut AnyConnection, id: &str) -> Result<Option<Order>, sqlx::Error> {
+    sqlx::query_as("SELECT * FROM orders WHERE id = $1").bind(id).fetch_optional(tx).await
+}
+
+/// The account, if it may buy; its row is locked from here on.
+pub(super) async fn buyer(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<Option<Buyer>, sqlx::Error> {
+    if !ledger::lock(tx, account).await? {
+        return Ok(None);
+    }
+    let found: Option<(i64, i64)> = sqlx::query_as(
+        "SELECT CAST(CASE WHEN founder_us IS NULL THEN 0 ELSE 1 END AS BIGINT), \
+         (SELECT count(*) FROM orders \
+          WHERE account_id = accounts.id AND paid_us IS NULL AND closed_us IS NULL) \
+         FROM accounts WHERE id = $1 \
+         AND active_us IS NOT NULL AND blocked_us IS NULL AND deleted_us IS NULL",
+    )
+    .bind(account.0)
+    .fetch_optional(tx)
+    .await?;
+    Ok(found.map(|(founder, open)| Buyer {
+        founder: founder == 1,
+        open: usize::try_from(open).unwrap_or(usize::MAX),
+    }))
+}
+
+pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO orders \
+         (id, account_id, rail, addon, months, days, amount, currency, founder, created_us) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(&order.id)
+    .bind(order.account.0)
+    .bind(order.rail.as_str())
+    .bind(order.addon.as_str())
+    .bind(i64::from(order.months))
+    .bind(i64::from(order.days))
+    .bind(order.price.amount.to_string())
+    .bind(&order.price.currency)
+    .bind(i64::from(order.founder))
+    .bind(order.created)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+async fn knows(tx: &mut AnyConnection, event: Event<'_>) -> Result<bool, sqlx::Error> {
+    let found: Option<String> =
+        sqlx::query_scalar("SELECT event_id FROM webhooks WHERE rail = $1 AND event_id = $2")
+            .bind(event.rail.as_str())
+            .bind(event.id)
+            .fetch_optional(tx)
+            .await?;
+    Ok(found.is_some())
+}
+
+async fn record(
+    tx: &mut AnyConnection,
+    event: Event<'_>,
+    order: Option<&str>,
+    outcome: &str,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO webhooks (rail, event_id, kind, order_id, outcome, received_us) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (rail, event_id) DO NOTHING",
+    )
+    .bind(event.rail.as_str())
+    .bind(event.id)
+    .bind(event.kind)
+    .bind(order.map(str::to_owned))
+    .bind(outcome)
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+impl FromRow<'_, AnyRow> for Order {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let text = |name| row.try_get::<String, _>(name);
+        let count = |name| {
+            let count: i64 = row.try_get(name)?;
+            u32::try_from(count).map_err(|error| sqlx::Error::Decode(error.into()))
+        };
+        let amount: Decimal = decimal(&text("amount")?)?;
+        let addon: Addon =
+            text("addon")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        let rail: Rail =
+            text("rail")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        Ok(Self {
+            id: text("id")?,
+            account: AccountId(row.try_get("account_id")?),
+            rail,
+            addon,
+            months: count("months")?,
+            days: count("days")?,
+            price: Price { amount, currency: text("currency")? },
+            founder: row.try_get::<i64, _>("founder")? == 1,
+            created: row.try_get("created_us")?,
+            checkout: row.try_get("checkout_ref")?,
+            payment: row.try_get("payment_ref")?,
+            checkout_url: row.try_get("checkout_url")?,
+            paid: row.try_get("paid_us")?,
+            refunded: decimal(&text("refunded")?)?,
+            closed: row.try_get("closed_us")?,
+            days_granted: row.try_get("days_granted")?,
+        })
+    }
+}

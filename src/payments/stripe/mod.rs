@@ -1,0 +1,237 @@
+//! Cards, through Stripe Checkout: the customer pays on Stripe's page.
+//!
+//! Amounts are in hundredths there; currencies with other units are refused with the settings.
+
+mod notice;
+pub(super) mod signature;
+
+use ingest::source::secret::Secret;
+use reqwest::{
+    RequestBuilder, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use rust_decimal::{Decimal, prelude::ToPrimitive};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Order, ProviderError,
+    order::Told,
+    peer::{Answer, Peer},
+    provider::{Opened, Ways, checkout_named},
+};
+use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
+
+/// The version whose fields are read here. Without it the account's own would hold, which may be any.
+const VERSION: (&str, &str) = ("stripe-version", "2024-06-20");
+/// Where an answer says what was wrong.
+const CODE: &str = "/error/code";
+
+#[derive(Debug)]
+pub(super) struct Stripe {
+    peer: Peer,
+    key: Secret,
+    /// What webhooks are signed with.
+    signing: Secret,
+    age_max: Micros,
+}
+
+/// A checkout, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Session {
+    id: String,
+    /// `open`, `complete` or `expired`.
+    status: Option<String>,
+    payment_status: Option<String>,
+    amount_total: Option<i64>,
+    currency: Option<String>,
+    client_reference_id: Option<String>,
+    payment_intent: Option<Intent>,
+}
+
+/// The payment, by name alone where more was not asked for.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Intent {
+    Name(String),
+    Whole { id: String, latest_charge: Option<Charge> },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Charge {
+    Name(#[expect(dead_code, reason = "it is read to be passed over")] String),
+    Whole { amount_refunded: i64, currency: String },
+}
+
+impl Stripe {
+    pub(super) fn new(peer: Peer, key: Secret, signing: Secret, config: &PaymentsConfig) -> Self {
+        let age_max = Micros::try_from(config.webhook_age_ms).unwrap_or(Micros::MAX / 1000) * 1000;
+        Self { peer, key, signing, age_max }
+    }
+
+    pub(super) async fn open(&self, order: &Order, ways: &Ways) -> Result<Opened, ProviderError> {
+        let total = hundredths(order.price.amount);
+        let unit = (total / i64::from(order.months)).to_string();
+        let months = order.months.to_string();
+        let currency = order.price.currency.to_ascii_lowercase();
+        let form = form(&[
+            ("mode", "payment"),
+            ("client_reference_id", &order.id),
+            ("metadata[order]", &order.id),
+            ("payment_intent_data[metadata][order]", &order.id),
+            ("line_items[0][quantity]", &months),
+            ("line_items[0][price_data][currency]", &currency),
+            ("line_items[0][price_data][unit_amount]", &unit),
+            ("line_items[0][price_data][product_data][name]", &order.unit_title()),
+            ("success_url", &ways.back),
+            ("cancel_url", &ways.cancel),
+        ]);
+        let request = self.post("/v1/checkout/sessions", form, &order.id);
+        let body = self.peer.ask(request).await?.done(CODE)?;
+        let (id, url) = (body["id"].as_str(), body["url"].as_str());
+        checkout_named(id.unwrap_or_default(), url.unwrap_or_default())
+    }
+
+    pub(super) async fn look(&self, order: &Order) -> Result<Told, ProviderError> {
+        let checkout = name_of(order.checkout.as_ref())?;
+        let path =
+            format!("/v1/checkout/sessions/{checkout}?expand%5B%5D=payment_intent.latest_charge");
+        let answer = self.peer.ask(self.authorised(self.peer.get(&path))).await?;
+        read(answer)
+    }
+
+    pub(super) async fn cancel(&self, order: &Order) -> Result<Told, ProviderError> {
+        let checkout = name_of(order.checkout.as_ref())?;
+        let path = format!("/v1/checkout/sessions/{checkout}/expire");
+        let request = self.post(&path, String::new(), &format!("{}-expire", order.id));
+        match self.peer.ask(request).await.and_then(read) {
+            // It was paid or has ended meanwhile.
+            Err(ProviderError::Refused { .. }) => self.look(order).await,
+            told => told,
+        }
+    }
+
+    pub(super) async fn refund(&self, order: &Order, amount: Decimal) -> Result<(), ProviderError> {
+        let payment = name_of(order.payment.as_ref())?;
+        let form = form(&[
+            ("payment_intent", payment),
+            ("amount", &hundredths(amount).to_string()),
+            ("metadata[order]", &order.id),
+        ]);
+        let key = format!("{}-refund-{}", order.id, hundredths(order.refunded));
+        let body = self.peer.ask(self.post("/v1/refunds", form, &key)).await?.done(CODE)?;
+        match body["status"].as_str() {
+            Some("succeeded" | "pending") => Ok(()),
+            _ => Err(ProviderError::Unusable { why: "the refund did not go through" }),
+        }
+    }
+
+    fn post(&self, path: &str, form: String, idempotency_key: &str) -> RequestBuilder {
+        const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+        const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+        let request = self.peer.post(path).header(CONTENT_TYPE, FORM).header(KEY, idempotency_key);
+        self.authorised(request.body(form))
+    }
+
+    fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
+        request.bearer_auth(self.key.expose()).header(VERSION.0, VERSION.1)
+    }
+}
+
+impl Session {
+    fn told(&self) -> Result<Told, ProviderError> {
+        const WHY: ProviderError = ProviderError::Unusable { why: "it is paid without an amount" };
+        let paid = match self.payment_status.as_deref() {
+            Some("paid") => {
+                let amount = self.amount_total.ok_or(WHY)?;
+                Some(price(amount, self.currency.as_deref().ok_or(WHY)?))
+            }
+            _ => None,
+        };
+        let refunded = match &self.payment_intent {
+            Some(Intent::Whole {
+                latest_charge: Some(Charge::Whole { amount_refunded, currency }),
+                ..
+            }) => Some(price(*amount_refunded, currency)),
+            _ => None,
+        };
+        let closed = self.status.as_deref() == Some("expired");
+        Ok(Told { payment: self.payment(), paid, refunded, closed })
+    }
+
+    fn payment(&self) -> Option<String> {
+        match self.payment_intent.as_ref()? {
+            Intent::Name(id) | Intent::Whole { id, .. } => Some(id.clone()),
+        }
+    }
+}
+
+/// A checkout that Stripe no longer knows has ended.
+fn read(answer: Answer) -> Result<Told, ProviderError> {
+    if answer.status == StatusCode::NOT_FOUND {
+        return Ok(Told { closed: true, ..Told::default() });
+    }
+    session(answer.done(CODE)?)?.told()
+}
+
+fn session(value: Value) -> Result<Session, ProviderError> {
+    serde_json::from_value(value)
+        .map_err(|_| ProviderError::Unusable { why: "it is no checkout session" })
+}
+
+fn name_of(name: Option<&String>) -> Result<&str, ProviderError> {
+    let unknown = ProviderError::Unusable { why: "its name was never told" };
+    name.map(String::as_str).ok_or(unknown)
+}
+
+fn price(hundredths: i64, currency: &str) -> Price {
+    Price { amount: Decimal::new(hundredths, 2), currency: currency.to_ascii_uppercase() }
+}
+
+pub(super) fn hundredths(amount: Decimal) -> i64 {
+    (amount * Decimal::ONE_HUNDRED).to_i64().unwrap_or(i64::MAX)
+}
+
+/// Fields as a form has them.
+fn form(fields: &[(&str, &str)]) -> String {
+    let url = Url::parse_with_params("http://form/", fields).expect("the address is one");
+    url.query().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rust_decimal::dec;
+
+    use super::*;
+
+    #[test]
+    fn amounts_are_exact_hundredths() {
+        assert_eq!(hundredths(dec!(0.29)), 29);
+        assert_eq!(hundredths(dec!(60)), 6000);
+        assert_eq!(price(1999, "usd"), Price { amount: dec!(19.99), currency: "USD".to_owned() });
+    }
+
+    #[test]
+    fn forms_hold_what_was_put_in() {
+        assert_eq!(form(&[("a[b]", "1&2=3 é")]), "a%5Bb%5D=1%262%3D3+%C3%A9");
+    }
+
+    #[test]
+    fn only_what_is_paid_is_told_as_paid() {
+        let told = |status: &str, payment: &str| {
+            session(serde_json::json!({
+                "id": "cs_1", "status": status, "payment_status": payment,
+                "amount_total": 500, "currency": "usd",
+                "payment_intent": {"id": "pi_1", "latest_charge": null},
+            }))
+            .unwrap()
+            .told()
+            .unwrap()
+        };
+        assert_eq!(told("complete", "paid").paid, Some(price(500, "USD")));
+        assert_eq!(told("complete", "unpaid").paid, None);
+        assert_eq!(told("complete", "no_payment_required").paid, None);
+        assert!(told("expired", "unpaid").closed && !told("open", "unpaid").closed);
+    }
+}

@@ -1,0 +1,84 @@
+//! Orders of which nothing was heard: the provider is asked about them.
+//!
+//! This heals what a crash left between a provider's doing and our writing, and webhooks that never
+//! came.
+
+use std::time::Duration;
+
+use tokio::{sync::watch, time};
+use tracing::{info, warn};
+
+use super::{Order, OrderState, PaymentError, Payments, ProviderError, order::Told};
+use crate::{accounts::Micros, clock};
+
+/// No provider keeps a checkout open for so long: three days.
+const CLOSE_AFTER: Micros = 3 * 24 * 60 * 60 * 1_000_000;
+
+impl Payments {
+    /// Looks after open orders until `stopped` turns true. Runs beside the hub, once.
+    pub async fn run(self, mut stopped: watch::Receiver<bool>) {
+        tokio::select! {
+            _ = stopped.wait_for(|stop| *stop) => {}
+            () = self.sweep_always() => {}
+        }
+    }
+
+    async fn sweep_always(&self) {
+        let mut look = time::interval(Duration::from_millis(self.shared.config.sweep_ms));
+        look.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        loop {
+            look.tick().await;
+            if let Err(error) = self.sweep(clock::now()).await {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "open orders cannot be looked after"
+                );
+            }
+        }
+    }
+
+    /// Asks about the open orders that are due, and says about how many.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails. A provider that does not answer is asked again later.
+    pub async fn sweep(&self, now: Micros) -> Result<usize, PaymentError> {
+        let config = &self.shared.config;
+        let after = Micros::try_from(config.sweep_after_ms).unwrap_or(Micros::MAX / 1000) * 1000;
+        let orders = self.shared.store.to_ask_about(after, config.sweep_orders_max, now).await?;
+        let count = orders.len();
+        for order in orders {
+            // Before it is asked: one that always fails must not keep the others waiting.
+            self.shared.store.asked_about(&order.id, now).await?;
+            let id = order.id.clone();
+            match self.heal(order, now).await {
+                Ok(order) if order.state() == OrderState::Open => {}
+                Ok(order) => {
+                    info!(order = id, state = order.state().as_str(), "an order was settled")
+                }
+                Err(PaymentError::Store(error)) => return Err(error.into()),
+                Err(error) => info!(order = id, %error, "nothing was heard of an order"),
+            }
+        }
+        Ok(count)
+    }
+
+    async fn heal(&self, order: Order, now: Micros) -> Result<Order, PaymentError> {
+        let provider = self.provider(order.rail)?;
+        let order = match order.checkout {
+            Some(_) => order,
+            // We never heard what the checkout is called; the provider says it again.
+            None => self.open_checkout(provider, order, now).await?,
+        };
+        let told = match provider.look(&order).await {
+            Ok(told) => told,
+            Err(ProviderError::Unreachable { why }) => {
+                return Err(ProviderError::Unreachable { why }.into());
+            }
+            Err(_) => Told::default(),
+        };
+        let old = now - order.created > CLOSE_AFTER;
+        let closed = told.closed || (old && told.paid.is_none());
+        self.apply(&order, &Told { closed, ..told }, now).await
+    }
+}

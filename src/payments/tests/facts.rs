@@ -1,0 +1,271 @@
+//! Whatever order and repetition: days granted are days paid less those given back.
+
+use std::collections::HashMap;
+
+use proptest::{
+    collection::vec,
+    prelude::*,
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, TestRunner},
+};
+
+use super::*;
+use crate::{
+    payments::{
+        order::Told,
+        store::{Event, Store},
+    },
+    products::{Price, TERMS},
+};
+
+/// One thing that a provider tells of one of the orders.
+#[derive(Debug, Clone, Copy)]
+enum Fact {
+    Paid,
+    /// Hundredths, in all; cut to the price.
+    Refunded(i64),
+    Closed,
+    /// Of a wrong amount or a wrong currency.
+    WrongAmount(i64),
+    WrongCurrency,
+}
+
+/// What is told: of which order, and under which name, so that some are known again by it.
+#[derive(Debug, Clone, Copy)]
+struct Telling {
+    order: usize,
+    fact: Fact,
+    name: u8,
+}
+
+#[derive(Debug, Clone)]
+struct Story {
+    /// Account, add-on and months of each order.
+    orders: Vec<(usize, Addon, u32)>,
+    tellings: Vec<Telling>,
+}
+
+const ACCOUNTS: usize = 2;
+
+fn fact() -> impl Strategy<Value = Fact> {
+    prop_oneof![
+        4 => Just(Fact::Paid),
+        3 => (0_i64..6_100).prop_map(Fact::Refunded),
+        1 => Just(Fact::Refunded(i64::MAX)),
+        1 => Just(Fact::Closed),
+        1 => (0_i64..7_000).prop_map(Fact::WrongAmount),
+        1 => Just(Fact::WrongCurrency),
+    ]
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    let addon = prop_oneof![Just(Addon::Websocket), Just(Addon::Sports)];
+    let order = (0..ACCOUNTS, addon, proptest::sample::select(TERMS.to_vec()));
+    vec(order, 1..5).prop_flat_map(|orders| {
+        let telling = (0..orders.len(), fact(), any::<u8>());
+        let telling = telling.prop_map(|(order, fact, name)| Telling { order, fact, name });
+        vec(telling, 0..24).prop_map(move |tellings| Story { orders: orders.clone(), tellings })
+    })
+}
+
+fn usd(hundredths: i64) -> Price {
+    Price { amount: Decimal::new(hundredths, 2), currency: "USD".to_owned() }
+}
+
+fn told(fact: Fact, price: &Price) -> Told {
+    match fact {
+        Fact::Paid => Told { paid: Some(price.clone()), ..Told::default() },
+        Fact::Refunded(cents) => {
+            let amount = Decimal::new(cents, 2).min(price.amount);
+            Told { refunded: Some(Price { amount, ..price.clone() }), ..Told::default() }
+        }
+        Fact::Closed => Told { closed: true, ..Told::default() },
+        Fact::WrongAmount(cents) => {
+            let paid = usd(cents);
+            let off = if paid.amount == price.amount { usd(cents + 1) } else { paid };
+            Told { paid: Some(off), ..Told::default() }
+        }
+        Fact::WrongCurrency => {
+            let paid = Price { currency: "EUR".to_owned(), ..price.clone() };
+            Told { paid: Some(paid), ..Told::default() }
+        }
+    }
+}
+
+/// The days that a story leads to, found without the code under test.
+fn days_expected(story: &Story, order: usize, price: &Price) -> i64 {
+    let facts = || story.tellings.iter().filter(|it| it.order == order).map(|it| it.fact);
+    if !facts().any(|fact| matches!(fact, Fact::Paid)) {
+        return 0;
+    }
+    let cents = |amount: Decimal| (amount * dec!(100)).try_into().unwrap_or(i64::MAX);
+    let all = cents(price.amount);
+    let refunds = facts().filter_map(|fact| match fact {
+        Fact::Refunded(back) => Some(back.min(all)),
+        _ => None,
+    });
+    let back = refunds.max().unwrap_or(0);
+    let days = i64::from(story.orders[order].2) * 30;
+    days - days * back / all
+}
+
+async fn check(shop: &Shop, story: &Story, number: usize) {
+    let mut customers = Vec::new();
+    for account in 0..ACCOUNTS {
+        customers.push(shop.customer(&format!("{number}-{account}@b")).await);
+    }
+    let mut orders = Vec::new();
+    for &(account, addon, months) in &story.orders {
+        let by = customers[account].account;
+        let order = shop.payments.take_order(by, addon, months, Rail::Card, NOW).await.unwrap();
+        orders.push(order);
+    }
+    let store = Store::new(shop.accounts.database().clone());
+    for telling in &story.tellings {
+        let order = &orders[telling.order];
+        // The same thing under the same name is the same event; each is also told without a name.
+        let id = format!("{number}-{telling:?}");
+        let event = Event { rail: Rail::Card, id: &id, kind: "test" };
+        let event = (telling.name % 3 != 0).then_some(event);
+        let told = told(telling.fact, &order.price);
+        store.apply(order, &told, event, NOW).await.unwrap();
+    }
+    let mut granted: HashMap<(usize, Addon), i64> = HashMap::new();
+    for (place, order) in orders.iter().enumerate() {
+        let expected = days_expected(story, place, &order.price);
+        let now = store.order(&order.id).await.unwrap().unwrap();
+        assert_eq!(now.days_granted, expected, "order {place} of {story:?}");
+        let (account, addon, _) = story.orders[place];
+        *granted.entry((account, addon)).or_default() += expected;
+    }
+    for ((account, addon), days) in granted {
+        shop.check_ledger(&customers[account]).await;
+        shop.accounts.tell_own_changes().await;
+        // Nobody's clock moved, so what was granted is what is left.
+        assert_eq!(shop.days_left(&customers[account], addon, NOW).await, days, "{story:?}");
+    }
+}
+
+/// SPEC section 8, and a ledger that adds up: any sequence with repetitions and permutations of what
+/// providers tell, over several orders and accounts.
+#[tokio::test]
+async fn days_granted_are_days_paid_less_those_given_back() {
+    on_each(async |database| {
+        let shop = Shop::open(&database).await;
+        let mut runner = TestRunner::new(Config::default());
+        for number in 0..60 {
+            let story = story().new_tree(&mut runner).unwrap().current();
+            check(&shop, &story, number).await;
+        }
+    })
+    .await;
+}
+
+fn order(months: u32, hundredths: i64) -> Order {
+    Order {
+        id: String::new(),
+        account: AccountId(1),
+        rail: Rail::Card,
+        addon: Addon::Odds,
+        months,
+        days: months * 30,
+        price: usd(hundredths),
+        founder: false,
+        created: NOW,
+        checkout: None,
+        payment: None,
+        checkout_url: None,
+        paid: None,
+        refunded: Decimal::ZERO,
+        closed: None,
+        days_granted: 0,
+    }
+}
+
+proptest! {
+    /// Told in any order and any number of times, facts come to the same.
+    #[test]
+    fn facts_do_not_depend_on_their_order(
+        facts in vec(fact(), 0..12),
+        months in proptest::sample::select(TERMS.to_vec()),
+        cents in 1_i64..100_000,
+        turns in 0_usize..12,
+    ) {
+        let learn = |facts: &[Fact]| {
+            let mut order = order(months, cents);
+            for fact in facts {
+                let told = told(*fact, &order.price.clone());
+                order.learn(&told, NOW).ok();
+            }
+            order
+        };
+        let once = learn(&facts);
+        let mut other: Vec<Fact> = facts.iter().rev().copied().collect();
+        other.rotate_left(turns.min(facts.len()));
+        other.extend(facts.iter());
+        prop_assert_eq!(&once, &learn(&other));
+        prop_assert!((0..=i64::from(months) * 30).contains(&once.days_due()));
+        prop_assert!(once.amount_due() >= Decimal::ZERO);
+        if once.paid.is_some() && once.refunded == once.price.amount {
+            prop_assert_eq!(once.days_due(), 0);
+        }
+    }
+}
+
+/// The same webhook twenty times at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
+    on_each(async |database| {
+        let mut shop = Shop::open(&database).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        shop.click(&order, "pay").await;
+        let told = shop.told().await;
+        let at_once = (0..20).map(|_| shop.bring(&told));
+        for brought in futures_util::future::join_all(at_once).await {
+            brought.unwrap();
+        }
+        assert_eq!(shop.payments.ledger(customer.account).await.unwrap().len(), 1);
+        assert_eq!(shop.outcomes().await, ["granted"]);
+        shop.check_ledger(&customer).await;
+    })
+    .await;
+}
+
+/// The way back, the webhooks and the sweeper at once, for many customers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn coming_back_while_the_webhook_arrives_counts_once() {
+    on_each(async |database| {
+        let mut shop = Shop::open(&database).await;
+        let mut customers = Vec::new();
+        for number in 0..10 {
+            let customer = shop.customer(&format!("{number}@b")).await;
+            let rail = Rail::ALL[number % 2];
+            let order = shop.begin(&customer, Addon::Odds, 1, rail).await;
+            shop.click(&order, "pay").await;
+            let told = shop.told().await;
+            customers.push((customer, order, told));
+        }
+        let at_once = customers.iter().map(async |(customer, order, told)| {
+            let (back, again) = (
+                shop.payments.returned(&order.id, customer.account, NOW),
+                shop.payments.returned(&order.id, customer.account, NOW),
+            );
+            let (back, told, again, swept) =
+                tokio::join!(back, shop.bring(told), again, shop.payments.sweep(NOW + DAY));
+            back.unwrap();
+            again.unwrap();
+            told.unwrap();
+            swept.unwrap();
+        });
+        futures_util::future::join_all(at_once).await;
+        shop.bring_all().await;
+        for (customer, order, _) in &customers {
+            let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+            assert_eq!((order.state(), order.days_granted), (OrderState::Paid, 30));
+            assert_eq!(shop.payments.ledger(customer.account).await.unwrap().len(), 1);
+            shop.check_ledger(customer).await;
+        }
+    })
+    .await;
+}

@@ -1,0 +1,204 @@
+//! Payments against the sandbox over real HTTP, on both databases.
+
+mod buying;
+mod facts;
+mod money_back;
+mod pages;
+mod peers;
+mod webhooks;
+
+use std::{
+    collections::VecDeque,
+    net::Ipv4Addr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use rust_decimal::{Decimal, dec};
+use tokio::{net::TcpListener, sync::mpsc, time::timeout};
+
+use super::{
+    Order, OrderState, PaymentError, Payments, ProviderError, Rail,
+    sandbox::{Delivery, Sandbox},
+};
+use crate::{
+    accounts::{AccountId, Accounts, Addon, Key, Micros},
+    clock::now,
+    config::{AccountsConfig, PaymentsConfig},
+    database::{Database, testing::on_each},
+    products::Catalogue,
+};
+
+const DAY: Micros = 24 * 60 * 60 * 1_000_000;
+/// Some moment; what is signed has the time of day instead.
+const NOW: Micros = 1_790_000_000_000_000;
+const WAIT: Duration = Duration::from_secs(20);
+
+/// A hub's payments, with the sandbox as its providers.
+struct Shop {
+    accounts: Accounts,
+    payments: Payments,
+    sandbox: Sandbox,
+    /// What the sandbox has to tell; nobody brings it but the test.
+    deliveries: mpsc::Receiver<Delivery>,
+    trouble: Trouble,
+}
+
+/// What happens to the next requests to the providers.
+#[derive(Clone, Default)]
+struct Trouble {
+    next: Arc<Mutex<VecDeque<Mishap>>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mishap {
+    None,
+    /// It is refused with this status, and nothing has happened.
+    Status(u16),
+    /// It is done, and the answer is lost on the way.
+    AnswerLost,
+    /// It is never answered.
+    Silence,
+    /// Something is answered that makes no sense.
+    Garbage,
+}
+
+/// A customer with a key, by which add-ons are looked at.
+struct Customer {
+    account: AccountId,
+    key: Key,
+}
+
+impl Shop {
+    async fn open(database: &Database) -> Self {
+        Self::with(database, &settings()).await
+    }
+
+    async fn with(database: &Database, settings: &PaymentsConfig) -> Self {
+        let accounts = Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sandbox, deliveries) = Sandbox::new(url).unwrap();
+        let trouble = Trouble::default();
+        let router = sandbox
+            .router()
+            .layer(middleware::from_fn_with_state(trouble.clone(), Trouble::befall));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let settings = sandbox.settings(settings);
+        let url = "http://hub.test";
+        let payments = Payments::new(&accounts, catalogue(), url, &settings).unwrap();
+        Self { accounts, payments, sandbox, deliveries, trouble }
+    }
+
+    async fn customer(&self, email: &str) -> Customer {
+        let key = self.accounts.create_key(Some(email), &[], NOW).await.unwrap();
+        let caller = self.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        Customer { account: caller.account, key }
+    }
+
+    async fn begin(&self, by: &Customer, addon: Addon, months: u32, rail: Rail) -> Order {
+        self.payments.begin(by.account, addon, months, rail, NOW).await.unwrap()
+    }
+
+    /// The customer clicks.
+    async fn click(&self, order: &Order, action: &str) -> reqwest::Response {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(super::peer::no_tls().as_ref().clone())
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
+        let request = client.post(order.checkout_url.clone().unwrap());
+        let form = "application/x-www-form-urlencoded";
+        let request = request.header("content-type", form).body(format!("action={action}"));
+        request.send().await.unwrap()
+    }
+
+    /// Buys, pays and comes back.
+    async fn buy(&self, by: &Customer, addon: Addon, months: u32, rail: Rail, at: Micros) -> Order {
+        let order = self.payments.begin(by.account, addon, months, rail, at).await.unwrap();
+        assert_eq!(self.click(&order, "pay").await.status(), 303);
+        let order = self.payments.returned(&order.id, by.account, at).await.unwrap();
+        assert_eq!(order.state(), OrderState::Paid, "{rail}");
+        order
+    }
+
+    /// The next webhook.
+    async fn told(&mut self) -> Delivery {
+        timeout(WAIT, self.deliveries.recv()).await.expect("a webhook in time").expect("a sandbox")
+    }
+
+    /// Brings a webhook.
+    async fn bring(&self, told: &Delivery) -> Result<(), super::WebhookError> {
+        self.payments.webhook(told.rail, &told.headers, &told.body, now()).await
+    }
+
+    /// Brings everything that the sandbox has to tell.
+    async fn bring_all(&mut self) {
+        while let Ok(told) = self.deliveries.try_recv() {
+            self.bring(&told).await.unwrap();
+        }
+    }
+
+    /// The days that are left of an add-on, counted from a moment.
+    async fn days_left(&self, of: &Customer, addon: Addon, from: Micros) -> i64 {
+        let caller = self.accounts.authenticate(of.key.expose(), from).await.unwrap().unwrap();
+        caller.expiry(addon).map_or(0, |expiry| (expiry - from) / DAY)
+    }
+
+    /// The ledger holds together: its days are those of its orders, its money what was paid and not
+    /// given back.
+    async fn check_ledger(&self, of: &Customer) {
+        let ledger = self.payments.ledger(of.account).await.unwrap();
+        for order in self.payments.orders(of.account).await.unwrap() {
+            let rows = || ledger.iter().filter(|row| row.order.as_ref() == Some(&order.id));
+            assert_eq!(rows().map(|row| row.days).sum::<i64>(), order.days_due(), "{order:?}");
+            assert_eq!(order.days_granted, order.days_due(), "{order:?}");
+            assert_eq!(rows().map(|row| row.amount).sum::<Decimal>(), order.amount_due());
+        }
+    }
+
+    async fn outcomes(&self) -> Vec<String> {
+        let outcomes =
+            sqlx::query_scalar("SELECT outcome FROM webhooks ORDER BY received_us, outcome");
+        outcomes.fetch_all(self.accounts.database().pool()).await.unwrap()
+    }
+}
+
+impl Trouble {
+    fn expect(&self, mishaps: impl IntoIterator<Item = Mishap>) {
+        self.next.lock().unwrap().extend(mishaps);
+    }
+
+    async fn befall(State(trouble): State<Self>, request: Request, next: Next) -> Response {
+        let mishap = trouble.next.lock().unwrap().pop_front().unwrap_or(Mishap::None);
+        match mishap {
+            Mishap::None => next.run(request).await,
+            Mishap::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+            Mishap::AnswerLost => {
+                drop(next.run(request).await);
+                StatusCode::BAD_GATEWAY.into_response()
+            }
+            Mishap::Silence => std::future::pending().await,
+            Mishap::Garbage => "<html>it works!</html>".into_response(),
+        }
+    }
+}
+
+fn settings() -> PaymentsConfig {
+    PaymentsConfig { retry_ms: 1, timeout_ms: 5_000, ..PaymentsConfig::default() }
+}
+
+fn catalogue() -> Arc<Catalogue> {
+    Arc::new(Catalogue {
+        currency: "USD".to_owned(),
+        monthly: [dec!(3), dec!(5.00), dec!(5.00)],
+        monthly_for_founders: [Some(dec!(1.50)), Some(dec!(2.50)), None],
+        odds_free_until: None,
+    })
+}

@@ -1,0 +1,193 @@
+//! Webhooks: forged, old, repeated, of the wrong amount, of things unknown.
+
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::payments::{WebhookError, stripe::signature};
+
+impl Shop {
+    /// An event as Stripe would sign it.
+    fn signed(&self, event: &Value, at: Micros) -> Delivery {
+        let secret = self.sandbox.settings(&settings()).stripe_webhook_secret.resolve().unwrap();
+        let body = event.to_string().into_bytes();
+        let signature = signature::header(at / 1_000_000, &body, secret.expose().as_bytes());
+        let headers = HeaderMap::from_iter([(
+            "stripe-signature".parse().unwrap(),
+            signature.parse().unwrap(),
+        )]);
+        Delivery { rail: Rail::Card, headers, body }
+    }
+
+    fn completed(&self, order: &str, amount: i64, currency: &str) -> Delivery {
+        let event = json!({"id": format!("evt_{order}_{amount}_{currency}"),
+            "type": "checkout.session.completed", "data": {"object": {
+                "id": "cs_x", "status": "complete", "payment_status": "paid",
+                "amount_total": amount, "currency": currency,
+                "client_reference_id": order, "payment_intent": "pi_x"}}});
+        self.signed(&event, now())
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
+    on_each(async |database| {
+        let shop = Shop::open(&database).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        for (amount, currency) in
+            [(499, "usd"), (1, "usd"), (50_000, "usd"), (500, "eur"), (-500, "usd")]
+        {
+            shop.bring(&shop.completed(&order.id, amount, currency)).await.unwrap();
+        }
+        let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+        assert_eq!((order.state(), order.payment.as_deref()), (OrderState::Open, None));
+        assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 0);
+        let mut outcomes = shop.outcomes().await;
+        outcomes.sort();
+        let (amount, currency) = ("wrong amount", "wrong currency");
+        assert_eq!(outcomes, [amount, amount, amount, amount, currency]);
+        shop.bring(&shop.completed(&order.id, 500, "usd")).await.unwrap();
+        assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_forged_or_old_webhook_is_refused() {
+    on_each(async |database| {
+        let mut shop = Shop::open(&database).await;
+        let customer = shop.customer("a@b").await;
+        for rail in Rail::ALL {
+            let order = shop.begin(&customer, Addon::Sports, 1, rail).await;
+            shop.click(&order, "pay").await;
+            let good = shop.told().await;
+            let other = shop.begin(&customer, Addon::Sports, 12, rail).await;
+            let text = String::from_utf8(good.body.clone()).unwrap();
+            let another = text.replace(&order.id, &other.id).into_bytes();
+            let forged = [
+                Delivery { body: another, ..good.clone() },
+                Delivery { headers: HeaderMap::new(), ..good.clone() },
+                Delivery { body: text.replace('}', "} ").into_bytes(), ..good.clone() },
+                Delivery { body: b"\xff not json".to_vec(), ..good.clone() },
+                Delivery { body: Vec::new(), ..good.clone() },
+            ];
+            for forged in forged {
+                let refused = shop.bring(&forged).await;
+                assert!(matches!(refused, Err(WebhookError::Forged { .. })), "{rail} {refused:?}");
+            }
+        }
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        shop.click(&order, "pay").await;
+        let old = shop.told().await;
+        for later in [-6, 6] {
+            let at = now() + later * 60 * 1_000_000;
+            let refused = shop.payments.webhook(old.rail, &old.headers, &old.body, at).await;
+            assert!(matches!(refused, Err(WebhookError::Forged { why }) if why.contains("old")));
+        }
+        assert_eq!(shop.payments.ledger(customer.account).await.unwrap(), []);
+        assert_eq!(shop.outcomes().await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_answered_and_changes_nothing() {
+    on_each(async |database| {
+        let shop = Shop::open(&database).await;
+        let unknown = shop.completed("0123456789abcdef", 500, "usd");
+        shop.bring(&unknown).await.unwrap();
+        shop.bring(&unknown).await.unwrap();
+        assert_eq!(shop.outcomes().await, ["unknown order"]);
+        let other = json!({"id": "evt_1", "type": "invoice.paid", "data": {"object": {}}});
+        shop.bring(&shop.signed(&other, now())).await.unwrap();
+        let odd =
+            json!({"id": "evt_2", "type": "checkout.session.completed", "data": {"object": 7}});
+        let refused = shop.bring(&shop.signed(&odd, now())).await;
+        assert!(matches!(refused, Err(WebhookError::Forged { .. })));
+        let nameless = json!({"id": "", "type": "charge.refunded", "data": {"object":
+            {"amount_refunded": 1, "currency": "usd", "payment_intent": "pi_1", "metadata": {}}}});
+        let refused = shop.bring(&shop.signed(&nameless, now())).await;
+        assert!(matches!(refused, Err(WebhookError::Forged { .. })));
+        assert_eq!(shop.outcomes().await, ["unknown order"]);
+    })
+    .await;
+}
+
+/// One of PayPal's names for an order must not pay the order of a card.
+#[tokio::test]
+async fn a_provider_speaks_of_its_own_orders_alone() {
+    on_each(async |database| {
+        let shop = Shop::open(&database).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        shop.bring(&shop.completed(&order.id, 500, "usd")).await.unwrap();
+        assert_eq!(shop.outcomes().await, ["unknown order"]);
+        let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+        assert_eq!(order.state(), OrderState::Open);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
+    on_each(async |database| {
+        let impatient = PaymentsConfig { attempts: 1, ..settings() };
+        let mut shop = Shop::with(&database, &impatient).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        shop.click(&order, "pay").await;
+        let told = shop.told().await;
+        // Whether it is PayPal's own; then how things stand, and the capture.
+        for before in 0..3 {
+            let well = std::iter::repeat_n(Mishap::None, before);
+            shop.trouble.expect(well.chain([Mishap::Status(503)]));
+            let failed = shop.bring(&told).await;
+            assert!(matches!(failed, Err(WebhookError::Provider(_))), "{before}: {failed:?}");
+            assert_eq!(shop.outcomes().await, [""; 0]);
+        }
+        shop.bring(&told).await.unwrap();
+        shop.bring_all().await;
+        assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
+
+        let order = shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
+        shop.click(&order, "pay").await;
+        let told = shop.told().await;
+        shop.accounts.close().await;
+        assert!(matches!(shop.bring(&told).await, Err(WebhookError::Store(_))));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_checkout_that_stripe_says_has_expired_is_closed() {
+    on_each(async |database| {
+        let shop = Shop::open(&database).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let event = |kind: &str, status: &str, payment: &str| {
+            shop.signed(
+                &json!({"id": format!("evt_{kind}_{payment}"), "type": kind, "data": {"object": {
+                    "id": order.checkout, "status": status, "payment_status": payment,
+                    "amount_total": 500, "currency": "usd", "client_reference_id": order.id,
+                    "payment_intent": "pi_1"}}}),
+                now(),
+            )
+        };
+        // Paid by a way that takes days: not yet.
+        shop.bring(&event("checkout.session.completed", "complete", "unpaid")).await.unwrap();
+        let state =
+            async || shop.payments.order(&order.id, customer.account).await.unwrap().state();
+        assert_eq!(state().await, OrderState::Open);
+        shop.bring(&event("checkout.session.expired", "expired", "unpaid")).await.unwrap();
+        assert_eq!(state().await, OrderState::Closed);
+        // What is paid counts, whenever it is told.
+        shop.bring(&event("checkout.session.async_payment_succeeded", "complete", "paid"))
+            .await
+            .unwrap();
+        assert_eq!(state().await, OrderState::Paid);
+        shop.bring(&event("checkout.session.expired", "expired", "no")).await.unwrap();
+        assert_eq!(state().await, OrderState::Paid);
+    })
+    .await;
+}

@@ -1,0 +1,140 @@
+//! What add-ons cost, for whom, and when a product needs one.
+
+use std::fmt;
+
+use jiff::{civil::Date, tz::TimeZone};
+use rust_decimal::Decimal;
+
+use super::Product;
+use crate::accounts::{Addon, Micros};
+
+/// What a paid month is, wherever days are counted.
+pub const DAYS_PER_MONTH: u32 = 30;
+
+/// How many months can be bought at once.
+pub const TERMS: [u32; 4] = [1, 3, 6, 12];
+
+/// An exact amount of money.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price {
+    pub amount: Decimal,
+    /// ISO 4217, upper case.
+    pub currency: String,
+}
+
+impl Price {
+    /// This price so many times.
+    #[must_use]
+    pub fn times(&self, count: u32) -> Self {
+        Self { amount: self.amount * Decimal::from(count), currency: self.currency.clone() }
+    }
+}
+
+/// `$5`, `$2.50`; `CHF 5` where the currency has no sign of its own here.
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.currency {
+            "USD" => write!(f, "$")?,
+            "EUR" => write!(f, "€")?,
+            "GBP" => write!(f, "£")?,
+            other => write!(f, "{other} ")?,
+        }
+        let amount = self.amount.normalize();
+        if amount.scale() == 0 { write!(f, "{amount}") } else { write!(f, "{amount:.2}") }
+    }
+}
+
+/// The price list, and until when the odds are free for everyone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalogue {
+    pub currency: String,
+    /// A month of each add-on, in the order of [`Addon::ALL`].
+    pub monthly: [Decimal; 3],
+    /// The same for accounts with the Founder badge, where there is such a rate.
+    pub monthly_for_founders: [Option<Decimal>; 3],
+    /// The first moment at which the odds need their add-on; `None` if they always do.
+    pub odds_free_until: Option<Micros>,
+}
+
+impl Catalogue {
+    /// The add-on that a product needs now; `None` if every account may use it.
+    #[must_use]
+    pub fn needs(&self, product: Product, now: Micros) -> Option<Addon> {
+        let free = product == Product::Odds && self.odds_free_until.is_some_and(|end| now < end);
+        product.addon().filter(|_| !free)
+    }
+
+    /// A month of the add-on, for an account with or without the badge. It is what is shown and what
+    /// is charged.
+    #[must_use]
+    pub fn price(&self, addon: Addon, founder: bool) -> Price {
+        let of_founders = self.monthly_for_founders[addon as usize].filter(|_| founder);
+        let amount = of_founders.unwrap_or(self.monthly[addon as usize]);
+        Price { amount, currency: self.currency.clone() }
+    }
+
+    /// Whether the add-on has a Founder rate.
+    #[must_use]
+    pub fn has_founder_rate(&self, addon: Addon) -> bool {
+        self.monthly_for_founders[addon as usize].is_some()
+    }
+}
+
+/// The first moment after a day in a zone; `None` if there is none.
+#[must_use]
+pub(crate) fn end_of_day(day: Date, zone: &TimeZone) -> Option<Micros> {
+    let next = day.tomorrow().ok()?;
+    Some(next.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use rust_decimal::dec;
+
+    use super::*;
+
+    fn catalogue() -> Catalogue {
+        Catalogue {
+            currency: "USD".to_owned(),
+            monthly: [dec!(3.00), dec!(5.00), dec!(5.00)],
+            monthly_for_founders: [Some(dec!(1.50)), Some(dec!(2.50)), None],
+            odds_free_until: end_of_day(date(2026, 8, 17), &TimeZone::UTC),
+        }
+    }
+
+    /// SPEC sections 4 and 5: free for everyone until 2026-08-17, that day included.
+    #[test]
+    fn odds_are_free_on_the_last_day_and_not_after_it() {
+        let catalogue = catalogue();
+        let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_microsecond();
+        assert_eq!(catalogue.needs(Product::Odds, at("2026-08-17T23:59:59.999999Z")), None);
+        assert_eq!(catalogue.needs(Product::Odds, at("2026-08-18T00:00:00Z")), Some(Addon::Odds));
+        assert_eq!(
+            catalogue.needs(Product::Tennis, at("2026-08-01T00:00:00Z")),
+            Some(Addon::Sports)
+        );
+    }
+
+    /// SPEC section 3, rules 4 and 5.
+    #[test]
+    fn founders_pay_their_rate_where_there_is_one() {
+        let catalogue = catalogue();
+        let shown = |addon, founder| catalogue.price(addon, founder).to_string();
+        assert_eq!(shown(Addon::Websocket, false), "$3");
+        assert_eq!(shown(Addon::Websocket, true), "$1.50");
+        assert_eq!(shown(Addon::Sports, true), "$2.50");
+        assert_eq!(shown(Addon::Odds, true), "$5");
+        assert_eq!(catalogue.price(Addon::Websocket, true).times(3).to_string(), "$4.50");
+    }
+
+    #[test]
+    fn a_day_ends_where_the_zone_says() {
+        let zone = TimeZone::fixed(jiff::tz::offset(4));
+        let end = end_of_day(date(2026, 8, 17), &zone).unwrap();
+        assert_eq!(
+            jiff::Timestamp::from_microsecond(end).unwrap().to_string(),
+            "2026-08-17T20:00:00Z"
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! What is counted, as plain numbers and as numbers that many threads add to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What an account used of a product in some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// REST calls.
+    pub calls: u64,
+    /// Calls of tools over MCP.
+    pub mcp_calls: u64,
+    /// How long sockets were open, in milliseconds; two sockets count twice.
+    pub socket_ms: u64,
+    /// Frames with data that sockets were given.
+    pub messages: u64,
+}
+
+impl Counts {
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Calls of either kind, which is what quotas are about.
+    #[must_use]
+    pub fn all_calls(&self) -> u64 {
+        self.calls.saturating_add(self.mcp_calls)
+    }
+
+    /// How long sockets were open, in minutes to the hundredth, for people.
+    #[must_use]
+    pub fn socket_minutes(&self) -> f64 {
+        (self.socket_ms / 600) as f64 / 100.0
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    /// What this has more than what it was `before`.
+    pub(super) fn since(self, before: Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    fn with(self, other: Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            calls: join(self.calls, other.calls),
+            mcp_calls: join(self.mcp_calls, other.mcp_calls),
+            socket_ms: join(self.socket_ms, other.socket_ms),
+            messages: join(self.messages, other.messages),
+        }
+    }
+}
+
+/// Counts that are added to from everywhere. Each number is exact; read together they may be of
+/// moments that are a little apart.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    calls: AtomicU64,
+    mcp_calls: AtomicU64,
+    socket_ms: AtomicU64,
+    messages: AtomicU64,
+}
+
+impl Running {
+    pub(super) fn add(&self, counts: Counts) {
+        let Counts { calls, mcp_calls, socket_ms, messages } = counts;
+        for (running, more) in [
+            (&self.calls, calls),
+            (&self.mcp_calls, mcp_calls),
+            (&self.socket_ms, socket_ms),
+            (&self.messages, messages),
+        ] {
+            if more > 0 {
+                running.fetch_add(more, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub(super) fn read(&self) -> Counts {
+        Counts {
+            calls: self.calls.load(Ordering::Relaxed),
+            mcp_calls: self.mcp_calls.load(Ordering::Relaxed),
+            socket_ms: self.socket_ms.load(Ordering::Relaxed),
+            messages: self.messages.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! All tallies of this process, within a limit.
+//!
+//! Whoever counts holds the map's lock on its tally while it does, and so does whoever removes one:
+//! nothing is counted on a tally that is gone.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use dashmap::{DashMap, Entry};
+use rustc_hash::FxBuildHasher;
+use tokio::sync::Notify;
+
+use super::{
+    Counts, Day, UsageDay,
+    tally::{Slot, Tally},
+};
+use crate::{accounts::AccountId, products::Product};
+
+#[derive(Debug)]
+pub(super) struct Tallies {
+    map: DashMap<Slot, Arc<Tally>, FxBuildHasher>,
+    len: AtomicUsize,
+    max: usize,
+    /// Rung when a flush should not wait for its time.
+    crowded: Notify,
+}
+
+impl Tallies {
+    pub(super) fn new(max: usize) -> Self {
+        Self { map: DashMap::default(), len: AtomicUsize::new(0), max, crowded: Notify::new() }
+    }
+
+    /// Does something with a tally, which is made if it is missing; `None` if there is no room.
+    pub(super) fn with<R>(&self, slot: Slot, act: impl FnOnce(&Arc<Tally>) -> R) -> Option<R> {
+        if let Some(tally) = self.map.get(&slot) {
+            return Some(act(&tally));
+        }
+        match self.map.entry(slot) {
+            Entry::Occupied(entry) => Some(act(entry.get())),
+            Entry::Vacant(entry) => {
+                let len = self.len.fetch_add(1, Ordering::Relaxed) + 1;
+                if len > self.max {
+                    self.len.fetch_sub(1, Ordering::Relaxed);
+                }
+                if len == self.max / 2 || len > self.max {
+                    self.crowded.notify_one();
+                }
+                if len > self.max {
+                    return None;
+                }
+                Some(act(&entry.insert(Arc::default())))
+            }
+        }
+    }
+
+    /// Waits until little room is left.
+    pub(super) async fn crowded(&self) {
+        self.crowded.notified().await;
+    }
+
+    /// Whether little room is left.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.len() >= self.max / 2
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Those that have something for the store.
+    pub(super) fn unstored(&self) -> Vec<(Slot, Arc<Tally>)> {
+        let unstored = self.map.iter().filter(|it| !it.unstored().is_zero());
+        unstored.map(|it| (*it.key(), Arc::clone(&it))).collect()
+    }
+
+    /// What the store does not have of an account's use, from one day to another.
+    pub(super) fn of(&self, account: AccountId, from: Day, to: Day) -> Vec<UsageDay> {
+        let slots = (from.0..=to.0)
+            .flat_map(|day| Product::ALL.map(|product| Slot { account, product, day: Day(day) }));
+        slots.filter_map(|slot| Some(usage_day(slot, self.map.get(&slot)?.unstored()))).collect()
+    }
+
+    /// The same for all accounts.
+    pub(super) fn of_all(&self, from: Day, to: Day) -> Vec<UsageDay> {
+        let shown = self.map.iter().filter(|it| (from..=to).contains(&it.key().day));
+        shown.map(|it| usage_day(*it.key(), it.unstored())).collect()
+    }
+
+    /// Forgets what the store has and nobody needs: tallies of days that are over, and, when there
+    /// is little room, those of today too; they are read again when they are needed.
+    pub(super) fn tidy(&self, today: Day) {
+        let crowded = self.is_crowded();
+        self.map.retain(|slot, tally| {
+            let keep = !tally.unstored().is_zero() || slot.day >= today && !crowded;
+            if !keep {
+                self.len.fetch_sub(1, Ordering::Relaxed);
+            }
+            keep
+        });
+    }
+}
+
+fn usage_day(slot: Slot, counts: Counts) -> UsageDay {
+    UsageDay { day: slot.day, product: slot.product, counts }
+}

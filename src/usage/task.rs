@@ -1,0 +1,96 @@
+//! Flushes in the background, and a last time at the end.
+
+use std::{error::Error, time::Duration};
+
+use metrics::{counter, gauge};
+use tokio::{
+    sync::oneshot,
+    task::JoinHandle,
+    time::{self, MissedTickBehavior},
+};
+use tracing::{info, warn};
+
+use super::Meter;
+use crate::clock;
+
+/// How often what is too old is deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+/// Tries of the last flush, and the time between two of them.
+const LAST_TRIES: u32 = 3;
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The task that flushes.
+#[derive(Debug)]
+pub struct Flushes {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// Begins to flush, `every` so often.
+///
+/// # Panics
+///
+/// If `every` is zero.
+#[must_use]
+pub fn start(meter: Meter, every: Duration) -> Flushes {
+    let (stop, stopped) = oneshot::channel();
+    Flushes { stop, task: tokio::spawn(run(meter, every, stopped)) }
+}
+
+impl Flushes {
+    /// Flushes what is left, after everybody who counts has ended.
+    pub async fn finish(self) {
+        self.stop.send(()).ok();
+        self.task.await.ok();
+    }
+}
+
+async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) {
+    let ticks = |every| {
+        let mut ticks = time::interval(every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks
+    };
+    let (mut flushes, mut sweeps) = (ticks(every), ticks(SWEEP_EVERY));
+    loop {
+        tokio::select! {
+            _ = flushes.tick() => { flush(&meter).await; }
+            () = meter.shared.tallies.crowded() => {
+                flush(&meter).await;
+                // Where flushing does not help, it is not tried all the time.
+                flushes.reset_after(every);
+                time::sleep(every.min(RETRY_AFTER)).await;
+            }
+            _ = sweeps.tick() => sweep(&meter).await,
+            _ = &mut stopped => break,
+        }
+    }
+    for _ in 0..LAST_TRIES {
+        if flush(&meter).await {
+            return;
+        }
+        time::sleep(RETRY_AFTER).await;
+    }
+    warn!("what was counted since the last flush is lost");
+}
+
+async fn flush(meter: &Meter) -> bool {
+    let flushed = meter.flush(clock::now()).await;
+    gauge!("matchwire_usage_entries").set(meter.shared.tallies.len() as f64);
+    match &flushed {
+        Ok(rows) => counter!("matchwire_usage_rows_total").increment(*rows as u64),
+        Err(error) => {
+            counter!("matchwire_usage_flush_failures_total").increment(1);
+            warn!(error = error as &dyn Error, "cannot write what was used, it is kept");
+        }
+    }
+    flushed.is_ok()
+}
+
+async fn sweep(meter: &Meter) {
+    match meter.sweep(clock::now()).await {
+        Ok(0) => {}
+        Ok(rows) => info!(rows, "deleted what was used long ago"),
+        Err(error) => warn!(error = &error as &dyn Error, "cannot delete what was used long ago"),
+    }
+}

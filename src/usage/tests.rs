@@ -1,0 +1,456 @@
+//! On a real database of each kind, with time moved by hand. A new meter on the same database is the
+//! hub started again, and two are two hubs.
+
+use std::collections::BTreeMap;
+
+use proptest::{prelude::*, test_runner::TestRunner};
+use tokio::{runtime::Handle, task::JoinSet};
+
+use super::*;
+use crate::database::testing::on_each;
+
+const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+/// Noon of a day.
+const NOON: Micros = 20_000 * DAY_US + DAY_US / 2;
+
+fn hub(database: &Database) -> Meter {
+    with(database, &UsageConfig::default())
+}
+
+fn with(database: &Database, config: &UsageConfig) -> Meter {
+    let writer = getrandom::u64().unwrap().cast_signed();
+    Meter::new(database.clone(), config, writer)
+}
+
+async fn account(database: &Database) -> AccountId {
+    let id = sqlx::query_scalar("INSERT INTO accounts (created_us) VALUES (0) RETURNING id");
+    AccountId::numbered(id.fetch_one(database.pool()).await.unwrap())
+}
+
+async fn execute(database: &Database, statement: &'static str) {
+    sqlx::query(statement).execute(database.pool()).await.unwrap();
+}
+
+fn calls(calls: u64) -> Counts {
+    Counts { calls, ..Counts::default() }
+}
+
+fn used(now: Micros, product: Product, counts: Counts) -> UsageDay {
+    UsageDay { day: Day::of(now), product, counts }
+}
+
+/// What the store has of an account, past the meter.
+async fn stored(database: &Database, account: AccountId) -> Vec<UsageDay> {
+    let all = (Day(0), Day(i64::MAX));
+    report::merged(store::days_of(database, account, all.0, all.1).await.unwrap())
+}
+
+#[tokio::test]
+async fn everything_is_counted_by_product_and_day() {
+    on_each(async |database| {
+        let (meter, account) = (hub(&database), account(&database).await);
+        meter.call(account, Product::Football, NOON);
+        meter.call(account, Product::Football, NOON);
+        meter.mcp_call(account, Product::Football, NOON);
+        meter.call(account, Product::Odds, NOON - DAY_US);
+        meter.socket(account, 1_500, 7, NOON);
+        let football = Counts { mcp_calls: 1, ..calls(2) };
+        let socket = Counts { socket_ms: 1_500, messages: 7, ..Counts::default() };
+        let expected = [
+            used(NOON, Product::Football, football),
+            used(NOON, Product::Websocket, socket),
+            used(NOON - DAY_US, Product::Odds, calls(1)),
+        ];
+        assert_eq!(meter.last_30_days(account, NOON).await.unwrap(), expected);
+        assert_eq!(stored(&database, account).await, [], "nothing is written at a call");
+        assert_eq!(meter.flush(NOON).await.unwrap(), 3);
+        assert_eq!(stored(&database, account).await, expected);
+        assert_eq!(meter.last_30_days(account, NOON).await.unwrap(), expected);
+        assert_eq!(meter.flush(NOON).await.unwrap(), 0, "nothing was counted since");
+    })
+    .await;
+}
+
+/// SPEC section 2: the figure of 30 days. Today is one of them.
+#[tokio::test]
+async fn thirty_days_are_shown_of_each_account_and_of_all() {
+    on_each(async |database| {
+        let (meter, one, other) =
+            (hub(&database), account(&database).await, account(&database).await);
+        for days_ago in [0, 29, 30] {
+            meter.call(one, Product::Tennis, NOON - days_ago * DAY_US);
+            if days_ago == 29 {
+                meter.flush(NOON).await.unwrap();
+            }
+        }
+        meter.call(other, Product::Tennis, NOON);
+        meter.call(other, Product::Tennis, NOON + DAY_US);
+        let shown = [
+            used(NOON, Product::Tennis, calls(1)),
+            used(NOON - 29 * DAY_US, Product::Tennis, calls(1)),
+        ];
+        assert_eq!(meter.last_30_days(one, NOON).await.unwrap(), shown);
+        let of_all = meter.last_30_days_of_all(NOON).await.unwrap();
+        assert_eq!(of_all, [used(NOON, Product::Tennis, calls(2)), shown[1]]);
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(meter.last_30_days_of_all(NOON).await.unwrap(), of_all);
+    })
+    .await;
+}
+
+/// SERVICE section 6: quotas begin anew at 00:00 UTC.
+#[tokio::test]
+async fn quota_ends_and_begins_anew_at_midnight() {
+    on_each(async |database| {
+        let (meter, account) = (hub(&database), account(&database).await);
+        let late = Day::of(NOON).start() + DAY_US - 1;
+        let reserve =
+            async |call, now| meter.reserve(account, Product::Tennis, call, 3, now).await.unwrap();
+        assert_eq!(reserve(Call::Rest, late).await, Some(2));
+        assert_eq!(reserve(Call::Mcp, late).await, Some(1), "both kinds count");
+        assert_eq!(reserve(Call::Rest, late).await, Some(0));
+        assert_eq!(reserve(Call::Rest, late).await, None);
+        assert_eq!(
+            meter.today(account, Product::Tennis, late).await.unwrap(),
+            3,
+            "refused calls count not"
+        );
+        assert_eq!(reserve(Call::Rest, late + 1).await, Some(2));
+        assert_eq!(meter.today(account, Product::Football, late).await.unwrap(), 0);
+        meter.flush(late + 1).await.unwrap();
+        assert_eq!(meter.shared.tallies.len(), 1, "a day that is over is not kept in memory");
+        // The clock is put back.
+        assert_eq!(reserve(Call::Rest, late).await, None);
+        meter.call(account, Product::Tennis, late);
+        assert_eq!(meter.today(account, Product::Tennis, late).await.unwrap(), 4);
+        meter.flush(late).await.unwrap();
+        let days: Vec<u64> =
+            stored(&database, account).await.iter().map(|day| day.counts.all_calls()).collect();
+        assert_eq!(days, [1, 4]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn calls_of_earlier_runs_and_of_other_hubs_count_today() {
+    on_each(async |database| {
+        let account = account(&database).await;
+        let (one, other) = (hub(&database), hub(&database));
+        let today =
+            async |meter: &Meter| meter.today(account, Product::Football, NOON).await.unwrap();
+        one.call(account, Product::Football, NOON);
+        one.flush(NOON).await.unwrap();
+        assert_eq!(today(&other).await, 1);
+        one.call(account, Product::Football, NOON);
+        one.flush(NOON).await.unwrap();
+        other.call(account, Product::Football, NOON);
+        other.flush(NOON).await.unwrap();
+        assert_eq!(today(&other).await, 3, "a flush tells of the other");
+        assert_eq!(today(&hub(&database)).await, 3);
+    })
+    .await;
+}
+
+/// Of calls at the same moment exactly as many get through as may, while flushes are under way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn quota_is_never_overshot() {
+    on_each(async |database| {
+        let (meter, account) = (hub(&database), account(&database).await);
+        let mut tasks = JoinSet::new();
+        for _ in 0..8 {
+            let meter = meter.clone();
+            tasks.spawn(async move {
+                let mut through = 0;
+                for _ in 0..100 {
+                    let left =
+                        meter.reserve(account, Product::Football, Call::Rest, 500, NOON).await;
+                    through += u64::from(left.unwrap().is_some());
+                    tokio::task::yield_now().await;
+                }
+                through
+            });
+        }
+        while meter.today(account, Product::Football, NOON).await.unwrap() < 500 {
+            meter.flush(NOON).await.unwrap();
+        }
+        assert_eq!(tasks.join_all().await.iter().sum::<u64>(), 500);
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(stored(&database, account).await, [used(NOON, Product::Football, calls(500))]);
+    })
+    .await;
+}
+
+/// What many threads count while it is flushed and forgotten all the time is counted once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_lost_where_tallies_are_forgotten() {
+    on_each(async |database| {
+        // Always crowded: each flush forgets what it has written.
+        let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
+        let (meter, account) = (with(&database, &config), account(&database).await);
+        let mut tasks = JoinSet::new();
+        for _ in 0..4 {
+            let meter = meter.clone();
+            tasks.spawn(async move {
+                for _ in 0..500 {
+                    meter.call(account, Product::Football, NOON);
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        while !tasks.is_empty() {
+            meter.flush(NOON).await.unwrap();
+            while tasks.try_join_next().is_some() {}
+        }
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(meter.shared.tallies.len(), 0);
+        assert_eq!(stored(&database, account).await, [used(NOON, Product::Football, calls(2_000))]);
+        assert_eq!(meter.today(account, Product::Football, NOON).await.unwrap(), 2_000);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn memory_has_an_end() {
+    on_each(async |database| {
+        let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
+        let meter = with(&database, &config);
+        let accounts =
+            [account(&database).await, account(&database).await, account(&database).await];
+        for account in accounts {
+            meter.call(account, Product::Odds, NOON);
+        }
+        let refused = meter.reserve(accounts[2], Product::Odds, Call::Rest, 10, NOON).await;
+        assert!(matches!(refused, Err(UsageError::Full)), "{refused:?}");
+        assert_eq!(meter.flush(NOON).await.unwrap(), 2, "the third went uncounted");
+        let left = meter.reserve(accounts[2], Product::Odds, Call::Rest, 10, NOON).await.unwrap();
+        assert_eq!(left, Some(9), "there is room again");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn failed_flush_loses_nothing() {
+    on_each(async |database| {
+        let (meter, account) = (hub(&database), account(&database).await);
+        meter.call(account, Product::Football, NOON);
+        execute(&database, "ALTER TABLE usage RENAME TO usage_away").await;
+        meter.flush(NOON).await.unwrap_err();
+        meter.call(account, Product::Football, NOON);
+        meter.flush(NOON + DAY_US).await.unwrap_err();
+        meter.today(account, Product::Football, NOON).await.unwrap_err();
+        execute(&database, "ALTER TABLE usage_away RENAME TO usage").await;
+        assert_eq!(meter.today(account, Product::Football, NOON).await.unwrap(), 2);
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(stored(&database, account).await, [used(NOON, Product::Football, calls(2))]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn account_that_is_gone_holds_up_nobody() {
+    on_each(async |database| {
+        let (meter, account) = (hub(&database), account(&database).await);
+        meter.call(AccountId::numbered(account.number() + 1), Product::Football, NOON);
+        meter.call(account, Product::Football, NOON);
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(stored(&database, account).await, [used(NOON, Product::Football, calls(1))]);
+        assert_eq!(meter.flush(NOON).await.unwrap(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_too_old_is_swept() {
+    on_each(async |database| {
+        let config = UsageConfig { keep_days: 40, ..UsageConfig::default() };
+        let (meter, account) = (with(&database, &config), account(&database).await);
+        for days_ago in [0, 40, 41, 50] {
+            meter.call(account, Product::Signals, NOON - days_ago * DAY_US);
+        }
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(meter.sweep(NOON).await.unwrap(), 2);
+        let kept: Vec<Day> = stored(&database, account).await.iter().map(|day| day.day).collect();
+        assert_eq!(kept, [Day::of(NOON), Day::of(NOON).before(40)]);
+        meter.call(account, Product::Signals, NOON);
+        meter.flush(NOON).await.unwrap();
+        assert_eq!(meter.sweep(NOON).await.unwrap(), 0);
+    })
+    .await;
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Call(Product, i64),
+    McpCall(Product, i64),
+    Reserve(Product, i64),
+    /// Milliseconds and messages.
+    Socket(u64, u64, i64),
+    Today(Product, i64),
+    Flush(Commit),
+    Report,
+    /// The hub is killed and started again.
+    Kill,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Commit {
+    Succeeds,
+    Fails,
+    /// It takes place, and nobody hears of it.
+    Unheard,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let product = || prop_oneof![Just(Product::Football), Just(Product::Tennis)];
+    let days_ago = || 0_i64..3;
+    let commit = prop_oneof![4 => Just(Commit::Succeeds), 1 => Just(Commit::Fails), 2 => Just(Commit::Unheard)];
+    prop_oneof![
+        4 => (product(), days_ago()).prop_map(|(p, d)| Step::Call(p, d)),
+        1 => (product(), days_ago()).prop_map(|(p, d)| Step::McpCall(p, d)),
+        3 => (product(), days_ago()).prop_map(|(p, d)| Step::Reserve(p, d)),
+        2 => (0_u64..90_000_000, 0_u64..9, days_ago()).prop_map(|(o, m, d)| Step::Socket(o, m, d)),
+        3 => (product(), days_ago()).prop_map(|(p, d)| Step::Today(p, d)),
+        5 => commit.prop_map(Step::Flush),
+        2 => Just(Step::Report),
+        1 => Just(Step::Kill),
+    ]
+}
+
+const LIMIT: u64 = 5;
+
+type Sums = BTreeMap<(Product, Day), Counts>;
+
+/// A hub, and what it should know.
+struct World {
+    database: Database,
+    account: AccountId,
+    meter: Meter,
+    counted: Sums,
+    stored: Sums,
+    /// What may be stored instead: who asks has what is in doubt settled, by a flush of all that there
+    /// is.
+    settled: Vec<Sums>,
+}
+
+impl World {
+    async fn step(&mut self, step: Step) {
+        if matches!(step, Step::Reserve(..) | Step::Today(..) | Step::Report) {
+            self.settled.push(self.counted.clone());
+        }
+        let at = |days_ago: i64| NOON - days_ago * DAY_US;
+        let Self { meter, account, .. } = self;
+        let account = *account;
+        match step {
+            Step::Call(product, ago) => {
+                meter.call(account, product, at(ago));
+                self.count(product, Day::of(at(ago)), Call::Rest.counts());
+            }
+            Step::McpCall(product, ago) => {
+                meter.mcp_call(account, product, at(ago));
+                self.count(product, Day::of(at(ago)), Call::Mcp.counts());
+            }
+            Step::Reserve(product, ago) => {
+                let left =
+                    meter.reserve(account, product, Call::Rest, LIMIT, at(ago)).await.unwrap();
+                let before = self.calls(product, Day::of(at(ago)));
+                assert_eq!(left, LIMIT.checked_sub(before + 1), "left after {before}");
+                let counts = if left.is_some() { calls(1) } else { Counts::default() };
+                self.count(product, Day::of(at(ago)), counts);
+            }
+            Step::Socket(socket_ms, messages, ago) => {
+                meter.socket(account, socket_ms, messages, at(ago));
+                let given = Counts { messages, ..Counts::default() };
+                self.count(Product::Websocket, Day::of(at(ago)), given);
+                // Since noon, and the day before.
+                let second = socket_ms.saturating_sub(43_200_000);
+                for (day, socket_ms) in [(0, socket_ms - second), (1, second)] {
+                    let open = Counts { socket_ms, ..Counts::default() };
+                    self.count(Product::Websocket, Day::of(at(ago)).before(day), open);
+                }
+            }
+            Step::Today(product, ago) => {
+                let today = meter.today(account, product, at(ago)).await.unwrap();
+                assert_eq!(today, self.calls(product, Day::of(at(ago))));
+            }
+            Step::Flush(commit) => self.flush(commit).await,
+            Step::Kill => {
+                self.meter = hub(&self.database);
+                let stored = stored(&self.database, account).await;
+                let mut expected = std::mem::take(&mut self.settled);
+                expected.push(self.stored.clone());
+                let found = expected.into_iter().find(|sums| days(sums) == stored);
+                self.stored = found.unwrap_or_else(|| panic!("{stored:?} after a kill"));
+                self.counted = self.stored.clone();
+            }
+            Step::Report => {
+                let shown = meter.last_30_days(account, NOON).await.unwrap();
+                assert_eq!(shown, days(&self.counted));
+            }
+        }
+    }
+
+    async fn flush(&mut self, commit: Commit) {
+        let Shared { database, tallies, flushing, .. } = &*self.meter.shared;
+        let mut flushing = flushing.write().await;
+        if let Commit::Succeeds = commit {
+            flushing.flush(database, tallies, Day::of(NOON)).await.unwrap();
+        } else if let Some(begun) = flushing.begin(database, tallies, Day::of(NOON)).await.unwrap()
+        {
+            match commit {
+                Commit::Unheard => begun.tx.commit().await.unwrap(),
+                Commit::Fails | Commit::Succeeds => begun.tx.rollback().await.unwrap(),
+            }
+        }
+        tallies.tidy(Day::of(NOON));
+        if !matches!(commit, Commit::Fails) {
+            self.stored = self.counted.clone();
+            self.settled.clear();
+        }
+    }
+
+    fn count(&mut self, product: Product, day: Day, counts: Counts) {
+        let sum = self.counted.entry((product, day)).or_default();
+        *sum = sum.plus(counts);
+    }
+
+    fn calls(&self, product: Product, day: Day) -> u64 {
+        self.counted.get(&(product, day)).map_or(0, Counts::all_calls)
+    }
+}
+
+fn days(sums: &Sums) -> Vec<UsageDay> {
+    report::merged(sums.iter().map(|(&(product, day), &counts)| UsageDay { day, product, counts }))
+}
+
+/// Whatever is counted, flushed, refused, committed unheard and killed in whatever order: the sums are
+/// right at every moment, and what a kill loses is what had not been written.
+#[tokio::test(flavor = "multi_thread")]
+async fn sums_are_right_whatever_happens() {
+    on_each(async |database| {
+        let run = |steps: Vec<Step>| async {
+            let account = account(&database).await;
+            let mut world = World {
+                meter: hub(&database),
+                database: database.clone(),
+                account,
+                counted: BTreeMap::new(),
+                stored: BTreeMap::new(),
+                settled: Vec::new(),
+            };
+            for step in steps {
+                world.step(step).await;
+            }
+            world.flush(Commit::Succeeds).await;
+            assert_eq!(stored(&database, account).await, days(&world.counted));
+        };
+        let run = |steps| tokio::task::block_in_place(|| Handle::current().block_on(run(steps)));
+        let mut runner = TestRunner::new(ProptestConfig { cases: 48, ..ProptestConfig::default() });
+        let steps = prop::collection::vec(step(), 1..40);
+        let told = runner.run(&steps, |steps| {
+            run(steps);
+            Ok(())
+        });
+        told.unwrap();
+    })
+    .await;
+}

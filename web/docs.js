@@ -1,0 +1,72 @@
+// The reader's own key in the examples, and a button to copy each. The key is kept in this tab alone,
+// where the dashboard leaves it when it was just made. Without this module YOUR_KEY stands there.
+
+const KEY_SLOT = "matchwire-key";
+const KEY_FORM = /^mw_[0-9a-f]{48}$/;
+const PLACEHOLDER = "YOUR_KEY";
+const COPIED_MS = 1500;
+
+const box = document.getElementById("keybox");
+const form = document.getElementById("keyform");
+const input = document.getElementById("key");
+const clear = document.getElementById("keyclear");
+const hint = document.getElementById("keyhint");
+
+function fill(key) {
+  for (const place of document.querySelectorAll("[data-key]")) place.textContent = key ?? PLACEHOLDER;
+  clear.hidden = !key;
+  if (key) input.value = `${key.slice(0, 11)}…`;
+}
+
+function accept(text) {
+  const key = text.trim();
+  const good = KEY_FORM.test(key);
+  input.toggleAttribute("aria-invalid", !good);
+  if (good) {
+    sessionStorage.setItem(KEY_SLOT, key);
+    fill(key);
+  }
+  hint.textContent = good
+    ? "Filled in below. It stays in this tab: it is sent nowhere, and is gone when the tab is closed."
+    : "That is no key: one begins with mw_ and has 48 digits behind it.";
+}
+
+function offerCopy(pre) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(pre.innerText);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, COPIED_MS);
+  });
+  const frame = document.createElement("div");
+  frame.className = "example";
+  pre.replaceWith(frame);
+  frame.append(pre, button);
+}
+
+// A pasted key needs no button.
+input.addEventListener("paste", (event) => {
+  const text = event.clipboardData?.getData("text") ?? "";
+  if (KEY_FORM.test(text.trim())) {
+    event.preventDefault();
+    accept(text);
+  }
+});
+input.addEventListener("focus", () => input.select());
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  accept(input.value);
+});
+clear.addEventListener("click", () => {
+  sessionStorage.removeItem(KEY_SLOT);
+  input.value = "";
+  fill(null);
+});
+
+if (document.querySelector("[data-key]")) box.hidden = false;
+fill(sessionStorage.getItem(KEY_SLOT));
+// Where a page is not served securely, a browser has no clipboard for it.
+if (navigator.clipboard) document.querySelectorAll("pre[id]").forEach(offerCopy);
