@@ -7,30 +7,12 @@
 // The last line is `N passed, N failed, N skipped`; the exit code is 1 if anything failed. Without
 // a program or a browser everything is skipped, and the line before says what was missing.
 
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { assert, runAll, text, WAIT_MS } from "./support.js";
 
-const BROWSER = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
-const HUB = process.env.HUB_BIN;
-const RESULTS = process.env.RESULTS_DIR ?? new URL("../../test-results/", import.meta.url).pathname;
-// Generous: these wait for something to happen, and a busy machine is no failure.
-const START_MS = 30_000;
-const WAIT_MS = 30_000;
-const BROWSER_FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-];
 const CARDS = ["football", "tennis", "odds"];
 
 const tests = [];
 const test = (name, run) => tests.push({ name, run });
-const assert = (holds, message) => {
-  if (!holds) throw new Error(message);
-};
 
 // ------------------------------------------------------------------------------------ the tests
 
@@ -172,10 +154,6 @@ test("no error in the console, and no violation of the policy", async ({ complai
 
 // -------------------------------------------------------------------------------------- running
 
-function text(page, selector) {
-  return page.locator(selector).first().innerText();
-}
-
 /** Waits until the element's text begins so. */
 async function shows(page, selector, beginning) {
   const begins = ([selector, beginning]) => document.querySelector(selector)?.textContent.startsWith(beginning);
@@ -212,110 +190,4 @@ function withoutKey() {
     .observe(document, { childList: true, subtree: true });
 }
 
-async function startHub(directory) {
-  const hub = spawn(HUB, ["serve", "--listen", "127.0.0.1:0", "--db", join(directory, "hub.db")], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const base = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the hub did not say where it listens")), START_MS);
-    hub.once("exit", (code) => reject(new Error(`the hub stopped with code ${code}`)));
-    hub.once("error", reject);
-    createInterface(hub.stdout).on("line", (line) => {
-      const found = /listening on (http:\/\/\S+)/.exec(line);
-      if (!found) return;
-      clearTimeout(timer);
-      resolve(new URL("/", found[1]).href);
-    });
-  });
-  return { base, stop: () => hub.kill("SIGTERM") };
-}
-
-async function openBrowser(directory) {
-  const { chromium } = await import("playwright-core");
-  const context = await chromium.launchPersistentContext(join(directory, "profile"), {
-    executablePath: BROWSER,
-    args: BROWSER_FLAGS,
-    viewport: { width: 1440, height: 1000 },
-  });
-  const page = context.pages()[0] ?? (await context.newPage());
-  await page.addInitScript(watchSockets);
-
-  const complaints = [];
-  let offline = false;
-  // A refused connection is what the test asked for while the network is off; nothing else is.
-  const expected = (line) => offline && /WebSocket|ERR_INTERNET_DISCONNECTED/.test(line);
-  page.on("console", (message) => {
-    if (message.type() === "error" && !expected(message.text())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.stack));
-  const cdp = await context.newCDPSession(page);
-  const network = {
-    offline: async (off) => {
-      if (off) offline = true;
-      await cdp.send("Network.emulateNetworkConditions", { offline: off, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-      if (!off) setTimeout(() => (offline = false), 1000);
-    },
-  };
-  await cdp.send("Network.enable");
-
-  const shoot = async (name) => {
-    await mkdir(RESULTS, { recursive: true });
-    for (const [size, width, height] of [["wide", 1440, 1000], ["narrow", 390, 844]]) {
-      await page.setViewportSize({ width, height });
-      for (const colorScheme of ["light", "dark"]) {
-        await page.emulateMedia({ colorScheme });
-        await page.screenshot({ path: join(RESULTS, `${name}-${size}-${colorScheme}.png`), fullPage: size === "narrow" });
-      }
-    }
-    await page.setViewportSize({ width: 1440, height: 1000 });
-  };
-  return { context, browser: context.browser() ?? (await separate(chromium)), page, complaints, network, shoot };
-}
-
-/** A persistent context has no browser object to make a second, clean context from. */
-function separate(chromium) {
-  return chromium.launch({ executablePath: BROWSER, args: BROWSER_FLAGS });
-}
-
-function skipAll(why) {
-  console.log(`browser test skipped: ${why}`);
-  console.log(`0 passed, 0 failed, ${tests.length} skipped`);
-}
-
-async function main() {
-  if (!HUB) return skipAll("HUB_BIN does not name the program");
-  if (!existsSync(BROWSER)) return skipAll(`no browser at ${BROWSER}; on Debian: apt-get install chromium`);
-  if (!existsSync(new URL("node_modules/playwright-core", import.meta.url))) return skipAll("playwright-core is not installed; run npm ci here");
-
-  const directory = await mkdtemp(join(tmpdir(), "matchwire-browser-"));
-  let [passed, failed, skipped] = [0, 0, 0];
-  let hub;
-  let opened;
-  try {
-    hub = await startHub(directory);
-    opened = await openBrowser(directory);
-    for (const { name, run } of tests) {
-      try {
-        await run({ ...opened, base: hub.base });
-        passed += 1;
-        console.log(`ok      ${name}`);
-      } catch (error) {
-        failed += 1;
-        console.log(`FAILED  ${name}\n        ${String(error.message).replaceAll("\n", "\n        ")}`);
-      }
-    }
-  } catch (error) {
-    failed += 1;
-    skipped = tests.length - passed - failed;
-    console.log(`FAILED  starting: ${error.message}`);
-  } finally {
-    await opened?.context.close();
-    await opened?.browser.close();
-    hub?.stop();
-    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-  }
-  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-  process.exitCode = failed > 0 ? 1 : 0;
-}
-
-await main();
+await runAll(tests, { init: watchSockets });

@@ -60,8 +60,9 @@ async fn key_is_taken_from_header_subprotocol_and_query() {
     check(&[], &format!("/?token={key}"), None).await;
 }
 
+/// Issue 5, point 4: whoever sends two keys has to send the same one.
 #[tokio::test]
-async fn header_wins_over_subprotocol_and_that_over_query() {
+async fn header_subprotocol_and_query_must_agree() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = &hub.key(&["websocket"]);
     let request = |header: Option<&str>, protocol: Option<&str>, query: &str| {
@@ -71,9 +72,13 @@ async fn header_wins_over_subprotocol_and_that_over_query() {
         let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, &**value)).collect();
         upgrade(&hub, &headers, &format!("?token={query}"))
     };
-    served(request(Some(key), Some(WRONG), WRONG)).await;
-    served(request(None, Some(key), WRONG)).await;
-    assert_eq!(refused(request(Some(WRONG), Some(key), key)).await, auth_failed());
+    served(request(Some(key), Some(key), key)).await;
+    served(request(None, Some(key), key)).await;
+    let key = key.as_str();
+    for (header, protocol, query) in [(WRONG, key, key), (key, WRONG, key), (key, key, WRONG)] {
+        let request = request(Some(header), Some(protocol), query);
+        assert_eq!(refused(request).await, auth_failed());
+    }
     assert_eq!(refused(request(None, Some(WRONG), key)).await, auth_failed());
 }
 
@@ -187,7 +192,7 @@ async fn ticket_is_bought_with_any_rest_credential_and_not_without() {
     assert_eq!(status(&format!("{path}?token={key}"), &[]).await, 200);
     assert_eq!(status(path, &[]).await, 401);
     assert_eq!(status(&format!("{path}?token={WRONG}"), &[]).await, 401);
-    assert_eq!(hub.get(path).await.status, 405);
+    assert_eq!(hub.get(&format!("{path}?token={key}")).await.status, 405);
 }
 
 #[tokio::test]

@@ -1,10 +1,19 @@
 //! The program as a stranger meets it: the real binary, real sockets, real recordings.
 
+mod admin;
 mod auth;
+mod backup;
 mod bad_feed;
 mod bench;
+mod clock;
 mod commands;
+mod databases;
 mod door;
+mod gate;
+mod limits;
+mod mail;
+mod money;
+mod payments;
 mod push;
 mod quarantine;
 mod rates;
@@ -12,9 +21,11 @@ mod replay;
 mod rest;
 mod resume;
 mod secrecy;
+mod site;
 mod slow;
 mod sources;
 mod stop;
 mod support;
 mod terms;
 mod tls;
+mod usage;

@@ -198,5 +198,5 @@ async fn key_stands_in_header_or_query_and_the_path_may_end_in_a_slash() {
     check(&format!("{path}/"), &format!("Token {key}")).await;
     check(&format!("{path}?token={key}"), "").await;
     check(&format!("{path}/?at_least=1&token={key}"), "").await;
-    check(&format!("{path}?token=nonsense"), &format!("Token {key}")).await;
+    check(&format!("{path}?token={key}"), &format!("Token {key}")).await;
 }

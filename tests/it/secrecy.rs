@@ -75,10 +75,18 @@ async fn all_ways(hub: &Hub, Key(key): &Key) -> String {
             seen += &client.next_of("error").await.to_string();
         }
     }
-    for path in
-        ["/stream/v1/channels/feeds", "/stream/v1/channels/nobody", "/nowhere", "/stream/v1"]
-    {
+    for path in [
+        "/stream/v1/channels/feeds",
+        "/stream/v1/channels/nobody",
+        "/nowhere",
+        "/stream/v1",
+        "/api/v2/nothing/",
+        "/api/v2/account",
+        "/tennis/api/v2/matches/",
+    ] {
         let query = format!("{path}?token={key}");
+        let in_code = format!("{path}?%74oken={key}&ticket={key}");
+        seen += &format!("{:?}", hub.request("GET", &in_code, &[("cookie", &bearer)]).await);
         seen += &format!("{:?}", hub.get(&query).await);
         seen += &format!("{:?}", hub.request("GET", path, &[("authorization", &token)]).await);
         seen += &format!("{:?}", hub.request("POST", &query, &[]).await);

@@ -6,6 +6,7 @@ mod betfair;
 mod chain;
 mod odds_api;
 mod peers;
+mod record;
 mod silence;
 mod uof;
 mod websocket;

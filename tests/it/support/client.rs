@@ -34,6 +34,8 @@ pub(crate) struct Client {
     pub(crate) channels: BTreeMap<String, Followed>,
     /// Frames that are about no document, in order.
     pub(crate) others: Vec<Value>,
+    /// How many frames brought a channel forward: images, updates and `resync`.
+    pub(crate) data_frames: u64,
 }
 
 /// One channel as a client holds it.
@@ -75,7 +77,7 @@ impl Client {
     }
 
     fn of((socket, handshake): (Socket, Response)) -> Self {
-        Self { socket, handshake, channels: BTreeMap::new(), others: Vec::new() }
+        Self { socket, handshake, channels: BTreeMap::new(), others: Vec::new(), data_frames: 0 }
     }
 
     /// Takes over what an earlier connection knew.
@@ -194,7 +196,9 @@ impl Client {
 
     fn apply(&mut self, frame: &Value) {
         let name = frame["ch"].as_str().unwrap_or_default().to_owned();
-        match frame["type"].as_str().expect("a frame has a type") {
+        let kind = frame["type"].as_str().expect("a frame has a type");
+        self.data_frames += u64::from(["image", "update", "resync"].contains(&kind));
+        match kind {
             "image" => self.channels.entry(name).or_default().image(frame),
             "update" => {
                 let followed = self.channels.get_mut(&name).expect("an update follows an image");

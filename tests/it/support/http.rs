@@ -1,5 +1,7 @@
 //! One HTTP request on a connection of its own, read to its end.
 
+use std::io;
+
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -23,6 +25,12 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// The values of a header that may be there several times.
+    pub(crate) fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -52,18 +60,33 @@ pub(crate) async fn request_with(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Answer {
+    let answer = try_request(address, method, path, headers, body).await;
+    answer.expect("a whole answer")
+}
+
+/// The same of a hub that may not be there, or may end in the midst of it.
+pub(crate) async fn try_request(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> io::Result<Answer> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     headers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
     text += "\r\n";
-    let mut stream = TcpStream::connect(address).await.expect("it connects");
-    stream.write_all(text.as_bytes()).await.expect("it takes a request");
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(text.as_bytes()).await?;
     // Who is refused by the head alone may not read the rest.
     stream.write_all(body).await.ok();
     let mut bytes = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
-    read.expect("an answer in time").expect("a whole answer");
+    read.expect("an answer in time")?;
     let text = String::from_utf8(bytes).expect("an answer is text");
-    let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    };
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    Answer { status: status.expect("a status"), head: head.to_owned(), body: body.to_owned() }
+    let status = status.expect("a status");
+    Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
 }

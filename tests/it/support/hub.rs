@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::{
     PATIENCE,
     http::{self, Answer},
+    place::Place,
 };
 
 /// A running hub. It is stopped, and its folder removed, when this is dropped.
@@ -21,6 +22,7 @@ pub(crate) struct Hub {
     process: Child,
     pub(crate) address: String,
     pub(crate) folder: Arc<TempDir>,
+    pub(crate) place: Place,
     /// Everything it has printed so far, on both outputs, and who collects it.
     printed: Arc<Mutex<String>>,
     collectors: Vec<JoinHandle<()>>,
@@ -44,6 +46,11 @@ impl Hub {
         Self::start_in_with(Arc::new(folder), arguments, settings)
     }
 
+    /// The same on a database that outlives it, of whatever kind.
+    pub(crate) fn start_on(place: &Place, arguments: &[&str], settings: &[Setting]) -> Self {
+        Self::start_at_place("127.0.0.1:0", place, arguments, settings)
+    }
+
     /// The same in a folder that may hold the database of an earlier run.
     pub(crate) fn start_in(folder: Arc<TempDir>, arguments: &[&str]) -> Self {
         Self::start_in_with(folder, arguments, &[])
@@ -64,13 +71,24 @@ impl Hub {
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        let db = folder.path().join("hub.db");
-        let mut process = program()
+        Self::start_at_place(listen, &Place::in_folder(folder), arguments, settings)
+    }
+
+    pub(crate) fn start_at_place(
+        listen: &str,
+        place: &Place,
+        arguments: &[&str],
+        settings: &[Setting],
+    ) -> Self {
+        let mut process = place
+            .program()
             .args(&arguments[..1])
-            .args(["--listen", listen, "--db"])
-            .arg(db)
+            .args(["--listen", listen, "--db", &place.db()])
             .args(&arguments[1..])
             .env("MATCHWIRE_LOG_FILTER", "trace")
+            // All tests have one address, and some ask until something happens.
+            .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "0")
+            .env("MATCHWIRE_LIMITS_WRONG_KEYS_PER_MINUTE", "0")
             .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -94,7 +112,8 @@ impl Hub {
         };
         let address = address.to_owned();
         let collectors = vec![errors, collect(stdout, Arc::clone(&printed))];
-        Self { process, address, folder, printed, collectors }
+        let (folder, place) = (Arc::clone(&place.folder), place.clone());
+        Self { process, address, folder, place, printed, collectors }
     }
 
     /// Makes a key in the hub's database, with these add-ons.
@@ -109,8 +128,8 @@ impl Hub {
     }
 
     fn key_command<'a>(&self, word: &str, more: impl IntoIterator<Item = &'a str>) -> String {
-        let mut command = program();
-        let output = command.args(["key", word, "--db"]).arg(self.db()).args(more).output();
+        let mut command = self.place.program();
+        let output = command.args(["key", word, "--db", &self.db()]).args(more).output();
         let Output { status, stdout, stderr } = output.expect("the key command runs");
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
@@ -148,8 +167,8 @@ impl Hub {
     }
 
     fn feeds_key_command(&self, word: &str, source: &str, more: &[&str]) -> String {
-        let mut command = program();
-        let command = command.args(["feeds", "key", word, source, "--db"]).arg(self.db());
+        let mut command = self.place.program();
+        let command = command.args(["feeds", "key", word, source, "--db", &self.db()]);
         let Output { status, stdout, stderr } = command.args(more).output().expect("it runs");
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
@@ -186,8 +205,9 @@ impl Hub {
         peak.expect("a peak").trim().parse::<u64>().expect("a number") * 1024
     }
 
-    pub(crate) fn db(&self) -> PathBuf {
-        self.folder.path().join("hub.db")
+    /// Its database as `--db` takes it.
+    pub(crate) fn db(&self) -> String {
+        self.place.db()
     }
 
     pub(crate) fn printed(&self) -> String {
@@ -214,6 +234,12 @@ impl Hub {
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.terminate();
         self.wait()
+    }
+
+    /// Ends it by force, as a crash does, and waits until it has.
+    pub(crate) fn kill(&mut self) {
+        self.signal("-KILL");
+        self.wait();
     }
 
     /// Asks it to stop.

@@ -1,16 +1,26 @@
 //! A hub of the test's own, and a client that knows nothing but the protocol page.
 
+pub(crate) mod bank;
+mod browser;
 mod client;
+pub(crate) mod clock;
+pub(crate) mod cluster;
 pub(crate) mod feed;
 mod http;
 mod hub;
+mod place;
+pub(crate) mod shopper;
+#[path = "../../smtp/server.rs"]
+pub(crate) mod smtp;
 
 use std::{path::PathBuf, time::Duration};
 
 pub(crate) use self::{
+    browser::{Browser, between},
     client::{Client, Closed, Followed},
-    http::Answer,
+    http::{Answer, request_with},
     hub::{Hub, QUIET, Setting, program},
+    place::{Place, on_each, postgres_or_skipped},
 };
 
 /// How long an awaited event may take before the test says that it did not come. Generous: a busy
@@ -19,6 +29,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The key of every live source, which is shown to nobody.
 pub(crate) const SECRET: &str = "s3cret-key";
+
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+fn skipped(why: &str) {
+    println!("skipped: {why}");
+}
 
 /// A file of the shared recordings; `None`, said plainly, where they are not.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]

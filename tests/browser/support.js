@@ -1,0 +1,144 @@
+// What the browser tests share: a hub, a browser, and a line for each test.
+
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const BROWSER = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
+const HUB = process.env.HUB_BIN;
+const RESULTS = process.env.RESULTS_DIR ?? new URL("../../test-results/", import.meta.url).pathname;
+// Generous: these wait for something to happen, and a busy machine is no failure.
+const START_MS = 120_000;
+const WAIT_MS = 30_000;
+const BROWSER_FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+export { WAIT_MS };
+
+export function assert(holds, message) {
+  if (!holds) throw new Error(message);
+}
+
+export function text(page, selector) {
+  return page.locator(selector).first().innerText();
+}
+
+/** A hub in a folder of its own, with these variables besides. */
+async function startHub(directory, variables) {
+  const hub = spawn(HUB, ["serve", "--listen", "127.0.0.1:0", "--db", join(directory, "hub.db")], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...variables },
+  });
+  const base = await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the hub did not say where it listens")), START_MS);
+    hub.once("exit", (code) => reject(new Error(`the hub stopped with code ${code}`)));
+    hub.once("error", reject);
+    createInterface(hub.stdout).on("line", (line) => {
+      const found = /listening on (http:\/\/\S+)/.exec(line);
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(new URL("/", found[1]).href);
+    });
+  });
+  // What it keeps is removed after it has ended, or it would complain of that.
+  const stop = () => new Promise((resolve) => hub.once("exit", resolve) && hub.kill("SIGTERM"));
+  return { base, stop };
+}
+
+async function openBrowser(directory, init) {
+  const { chromium } = await import("playwright-core");
+  const context = await chromium.launchPersistentContext(join(directory, "profile"), {
+    executablePath: BROWSER,
+    args: BROWSER_FLAGS,
+    viewport: { width: 1440, height: 1000 },
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  if (init) await page.addInitScript(init);
+
+  const complaints = [];
+  let offline = false;
+  // A refused connection is what the test asked for while the network is off; nothing else is.
+  const expected = (line) => offline && /WebSocket|ERR_INTERNET_DISCONNECTED/.test(line);
+  page.on("console", (message) => {
+    if (message.type() === "error" && !expected(message.text())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.stack));
+  const cdp = await context.newCDPSession(page);
+  const network = {
+    offline: async (off) => {
+      if (off) offline = true;
+      await cdp.send("Network.emulateNetworkConditions", { offline: off, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+      if (!off) setTimeout(() => (offline = false), 1000);
+    },
+  };
+  await cdp.send("Network.enable");
+
+  /** Wide and narrow, light and dark; `whole` for a page that is longer than a wide screen. */
+  const shoot = async (name, { wide = 1440, whole = false } = {}) => {
+    await mkdir(RESULTS, { recursive: true });
+    for (const [size, width, height] of [["wide", wide, 1000], ["narrow", 390, 844]]) {
+      await page.setViewportSize({ width, height });
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: join(RESULTS, `${name}-${size}-${colorScheme}.png`), fullPage: whole || size === "narrow" });
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 1000 });
+  };
+  return { context, browser: context.browser() ?? (await separate(chromium)), page, complaints, network, shoot };
+}
+
+/** A persistent context has no browser object to make a second, clean context from. */
+function separate(chromium) {
+  return chromium.launch({ executablePath: BROWSER, args: BROWSER_FLAGS });
+}
+
+function skipAll(why, count) {
+  console.log(`browser test skipped: ${why}`);
+  console.log(`0 passed, 0 failed, ${count} skipped`);
+}
+
+/**
+ * Runs the tests in order against one hub in one browser, and says how they went. `init` runs in each
+ * page before its own scripts; `variables` are for the hub, and may depend on its folder.
+ */
+export async function runAll(tests, { init, variables = () => ({}) } = {}) {
+  if (!HUB) return skipAll("HUB_BIN does not name the program", tests.length);
+  if (!existsSync(BROWSER)) return skipAll(`no browser at ${BROWSER}; on Debian: apt-get install chromium`, tests.length);
+  if (!existsSync(new URL("node_modules/playwright-core", import.meta.url))) return skipAll("playwright-core is not installed; run npm ci here", tests.length);
+
+  const directory = await mkdtemp(join(tmpdir(), "matchwire-browser-"));
+  let [passed, failed, skipped] = [0, 0, 0];
+  let hub;
+  let opened;
+  try {
+    hub = await startHub(directory, variables(directory));
+    opened = await openBrowser(directory, init);
+    for (const { name, run } of tests) {
+      try {
+        await run({ ...opened, base: hub.base, directory });
+        passed += 1;
+        console.log(`ok      ${name}`);
+      } catch (error) {
+        failed += 1;
+        console.log(`FAILED  ${name}\n        ${String(error.message).replaceAll("\n", "\n        ")}`);
+      }
+    }
+  } catch (error) {
+    failed += 1;
+    skipped = tests.length - passed - failed;
+    console.log(`FAILED  starting: ${error.message}`);
+  } finally {
+    await opened?.context.close();
+    await opened?.browser.close();
+    await hub?.stop();
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}

@@ -1,0 +1,274 @@
+//! What passes with time, on the running program, by a clock that the test moves.
+
+use std::{fs, sync::Arc};
+
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::{
+    site::{PASSWORD, QUICK, log_in},
+    support::{
+        Answer, Browser, Client, Closed, Hub, PATIENCE, Place, QUIET, Setting, bank::Bank,
+        clock::Clock, on_each,
+    },
+};
+
+/// Days pass in a moment here; a socket has not been idle for that.
+const PATIENT: Setting = ("FANOUT_IDLE_MS", "0");
+/// A socket is looked at with each beat.
+const OFTEN: Setting = ("FANOUT_BEAT_MS", "50");
+
+/// Runs a test from this moment on, on each database.
+async fn from(moment: &str, test: impl AsyncFn(Place, &Clock)) {
+    on_each(async |place| {
+        let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
+        let clock = Arc::new(clock);
+        test(place.by(&clock), &clock).await;
+    })
+    .await;
+}
+
+/// What `key list` says of the account with this address.
+fn listed(place: &Place, email: &str) -> String {
+    let mut command = place.program();
+    let output = command.args(["key", "list", "--db", &place.db()]).output().expect("it runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    said.lines().rfind(|line| line.contains(email)).expect("the account has a key").to_owned()
+}
+
+fn give(place: &Place, email: &str, addon: &str) -> String {
+    let arguments = ["--email", email, "--addon", addon];
+    let mut command = place.program();
+    let output = command.args(["key", "create", "--db", &place.db()]).args(arguments).output();
+    String::from_utf8(output.expect("it runs").stdout).expect("text").trim().to_owned()
+}
+
+/// Buys a month of the WebSocket add-on by card, and comes back from the provider.
+async fn buy_month(browser: &mut Browser<'_>, bank: &Bank) {
+    let fields = [("addon", "websocket"), ("months", "1"), ("rail", "card")];
+    let answer = browser.fill("/addons/", "/addons/", &fields).await;
+    let location = answer.header("location").expect("it leads to the checkout").to_owned();
+    let order = location.trim_matches('/').rsplit('/').next().expect("an order");
+    bank.agree(order).await;
+    let back = browser.get(&format!("/checkout/{order}/return/")).await;
+    assert_eq!(back.status, 200, "{back:?}");
+}
+
+/// SPEC section 3: 30 days are added to the current expiry; here 12 days are left, so it is 42 days. SPEC
+/// section 5, rule 3. After it has run out, they count from now.
+#[tokio::test]
+async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
+    from("2026-09-01T12:00:00Z", async |place, clock| {
+        let (bank, _webhooks) = Bank::open().await;
+        let (settings, folder) = with_mail(&place);
+        let hub = Hub::start_on(&place, &["serve"], &[settings, bank.settings()].concat());
+        customer(&hub, &folder).await;
+        for (moment, until) in [
+            ("2026-09-01T12:00:00Z", "2026-10-01T12:0"),
+            ("2026-09-19T12:00:00Z", "2026-10-31T12:0"),
+            ("2026-12-01T12:00:00Z", "2026-12-31T12:0"),
+        ] {
+            clock.set(moment);
+            // Nobody was here for so long that the session has ended.
+            let mut browser = log_in(&hub, "me@x.org", PASSWORD).await;
+            buy_month(&mut browser, &bank).await;
+            let listed = listed(&place, "me@x.org");
+            assert!(listed.contains(&format!("websocket until {until}")), "{moment}: {listed}");
+        }
+    })
+    .await;
+}
+
+/// The same for what the operator gives.
+#[tokio::test]
+async fn given_month_with_twelve_days_left_ends_in_forty_two() {
+    from("2026-09-01T12:00:00Z", async |place, clock| {
+        give(&place, "me@x.org", "sports");
+        assert!(listed(&place, "me@x.org").contains("sports until 2026-10-01T12:00:0"));
+        clock.set("2026-09-19T12:00:00Z");
+        give(&place, "me@x.org", "sports");
+        let listed = listed(&place, "me@x.org");
+        assert!(listed.contains("sports until 2026-10-31T12:00:0"), "{listed}");
+    })
+    .await;
+}
+
+/// The socket that was open when the add-on ran out is closed, and no other opens, until it is bought
+/// again. SPEC section 6: the channels are gated by the WebSocket add-on.
+#[tokio::test]
+async fn sockets_end_with_their_addon() {
+    from("2026-09-01T12:00:00Z", async |place, clock| {
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET, PATIENT, OFTEN]);
+        let key = give(&place, "me@x.org", "websocket");
+        let mut client = Client::connect(&hub.address, &key).await;
+        client.subscribe("feeds").await;
+        client.next_of("image").await;
+
+        clock.set("2026-10-01T11:59:00Z");
+        client.next_of("beat").await;
+        client.ask(&json!({"op": "ping", "id": 1})).await;
+        clock.set("2026-10-01T12:01:00Z");
+        let closed = client.until_closed().await;
+        assert_eq!(closed, Closed(Some((4402, "addon_required".to_owned()))));
+        let path = format!("/stream/v1/channels/feeds?token={key}");
+        assert_eq!(hub.get(&path).await.status, 402);
+
+        give(&place, "me@x.org", "websocket");
+        // Another program gave it, so the hub hears of it a moment later.
+        let noticed = async { while hub.get(&path).await.status != 200 {} };
+        timeout(PATIENCE, noticed).await.expect("what was bought is noticed");
+        Client::connect(&hub.address, &key).await.next_of("hello").await;
+    })
+    .await;
+}
+
+async fn with_key(hub: &Hub, path: &str, key: &str) -> Answer {
+    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
+}
+
+/// SPEC section 4: the odds are free for everyone until 2026-08-17, that day included; SPEC section 5,
+/// rule 2: without the add-on it is 402 afterwards.
+#[tokio::test]
+async fn odds_need_their_addon_after_the_last_free_day() {
+    from("2026-08-16T12:00:00Z", async |place, clock| {
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let (without, with) = (hub.key(&[]), give(&place, "me@x.org", "odds"));
+        let status = async |key: &str| with_key(&hub, "/odds/api/", key).await.status;
+        let both = async || (status(&without).await, status(&with).await);
+        let let_in = both().await;
+        assert!(![401, 402, 403, 500].contains(&let_in.0), "{let_in:?}");
+        for (moment, refused) in [
+            ("2026-08-17T00:00:30Z", false),
+            ("2026-08-17T23:59:00Z", false),
+            ("2026-08-18T00:00:00Z", true),
+            ("2026-09-01T00:00:00Z", true),
+        ] {
+            clock.set(moment);
+            let now = both().await;
+            assert_eq!(now, (if refused { 402 } else { let_in.0 }, let_in.1), "{moment}");
+        }
+        let answer = with_key(&hub, "/odds/api/", &without).await;
+        assert_eq!(answer.json()["code"], "addon_required");
+        clock.set("2026-10-01T00:00:00Z");
+        assert_eq!(both().await, (402, 402), "what was bought has run out too");
+    })
+    .await;
+}
+
+/// Days of quotas and of usage are those of UTC.
+#[tokio::test]
+async fn quota_and_usage_begin_anew_at_midnight() {
+    from("2026-09-01T23:58:00Z", async |place, clock| {
+        let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
+        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let key = hub.key(&[]);
+        let football = async || with_key(&hub, "/api/v2/events/", &key).await;
+        let let_in = football().await.status;
+        assert!(![401, 402, 403, 429, 500].contains(&let_in), "{let_in}");
+        assert_eq!(football().await.status, let_in);
+        let answer = football().await;
+        assert_eq!((answer.status, &answer.json()["code"]), (429, &json!("taster_exhausted")));
+        let wait: u32 = answer.header("retry-after").expect("when").parse().expect("seconds");
+        assert!((1..=120).contains(&wait), "until midnight: {wait}");
+
+        clock.set("2026-09-02T00:00:10Z");
+        assert_eq!(football().await.status, let_in, "another day");
+        let days = async || {
+            let told = with_key(&hub, "/api/v2/account/", &key).await.json();
+            let days = told["usage"]["by_day"].as_array().expect("days").clone();
+            days.iter().map(|it| it["day"].as_str().expect("a day").to_owned()).collect::<Vec<_>>()
+        };
+        let counted = async {
+            while days().await.len() < 2 {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, counted).await.expect("both days are told");
+        let mut days = days().await;
+        days.sort();
+        assert_eq!(days, ["2026-09-01", "2026-09-02"]);
+    })
+    .await;
+}
+
+/// The path of the link in the newest mail to this page.
+async fn mailed(folder: &std::path::Path, page: &str) -> String {
+    let found = async {
+        loop {
+            let files = fs::read_dir(folder).into_iter().flatten().flatten();
+            let mails = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+            // As it travels: long lines are folded, and a sign of equality is written out.
+            let mails = mails.map(|mail| mail.replace("=\r\n", "").replace("=3D", "="));
+            let link = mails.filter_map(|mail| {
+                let (_, link) = mail.split_once(page)?;
+                Some(format!("{page}{}", link.split_whitespace().next()?))
+            });
+            if let Some(link) = link.last() {
+                return link;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, found).await.expect("the mail comes")
+}
+
+/// Registers, and confirms the address.
+async fn customer<'a>(hub: &'a Hub, mails: &std::path::Path) -> Browser<'a> {
+    let mut browser = Browser::new(hub);
+    let fields = [("email", "me@x.org"), ("password", PASSWORD)];
+    browser.fill("/register/", "/register/", &fields).await;
+    let link = mailed(mails, "/verify/?link=").await;
+    browser.get(&link).await;
+    log_in(hub, "me@x.org", PASSWORD).await
+}
+
+/// The settings of a hub whose mails go to a folder, and the folder.
+fn with_mail(place: &Place) -> (Vec<Setting>, std::path::PathBuf) {
+    let folder = place.folder.path().join("mails");
+    let path: &str = folder.to_str().expect("text").to_owned().leak();
+    ([&QUICK[..], &[QUIET, ("MAIL_FOLDER", path)]].concat(), folder)
+}
+
+/// SPEC section 3, rule 1, and issue 5, point 2: a link is good for 24 hours; until it is followed the
+/// account is inactive.
+#[tokio::test]
+async fn link_of_a_mail_is_good_for_a_day() {
+    from("2026-09-01T12:00:00Z", async |place, clock| {
+        for (later, good) in [("2026-09-02T11:59:00Z", true), ("2026-09-02T12:01:00Z", false)] {
+            clock.set("2026-09-01T12:00:00Z");
+            let (settings, folder) = with_mail(&place);
+            fs::remove_dir_all(&folder).ok();
+            let hub = Hub::start_on(&place, &["serve"], &settings);
+            let email = if good { "early@x.org" } else { "late@x.org" };
+            let mut browser = Browser::new(&hub);
+            let fields = [("email", email), ("password", PASSWORD)];
+            browser.fill("/register/", "/register/", &fields).await;
+            let link = mailed(&folder, "/verify/?link=").await;
+            clock.set(later);
+            let followed = browser.get(&link).await;
+            let mut other = Browser::new(&hub);
+            let entered = other.fill("/login/", "/login/", &fields).await;
+            assert_eq!(entered.status == 303, good, "{later}: {followed:?} {entered:?}");
+        }
+    })
+    .await;
+}
+
+/// Issue 5, point 2: sessions are in the store and end; each visit puts that off.
+#[tokio::test]
+async fn session_ends_two_weeks_after_the_last_visit() {
+    from("2026-09-01T12:00:00Z", async |place, clock| {
+        let (settings, folder) = with_mail(&place);
+        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let mut browser = customer(&hub, &folder).await;
+        for (moment, status) in [
+            ("2026-09-14T12:00:00Z", 200),
+            ("2026-09-27T12:00:00Z", 200),
+            ("2026-10-12T12:00:00Z", 303),
+        ] {
+            clock.set(moment);
+            assert_eq!(browser.get("/dashboard/").await.status, status, "{moment}");
+        }
+    })
+    .await;
+}

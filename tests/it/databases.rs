@@ -1,0 +1,196 @@
+//! The running hub on each database: what is said to one is heard by the other program at once.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::json;
+use tokio::time::timeout;
+use tokio_tungstenite::{connect_async, tungstenite};
+
+use crate::support::{
+    Answer, Client, Closed, Hub, PATIENCE, Place, QUIET, cluster::Cluster, on_each,
+    postgres_or_skipped, program,
+};
+
+/// A key of the right form that nobody was given.
+const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
+
+/// Asks for the image of `feeds`, which takes the WebSocket add-on.
+async fn image(hub: &Hub, key: &str) -> Answer {
+    let header = format!("Token {key}");
+    hub.request("GET", "/stream/v1/channels/feeds", &[("authorization", &header)]).await
+}
+
+/// SPEC section 3: the old key stops working immediately.
+#[tokio::test]
+async fn key_works_until_another_program_revokes_it() {
+    on_each(async |place| {
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let (key, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
+        let mut client = Client::connect(&hub.address, &key).await;
+        let mut stays = Client::connect(&hub.address, &other).await;
+        assert_eq!(image(&hub, &key).await.status, 200);
+        assert_eq!(image(&hub, &hub.key(&[])).await.status, 402);
+        assert_eq!(image(&hub, WRONG).await.status, 401);
+
+        hub.revoke(&key);
+        assert_eq!(client.next_of("bye").await["why"], "token_revoked");
+        let closed = client.until_closed().await;
+        assert_eq!(closed, Closed(Some((4410, "token_revoked".to_owned()))));
+        assert_eq!(image(&hub, &key).await.status, 401);
+        stays.ask(&json!({"op": "ping", "id": 1})).await;
+    })
+    .await;
+}
+
+/// PostgreSQL tells; nobody asks. How often SQLite is asked does not matter there.
+#[tokio::test]
+async fn postgresql_tells_of_a_revocation_itself() {
+    const AT_ONCE: Duration = Duration::from_secs(5);
+    let Some(server) = postgres_or_skipped() else { return };
+    let place = Place::postgres(&server);
+    let settings = [QUIET, ("ACCOUNTS_WATCH_MS", "3600000")];
+    let hub = Hub::start_on(&place, &["serve"], &settings);
+    let key = hub.key(&["websocket"]);
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.next_of("hello").await;
+    hub.revoke(&key);
+    timeout(AT_ONCE, client.next_of("bye")).await.expect("it is told at once");
+}
+
+#[tokio::test]
+async fn feed_keys_work_until_they_are_revoked() {
+    on_each(async |place| {
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let key = hub.feed_key("acme", &[]);
+        let header = format!("Token {key}");
+        let push = async || {
+            let headers = [("authorization", &*header)];
+            hub.post("/ingest/v1/acme", &headers, b"").await.status
+        };
+        let before = push().await;
+        assert!(before < 300, "{before}");
+        hub.revoke_feed_keys("acme");
+        assert_eq!(push().await, 401);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn orders_about_matches_reach_the_running_hub() {
+    on_each(async |place| {
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let matches = |words: &[&str]| {
+            let mut command = place.program();
+            let output = command.args(["matches", words[0], "--db", &hub.db()]).args(&words[1..]);
+            let output = output.output().expect("it runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("text")
+        };
+        for number in 1..4 {
+            matches(&["join", &format!("acme/{number}"), &format!("other/{number}")]);
+        }
+        let followed = async {
+            while matches(&["list"]).matches("\toperator\t").count() < 3 {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, followed).await.expect("every order is followed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn demo_keeps_its_key_over_a_restart() {
+    on_each(async |place| {
+        let mut hub = Hub::start_on(&place, &["serve"], &[]);
+        let key = hub.said("demo key").await;
+        assert_eq!(image(&hub, &key).await.status, 200);
+        assert_eq!(hub.stop(), Some(0));
+        let hub = Hub::start_on(&place, &["serve"], &[]);
+        assert_eq!(hub.said("demo key").await, key);
+        assert_eq!(image(&hub, &key).await.status, 200);
+    })
+    .await;
+}
+
+/// Known keys go on, sockets stay, and of an unknown key it is not said that it is wrong. What was
+/// changed before the hub listens again is found all the same.
+#[tokio::test]
+async fn hub_outlives_its_database() {
+    let Some(mut cluster) = Cluster::start_or_skipped() else { return };
+    let place = Place::postgres(&cluster.url());
+    // So that the answers below are the cache's for as long as the test may take.
+    let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "300"), ("ACCOUNTS_CACHE_MS", "600000")];
+    let hub = Hub::start_on(&place, &["serve"], &settings);
+    let (known, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
+    assert_eq!(image(&hub, &known).await.status, 200);
+    let mut client = Client::connect(&hub.address, &known).await;
+    client.next_of("hello").await;
+
+    cluster.stop();
+    assert_eq!(image(&hub, &known).await.status, 200);
+    client.ask(&json!({"op": "ping", "id": 1})).await;
+    Client::connect(&hub.address, &known).await.next_of("hello").await;
+    for key in [&*other, WRONG] {
+        let answer = image(&hub, key).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")), "{answer:?}");
+        assert_eq!(answer.fields(), ["detail", "error", "status"]);
+    }
+    assert_eq!(image(&hub, "nonsense").await.status, 401, "what is no key needs no database");
+    let refused = connect_async(format!("ws://{}/stream/v1?token={other}", hub.address)).await;
+    let Err(tungstenite::Error::Http(answer)) = refused else { panic!("{refused:?}") };
+    assert_eq!(answer.status(), 503);
+
+    cluster.start();
+    hub.revoke(&known);
+    assert_eq!(client.next_of("bye").await["why"], "token_revoked");
+    assert_eq!(image(&hub, &known).await.status, 401);
+    assert_eq!(image(&hub, &other).await.status, 200);
+    let mut again = Client::connect(&hub.address, &other).await;
+    hub.revoke(&other);
+    assert_eq!(again.next_of("bye").await["why"], "token_revoked", "it listens again");
+}
+
+/// A hub with one connection answers everybody, one after the other.
+#[tokio::test]
+async fn one_connection_is_enough() {
+    on_each(async |place| {
+        let settings = [QUIET, ("DATABASE_CONNECTIONS_MAX", "1"), ("DATABASE_ACQUIRE_MS", "60000")];
+        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let keys: Vec<String> = (0..10).map(|_| hub.key(&["websocket"])).collect();
+        let asking = futures_util::stream::iter(&keys).map(|key| image(&hub, key));
+        let answers: Vec<Answer> = asking.buffer_unordered(10).collect().await;
+        assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn password_of_the_database_is_shown_nowhere() {
+    let Some(server) = postgres_or_skipped() else { return };
+    let place = Place::postgres(&server);
+    let Some((user, _)) = server.split_once("://").and_then(|(_, rest)| rest.split_once('@'))
+    else {
+        panic!("the test's server has a user")
+    };
+    let password = user.split_once(':').map_or("none was given", |(_, password)| password);
+    let mut hub = Hub::start_on(&place, &["serve"], &[]);
+    hub.said("demo key").await;
+    assert_eq!(hub.stop(), Some(0));
+    let printed = hub.printed();
+    assert!(!printed.contains(password), "{printed}");
+
+    for arguments in
+        [&["serve", "--db"][..], &["key", "list", "--db"], &["matches", "list", "--db"]]
+    {
+        let nowhere = "postgres://me:s3cret-word@127.0.0.1:1/db?password=s3cret-too";
+        let mut command = program();
+        let output = command.args(arguments).arg(nowhere).env("MATCHWIRE_LOG_FILTER", "trace");
+        let output = output.env("MATCHWIRE_DATABASE_ACQUIRE_MS", "100").output().expect("it runs");
+        let said = format!("{output:?}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("postgres://127.0.0.1:1/db"), "it says which database: {said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+}

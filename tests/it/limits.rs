@@ -1,0 +1,234 @@
+//! How much may be asked, by one address and by one account in a day.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio_tungstenite::connect_async;
+
+use crate::support::{Answer, Hub, QUIET, Setting, clock::Clock, on_each};
+
+/// A key of the right form that nobody was given.
+const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
+
+/// A football path that is not there: 404 for whoever passes.
+const FOOTBALL: &str = "/api/v2/nothing/";
+const TENNIS: &str = "/tennis/api/v2/nothing/";
+
+async fn with_key(hub: &Hub, path: &str, key: &str) -> Answer {
+    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
+}
+
+/// Asks without a key, on behalf of this address: 401 for whoever passes.
+async fn from(hub: &Hub, address: &str) -> Answer {
+    hub.request("GET", FOOTBALL, &[("x-forwarded-for", address)]).await
+}
+
+/// How many of so many requests in a row pass.
+async fn passing(hub: &Hub, address: &str, tries: usize) -> usize {
+    let mut passed = 0;
+    for _ in 0..tries {
+        passed += usize::from(from(hub, address).await.status == 401);
+    }
+    passed
+}
+
+fn check_429(answer: &Answer, code: &str) {
+    assert_eq!(answer.status, 429, "{answer:?}");
+    let body = answer.json();
+    let expected =
+        json!({"error": true, "status": 429, "code": code, "detail": body["detail"].as_str()});
+    assert_eq!(body, expected);
+    assert!(body["detail"].is_string());
+}
+
+/// One in a hundred seconds: how fast the test is does not matter.
+const SLOW: [Setting; 3] =
+    [QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "1"), ("LIMITS_ADDRESS_PER_SECOND", "1")];
+
+/// SERVICE section 6: per address 25 a second and 110 at once, then 429 `rate_limited` with
+/// `Retry-After: 1`.
+#[tokio::test]
+async fn address_has_a_burst_and_is_then_told_to_wait() {
+    let settings = [QUIET, ("LIMITS_ADDRESS_PER_SECOND", "25")];
+    let hub = Hub::start_with(&["serve"], &settings);
+    let key = hub.key(&[]);
+    let path = format!("{FOOTBALL}?token={key}");
+    let answers = join_all((0..400).map(|_| hub.get(&path))).await;
+    let passed = answers.iter().filter(|answer| answer.status == 404).count();
+    assert!(passed >= 110, "only {passed} passed");
+    let refused = answers.iter().find(|answer| answer.status != 404).expect("too much was asked");
+    check_429(refused, "rate_limited");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(hub.get("/healthz").await.status, 200, "what is no product has no limit");
+}
+
+/// The last entry that is no trusted proxy is the client's; what a client writes itself changes
+/// nothing. An IPv6 customer is limited by its /64.
+#[tokio::test]
+async fn address_is_the_one_that_a_trusted_proxy_tells() {
+    let proxy = [("SERVER_FORWARDED_HEADER", "x-forwarded-for"), ("LIMITS_ADDRESS_BURST", "3")];
+    let hub = Hub::start_with(&["serve"], &[&SLOW[..], &proxy].concat());
+    let few = 3..12;
+    assert!(few.contains(&passing(&hub, "198.51.100.1", 20).await), "one address");
+    assert_eq!(passing(&hub, "198.51.100.2", 3).await, 3, "another address");
+    let mut passed = 0;
+    for forged in 0..20 {
+        let list = format!("203.0.113.{forged}, 198.51.100.3");
+        passed += usize::from(from(&hub, &list).await.status == 401);
+    }
+    assert!(few.contains(&passed), "{passed} passed with addresses of their own");
+    let mut passed = 0;
+    for host in 0..20 {
+        passed += usize::from(from(&hub, &format!("2001:db8::{host:x}")).await.status == 401);
+    }
+    assert!(few.contains(&passed), "{passed} of one /64 passed");
+    assert_eq!(passing(&hub, "2001:db8:0:1::1", 3).await, 3, "another /64");
+}
+
+#[tokio::test]
+async fn without_a_trusted_proxy_no_header_is_believed() {
+    let burst = ("LIMITS_ADDRESS_BURST", "3");
+    for more in [
+        &[][..],
+        &[("SERVER_FORWARDED_HEADER", "x-forwarded-for"), ("SERVER_TRUSTED_PROXIES", "10.0.0.0/8")],
+    ] {
+        let hub = Hub::start_with(&["serve"], &[&SLOW[..], &[burst], more].concat());
+        let mut passed = 0;
+        for host in 0..20 {
+            passed += usize::from(from(&hub, &format!("198.51.100.{host}")).await.status == 401);
+        }
+        assert!((3..12).contains(&passed), "{passed} passed");
+    }
+}
+
+/// Whoever guesses keys is told to wait; a good key from the same address goes on working.
+#[tokio::test]
+async fn wrong_keys_are_limited_and_good_ones_are_not() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "3")]);
+    let key = hub.key(&["websocket"]);
+    for _ in 0..3 {
+        assert_eq!(with_key(&hub, FOOTBALL, WRONG).await.status, 401);
+    }
+    let refused = with_key(&hub, FOOTBALL, WRONG).await;
+    check_429(&refused, "rate_limited");
+    let wait: u32 = refused.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((1..=20).contains(&wait), "{wait}");
+    let url = |key: &str| format!("ws://{}/stream/v1?token={key}", hub.address);
+    let error = connect_async(url(WRONG)).await.expect_err("no socket for it either").to_string();
+    assert!(error.contains("429"), "{error}");
+    assert_eq!(hub.get(FOOTBALL).await.status, 401, "no key is no wrong key");
+    assert_eq!(with_key(&hub, FOOTBALL, &key).await.status, 404);
+    connect_async(url(&key)).await.expect("a socket for the good one");
+}
+
+/// SERVICE section 6: 7,500 football requests a day on the free account, told in the `RateLimit`
+/// fields, which are absent for whoever pays: absent means no quota.
+#[tokio::test]
+async fn free_account_is_told_what_is_left_of_its_day() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = hub.key(&[]);
+    for left in [7_499, 7_498] {
+        let answer = with_key(&hub, FOOTBALL, &key).await;
+        assert_eq!(answer.header("ratelimit-policy"), Some(r#""football";q=7500;w=86400"#));
+        let rate = answer.header("ratelimit").expect("a rate");
+        let reset = rate.strip_prefix(&format!("\"football\";r={left};t=")).expect(rate);
+        assert!((1..=86_400).contains(&reset.parse::<u32>().expect(rate)), "{rate}");
+    }
+    for path in ["/signals/api/nothing/", TENNIS, "/api/v2/account/"] {
+        let answer = with_key(&hub, path, &key).await;
+        assert_eq!(answer.header("ratelimit"), None, "{path}");
+    }
+    for addon in ["sports", "websocket", "odds"] {
+        let answer = with_key(&hub, FOOTBALL, &hub.key(&[addon])).await;
+        assert_eq!((answer.status, answer.header("ratelimit")), (404, None), "{addon}");
+        assert_eq!(answer.header("ratelimit-policy"), None, "{addon}");
+    }
+}
+
+/// SERVICE section 6: 429 `taster_exhausted` with `Retry-After` until 00:00 UTC. Of many at once
+/// exactly as many pass as may, and a restart gives nothing back.
+#[tokio::test]
+async fn day_ends_exactly_where_it_should_and_a_restart_does_not_begin_it_anew() {
+    on_each(async |place| {
+        let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "20")];
+        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let (key, paid) = (hub.key(&[]), hub.key(&["odds"]));
+        let path = format!("{FOOTBALL}?token={key}");
+        let answers = join_all((0..60).map(|_| hub.get(&path))).await;
+        let passed = answers.iter().filter(|answer| answer.status == 404).count();
+        assert_eq!(passed, 20, "of 60 at once");
+        let refused = answers.iter().find(|answer| answer.status == 429).expect("one too many");
+        check_429(refused, "taster_exhausted");
+        assert_eq!(refused.header("ratelimit-policy"), Some(r#""football";q=20;w=86400"#));
+        let rate = refused.header("ratelimit").expect("a rate");
+        let reset = refused.header("retry-after").expect("a time");
+        assert_eq!(rate, format!("\"football\";r=0;t={reset}"));
+        assert!((1..=86_400).contains(&reset.parse::<u32>().expect("seconds")), "{reset}");
+        assert_eq!(with_key(&hub, "/api/v2/account/", &key).await.status, 200, "still to be asked");
+        for _ in 0..30 {
+            assert_eq!(with_key(&hub, FOOTBALL, &paid).await.status, 404, "who pays has no quota");
+        }
+        assert_eq!(hub.stop(), Some(0));
+        let hub = Hub::start_on(&place, &["serve"], &settings);
+        check_429(&with_key(&hub, FOOTBALL, &key).await, "taster_exhausted");
+    })
+    .await;
+}
+
+/// SERVICE section 6: the day is reset at 00:00 UTC.
+#[tokio::test]
+async fn day_begins_anew_at_midnight_utc() {
+    on_each(async |place| {
+        let moment = "2026-09-01T23:58:00Z";
+        let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
+        let clock = Arc::new(clock);
+        let place = place.by(&clock);
+        let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
+        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let key = hub.key(&[]);
+        for _ in 0..2 {
+            assert_eq!(with_key(&hub, FOOTBALL, &key).await.status, 404);
+        }
+        let refused = with_key(&hub, FOOTBALL, &key).await;
+        check_429(&refused, "taster_exhausted");
+        let wait: u32 = refused.header("retry-after").expect("a time").parse().expect("seconds");
+        assert!((1..=120).contains(&wait), "{wait}");
+        clock.set("2026-09-02T00:00:01Z");
+        let answer = with_key(&hub, FOOTBALL, &key).await;
+        assert_eq!(answer.status, 404);
+        assert!(answer.header("ratelimit").expect("a rate").starts_with(r#""football";r=1;"#));
+    })
+    .await;
+}
+
+/// SPEC section 5, rule 2, wins by default: without the add-on 402 at once.
+#[tokio::test]
+async fn there_is_no_taster_of_tennis_by_default() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let answer = with_key(&hub, TENNIS, &hub.key(&[])).await;
+    assert_eq!((answer.status, &answer.json()["code"]), (402, &json!("addon_required")));
+}
+
+/// SERVICE section 6, where an operator wants it: so many tennis requests a day without the add-on.
+#[tokio::test]
+async fn taster_of_tennis_lasts_for_its_day() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_TENNIS_TASTER_PER_DAY", "3")]);
+    let (key, paid) = (hub.key(&[]), hub.key(&["sports"]));
+    for left in [2, 1, 0] {
+        let answer = with_key(&hub, TENNIS, &key).await;
+        assert_eq!(answer.status, 404);
+        assert_eq!(answer.header("ratelimit-policy"), Some(r#""tennis";q=3;w=86400"#));
+        let rate = answer.header("ratelimit").expect("a rate");
+        assert!(rate.starts_with(&format!("\"tennis\";r={left};t=")), "{rate}");
+    }
+    let refused = with_key(&hub, TENNIS, &key).await;
+    check_429(&refused, "taster_exhausted");
+    assert!(refused.header("retry-after").is_some());
+    for _ in 0..5 {
+        let answer = with_key(&hub, TENNIS, &paid).await;
+        assert_eq!((answer.status, answer.header("ratelimit")), (404, None));
+    }
+    assert_eq!(with_key(&hub, "/darts/api/v2/nothing/", &key).await.status, 402, "tennis alone");
+}

@@ -1,0 +1,160 @@
+//! Mail of the running program: what it sends, what it says of it, and that none is lost with it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use matchwire::{
+    accounts::{Accounts, Email, Verified},
+    clock::now,
+    mail::{self, MailKind},
+};
+
+use crate::support::{Hub, PATIENCE, QUIET, smtp::Server};
+
+/// Another program on the hub's database, such as a page that somebody registers on.
+async fn beside(hub: &Hub) -> Accounts {
+    Accounts::open(Path::new(&hub.db())).await.expect("the database opens")
+}
+
+async fn register(accounts: &Accounts, address: &str) {
+    let email = Email::parse(address).expect("an address");
+    let password = accounts.new_password("a long enough pass phrase".to_owned());
+    accounts
+        .register(&email, password.expect("it is long enough"), None, now())
+        .await
+        .expect("the store works");
+}
+
+async fn enqueue(accounts: &Accounts, address: &str) {
+    let mut tx = accounts.database().begin().await.expect("the database works");
+    mail::enqueue(&mut tx, address, MailKind::PasswordChanged, None, now()).await.expect("it does");
+    tx.commit().await.expect("it does");
+}
+
+/// Waits until this is among what the hub has printed.
+async fn until_printed(hub: &Hub, text: &str) -> String {
+    let coming = async {
+        while !hub.printed().contains(text) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        hub.printed()
+    };
+    let printed = tokio::time::timeout(PATIENCE, coming).await;
+    printed.unwrap_or_else(|_| panic!("{text:?} was not printed: {}", hub.printed()))
+}
+
+/// What stands behind `?link=`, up to the end of the line.
+fn link(text: &str) -> &str {
+    let rest = text.split("/verify/?link=").nth(1).expect("a link");
+    rest.split(char::is_whitespace).next().expect("its text")
+}
+
+// Issue point 8: in demo mode mails are files in a folder, and their links are printed. SPEC section 3,
+// rule 1: an account is inactive until its link is followed.
+#[tokio::test]
+async fn the_demo_prints_the_link_that_makes_an_account_active() {
+    let hub = Hub::start(&["serve"]);
+    let folder = PathBuf::from(format!("{}.mails", hub.db()));
+    until_printed(&hub, "hub.db.mails/; their links are printed here.").await;
+    let accounts = beside(&hub).await;
+    register(&accounts, "ann@example.com").await;
+    let printed = until_printed(&hub, "/verify/?link=").await;
+    assert!(printed.contains("mail for ann@example.com: Confirm your address"), "{printed}");
+    let url = format!("http://{}/verify/?link=", hub.address);
+    assert!(printed.contains(&url), "{printed}");
+
+    let file = fs::read_dir(folder).expect("the folder").next().expect("a file").expect("it");
+    let text = fs::read_to_string(file.path()).expect("a mail");
+    assert_eq!(link(&text), link(&printed));
+    let followed = accounts.follow_verification(link(&text), None, now()).await;
+    assert!(matches!(followed.expect("the store works"), Verified::Now { .. }));
+}
+
+/// A hub that sends to this server; in the folder of another one, if it is to go on from there.
+fn start(before: Option<&Hub>, port: u16) -> Hub {
+    let url = format!("smtp://me:s3cret-password@127.0.0.1:{port}?tls=none");
+    let settings = [
+        QUIET,
+        // Settings are taken to be constants, and there are few of them.
+        ("MAIL_SMTP_URL", &*url.leak()),
+        ("MAIL_FROM", "hub@example.org"),
+        ("MAIL_POLL_MS", "5"),
+        ("SERVER_PUBLIC_URL", "https://hub.example.org/"),
+    ];
+    match before {
+        Some(before) => Hub::start_in_with(before.folder.clone(), &["serve"], &settings),
+        None => Hub::start_with(&["serve"], &settings),
+    }
+}
+
+const LOGIN: [&str; 4] = ["--user", "me", "--password", "s3cret-password"];
+
+#[tokio::test]
+async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
+    let Some(mut server) = Server::start(&LOGIN).await else { return };
+    let mut hub = start(None, server.port);
+    let accounts = beside(&hub).await;
+    register(&accounts, "ann@example.com").await;
+    let told = server.mail().await;
+    let text = told["mail"].as_str().expect("text");
+    assert!(text.contains("https://hub.example.org/verify/?link="), "{text}");
+    let link = link(text).to_owned();
+
+    enqueue(&accounts, "never@example.net").await;
+    let printed = until_printed(&hub, "a mail was given up").await;
+    assert!(printed.contains("example.net") && printed.contains("550"), "{printed}");
+    hub.until_counted("matchwire_mails_failed_total{kind=\"password-changed\"}").await;
+    while server.told().await["refused"] != "never@example.net" {}
+    assert_eq!(hub.stop(), Some(0));
+    assert!(!server.has_told(), "it was tried again");
+    let printed = hub.printed();
+    for secret in ["s3cret-password", "never@", "ann@", &*link] {
+        assert!(!printed.contains(secret), "{secret} in {printed}");
+    }
+    let followed = accounts.follow_verification(&link, None, now()).await;
+    assert!(matches!(followed.expect("the store works"), Verified::Now { .. }));
+}
+
+// At least once: what was in the outbox when the program was killed is sent by the next one.
+#[tokio::test]
+async fn no_mail_is_lost_with_the_program() {
+    let Some(server) = Server::start(&LOGIN).await else { return };
+    let port = server.port;
+    drop(server);
+    let mut hub = start(None, port);
+    let accounts = beside(&hub).await;
+    for n in 0..20 {
+        enqueue(&accounts, &format!("{n}@example.com")).await;
+    }
+    until_printed(&hub, "mail cannot be sent now; it waits").await;
+    let mut server =
+        Server::start(&[&LOGIN[..], &["--port", &port.to_string()]].concat()).await.expect("again");
+    let mut got = vec![server.mail().await["to"].clone()];
+    hub.kill();
+    accounts.close().await;
+
+    let again = start(Some(&hub), port);
+    // Each of the two connections may have claimed one when the program was killed; that one is left
+    // alone for a while.
+    while got.len() < 18 {
+        let to = server.mail().await["to"].clone();
+        if !got.contains(&to) {
+            got.push(to);
+        }
+    }
+    assert!(!again.printed().contains("given up"));
+}
+
+#[tokio::test]
+async fn without_a_way_out_it_says_so_once_and_serves() {
+    let mut hub = Hub::start_with(&["serve"], &[QUIET, ("MAIL_POLL_MS", "5")]);
+    let accounts = beside(&hub).await;
+    enqueue(&accounts, "ann@example.com").await;
+    until_printed(&hub, "mail waits in the database").await;
+    assert_eq!(hub.get("/healthz").await.status, 200);
+    assert_eq!(hub.stop(), Some(0));
+    assert_eq!(hub.printed().matches("mail waits in the database").count(), 1);
+}

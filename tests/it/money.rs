@@ -1,0 +1,225 @@
+//! Customers who pay while the hub is killed again and again: what was paid is granted, once.
+//!
+//! The hub is the real program; the providers are real servers that repeat their webhooks until they are
+//! taken, and then some. What counts in the end is what the providers took, against the ledger.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::{
+    StreamExt,
+    future::{join, join_all},
+    stream,
+};
+use sqlx::AnyPool;
+use tokio::{
+    sync::mpsc,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use crate::support::{
+    Answer, Hub, PATIENCE, Place, QUIET, Setting,
+    bank::{Bank, Event, Rail},
+    on_each,
+    shopper::Shopper,
+};
+
+/// How many accounts there are, and how many of them buy at once.
+const ACCOUNTS: usize = 10_000;
+const BUYERS: usize = 100;
+/// What each of them buys, one after the other: the add-on and for how many months.
+const BASKET: [(&str, i64); 2] = [("websocket", 1), ("sports", 3)];
+const PASSWORD: &str = "correct horse battery";
+/// How often each webhook is sent after it was taken.
+const REPEATS: usize = 2;
+/// Before a customer whose request was cut off tries again.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// Cheap passwords and no limit for an address, which is the same for all here; open orders are looked
+/// after at once; and no log of every step.
+const SETTINGS: [Setting; 8] = [
+    QUIET,
+    ("LOG_FILTER", "warn"),
+    ("ACCOUNTS_PASSWORD_MEMORY_KIB", "64"),
+    ("ACCOUNTS_PASSWORD_PASSES", "1"),
+    ("LIMITS_LOG_INS_PER_HOUR_BY_ADDRESS", "0"),
+    ("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "0"),
+    ("PAYMENTS_SWEEP_MS", "200"),
+    ("PAYMENTS_SWEEP_AFTER_MS", "500"),
+];
+
+fn address_of(number: usize) -> String {
+    format!("customer-{number}@example.org")
+}
+
+/// Registers one customer, and gives all others the same password in one transaction.
+async fn fill(hub: &Hub, pool: &AnyPool) {
+    let mut shopper = Shopper::new(&hub.address);
+    let fields = [("email", "first@example.org"), ("password", PASSWORD)];
+    let answer = shopper.submit("/register/", "/register/", &fields).await.expect("it answers");
+    assert!(answer.status < 400, "{answer:?}");
+    let count = i64::try_from(ACCOUNTS).expect("it fits");
+    sqlx::query(
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1) \
+         INSERT INTO accounts (email, password, created_us, active_us) \
+         SELECT 'customer-' || i || '@example.org', \
+         (SELECT password FROM links WHERE password IS NOT NULL LIMIT 1), 1, 1 FROM n",
+    )
+    .bind(count)
+    .execute(pool)
+    .await
+    .expect("the accounts are made");
+}
+
+/// Asks until it is answered, through every crash. What went wrong otherwise is the test's failure.
+async fn surely(mut ask: impl AsyncFnMut() -> std::io::Result<Answer>) -> Answer {
+    loop {
+        match ask().await {
+            Ok(answer) if answer.status < 500 => return answer,
+            Ok(_) | Err(_) => sleep(TRY_AGAIN).await,
+        }
+    }
+}
+
+/// Logs in and buys the basket, each by another rail.
+async fn buy(hub: String, bank: &Bank, number: usize) {
+    let email = address_of(number);
+    let mut shopper = Shopper::new(&hub);
+    let fields = [("email", &*email), ("password", PASSWORD)];
+    surely(async || {
+        let answer = shopper.submit("/login/", "/login/", &fields).await?;
+        // A page of ours from before the crash is good after it; the log-in may just have been cut off.
+        assert!(matches!(answer.status, 303 | 500..), "log-in: {answer:?}");
+        Ok(answer)
+    })
+    .await;
+    for (place, (addon, months)) in BASKET.into_iter().enumerate() {
+        let rail = if (number + place).is_multiple_of(2) { Rail::Card } else { Rail::Paypal };
+        let months = months.to_string();
+        let fields = [("addon", addon), ("months", &*months), ("rail", rail.as_str())];
+        let answer = surely(async || shopper.submit("/addons/", "/addons/", &fields).await).await;
+        assert_eq!(answer.status, 303, "{answer:?}");
+        let location = answer.header("location").expect("it leads to the checkout").to_owned();
+        let order = location.trim_matches('/').rsplit('/').next().expect("an order").to_owned();
+        bank.agree(&order).await;
+        // Every other customer closes the window; their days come by the webhook.
+        if number.is_multiple_of(2) {
+            let back = format!("/checkout/{order}/return/");
+            surely(async || shopper.open(&back).await).await;
+        }
+    }
+}
+
+/// Sends every webhook until it is taken, and then some more times; notes all of them. Until it is
+/// dropped, which happens with the task that it is.
+async fn deliver(hub: String, mut waiting: mpsc::Receiver<Event>, sent: Arc<Mutex<Vec<Event>>>) {
+    let mut sending = JoinSet::new();
+    while let Some(event) = waiting.recv().await {
+        sent.lock().expect("no panic").push(event.clone());
+        let hub = hub.clone();
+        sending.spawn(async move {
+            for _ in 0..=REPEATS {
+                event.deliver(&hub).await;
+            }
+        });
+    }
+}
+
+/// The first column of each row, and the number in the second.
+async fn numbers(pool: &AnyPool, statement: &'static str) -> BTreeMap<String, i64> {
+    let rows: Vec<(String, i64)> =
+        sqlx::query_as(statement).fetch_all(pool).await.expect("it is answered");
+    rows.into_iter().collect()
+}
+
+async fn number(pool: &AnyPool, statement: &'static str) -> i64 {
+    sqlx::query_scalar(statement).fetch_one(pool).await.expect("it is answered")
+}
+
+/// Every order that the providers were paid for has its days, and nothing else has any.
+async fn check(pool: &AnyPool, bank: &Bank) {
+    let months: BTreeMap<String, i64> = numbers(pool, "SELECT id, months FROM orders").await;
+    let paid: BTreeMap<String, i64> =
+        bank.paid().into_iter().map(|it| (it.order.clone(), months[&it.order] * 30)).collect();
+    let granted = "SELECT order_id, CAST(sum(days) AS BIGINT) FROM ledger GROUP BY order_id";
+    assert_eq!(numbers(pool, granted).await, paid, "the ledger has what was paid, and no more");
+    let entries = "SELECT order_id, count(*) FROM ledger GROUP BY order_id HAVING count(*) <> 1";
+    assert_eq!(numbers(pool, entries).await, BTreeMap::new(), "each order is granted once");
+    let orders = "SELECT id, days_granted FROM orders WHERE paid_us IS NOT NULL";
+    assert_eq!(numbers(pool, orders).await, paid, "orders say what the ledger says");
+
+    // What is left of an add-on is the days since its first one began, whoever was first.
+    let wrong = "SELECT a.addon || ' of ' || a.account_id, a.expires_us FROM addons a JOIN \
+                 (SELECT account_id, addon, min(at_us) AS since, CAST(sum(days) AS BIGINT) AS days \
+                 FROM ledger GROUP BY account_id, addon) l \
+                 ON l.account_id = a.account_id AND l.addon = a.addon \
+                 WHERE a.expires_us <> l.since + l.days * 86400000000";
+    assert_eq!(DAY_US, 86_400_000_000);
+    assert_eq!(numbers(pool, wrong).await, BTreeMap::new(), "add-ons end as the ledger says");
+    let granted = number(pool, "SELECT count(*) FROM addons").await;
+    assert_eq!(granted, i64::try_from(BUYERS * BASKET.len()).expect("it fits"));
+
+    let amounts: Vec<String> =
+        sqlx::query_scalar("SELECT amount FROM ledger").fetch_all(pool).await.expect("amounts");
+    let amounts = amounts.iter().map(|it| it.parse::<rust_decimal::Decimal>().expect("a number"));
+    let taken: i64 = bank.paid().iter().map(|it| it.hundredths).sum();
+    assert_eq!(
+        amounts.sum::<rust_decimal::Decimal>(),
+        rust_decimal::Decimal::new(taken, 2),
+        "the amounts are the providers'"
+    );
+}
+
+/// No paid day is lost and none is granted twice, though the hub is killed five times while a hundred
+/// customers log in and buy, and every webhook comes again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_paid_day_is_lost_or_granted_twice() {
+    on_each(async |place: Place| {
+        let (bank, waiting) = Bank::open().await;
+        let settings = [&SETTINGS[..], &bank.settings()].concat();
+        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let address = hub.address.clone();
+        let pool = place.pool().await;
+        fill(&hub, &pool).await;
+
+        let sent = Arc::default();
+        let delivering = tokio::spawn(deliver(address.clone(), waiting, Arc::clone(&sent)));
+        let buying = join_all((0..BUYERS).map(|number| buy(address.clone(), &bank, number * 97)));
+        let killing = async {
+            // In the midst of the first log-ins, and then of purchases of both kinds.
+            for agreed in [1, 20, 60, 110, 160] {
+                bank.agreed(agreed).await;
+                hub.kill();
+                hub = Hub::start_at_place(&address, &place, &["serve"], &settings);
+            }
+        };
+        timeout(PATIENCE, join(buying, killing)).await.expect("all have bought");
+
+        // Whoever agreed has paid in the end, because the hub takes the money or is told of it.
+        let settled = async {
+            let all = i64::try_from(BUYERS * BASKET.len()).expect("it fits");
+            while number(&pool, "SELECT count(*) FROM ledger").await < all {
+                sleep(TRY_AGAIN).await;
+            }
+        };
+        timeout(PATIENCE, settled).await.expect("every purchase is settled");
+        assert_eq!(bank.paid().len(), BUYERS * BASKET.len());
+        check(&pool, &bank).await;
+
+        // All of them once more, as after a long outage of ours.
+        let events = sent.lock().expect("no panic").clone();
+        assert!(events.len() > BUYERS * BASKET.len(), "captures are told too");
+        let again = stream::iter(&events).for_each_concurrent(8, |event| event.deliver(&address));
+        timeout(PATIENCE, again).await.expect("they are taken");
+        check(&pool, &bank).await;
+        delivering.abort();
+        assert_eq!(hub.stop(), Some(0));
+        pool.close().await;
+    })
+    .await;
+}

@@ -1,0 +1,78 @@
+//! The pages of customers, as a browser without scripts meets them.
+
+mod attacks;
+mod life;
+
+use std::time::Duration;
+
+use crate::support::{Browser, Hub, PATIENCE, Setting, between};
+
+pub(crate) const PASSWORD: &str = "four words in a row";
+
+/// Hashing that is quick, and room for all that a test registers; else as anybody runs it.
+pub(crate) const QUICK: [Setting; 4] = [
+    ("ACCOUNTS_PASSWORD_MEMORY_KIB", "64"),
+    ("ACCOUNTS_PASSWORD_PASSES", "1"),
+    ("LIMITS_REGISTRATIONS_PER_HOUR", "0"),
+    ("LIMITS_MAILS_PER_HOUR", "0"),
+];
+
+/// A demo, whose mails are files and whose links are printed.
+fn demo() -> Hub {
+    Hub::start_with(&["serve"], &QUICK)
+}
+
+/// The path of the newest printed link to this page, once there are so many.
+async fn mailed(hub: &Hub, page: &str, count: usize) -> String {
+    let asked = async {
+        loop {
+            let printed = hub.printed();
+            let found: Vec<&str> = printed
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix(&format!("http://{}", hub.address)))
+                .filter(|path| path.starts_with(page))
+                .collect();
+            if found.len() >= count {
+                return found[count - 1].to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, asked).await;
+    found.unwrap_or_else(|_| panic!("no mail {count} to {page}: {}", hub.printed()))
+}
+
+/// Registers, follows the link in the same browser, and takes the key from the dashboard. `nth` counts
+/// those who registered at this hub.
+async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, String) {
+    let mut browser = Browser::new(hub);
+    let fields = [("email", email), ("password", PASSWORD)];
+    let answer = browser.fill("/register/", "/register/", &fields).await;
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/register/sent/")));
+    let link = mailed(hub, "/verify/", nth).await;
+    let answer = browser.get(&link).await;
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));
+    let dashboard = browser.get("/dashboard/").await;
+    let key = between(&dashboard.body, "data-key>", "<").expect("the key in full");
+    (browser, key.to_owned())
+}
+
+/// Logs in by another browser.
+pub(crate) async fn log_in<'a>(hub: &'a Hub, email: &str, password: &str) -> Browser<'a> {
+    let mut browser = Browser::new(hub);
+    let fields = [("email", email), ("password", password)];
+    let answer = browser.fill("/login/", "/login/", &fields).await;
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));
+    browser
+}
+
+/// Whether the key opens what every account may use.
+async fn works(hub: &Hub, key: &str) -> bool {
+    let authorization = format!("Token {key}");
+    let headers = [("authorization", &*authorization)];
+    match hub.request("POST", "/api/v2/stream/ticket/", &headers).await.status {
+        200 | 402 => true,
+        401 => false,
+        other => panic!("status {other}"),
+    }
+}

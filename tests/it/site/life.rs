@@ -1,0 +1,194 @@
+//! From registration to the end of an account.
+
+use super::{PASSWORD, customer, demo, log_in, mailed, works};
+use crate::support::{Browser, Hub, between};
+
+/// SPEC section 3, rule 1, and section 5: inactive until the link is followed, the key made in that step,
+/// then copied from the dashboard.
+#[tokio::test]
+async fn who_registers_and_follows_the_link_finds_the_key() {
+    let hub = demo();
+    let mut browser = Browser::new(&hub);
+    let fields = [("email", " Ann@Example.org "), ("password", PASSWORD)];
+    browser.fill("/register/", "/register/", &fields).await;
+    let sent = browser.get("/register/sent/").await;
+    assert!(sent.body.contains("Look into your mail"), "{sent:?}");
+    let link = mailed(&hub, "/verify/", 1).await;
+
+    let early = browser.fill("/login/", "/login/", &fields).await;
+    assert_eq!(early.status, 422, "the address is not confirmed yet: {early:?}");
+
+    browser.get(&link).await;
+    let dashboard = browser.get("/dashboard/").await;
+    assert!(dashboard.body.contains("ann@example.org"), "{dashboard:?}");
+    let key = between(&dashboard.body, "data-key>", "<").expect("the key in full").to_owned();
+    assert!(works(&hub, &key).await);
+
+    let again = browser.get("/dashboard/").await;
+    assert!(!again.body.contains(&key), "the key is shown twice");
+    assert!(again.body.contains(&key[..11]), "its beginning is not shown: {again:?}");
+    let used = browser.get(&link).await;
+    assert!(used.body.contains("Confirmed already"), "{used:?}");
+}
+
+#[tokio::test]
+async fn another_browser_confirms_the_address_and_has_to_log_in() {
+    let hub = demo();
+    let mut browser = Browser::new(&hub);
+    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
+    browser.fill("/register/", "/register/", &fields).await;
+    let link = mailed(&hub, "/verify/", 1).await;
+    let mut other = Browser::new(&hub);
+    let answer = other.get(&link).await;
+    assert!(answer.body.contains("The address is confirmed"), "{answer:?}");
+    assert_eq!(other.get("/dashboard/").await.header("location"), Some("/login/?next=/dashboard/"));
+    let mut third = log_in(&hub, "ann@example.org", PASSWORD).await;
+    let dashboard = third.get("/dashboard/").await;
+    assert!(dashboard.body.contains("data-key>"), "the key was never shown before: {dashboard:?}");
+}
+
+/// Mail programs look at links beforehand.
+#[tokio::test]
+async fn looking_whether_a_link_leads_anywhere_does_not_use_it_up() {
+    let hub = demo();
+    let mut browser = Browser::new(&hub);
+    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
+    browser.fill("/register/", "/register/", &fields).await;
+    let link = mailed(&hub, "/verify/", 1).await;
+    assert_eq!(hub.request("HEAD", &link, &[]).await.status, 200);
+    let answer = browser.get(&link).await;
+    assert_eq!(answer.header("location"), Some("/dashboard/"), "{answer:?}");
+}
+
+/// SPEC section 3: T1 stops working immediately, T2 is the valid token.
+#[tokio::test]
+async fn regenerate_shows_the_new_key_once_and_ends_the_old_one() {
+    let hub = demo();
+    let (mut browser, old) = customer(&hub, "ann@example.org", 1).await;
+    let answer = browser.send("/dashboard/regenerate/", &[]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));
+    assert!(!works(&hub, &old).await, "the old key still works");
+    let dashboard = browser.get("/dashboard/").await;
+    let new = between(&dashboard.body, "data-key>", "<").expect("the new key").to_owned();
+    assert!(works(&hub, &new).await);
+    assert!(!browser.get("/dashboard/").await.body.contains(&new), "it is shown twice");
+}
+
+#[tokio::test]
+async fn a_page_that_is_fetched_early_does_not_use_up_the_key() {
+    let hub = demo();
+    let mut browser = Browser::new(&hub);
+    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
+    browser.fill("/register/", "/register/", &fields).await;
+    browser.get(&mailed(&hub, "/verify/", 1).await).await;
+    let cookie = browser.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+    let cookie = cookie.collect::<Vec<_>>().join("; ");
+    let early = [("cookie", &*cookie), ("sec-purpose", "prefetch")];
+    assert!(!hub.request("GET", "/dashboard/", &early).await.body.contains("data-key>"));
+    assert_eq!(hub.request("HEAD", "/dashboard/", &[("cookie", &cookie)]).await.status, 200);
+    assert!(browser.get("/dashboard/").await.body.contains("data-key>"));
+}
+
+#[tokio::test]
+async fn a_lost_password_is_replaced_by_mail_and_logs_out_everywhere() {
+    let hub = demo();
+    let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
+    let mut other = Browser::new(&hub);
+    let asked = other.fill("/reset/", "/reset/", &[("email", "ANN@example.org")]).await;
+    assert_eq!(asked.header("location"), Some("/reset/?asked"));
+    let link = mailed(&hub, "/reset/", 1).await;
+    assert_eq!(other.get(&link).await.status, 200);
+    assert_eq!(other.get(&link).await.status, 200, "looking at the form does not use the link up");
+    let link =
+        between(&link, "?link=", "&").unwrap_or_else(|| &link["/reset/?link=".len()..]).to_owned();
+    let weak = other.send("/reset/set/", &[("link", &link), ("password", "short")]).await;
+    assert!(weak.status == 422 && weak.body.contains("at least"), "{weak:?}");
+    let new = "another four words here";
+    let set = other.send("/reset/set/", &[("link", &link), ("password", new)]).await;
+    assert_eq!(set.header("location"), Some("/login/?done=reset"), "{set:?}");
+    assert_eq!(browser.get("/dashboard/").await.status, 303, "the old session goes on");
+    let mut third = log_in(&hub, "ann@example.org", new).await;
+    assert_eq!(third.get("/dashboard/").await.status, 200);
+    assert!(works(&hub, &key).await, "the key has nothing to do with it");
+    other.get("/reset/").await;
+    let again = other.send("/reset/set/", &[("link", &link), ("password", PASSWORD)]).await;
+    assert_eq!(again.status, 410, "a link works once: {again:?}");
+}
+
+#[tokio::test]
+async fn changing_the_password_keeps_this_browser_and_logs_out_the_others() {
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let mut other = log_in(&hub, "ann@example.org", PASSWORD).await;
+    let path = "/dashboard/settings/password/";
+    let page = "/dashboard/settings/";
+    let new = "another four words here";
+    let wrong = browser.fill(page, path, &[("old", "not it at all"), ("new", new)]).await;
+    assert!(wrong.status == 422 && wrong.body.contains("The password is wrong"), "{wrong:?}");
+    let before = browser.cookies.clone();
+    let done = browser.fill(page, path, &[("old", PASSWORD), ("new", new)]).await;
+    assert_eq!(done.header("location"), Some("/dashboard/settings/?done=password"), "{done:?}");
+    assert_ne!(browser.cookies, before, "the session is a new one");
+    assert_eq!(browser.get("/dashboard/").await.status, 200);
+    assert_eq!(other.get("/dashboard/").await.status, 303);
+}
+
+#[tokio::test]
+async fn the_address_changes_when_the_new_one_is_confirmed() {
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let fields = [("email", "anna@example.org"), ("password", PASSWORD)];
+    let page = "/dashboard/settings/";
+    let asked = browser.fill(page, "/dashboard/settings/email/", &fields).await;
+    assert_eq!(asked.header("location"), Some("/dashboard/settings/?done=asked"), "{asked:?}");
+    assert!(browser.get(page).await.body.contains("ann@example.org"));
+    let link = mailed(&hub, "/email/", 1).await;
+    assert_eq!(
+        browser.get(&link).await.header("location"),
+        Some("/dashboard/settings/?done=email")
+    );
+    assert!(browser.get(page).await.body.contains("anna@example.org"));
+    log_in(&hub, "anna@example.org", PASSWORD).await;
+}
+
+#[tokio::test]
+async fn logging_out_ends_the_session_and_everywhere_ends_all() {
+    let hub = demo();
+    let (mut one, _) = customer(&hub, "ann@example.org", 1).await;
+    let stolen = one.cookies.clone();
+    let answer = one.send("/logout/", &[]).await;
+    assert_eq!(answer.header("location"), Some("/login/?done=out"), "{answer:?}");
+    let mut thief = Browser::new(&hub);
+    thief.cookies = stolen;
+    assert_eq!(thief.get("/dashboard/").await.status, 303, "the session outlives the log-out");
+
+    let mut one = log_in(&hub, "ann@example.org", PASSWORD).await;
+    let mut other = log_in(&hub, "ann@example.org", PASSWORD).await;
+    one.fill("/dashboard/settings/", "/dashboard/settings/sign-out/", &[]).await;
+    assert_eq!(one.get("/dashboard/").await.status, 303);
+    assert_eq!(other.get("/dashboard/").await.status, 303);
+}
+
+#[tokio::test]
+async fn a_deleted_account_is_gone_and_its_key_too() {
+    let hub = demo();
+    let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
+    let (page, path) = ("/dashboard/settings/", "/dashboard/settings/delete/");
+    let unsure = browser.fill(page, path, &[("password", PASSWORD)]).await;
+    assert_eq!(unsure.status, 422, "{unsure:?}");
+    assert!(works(&hub, &key).await);
+    let done = browser.fill(page, path, &[("password", PASSWORD), ("sure", "yes")]).await;
+    assert_eq!(done.header("location"), Some("/login/?done=deleted"), "{done:?}");
+    assert!(!works(&hub, &key).await);
+    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
+    assert_eq!(browser.fill("/login/", "/login/", &fields).await.status, 422);
+}
+
+#[tokio::test]
+async fn pages_without_their_slash_lead_to_the_page() {
+    let hub = Hub::start_with(&["serve"], &[crate::support::QUIET]);
+    for path in ["/register", "/login", "/dashboard", "/addons"] {
+        let answer = hub.get(path).await;
+        assert_eq!(answer.header("location"), Some(&*format!("{path}/")), "{path}");
+    }
+}

@@ -1,0 +1,99 @@
+//! What a live source sends is written down, and played again as if it were live.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use super::{
+    one,
+    peers::socket::{Peer, say},
+    websocket::{begun, lines, table},
+};
+use crate::{
+    replay::ALL,
+    support::{Client, Hub, PATIENCE, SECRET, ended, program},
+};
+
+/// The program as it writes down; it is told to stop, and waited for, by [`Self::stop`].
+struct Recorder(Child);
+
+impl Recorder {
+    fn start(folder: &Path, tables: &str) -> Self {
+        let settings = folder.join("matchwire.toml");
+        fs::write(&settings, tables).expect("a file of settings");
+        let mut command = program();
+        let command = command.args(["record", "lines", "--to"]).arg(folder.join("lines.zst"));
+        let command = command.arg("--config").arg(&settings).stdout(Stdio::piped());
+        Self(command.stderr(Stdio::piped()).spawn().expect("the program starts"))
+    }
+
+    /// Waits until it says that the source is in this state.
+    async fn says(&mut self, state: &'static str) {
+        let said = BufReader::new(self.0.stdout.take().expect("nobody else reads it"));
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut lines = said.lines().map_while(Result::ok);
+            assert!(lines.any(|line| line == state), "it ended without being {state}");
+        });
+        let read = tokio::time::timeout(PATIENCE, reading).await.expect("it says so in time");
+        read.expect("it says so");
+    }
+
+    /// Interrupts it, as Ctrl-C does; what it printed to its errors.
+    fn stop(self) -> String {
+        let pid = self.0.id().to_string();
+        Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
+        let ended = self.0.wait_with_output().expect("it ends");
+        let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(0), "{errors}");
+        errors
+    }
+}
+
+#[tokio::test]
+async fn what_was_recorded_is_replayed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let peer = Peer::start().await;
+    let mut recorder = Recorder::start(folder.path(), &table(&peer));
+    let mut socket = begun(&peer).await;
+    say(&mut socket, &lines([2, 1], "2.10")).await;
+    recorder.says("live").await;
+    let printed = recorder.stop();
+    assert!(!printed.contains(SECRET), "{printed}");
+
+    let file = folder.path().join("lines.zst");
+    let recorded = fs::read(&file).expect("it was written");
+    assert!(!String::from_utf8_lossy(&recorded).contains(SECRET));
+    let file = file.to_str().expect("a path of text");
+    let hub = Hub::start(&["replay", "--speed", "max", "--hold", file]);
+    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    for pattern in ALL {
+        client.subscribe(pattern).await;
+    }
+    // `ended` may overtake what waits for a client that is slow.
+    client.until(|client| ended(client) && one(client, "/odds/acme").is_some()).await;
+    let book = one(&client, "/odds/acme").expect("its odds are there");
+    assert_eq!(book.data["markets"]["m1"]["selections"]["1"]["price"], "2.10");
+    let (_, a_match) = super::ending(&client, "")
+        .into_iter()
+        .find(|(name, it)| name.starts_with("football/") && it.data["score"].is_object())
+        .expect("the match is there");
+    assert_eq!(
+        (&a_match.data["score"]["home"], &a_match.data["score"]["away"]),
+        (&2.into(), &1.into())
+    );
+}
+
+#[tokio::test]
+async fn an_older_recording_is_never_written_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let peer = Peer::start().await;
+    fs::write(folder.path().join("lines.zst"), "an older one").expect("a file");
+    let recorder = Recorder::start(folder.path(), &table(&peer));
+    let ended = recorder.0.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(1));
+    let kept = fs::read(folder.path().join("lines.zst")).expect("it is there");
+    assert_eq!(kept, b"an older one");
+}

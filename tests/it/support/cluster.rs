@@ -1,0 +1,142 @@
+//! A PostgreSQL of one test's own, to be stopped and started under a running hub.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+};
+
+use tempfile::TempDir;
+
+use super::PATIENCE;
+
+/// Where Debian has each version's programs, under its number.
+const VERSIONS: &str = "/usr/lib/postgresql";
+/// It refuses to run as root. This is the user that Debian's package makes for it.
+const USER: &str = "postgres";
+
+/// It is stopped, and its folder removed, when this is dropped.
+pub(crate) struct Cluster {
+    programs: PathBuf,
+    folder: TempDir,
+    port: u16,
+    server: Option<Child>,
+}
+
+impl Cluster {
+    /// `None`, said plainly, where PostgreSQL is not installed.
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    pub(crate) fn start_or_skipped() -> Option<Self> {
+        let Some(programs) = programs() else {
+            eprintln!("skipped: PostgreSQL is not installed");
+            return None;
+        };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        if is_root() {
+            run(Command::new("chown").arg(format!("{USER}:")).arg(folder.path()));
+        }
+        let data = folder.path().join("data");
+        let mut initdb = unprivileged(&programs.join("initdb"));
+        initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "-D"]);
+        run(initdb.arg(data).current_dir(folder.path()));
+        let mut cluster = Self { programs, folder, port: free_port(), server: None };
+        cluster.start();
+        Some(cluster)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Starts it, again on the same port with the same data.
+    pub(crate) fn start(&mut self) {
+        let mut command = unprivileged(&self.programs.join("postgres"));
+        let mut server = command
+            .arg("-D")
+            .arg(self.folder.path().join("data"))
+            .arg("-k")
+            .arg(self.folder.path())
+            .args([
+                "-p",
+                &self.port.to_string(),
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "fsync=off",
+            ])
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("PostgreSQL starts");
+        let said = BufReader::new(server.stderr.take().expect("its errors are piped"));
+        self.server = Some(server);
+        let (ready, is_ready) = mpsc::sync_channel(1);
+        thread::spawn(move || {
+            // Read to the end, or it would wait for us.
+            for line in said.lines().map_while(Result::ok) {
+                if line.contains("ready to accept connections") {
+                    ready.send(()).ok();
+                }
+            }
+        });
+        is_ready.recv_timeout(PATIENCE).expect("PostgreSQL takes connections");
+    }
+
+    /// Stops it in order and at once: it cuts its connections.
+    pub(crate) fn stop(&mut self) {
+        let Some(mut server) = self.server.take() else { return };
+        let stopped = Command::new("kill").args(["-INT", &server.id().to_string()]).status();
+        if !stopped.is_ok_and(|status| status.success()) {
+            server.kill().ok();
+        }
+        server.wait().expect("PostgreSQL ends");
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Those of the newest version.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(VERSIONS).ok()?.flatten();
+    let versions = versions.filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
+    let path = |version: u32| PathBuf::from(VERSIONS).join(version.to_string()).join("bin");
+    versions.max().map(path).filter(|programs| programs.join("initdb").exists())
+}
+
+/// Another's port from the moment on at which this returns; nobody else takes it as a rule.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("it has an address").port()
+}
+
+fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").expect("the process knows itself");
+    let uids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    uids.is_some_and(|uids| uids.split_whitespace().nth(1) == Some("0"))
+}
+
+/// The program as a user that it accepts. setpriv becomes it, so its pid is the program's.
+fn unprivileged(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    let user = [format!("--reuid={USER}"), format!("--regid={USER}")];
+    command.args(user).args(["--clear-groups", "--pdeathsig=INT", "--"]).arg(program);
+    command
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,140 @@
+//! Where a hub of the test's keeps what must last, and what time it is there.
+//!
+//! A place outlives the hubs that are started on it: a file in a folder, or a database on the PostgreSQL
+//! that `TEST_POSTGRES_URL` names, which `make test` starts.
+
+use std::{
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+};
+
+use sqlx::{AnyPool, AssertSqlSafe, Connection, Executor, PgConnection, any::AnyPoolOptions};
+use tempfile::TempDir;
+
+use super::{clock::Clock, hub};
+
+/// Clones are the same place.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) folder: Arc<TempDir>,
+    postgres: Option<Arc<Postgres>>,
+    clock: Option<Arc<Clock>>,
+}
+
+/// A database of the test's own. It is dropped with this.
+struct Postgres {
+    /// A database on the same server, from where this one is made and dropped.
+    server: String,
+    name: String,
+    url: String,
+}
+
+/// Runs a test on a database of each kind.
+#[expect(clippy::print_stderr, reason = "half a test says so")]
+pub(crate) async fn on_each(test: impl AsyncFn(Place)) {
+    test(Place::file()).await;
+    match postgres_server() {
+        Some(server) => test(Place::postgres(&server)).await,
+        None => eprintln!("on SQLite alone: TEST_POSTGRES_URL is not set"),
+    }
+}
+
+/// The URL of a database on the test's server; `None`, said plainly, where there is no such server.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn postgres_or_skipped() -> Option<String> {
+    let server = postgres_server();
+    if server.is_none() {
+        eprintln!("skipped: TEST_POSTGRES_URL names no PostgreSQL");
+    }
+    server
+}
+
+#[expect(clippy::disallowed_methods, reason = "no setting of the hub's")]
+fn postgres_server() -> Option<String> {
+    std::env::var("TEST_POSTGRES_URL").ok()
+}
+
+impl Place {
+    /// A file in a folder of its own.
+    pub(crate) fn file() -> Self {
+        Self::in_folder(Arc::new(tempfile::tempdir().expect("a temporary folder")))
+    }
+
+    /// The file in a folder that may hold the database of an earlier run.
+    pub(crate) fn in_folder(folder: Arc<TempDir>) -> Self {
+        Self { folder, postgres: None, clock: None }
+    }
+
+    /// A new database on this server.
+    pub(crate) fn postgres(server: &str) -> Self {
+        Self { postgres: Some(Arc::new(Postgres::create(server))), ..Self::file() }
+    }
+
+    /// The same place by this clock.
+    pub(crate) fn by(&self, clock: &Arc<Clock>) -> Self {
+        Self { clock: Some(Arc::clone(clock)), ..self.clone() }
+    }
+
+    /// The database as `--db` takes it.
+    pub(crate) fn db(&self) -> String {
+        match &self.postgres {
+            Some(postgres) => postgres.url.clone(),
+            None => self.folder.path().join("hub.db").to_str().expect("text").to_owned(),
+        }
+    }
+
+    /// The program under test as it runs here.
+    pub(crate) fn program(&self) -> Command {
+        let mut command = hub::program();
+        if let Some(clock) = &self.clock {
+            clock.is_the_clock_of(&mut command);
+        }
+        command
+    }
+
+    /// The database beside the hub, for what no command shows.
+    pub(crate) async fn pool(&self) -> AnyPool {
+        sqlx::any::install_default_drivers();
+        let url = match &self.postgres {
+            Some(postgres) => postgres.url.clone(),
+            None => format!("sqlite:{}", self.db()),
+        };
+        let options = AnyPoolOptions::new().max_connections(2);
+        options.connect(&url).await.expect("the database opens")
+    }
+}
+
+impl Postgres {
+    fn create(server: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("it_{}_{count}", std::process::id());
+        execute(server, format!("CREATE DATABASE {name}"));
+        let (base, _) = server.rsplit_once('/').expect("a URL with a database");
+        Self { server: server.to_owned(), url: format!("{base}/{name}"), name }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        execute(&self.server, format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
+
+/// On a thread and a runtime of its own, since a test may be within one.
+fn execute(server: &str, statement: String) {
+    let server = server.to_owned();
+    let executing = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let mut connection = PgConnection::connect(&server).await?;
+            connection.execute(AssertSqlSafe(statement)).await?;
+            connection.close().await
+        })
+    });
+    executing.join().expect("no panic").expect("databases can be made and dropped");
+}

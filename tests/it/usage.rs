@@ -1,0 +1,146 @@
+//! What accounts use, as they are told of it by `GET /api/v2/account/`.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    Client, Hub, PATIENCE, Place, QUIET, Setting, ended,
+    feed::{self, Market},
+    on_each,
+};
+
+/// Waiting is asking again and again here.
+const UNLIMITED: Setting = ("LIMITS_ADDRESS_PER_SECOND", "0");
+
+/// What `/api/v2/account/` tells, shown this key.
+async fn account(hub: &Hub, key: &str) -> Value {
+    let header = format!("Bearer {key}");
+    let answer = hub.request("GET", "/api/v2/account/", &[("authorization", &header)]).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    answer.json()
+}
+
+async fn call(hub: &Hub, key: &str) {
+    let answer = hub.get(&format!("/stream/v1/channels/feeds?token={key}")).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+/// Calls that are in the database.
+async fn stored_calls(place: &Place) -> i64 {
+    let pool = place.pool().await;
+    let calls = sqlx::query_scalar("SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM usage");
+    let calls = calls.fetch_one(&pool).await.expect("the database answers");
+    pool.close().await;
+    calls
+}
+
+async fn until(awaited: &str, condition: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !condition().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    waited.unwrap_or_else(|_| panic!("{awaited} did not come to be"));
+}
+
+/// SPEC section 2: the 30-day usage figure. What counts as a message is what brought a channel
+/// forward, each once, whatever else was said.
+#[tokio::test]
+async fn messages_of_a_socket_are_counted_once_each() {
+    on_each(async |place| {
+        let path =
+            feed::write(place.folder.path(), "feed.json", &Market { event: 30 }.busy(300, 100));
+        let path = path.to_str().expect("a path of text");
+        let settings = [UNLIMITED, ("FANOUT_BEAT_MS", "50")];
+        let hub = Hub::start_on(&place, &["replay", "--speed", "max", "--hold", path], &settings);
+        let key = hub.key(&["websocket"]);
+        let mut client = Client::connect(&hub.address, &key).await;
+        client.subscribe("tennis/*/odds/*").await;
+        client.subscribe("feeds").await;
+        client.until(ended).await;
+        // Nothing is on its way any more when the answers to these have come.
+        client.ask(&json!({"op": "unsubscribe", "id": 1, "ch": "tennis/*/odds/*"})).await;
+        client.ask(&json!({"op": "unsubscribe", "id": 2, "ch": "feeds"})).await;
+        let messages = client.data_frames;
+        assert!(messages > 2, "only {messages} came");
+        drop(client);
+        let counted = async || account(&hub, &key).await["usage"]["total"]["messages"] == messages;
+        until("the count", counted).await;
+        let told = account(&hub, &key).await;
+        assert_eq!(told["usage"]["total"]["calls"], 0, "asking for the account is no call");
+        assert_eq!(told["usage"]["products"][0]["product"], "websocket");
+        assert_eq!(told["usage"]["products"].as_array().map(Vec::len), Some(1));
+    })
+    .await;
+}
+
+/// The time of a socket is told while it is open, by its beats.
+#[tokio::test]
+async fn open_socket_is_counted_while_it_is_open() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, UNLIMITED, ("FANOUT_BEAT_MS", "50")]);
+    let key = hub.key(&["websocket"]);
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.next_of("hello").await;
+    let minutes = async || account(&hub, &key).await["usage"]["total"]["socket_minutes"].as_f64();
+    until("a minute's hundredth", async || minutes().await >= Some(0.01)).await;
+    assert_eq!(account(&hub, &key).await["usage"]["total"]["messages"], 0, "nothing was followed");
+}
+
+/// Issue 5, point 10: without a write for each call; at a stop nothing is lost, at a crash what was
+/// counted since the last write.
+#[tokio::test]
+async fn stop_loses_nothing_and_kill_what_was_not_written() {
+    on_each(async |place| {
+        let settings = [QUIET, ("USAGE_FLUSH_MS", "10000")];
+        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let key = hub.key(&["websocket"]);
+        Client::connect(&hub.address, &key).await.next_of("hello").await;
+        for _ in 0..5 {
+            call(&hub, &key).await;
+        }
+        assert_eq!(account(&hub, &key).await["usage"]["total"]["calls"], 5);
+        assert_eq!(hub.stop(), Some(0));
+        assert_eq!(stored_calls(&place).await, 5, "a stop writes everything");
+
+        let mut hub = Hub::start_on(&place, &["serve"], &[QUIET, ("USAGE_FLUSH_MS", "50")]);
+        Client::connect(&hub.address, &key).await.next_of("hello").await;
+        for _ in 0..3 {
+            call(&hub, &key).await;
+        }
+        until("the write", async || stored_calls(&place).await == 8).await;
+        hub.kill();
+
+        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        Client::connect(&hub.address, &key).await.next_of("hello").await;
+        assert_eq!(
+            account(&hub, &key).await["usage"]["total"]["calls"],
+            8,
+            "what was written stays"
+        );
+        for _ in 0..2 {
+            call(&hub, &key).await;
+        }
+        hub.kill();
+        assert!((8..=10).contains(&stored_calls(&place).await));
+    })
+    .await;
+}
+
+/// SPEC section 5, rule 1.
+#[tokio::test]
+async fn account_is_told_to_its_key_alone() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, UNLIMITED]);
+    let key = hub.key(&[]);
+    let answer = hub.get("/api/v2/account/").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("authentication_required")));
+    let told = account(&hub, &key).await;
+    assert_eq!(told["key_prefix"], key[..11]);
+    assert_eq!(told["founder"], false);
+    let addons = told["addons"].as_array().expect("a list");
+    assert!(addons.iter().all(|it| it["active"] == false && it["expires"] == Value::Null));
+    assert!(!told.to_string().contains(&key), "the key is told");
+    hub.revoke(&key);
+    let refused = async || hub.get(&format!("/api/v2/account/?token={key}")).await.status == 401;
+    until("the end of the key", refused).await;
+}

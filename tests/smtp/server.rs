@@ -1,0 +1,93 @@
+//! A real SMTP server of our own on loopback: aiosmtpd, in the Python that `tests/run` prepares. Part
+//! of the tests of the library and of those of the program; each has its `PATIENCE` and `skipped`.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{PATIENCE, skipped};
+
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/venv/bin/python");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/smtp/server.py");
+/// What it may say before a test hears it.
+const TOLD_MAX: usize = 1_000;
+
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) port: u16,
+    told: mpsc::Receiver<Value>,
+}
+
+impl Server {
+    /// `None`, and said, where there is no aiosmtpd.
+    pub(crate) async fn start(arguments: &[&str]) -> Option<Self> {
+        if !has_aiosmtpd() {
+            skipped("there is no aiosmtpd in .tools/venv; tests/run installs it");
+            return None;
+        }
+        let mut process = Command::new(PYTHON)
+            .arg(SCRIPT)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            // It warns of what the tests want.
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Python starts");
+        let mut lines = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let (tell, told) = mpsc::channel(TOLD_MAX);
+        let (listening, port) = tokio::sync::oneshot::channel();
+        thread::spawn(move || {
+            let first = lines.next().expect("it says something").expect("text");
+            let port = first.strip_prefix("listening ").expect("its port").parse().unwrap();
+            listening.send(port).unwrap();
+            for line in lines.map_while(Result::ok) {
+                let what = serde_json::from_str(&line).expect("JSON");
+                if tell.blocking_send(what).is_err() {
+                    return;
+                }
+            }
+        });
+        let port = tokio::time::timeout(PATIENCE, port).await.expect("in time").expect("it runs");
+        Some(Self { process, port, told })
+    }
+
+    /// What it tells next.
+    pub(crate) async fn told(&mut self) -> Value {
+        let told = tokio::time::timeout(PATIENCE, self.told.recv()).await;
+        told.expect("the server is given something").expect("the server runs")
+    }
+
+    /// The next mail that it takes; what else it tells is passed over.
+    pub(crate) async fn mail(&mut self) -> Value {
+        loop {
+            let told = self.told().await;
+            if told["mail"].is_string() {
+                return told;
+            }
+        }
+    }
+
+    /// Whether it has told of something that nobody asked for yet.
+    pub(crate) fn has_told(&self) -> bool {
+        !self.told.is_empty()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.kill().and_then(|()| self.process.wait()));
+    }
+}
+
+fn has_aiosmtpd() -> bool {
+    let import =
+        Command::new(PYTHON).args(["-c", "import aiosmtpd"]).stderr(Stdio::null()).status();
+    Path::new(PYTHON).exists() && import.is_ok_and(|status| status.success())
+}
