@@ -92,7 +92,9 @@ impl Flushing {
                 if before.number == last {
                     tally.is_stored(counted);
                 }
-                written.insert(slot, tally);
+                // One that was forgotten meanwhile had nothing left that the store does not have, and
+                // must not stand in the way of the one that has been counted on since.
+                written.entry(slot).or_insert(tally);
             }
         }
         let counted = |(slot, tally): (Slot, Arc<Tally>)| {

@@ -422,6 +422,36 @@ fn days(sums: &Sums) -> Vec<UsageDay> {
     report::merged(sums.iter().map(|(&(product, day), &counts)| UsageDay { day, product, counts }))
 }
 
+/// What was unheard turns out to be stored while the next flush fails: its tally is forgotten, and the
+/// flush that failed must not be taken for what is counted on the same day afterwards.
+#[tokio::test]
+async fn call_after_a_forgotten_tally_is_flushed() {
+    on_each(async |database| {
+        let account = account(&database).await;
+        let mut world = World {
+            meter: hub(&database),
+            database: database.clone(),
+            account,
+            counted: BTreeMap::new(),
+            stored: BTreeMap::new(),
+            settled: Vec::new(),
+        };
+        let yesterday = Step::Call(Product::Football, 1);
+        let steps = [
+            yesterday,
+            Step::Flush(Commit::Unheard),
+            Step::Flush(Commit::Fails),
+            yesterday,
+            Step::Flush(Commit::Succeeds),
+        ];
+        for step in steps {
+            world.step(step).await;
+        }
+        assert_eq!(stored(&database, account).await, days(&world.counted));
+    })
+    .await;
+}
+
 /// Whatever is counted, flushed, refused, committed unheard and killed in whatever order: the sums are
 /// right at every moment, and what a kill loses is what had not been written.
 #[tokio::test(flavor = "multi_thread")]
