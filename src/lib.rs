@@ -31,6 +31,14 @@ pub mod wire;
 pub mod catch_up;
 pub mod dialect;
 
+// What is kept of each match and answered over HTTP.
+pub mod record;
+
+pub mod archive;
+pub mod reader;
+
+pub mod api;
+
 // Who may come in, and what stands beside the path.
 pub mod accounts;
 pub mod backup_command;

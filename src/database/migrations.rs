@@ -24,11 +24,12 @@ macro_rules! both {
 
 /// Version, name, statements for SQLite and for PostgreSQL. A released one is never edited: its
 /// checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 4] = both![
+const ALL: [(i64, &str, &str, &str); 5] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
     4 "customers": "0004_customers.sql",
+    5 "archive": "0005_archive.sql",
 ];
 
 /// Where sqlx writes down what was applied; its own tools look for it under this name.

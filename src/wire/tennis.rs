@@ -80,6 +80,15 @@ pub fn game(game: GameScore) -> Object {
     }
 }
 
+/// The points of a game as texts, in order of the sides.
+#[must_use]
+pub fn calls(game: GameScore) -> Pair<Arc<str>> {
+    match game {
+        GameScore::Points(points) => points.map(|own| call(own).into()),
+        GameScore::TieBreak(points) => points.map(|own| own.to_string().into()),
+    }
+}
+
 /// How the umpire calls the points won in a game.
 fn call(points: u8) -> &'static str {
     match points {

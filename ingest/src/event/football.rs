@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Eid, Pair, Participant, Side};
+use super::{Eid, LineUp, Pair, Participant, PlayerStat, Side};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum FootballFact {
@@ -29,6 +29,17 @@ pub enum FootballFact {
         values: Vec<(Stat, u32)>,
     },
     Ball(Ball),
+    /// Who starts and who sits on the bench; a later one replaces it.
+    LineUp {
+        side: Side,
+        line_up: LineUp,
+    },
+    /// Counts of one player: absolute, and only those that changed.
+    PlayerStats {
+        side: Side,
+        player: Participant,
+        values: Vec<(PlayerStat, u32)>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

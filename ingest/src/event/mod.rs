@@ -4,7 +4,9 @@
 //! changes nothing. A [`Batch`] is all that one message of a source says; the hub applies it as one
 //! piece. No provider's field name and no JSON appears here.
 
+mod about;
 mod football;
+mod line_up;
 mod odds;
 mod race;
 mod scoreboard;
@@ -17,10 +19,12 @@ use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 
 pub use self::{
+    about::{About, Venue},
     football::{
         Ball, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind,
         Situation, Stat, VarDecision,
     },
+    line_up::{LineUp, LineUpPlayer, PlayerPosition, PlayerStat},
     odds::{
         Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
         SelectionDefinition, SelectionStatus,
@@ -63,6 +67,8 @@ pub struct Event {
 pub enum Fact {
     /// Who plays whom, where and when. Comes first for each match; a later one corrects it.
     Fixture(Fixture),
+    /// Particulars that not every feed has: round, ground, referee.
+    About(Box<About>),
     Football(FootballFact),
     Tennis(TennisFact),
     /// How a match stands of a sport that is followed by its scoreboard alone.

@@ -2,7 +2,7 @@
 //! on neutral ground, on who is at home.
 
 use super::{
-    Fact, Fixture, FootballFact, FootballScore, GameScore, Incident, MarketChange,
+    About, Fact, Fixture, FootballFact, FootballScore, GameScore, Incident, MarketChange,
     MarketDefinition, OddsFact, Outcome, Pair, Point, Scoreboard, SetScore, Side, TennisFact,
     TennisScore,
 };
@@ -13,6 +13,7 @@ impl Fact {
     pub fn swapped(&self) -> Self {
         match self {
             Self::Fixture(fixture) => Self::Fixture(swap_fixture(fixture)),
+            Self::About(about) => Self::About(Box::new(swap_about(about))),
             Self::Football(fact) => Self::Football(swap_football(fact)),
             Self::Tennis(fact) => Self::Tennis(swap_tennis(fact)),
             Self::Scoreboard(board) => Self::Scoreboard(swap_scoreboard(board)),
@@ -44,6 +45,10 @@ fn swap_fixture(fixture: &Fixture) -> Fixture {
     Fixture { sides: fixture.sides.clone().map(swap), ..fixture.clone() }
 }
 
+fn swap_about(about: &About) -> About {
+    About { coaches: swap(about.coaches.clone()), ..about.clone() }
+}
+
 fn swap_football(fact: &FootballFact) -> FootballFact {
     match fact {
         FootballFact::Status(_) | FootballFact::Clock { .. } => fact.clone(),
@@ -61,6 +66,14 @@ fn swap_football(fact: &FootballFact) -> FootballFact {
             ball.side = ball.side.other();
             FootballFact::Ball(ball)
         }
+        FootballFact::LineUp { side, line_up } => {
+            FootballFact::LineUp { side: side.other(), line_up: line_up.clone() }
+        }
+        FootballFact::PlayerStats { side, player, values } => FootballFact::PlayerStats {
+            side: side.other(),
+            player: player.clone(),
+            values: values.clone(),
+        },
     }
 }
 

@@ -36,6 +36,7 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
             let start = fixture.start;
             ("fixture", json!({ "competition": competition, "sides": names, "start": start }))
         }
+        Fact::About(about) => ("about", json!({ "round": about.round })),
         Fact::Football(fact) => football(fact),
         Fact::Tennis(fact) => tennis(fact),
         Fact::Scoreboard(it) => ("scoreboard", json!(it.status.as_str())),
@@ -65,6 +66,15 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
         FootballFact::Ball(ball) => {
             let (side, situation) = (football_side(ball.side), ball.situation.as_str());
             ("ball", json!({ "side": side, "situation": situation, "x": ball.x, "y": ball.y }))
+        }
+        FootballFact::LineUp { side, line_up } => {
+            let players: Vec<_> = line_up.players.iter().map(|it| name(&it.player)).collect();
+            ("line_up", json!({ "players": players, "side": football_side(*side) }))
+        }
+        FootballFact::PlayerStats { side, player, values } => {
+            let values: Vec<_> = values.iter().map(|(stat, n)| json!([stat.as_str(), n])).collect();
+            let (side, player) = (football_side(*side), name(player));
+            ("player_stats", json!({ "player": player, "side": side, "values": values }))
         }
     }
 }

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::{
-    Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, Pair, Side, Stat,
+    Ball, Eid, FootballFact, FootballScore, FootballStatus, Id, Incident, LineUp, Pair,
+    Participant, PlayerStat, Side, Stat,
 };
 
 use super::Moment;
@@ -25,6 +26,17 @@ pub struct Football {
     pub incidents: Vec<Entry>,
     pub stats: Pair<BTreeMap<Stat, u32>>,
     pub ball: Option<Ball>,
+    pub line_ups: Pair<Option<LineUp>>,
+    /// What each player has done, in the order of ids.
+    pub players: BTreeMap<Id, Tally>,
+}
+
+/// What one player has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    pub player: Participant,
+    pub side: Side,
+    pub values: BTreeMap<PlayerStat, u32>,
 }
 
 /// The match clock as an anchor: it showed `second` at the moment `at`, and ticks or stands.
@@ -159,6 +171,18 @@ impl Football {
                 if self.ball.replace(*ball) != Some(*ball) {
                     parts.push(FootballPart::Ball);
                 }
+            }
+            FootballFact::LineUp { side, line_up } => {
+                self.line_ups[side.index()] = Some(line_up.clone());
+            }
+            FootballFact::PlayerStats { side, player, values } => {
+                let tally = self.players.entry(player.id);
+                let tally = tally.or_insert_with(|| Tally {
+                    player: player.clone(),
+                    side: *side,
+                    values: BTreeMap::new(),
+                });
+                tally.values.extend(values.iter().copied());
             }
         }
     }

@@ -36,6 +36,8 @@ impl Match {
         match (fact, &self.play) {
             (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, touched),
             (Fact::Odds(fact), _) => self.apply_odds(fact, origin, touched),
+            // Whoever told it first; it changes no document of the stream.
+            (Fact::About(about), _) => self.about.fill_from(about),
             (Fact::Football(_), Play::Football(_))
             | (Fact::Tennis(_), Play::Tennis(_))
             | (Fact::Scoreboard(_), Play::Scoreboard(_))
@@ -164,7 +166,9 @@ impl Match {
                 | FootballFact::Clock { .. }
                 | FootballFact::Score(_)
                 | FootballFact::Stats { .. }
-                | FootballFact::Ball(_) => {}
+                | FootballFact::Ball(_)
+                | FootballFact::LineUp { .. }
+                | FootballFact::PlayerStats { .. } => {}
             }
         }
         fact
@@ -283,7 +287,7 @@ pub(super) type Names = HashMap<(SourceNumber, Eid), Eid>;
 
 fn kind(fact: &Fact) -> Kind {
     match fact {
-        Fact::Fixture(_) => Kind::Fixture,
+        Fact::Fixture(_) | Fact::About(_) => Kind::Fixture,
         Fact::Odds(_) => Kind::Odds,
         Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => Kind::Score,
         Fact::Football(fact) => match fact {
@@ -293,7 +297,9 @@ fn kind(fact: &Fact) -> Kind {
             FootballFact::Incident(_) | FootballFact::Correct(_) | FootballFact::Retract { .. } => {
                 Kind::Incidents
             }
-            FootballFact::Stats { .. } => Kind::Stats,
+            FootballFact::Stats { .. }
+            | FootballFact::LineUp { .. }
+            | FootballFact::PlayerStats { .. } => Kind::Stats,
             FootballFact::Ball(_) => Kind::Ball,
         },
     }

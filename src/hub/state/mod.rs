@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    Fact, Fixture, FootballFact, FootballStatus, Id, RaceStatus, ScoreboardStatus, Sport,
+    About, Fact, Fixture, FootballFact, FootballStatus, Id, RaceStatus, ScoreboardStatus, Sport,
     TennisFact, TennisStatus,
 };
 
@@ -31,14 +31,14 @@ pub use self::{
     consensus::{
         Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
     },
-    football::{Clock, Entry, Football, FootballEvent, FootballPart},
+    football::{Clock, Entry, Football, FootballEvent, FootballPart, Tally},
     guard::{Guard, HoldReason, Turn},
     leads::{Leads, View},
     merge::Origin,
     part::{Member, Part},
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
-    tennis::{Ended, Tennis, TennisEvent, TennisPart, number},
+    tennis::{Ended, Played, Tennis, TennisEvent, TennisPart, number},
 };
 
 /// One match: who plays, how it stands, and what the bookmakers say.
@@ -47,6 +47,8 @@ pub struct Match {
     pub id: Id,
     pub sport: Sport,
     pub fixture: Fixture,
+    /// Particulars that some feed has told.
+    pub about: About,
     /// Who tells of it, and by which key.
     pub members: Vec<Member>,
     pub play: Play,
@@ -168,6 +170,7 @@ impl Match {
             sport,
             members: vec![Member::new(own, &fixture, source)],
             fixture,
+            about: About::default(),
             play: Play::new(sport),
             leads,
             views: Vec::new(),

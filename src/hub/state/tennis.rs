@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use fanout::Micros;
-use ingest::event::{Eid, Point, Side, TennisFact, TennisScore, TennisStatus};
+use ingest::event::{
+    Eid, GameScore, Pair, Point, PointKind, Side, TennisFact, TennisScore, TennisStatus,
+};
 
 use super::Moment;
 
@@ -19,6 +21,24 @@ pub struct Tennis {
     scored_at: Option<Micros>,
     /// How often the score was put right downwards without a point being taken back.
     put_right: u32,
+    /// The points that were told one by one, in order. A source that tells scores alone has none.
+    pub played: Vec<Played>,
+}
+
+/// A point and how the match stood after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    pub eid: Eid,
+    pub winner: Side,
+    pub server: Side,
+    pub how: Option<PointKind>,
+    /// The set in which it was played, counted from 1.
+    pub set: u8,
+    /// The games of that set, after it.
+    pub games: Pair<u8>,
+    /// The points of the game, after it; none each where it ended the game.
+    pub game: GameScore,
+    pub ended: Ended,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +101,7 @@ impl Tennis {
             TennisFact::Retract { of, why, score } => {
                 match self.last.take_if(|(eid, _)| eid == of) {
                     Some((of, ended)) => {
+                        self.played.pop_if(|played| played.eid == of);
                         let why = Arc::clone(why);
                         events.push(TennisEvent::Retracted { of, why, ended });
                         self.score(score, parts);
@@ -134,6 +155,17 @@ impl Tennis {
         let ended = Ended::by(&self.score, &point.score);
         let set = u8::try_from(self.score.sets.len().max(1)).unwrap_or(u8::MAX);
         self.last = Some((Arc::clone(&point.eid), ended));
+        let games = point.score.sets.get(usize::from(set) - 1).map_or([0, 0], |set| set.games);
+        self.played.push(Played {
+            eid: Arc::clone(&point.eid),
+            winner: point.winner,
+            server: point.server,
+            how: point.how,
+            set,
+            games,
+            game: point.score.game,
+            ended,
+        });
         events.push(TennisEvent::Point { point: point.clone(), ended, set });
         self.score(&point.score, parts);
     }

@@ -71,7 +71,9 @@ fn line(fact: &Fact) -> Option<String> {
             format!("retract {of} ({why}) {}", shown(score))
         }
         FootballFact::Stats { side, values } => format!("stats {side:?} {values:?}"),
-        FootballFact::Ball(_) => return None,
+        FootballFact::Ball(_) | FootballFact::LineUp { .. } | FootballFact::PlayerStats { .. } => {
+            return None;
+        }
     })
 }
 

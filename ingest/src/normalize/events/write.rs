@@ -32,7 +32,7 @@ impl Lines {
     }
 
     fn line(&mut self, at: Option<Micros>, batch: &Batch) -> String {
-        let mut all: Vec<_> = batch.events.iter().map(|event| self.told(event)).collect();
+        let mut all: Vec<_> = batch.events.iter().filter_map(|event| self.told(event)).collect();
         let line = match (all.pop(), all.is_empty()) {
             (Some(decode::Told { provider, sport, r#match, fact }), true) => {
                 let id = None;
@@ -47,7 +47,8 @@ impl Lines {
         serde_json::to_string(&line).expect("a line is JSON")
     }
 
-    fn told(&mut self, event: &Event) -> decode::Told {
+    /// `None` for what lines have no word for.
+    fn told(&mut self, event: &Event) -> Option<decode::Told> {
         if let Fact::Fixture(Fixture { provider, provider_key, .. }) = &event.fact
             && Id::derive(provider, "match", provider_key) == event.match_id
         {
@@ -58,19 +59,21 @@ impl Lines {
             Some((provider, key)) => (Some(provider.to_string()), MatchName::Key(key.to_string())),
             None => (None, MatchName::Id(event.match_id.0)),
         };
-        decode::Told { provider, sport: event.sport.into(), r#match: name, fact: fact(&event.fact) }
+        let fact = fact(&event.fact)?;
+        Some(decode::Told { provider, sport: event.sport.into(), r#match: name, fact })
     }
 }
 
-fn fact(known: &Fact) -> decode::Fact {
-    match known {
+fn fact(known: &Fact) -> Option<decode::Fact> {
+    Some(match known {
         Fact::Fixture(known) => decode::Fact::Fixture(fixture(known)),
-        Fact::Football(known) => decode::Fact::Football(football(known)),
+        Fact::About(_) => return None,
+        Fact::Football(known) => decode::Fact::Football(football(known)?),
         Fact::Tennis(known) => decode::Fact::Tennis(tennis(known)),
         Fact::Scoreboard(known) => decode::Fact::Scoreboard(scoreboard(known)),
         Fact::Race(known) => decode::Fact::Race(race(known)),
         Fact::Odds(known) => decode::Fact::Odds(odds(known)),
-    }
+    })
 }
 
 fn text(known: Option<&Arc<str>>) -> Option<String> {
@@ -96,8 +99,8 @@ fn participant(known: &Participant) -> decode::Participant {
     decode::Participant { name: known.name.to_string(), key: None, id: Some(known.id.0) }
 }
 
-fn football(known: &FootballFact) -> decode::Football {
-    match known {
+fn football(known: &FootballFact) -> Option<decode::Football> {
+    Some(match known {
         FootballFact::Status(status) => decode::Football::Status((*status).into()),
         &FootballFact::Clock { second, running } => decode::Football::Clock { second, running },
         FootballFact::Score(score) => decode::Football::Score(football_score(*score)),
@@ -118,7 +121,8 @@ fn football(known: &FootballFact) -> decode::Football {
             side: ball.side.into(),
             situation: ball.situation.into(),
         }),
-    }
+        FootballFact::LineUp { .. } | FootballFact::PlayerStats { .. } => return None,
+    })
 }
 
 fn football_score(known: FootballScore) -> decode::FootballScore {

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::{
     event::{
-        Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident,
+        About, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident,
         IncidentKind, MarketChange, MarketStatus, Micros, OddsFact, SelectionStatus, Side,
         Situation, TennisFact, TennisScore, TennisStatus, Timed,
     },
@@ -86,6 +86,7 @@ impl Seen {
                 let found = tournaments.find(|(tournament, _)| tournament == competition);
                 self.format = found.map(|(_, format)| format);
             }
+            Fact::About(about) => assert_ne!(**about, About::default()),
             Fact::Football(fact) => self.football.apply(fact),
             Fact::Tennis(fact) => self.tennis.apply(fact, self.format),
             Fact::Odds(fact) => self.odds(fact),
@@ -172,6 +173,8 @@ impl Football {
             }
             FootballFact::Ball(Ball { x, y, .. }) => assert!(*x <= 1000 && *y <= 1000),
             FootballFact::Stats { values, .. } => assert!(!values.is_empty()),
+            FootballFact::LineUp { line_up, .. } => assert!(line_up.players.len() >= 11),
+            FootballFact::PlayerStats { values, .. } => assert!(!values.is_empty()),
             FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
         }
     }

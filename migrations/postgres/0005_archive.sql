@@ -1,0 +1,111 @@
+-- What has passed through the hub, kept. Ids are ours. Times are microseconds since the epoch, UTC.
+-- Prices and lines are decimal texts, digits as they were told. `change` grows with each write of its
+-- table, so that whoever keeps a copy in memory asks for what is newer than it has seen.
+
+-- A match; `record` is all of it as JSON, the columns beside it are what lists filter by and show.
+CREATE TABLE archive_matches (
+    id        BIGINT PRIMARY KEY,
+    sport     TEXT NOT NULL,
+    start_us  BIGINT,
+    status    TEXT NOT NULL,
+    -- The part of the record that lists need: JSON.
+    brief     TEXT NOT NULL,
+    record    TEXT NOT NULL,
+    seen_us   BIGINT NOT NULL,
+    change    BIGINT NOT NULL
+);
+
+CREATE INDEX archive_matches_by_change ON archive_matches (change);
+CREATE INDEX archive_matches_by_start ON archive_matches (start_us);
+
+-- Whom and what matches are of: competitions, seasons, teams, players, managers, referees, venues.
+CREATE TABLE archive_entities (
+    id         BIGINT NOT NULL,
+    sport      TEXT NOT NULL,
+    -- competition, season, team, player, manager, referee, venue, horse, jockey, trainer
+    kind       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    -- Of a season its competition, of a player the team played for last.
+    parent     BIGINT,
+    country    TEXT,
+    -- What else is known: JSON.
+    about      TEXT NOT NULL,
+    change     BIGINT NOT NULL,
+    PRIMARY KEY (kind, id)
+);
+
+CREATE INDEX archive_entities_by_change ON archive_entities (change);
+
+-- A player in a football match: whether in the line-up, and what was counted.
+CREATE TABLE archive_appearances (
+    match_id  BIGINT NOT NULL,
+    player    BIGINT NOT NULL,
+    team      BIGINT NOT NULL,
+    season    BIGINT,
+    start_us  BIGINT,
+    starter   BIGINT NOT NULL,
+    position  TEXT,
+    number    BIGINT,
+    goals     BIGINT NOT NULL,
+    assists   BIGINT NOT NULL,
+    yellow    BIGINT NOT NULL,
+    red       BIGINT NOT NULL,
+    fouls     BIGINT NOT NULL,
+    -- Counters by name: JSON.
+    stats     TEXT NOT NULL,
+    PRIMARY KEY (match_id, player)
+);
+
+CREATE INDEX archive_appearances_by_player ON archive_appearances (player, start_us);
+CREATE INDEX archive_appearances_by_season ON archive_appearances (season, player);
+
+-- One price of one bookmaker: how it opened, what it was, what it is.
+CREATE TABLE archive_odds (
+    id          BIGINT PRIMARY KEY,
+    match_id    BIGINT NOT NULL,
+    bookmaker   TEXT NOT NULL,
+    market      TEXT NOT NULL,
+    period      TEXT,
+    line        TEXT,
+    outcome     TEXT NOT NULL,
+    opening     TEXT NOT NULL,
+    opening_us  BIGINT NOT NULL,
+    previous    TEXT,
+    -- The last price that was on offer.
+    price       TEXT NOT NULL,
+    price_us    BIGINT NOT NULL,
+    received_us BIGINT NOT NULL,
+    -- Whether it can be taken now.
+    is_open     BIGINT NOT NULL,
+    in_play     BIGINT NOT NULL,
+    updated_us  BIGINT NOT NULL
+);
+
+CREATE INDEX archive_odds_by_match ON archive_odds (match_id);
+CREATE INDEX archive_odds_by_update ON archive_odds (updated_us, id);
+
+-- Every price that a row has had, at most one for each time that the archive was written.
+CREATE TABLE archive_ticks (
+    odds        BIGINT NOT NULL,
+    at_us       BIGINT NOT NULL,
+    received_us BIGINT NOT NULL,
+    -- NULL: it was withdrawn.
+    price       TEXT,
+    PRIMARY KEY (odds, at_us)
+);
+
+-- What odds and play said.
+CREATE TABLE archive_signals (
+    id        BIGINT PRIMARY KEY,
+    sport     TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    match_id  BIGINT NOT NULL,
+    -- 0 to 100.
+    strength  BIGINT NOT NULL,
+    began_us  BIGINT NOT NULL,
+    ended_us  BIGINT,
+    -- The rest of it: JSON.
+    about     TEXT NOT NULL
+);
+
+CREATE INDEX archive_signals_by_begin ON archive_signals (began_us, id);

@@ -1,0 +1,188 @@
+//! Whom and what matches are of.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ingest::event::Sport;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::record::{Key, MatchRecord, Named, PlayRecord};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntityKind {
+    Competition,
+    /// Of one competition, its parent.
+    Season,
+    Team,
+    /// Its parent is the team that it played for last.
+    Player,
+    Manager,
+    Referee,
+    Venue,
+    Horse,
+    Jockey,
+}
+
+impl EntityKind {
+    pub const ALL: [Self; 9] = [
+        Self::Competition,
+        Self::Season,
+        Self::Team,
+        Self::Player,
+        Self::Manager,
+        Self::Referee,
+        Self::Venue,
+        Self::Horse,
+        Self::Jockey,
+    ];
+
+    /// Its name in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Competition => "competition",
+            Self::Season => "season",
+            Self::Team => "team",
+            Self::Player => "player",
+            Self::Manager => "manager",
+            Self::Referee => "referee",
+            Self::Venue => "venue",
+            Self::Horse => "horse",
+            Self::Jockey => "jockey",
+        }
+    }
+}
+
+/// Something with an id, a name, and what else is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entity {
+    pub id: Key,
+    pub kind: EntityKind,
+    pub sport: Sport,
+    pub name: Arc<str>,
+    pub parent: Option<Key>,
+    pub country: Option<Arc<str>>,
+    /// `position`, `number`, `city`, `surface`, `category`: what some feed has told.
+    pub about: Map<String, Value>,
+}
+
+impl Entity {
+    fn new(kind: EntityKind, sport: Sport, named: &Named) -> Self {
+        let name = Arc::clone(&named.name);
+        Self { id: named.id, kind, sport, name, parent: None, country: None, about: Map::new() }
+    }
+
+    fn with(mut self, key: &str, value: Option<impl Into<Value>>) -> Self {
+        if let Some(value) = value {
+            self.about.insert(key.to_owned(), value.into());
+        }
+        self
+    }
+
+    /// Everybody and everything that a record names.
+    #[must_use]
+    pub fn of_record(record: &MatchRecord) -> Vec<Self> {
+        let MatchRecord { brief, names, play, .. } = record;
+        let sport = brief.sport;
+        let text = |text: &Option<Arc<str>>| text.as_ref().map(|text| text.to_string());
+        let mut all = Vec::new();
+        if let Some(competition) = &names.competition {
+            let competition = Self::new(EntityKind::Competition, sport, competition);
+            all.push(
+                Self { country: names.country.clone(), ..competition }
+                    .with("surface", text(&names.surface))
+                    .with("category", text(&names.category)),
+            );
+        }
+        if let Some(season) = &names.season {
+            let season = Self::new(EntityKind::Season, sport, season);
+            all.push(Self { parent: brief.competition, ..season });
+        }
+        let of_players = matches!(sport, Sport::Tennis | Sport::Darts);
+        let side = if of_players { EntityKind::Player } else { EntityKind::Team };
+        all.extend(names.sides.iter().flatten().map(|it| Self::new(side, sport, it)));
+        let venue = names.venue.iter().map(|it| Self::new(EntityKind::Venue, sport, it));
+        all.extend(venue.map(|venue| venue.with("city", text(&names.city))));
+        all.extend(names.referee.iter().map(|it| Self::new(EntityKind::Referee, sport, it)));
+        for (place, coach) in names.coaches.iter().enumerate() {
+            let parent = brief.sides.map(|sides| sides[place]);
+            let coach = coach.iter().map(|it| Self::new(EntityKind::Manager, sport, it));
+            all.extend(coach.map(|coach| Self { parent, ..coach }));
+        }
+        all.extend(Self::of_play(record, play));
+        all
+    }
+
+    fn of_play(record: &MatchRecord, play: &PlayRecord) -> Vec<Self> {
+        let sport = record.brief.sport;
+        match play {
+            PlayRecord::Football(football) => {
+                let sides = football.line_ups.iter().enumerate();
+                let players = sides.flat_map(|(place, line_up)| {
+                    let parent = record.brief.sides.map(|sides| sides[place]);
+                    line_up.iter().flat_map(|it| &it.players).map(move |it| {
+                        let player = Self::new(EntityKind::Player, sport, &it.player);
+                        Self { parent, ..player }
+                            .with("position", it.position.as_ref().map(|it| it.to_string()))
+                            .with("jersey_number", it.number)
+                    })
+                });
+                players.collect()
+            }
+            PlayRecord::Race(race) => {
+                let horses = race.runners.iter();
+                let horses = horses.map(|it| Named { id: it.id, name: Arc::clone(&it.name) });
+                horses.map(|it| Self::new(EntityKind::Horse, sport, &it)).collect()
+            }
+            PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) | PlayRecord::None => Vec::new(),
+        }
+    }
+}
+
+/// All entities, by kind and id.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    entities: HashMap<(EntityKind, Key), Arc<Entity>>,
+}
+
+impl Directory {
+    pub(super) fn of(entities: Vec<Entity>) -> Self {
+        let mut directory = Self::default();
+        directory.extend(entities);
+        directory
+    }
+
+    pub(super) fn extend(&mut self, entities: Vec<Entity>) {
+        let entities = entities.into_iter().map(|it| ((it.kind, it.id), Arc::new(it)));
+        self.entities.extend(entities);
+    }
+
+    /// What is known of it with what is told now, if that is anything new. What is not told stays.
+    pub(super) fn news(&self, told: &Entity) -> Option<Entity> {
+        let Some(known) = self.entities.get(&(told.kind, told.id)) else {
+            return Some(told.clone());
+        };
+        let mut merged = Entity::clone(known);
+        merged.name = Arc::clone(&told.name);
+        merged.parent = told.parent.or(known.parent);
+        merged.country = told.country.clone().or_else(|| known.country.clone());
+        merged.about.extend(told.about.clone());
+        (merged != **known).then_some(merged)
+    }
+
+    pub(super) fn get(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {
+        self.entities.get(&(kind, id)).map(Arc::clone)
+    }
+
+    pub(super) fn all(
+        &self,
+        kind: EntityKind,
+        condition: impl Fn(&Entity) -> bool,
+    ) -> Vec<Arc<Entity>> {
+        let all = self.entities.values().filter(|it| it.kind == kind && condition(it));
+        let mut all: Vec<_> = all.map(Arc::clone).collect();
+        all.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+        all
+    }
+}

@@ -1,0 +1,155 @@
+//! The tables of the archive, and all the SQL for them. Every value is bound.
+
+use std::{collections::HashMap, sync::Arc};
+
+use fanout::Micros;
+use ingest::event::Sport;
+use sqlx::{AnyConnection, Row, any::AnyRow};
+
+use super::entity::{Entity, EntityKind};
+use crate::{
+    database::Database,
+    record::{Brief, Key, MatchRecord},
+};
+
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    database: Database,
+}
+
+impl Store {
+    pub(super) fn of(database: &Database) -> Self {
+        Self { database: database.clone() }
+    }
+
+    pub(super) async fn briefs(&self) -> Result<Vec<Brief>, sqlx::Error> {
+        let briefs = sqlx::query("SELECT brief FROM archive_matches ORDER BY start_us, id");
+        briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
+    }
+
+    pub(super) async fn entities(&self) -> Result<Vec<Entity>, sqlx::Error> {
+        let entities = sqlx::query("SELECT * FROM archive_entities");
+        entities.try_map(|row| entity(&row)).fetch_all(self.database.pool()).await
+    }
+
+    /// In this order; those that are not known are left out.
+    pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        let mut found = HashMap::with_capacity(ids.len());
+        for id in ids {
+            let record = sqlx::query("SELECT record FROM archive_matches WHERE id = $1");
+            let record = record.bind(signed(*id)).try_map(|row| json(&row, "record"));
+            let record: Option<MatchRecord> = record.fetch_optional(self.database.pool()).await?;
+            found.extend(record.map(|record| (*id, Arc::new(record))));
+        }
+        Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
+    }
+
+    pub(super) async fn put(
+        &self,
+        records: &[Arc<MatchRecord>],
+        entities: &[Entity],
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let mut transaction = self.database.begin().await?;
+        for entity in entities {
+            put_entity(&mut transaction, entity, now).await?;
+        }
+        for record in records {
+            put_match(&mut transaction, record, now).await?;
+        }
+        transaction.commit().await
+    }
+}
+
+async fn put_match(
+    connection: &mut AnyConnection,
+    record: &MatchRecord,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    let brief = &record.brief;
+    let status = serde_json::to_value(brief.status).map_err(|error| encode(error))?;
+    sqlx::query(
+        "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, seen_us, change)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+         ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
+             status = excluded.status, brief = excluded.brief, record = excluded.record,
+             seen_us = excluded.seen_us, change = excluded.change",
+    )
+    .bind(signed(brief.id))
+    .bind(brief.sport.as_str())
+    .bind(brief.start)
+    .bind(status.as_str().unwrap_or_default().to_owned())
+    .bind(serde_json::to_string(brief).map_err(encode)?)
+    .bind(serde_json::to_string(record).map_err(encode)?)
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn put_entity(
+    connection: &mut AnyConnection,
+    entity: &Entity,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO archive_entities (kind, id, sport, name, parent, country, about, change)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT (kind, id) DO UPDATE SET sport = excluded.sport, name = excluded.name,
+             parent = excluded.parent, country = excluded.country, about = excluded.about,
+             change = excluded.change",
+    )
+    .bind(entity.kind.as_str())
+    .bind(signed(entity.id))
+    .bind(entity.sport.as_str())
+    .bind(entity.name.to_string())
+    .bind(entity.parent.map(signed))
+    .bind(entity.country.as_ref().map(|country| country.to_string()))
+    .bind(serde_json::to_string(&entity.about).map_err(encode)?)
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
+    let (kind, sport): (String, String) = (row.try_get("kind")?, row.try_get("sport")?);
+    let kinds = EntityKind::ALL.into_iter();
+    let kind = kinds.into_iter().find(|known| known.as_str() == kind);
+    let sport = Sport::ALL.into_iter().find(|known| known.as_str() == sport);
+    let id: i64 = row.try_get("id")?;
+    let parent: Option<i64> = row.try_get("parent")?;
+    let name: String = row.try_get("name")?;
+    let country: Option<String> = row.try_get("country")?;
+    Ok(Entity {
+        id: unsigned(id),
+        kind: kind.ok_or_else(|| decode("an entity of no kind that is known"))?,
+        sport: sport.ok_or_else(|| decode("an entity of no sport that is known"))?,
+        name: name.into(),
+        parent: parent.map(unsigned),
+        country: country.map(Into::into),
+        about: json(row, "about")?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
+    let text: String = row.try_get(column)?;
+    serde_json::from_str(&text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+fn decode(why: &'static str) -> sqlx::Error {
+    sqlx::Error::Decode(why.into())
+}
+
+fn encode(error: serde_json::Error) -> sqlx::Error {
+    sqlx::Error::Encode(Box::new(error))
+}
+
+/// Ids have 52 bits.
+fn signed(id: Key) -> i64 {
+    id.cast_signed()
+}
+
+fn unsigned(id: i64) -> Key {
+    id.cast_unsigned()
+}

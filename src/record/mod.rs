@@ -1,0 +1,130 @@
+//! What is known of one match, as it is kept in the archive and answered over HTTP.
+//!
+//! In: the hub's typed state, at a moment ([`MatchRecord::of`]). Out: plain values that are written as
+//! JSON and read again, the same for a match in play and for one of ten years ago. It knows neither
+//! SQL nor HTTP; public shapes are made of it in `api`.
+
+mod odds;
+mod of_match;
+mod play;
+mod status;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use fanout::Micros;
+use ingest::event::Sport;
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    odds::{CONSENSUS, PriceRecord, odds_id},
+    of_match::season_id,
+    play::{
+        BallRecord, ClockRecord, FootballRecord, IncidentRecord, LineUpPlayerRecord, LineUpRecord,
+        PlayRecord, PlayerRecord, PointRecord, RaceRecord, RunnerRecord, ScoreboardRecord,
+        SetRecord, TennisRecord,
+    },
+    status::Status,
+};
+
+/// An id of ours; see [`ingest::event::Id`].
+pub type Key = u64;
+
+/// Something with an id and a name: a team, a player, a referee.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Named {
+    pub id: Key,
+    pub name: Arc<str>,
+}
+
+/// What lists tell of a match, and by what they are filtered. Small: an archive keeps those of all its
+/// matches in memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Brief {
+    pub id: Key,
+    #[serde(with = "sport")]
+    pub sport: Sport,
+    pub competition: Option<Key>,
+    pub season: Option<Key>,
+    /// When it starts. Where a feed says the day alone, noon of it, UTC.
+    pub start: Option<Micros>,
+    pub status: Status,
+    /// Home and away; player 1 and player 2.
+    pub sides: Option<[Key; 2]>,
+    pub round: Option<u16>,
+    pub round_name: Option<Arc<str>>,
+    pub group: Option<Arc<str>>,
+    pub venue: Option<Key>,
+    pub referee: Option<Key>,
+    pub coaches: [Option<Key>; 2],
+    pub attendance: Option<u32>,
+    pub neutral: Option<bool>,
+    /// What the scoreboard shows: goals without the shoot-out, sets, maps, points, legs.
+    pub score: Option<[u32; 2]>,
+    /// Football: at half time; goals of extra time alone; kicks of the shoot-out.
+    pub half_time: Option<[u16; 2]>,
+    pub extra_time: Option<[u16; 2]>,
+    pub penalties: Option<[u16; 2]>,
+    /// Games of each set, goals of each period, points of each quarter, rounds of each map.
+    pub parts: Vec<[u32; 2]>,
+    /// 0 or 1: which side has won, where the sport tells it apart from the score.
+    pub winner: Option<u8>,
+    pub best_of: Option<u8>,
+    /// When it last changed.
+    pub updated: Micros,
+}
+
+/// All that is known of a match.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MatchRecord {
+    pub brief: Brief,
+    /// Who tells of it: the provider's slug and its own key.
+    pub refs: BTreeMap<Arc<str>, Arc<str>>,
+    pub names: Names,
+    pub play: PlayRecord,
+    /// Every price of every book whose outcomes mean the same everywhere, and the consensus.
+    pub prices: Vec<PriceRecord>,
+    /// Where its channel stood when this was noted; absent in the archive.
+    #[serde(skip)]
+    pub position: Option<Position>,
+}
+
+/// The names behind the ids of a [`Brief`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Names {
+    pub competition: Option<Named>,
+    /// ISO 3166-1 alpha-2 where a feed tells it so, else the country's name.
+    pub country: Option<Arc<str>>,
+    pub season: Option<Named>,
+    pub sides: Option<[Named; 2]>,
+    pub venue: Option<Named>,
+    pub city: Option<Arc<str>>,
+    pub referee: Option<Named>,
+    pub coaches: [Option<Named>; 2],
+    /// Tennis: of the tournament.
+    pub surface: Option<Arc<str>>,
+    pub category: Option<Arc<str>>,
+}
+
+/// A place in the sequence of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub epoch: fanout::Epoch,
+    pub seq: fanout::Seq,
+}
+
+/// A sport by its name in channels and paths.
+mod sport {
+    use ingest::event::Sport;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(sport: &Sport, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(sport.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sport, D::Error> {
+        let name = String::deserialize(from)?;
+        let found = Sport::ALL.into_iter().find(|sport| sport.as_str() == name);
+        found.ok_or_else(|| Error::custom(format_args!("no sport is called {name:?}")))
+    }
+}

@@ -1,0 +1,60 @@
+//! A bookmaker's price of one outcome.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use ingest::event::{Id, Outcome};
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use super::Key;
+
+/// The slug under which what all bookmakers together say is kept: the median of their prices.
+pub const CONSENSUS: &str = "consensus";
+
+/// One price, of a market that means the same with every bookmaker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriceRecord {
+    /// The bookmaker's slug, or [`CONSENSUS`].
+    pub bookmaker: Arc<str>,
+    /// As in the stream protocol: `match_winner`, `over_under`, `both_teams_to_score`, ..
+    pub market: Arc<str>,
+    /// A part of the match, `1h`; absent for all of it.
+    pub period: Option<Arc<str>>,
+    pub line: Option<Decimal>,
+    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`.
+    pub outcome: Arc<str>,
+    /// The best price to back; absent while none is on offer.
+    pub price: Option<Decimal>,
+    /// Whether it can be taken: the market is open, the selection active, and nothing holds it back.
+    pub open: bool,
+    pub in_play: bool,
+    /// When the price was last told, by the source's clock where it has one.
+    pub at: Micros,
+}
+
+impl PriceRecord {
+    /// What an outcome is called in [`PriceRecord::outcome`].
+    #[must_use]
+    pub fn outcome_name(outcome: Outcome) -> &'static str {
+        outcome.as_str()
+    }
+
+    /// The id of its row among all rows of all matches.
+    #[must_use]
+    pub fn id(&self, match_id: Key) -> Key {
+        odds_id(match_id, self)
+    }
+}
+
+/// The stable id of an odds row: the same after a restart and on another machine.
+#[must_use]
+pub fn odds_id(match_id: Key, price: &PriceRecord) -> Key {
+    let line = price.line.map(|line| line.normalize().to_string()).unwrap_or_default();
+    let period = price.period.as_deref().unwrap_or_default();
+    let key = format!(
+        "{match_id}|{}|{}|{period}|{line}|{}",
+        price.bookmaker, price.market, price.outcome
+    );
+    Id::derive("matchwire", "odds", &key).0
+}

@@ -1,0 +1,339 @@
+//! From the hub's typed state to a record.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use ingest::event::{
+    Competition, Fixture, GoalKind, Id, IncidentKind, MarketStatus, Pair, Participant, PointKind,
+    SelectionStatus, Side, VarDecision,
+};
+
+use super::{
+    BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
+    LineUpPlayerRecord, LineUpRecord, MatchRecord, Named, Names, PlayRecord, PlayerRecord,
+    PointRecord, PriceRecord, RaceRecord, RunnerRecord, ScoreboardRecord, SetRecord, Status,
+    TennisRecord,
+};
+use crate::{
+    hub::state::{
+        Book, Clock, Consensus, Entry, Football, Life, Match, Play, Played, Racing, Scores, Tally,
+        Tennis,
+    },
+    wire,
+};
+
+impl MatchRecord {
+    /// All that the hub knows of the match now.
+    #[must_use]
+    pub fn of(state: &Match, now: Micros) -> Self {
+        let names = names(state);
+        let mut brief = brief(state, &names, now);
+        let play = play(state, &mut brief);
+        let prices = prices(state);
+        let refs = state.members.iter();
+        let refs = refs.map(|member| (Arc::clone(&member.provider), Arc::clone(&member.key)));
+        Self { brief, refs: refs.collect(), names, play, prices, position: None }
+    }
+}
+
+fn named(participant: &Participant) -> Named {
+    Named { id: participant.id.0, name: Arc::clone(&participant.name) }
+}
+
+/// The id of a season: that of its competition, and what it is called.
+#[must_use]
+pub fn season_id(competition: Key, season: &str) -> Key {
+    Id::derive("matchwire", "season", &format!("{competition}|{season}")).0
+}
+
+fn names(state: &Match) -> Names {
+    let Fixture { competition, sides, .. } = &state.fixture;
+    let about = &state.about;
+    let season = |it: &Competition| {
+        let name = it.season.clone()?;
+        Some(Named { id: season_id(it.id.0, &name), name })
+    };
+    Names {
+        competition: competition
+            .as_ref()
+            .map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) }),
+        country: about.country.clone(),
+        season: competition.as_ref().and_then(season),
+        sides: sides.as_ref().map(|sides| sides.each_ref().map(named)),
+        venue: about.venue.as_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) }),
+        city: about.venue.as_ref().and_then(|venue| venue.city.clone()),
+        referee: about.referee.as_ref().map(named),
+        coaches: about.coaches.each_ref().map(|coach| coach.as_ref().map(named)),
+        surface: about.surface.clone(),
+        category: about.category.clone(),
+    }
+}
+
+fn brief(state: &Match, names: &Names, now: Micros) -> Brief {
+    let id = |named: &Option<Named>| named.as_ref().map(|named| named.id);
+    let about = &state.about;
+    let noon = || {
+        let noon = state.fixture.date?.at(12, 0, 0, 0).in_tz("UTC").ok()?;
+        Some(noon.timestamp().as_microsecond())
+    };
+    Brief {
+        id: state.id.0,
+        sport: state.sport,
+        competition: id(&names.competition),
+        season: id(&names.season),
+        start: state.fixture.start.or_else(noon),
+        status: life_status(state.life()),
+        sides: names.sides.as_ref().map(|sides| sides.each_ref().map(|side| side.id)),
+        round: about.round,
+        round_name: about.round_name.clone(),
+        group: about.group.clone(),
+        venue: id(&names.venue),
+        referee: id(&names.referee),
+        coaches: names.coaches.each_ref().map(id),
+        attendance: about.attendance,
+        neutral: about.neutral,
+        score: None,
+        half_time: None,
+        extra_time: None,
+        penalties: None,
+        parts: Vec::new(),
+        winner: None,
+        best_of: about.best_of,
+        updated: now,
+    }
+}
+
+fn life_status(life: Life) -> Status {
+    match life {
+        Life::Prematch => Status::NotStarted,
+        Life::Live => Status::Live,
+        Life::Suspended => Status::Interrupted,
+        Life::Ended => Status::Finished,
+    }
+}
+
+fn play(state: &Match, brief: &mut Brief) -> PlayRecord {
+    match &state.play {
+        Play::Football(it) => {
+            if let Some(status) = state.football_status(it) {
+                brief.status = status.into();
+            }
+            PlayRecord::Football(Box::new(football(it, brief)))
+        }
+        Play::Tennis(it) => {
+            brief.status = state.tennis_status(it).into();
+            PlayRecord::Tennis(Box::new(tennis(it, brief)))
+        }
+        Play::Scoreboard(it) => {
+            brief.status = state.scoreboard_status(it).into();
+            PlayRecord::Scoreboard(scoreboard(it, brief))
+        }
+        Play::Race(it) => {
+            brief.status = state.race_status(it).into();
+            PlayRecord::Race(race(it))
+        }
+        Play::None => PlayRecord::None,
+    }
+}
+
+fn number(side: Side) -> u8 {
+    match side {
+        Side::First => 0,
+        Side::Second => 1,
+    }
+}
+
+fn clock(clock: Clock) -> ClockRecord {
+    ClockRecord { at: clock.at, second: clock.second, running: clock.running }
+}
+
+fn wide<T: Into<u32>>(pair: Pair<T>) -> Pair<u32> {
+    pair.map(Into::into)
+}
+
+fn football(state: &Football, brief: &mut Brief) -> FootballRecord {
+    if let Some(score) = state.told_score() {
+        brief.score = Some(wide(score.goals));
+        brief.half_time = score.half_time;
+        brief.extra_time = score.extra_time;
+        brief.penalties = score.penalties;
+    }
+    let stats = state.stats.each_ref();
+    let stats = stats.map(|side| side.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect());
+    let ball = state.ball.map(|ball| BallRecord {
+        x: f64::from(ball.x) / 10.0,
+        y: f64::from(ball.y) / 10.0,
+        side: number(ball.side),
+        situation: ball.situation.as_str().into(),
+    });
+    let line_up = |line_up: &ingest::event::LineUp| LineUpRecord {
+        formation: line_up.formation.clone(),
+        players: line_up.players.iter().map(line_up_player).collect(),
+    };
+    FootballRecord {
+        followed: state.status.is_some(),
+        clock: state.clock.map(clock),
+        incidents: state.incidents.iter().map(incident).collect(),
+        stats,
+        ball,
+        line_ups: state.line_ups.each_ref().map(|it| it.as_ref().map(line_up)),
+        players: state.players.values().map(player).collect(),
+    }
+}
+
+fn line_up_player(it: &ingest::event::LineUpPlayer) -> LineUpPlayerRecord {
+    LineUpPlayerRecord {
+        player: named(&it.player),
+        number: it.number,
+        position: it.position.map(|position| position.letter().into()),
+        starter: it.starter,
+        captain: it.captain,
+    }
+}
+
+fn player(tally: &Tally) -> PlayerRecord {
+    PlayerRecord {
+        player: named(&tally.player),
+        side: number(tally.side),
+        values: tally.values.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect(),
+    }
+}
+
+fn incident(entry: &Entry) -> IncidentRecord {
+    let it = &entry.incident;
+    let (kind, detail) = kind(it.kind);
+    IncidentRecord {
+        eid: Arc::clone(&it.eid),
+        kind: kind.into(),
+        detail: detail.map(Into::into),
+        minute: it.minute,
+        added: it.added,
+        side: it.side.map(number),
+        player: it.player.as_ref().map(named),
+        assist: it.assist.as_ref().map(named),
+        score: it.score,
+        retracted: entry.retracted.clone(),
+    }
+}
+
+fn kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
+    match kind {
+        IncidentKind::Goal(GoalKind::Regular) => ("goal", Some("regular")),
+        IncidentKind::Goal(GoalKind::Penalty) => ("goal", Some("penalty")),
+        IncidentKind::Goal(GoalKind::OwnGoal) => ("goal", Some("own_goal")),
+        IncidentKind::Yellow => ("yellow", None),
+        IncidentKind::SecondYellow => ("second_yellow", None),
+        IncidentKind::Red => ("red", None),
+        IncidentKind::Substitution => ("substitution", None),
+        IncidentKind::PenaltyMissed => ("penalty_missed", None),
+        IncidentKind::Var(VarDecision::Checking) => ("var", Some("checking")),
+        IncidentKind::Var(VarDecision::Confirmed) => ("var", Some("confirmed")),
+        IncidentKind::Var(VarDecision::Overturned) => ("var", Some("overturned")),
+        IncidentKind::Period(status) => ("period", Some(status.as_str())),
+        IncidentKind::Shootout { scored: true } => ("shootout", Some("scored")),
+        IncidentKind::Shootout { scored: false } => ("shootout", Some("missed")),
+    }
+}
+
+fn tennis(state: &Tennis, brief: &mut Brief) -> TennisRecord {
+    let Some(score) = state.told_score() else { return TennisRecord::default() };
+    brief.score = Some(wide(score.sets_won()));
+    brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
+    brief.winner = score.winner.map(number);
+    TennisRecord {
+        followed: true,
+        server: score.server.map(number),
+        sets: score
+            .sets
+            .iter()
+            .map(|set| SetRecord { games: set.games, tie_break: set.tie_break })
+            .collect(),
+        game: wire::tennis::calls(score.game),
+        points: state.played.iter().map(point).collect(),
+    }
+}
+
+fn point(played: &Played) -> PointRecord {
+    PointRecord {
+        winner: number(played.winner),
+        server: number(played.server),
+        how: played.how.map(|how| match how {
+            PointKind::Ace => "ace".into(),
+            PointKind::DoubleFault => "double_fault".into(),
+        }),
+        set: played.set,
+        games: played.games,
+        game: wire::tennis::calls(played.game),
+        ended_game: played.ended.game,
+        ended_set: played.ended.set,
+    }
+}
+
+fn scoreboard(state: &Scores, brief: &mut Brief) -> ScoreboardRecord {
+    let Some(told) = &state.told else { return ScoreboardRecord::default() };
+    brief.score = told.score;
+    brief.parts.clone_from(&told.periods);
+    brief.winner = told.winner.map(number);
+    ScoreboardRecord { followed: true, period: told.period.clone(), clock: state.clock.map(clock) }
+}
+
+fn race(state: &Racing) -> RaceRecord {
+    let runners = state.runners.iter().map(|(id, it)| RunnerRecord {
+        id: id.0,
+        name: Arc::clone(&it.participant.name),
+        number: it.number,
+        jockey: it.jockey.clone(),
+        status: it.status.as_str().into(),
+        position: it.position,
+    });
+    RaceRecord { followed: state.status.is_some(), runners: runners.collect() }
+}
+
+fn prices(state: &Match) -> Vec<PriceRecord> {
+    let mut prices: Vec<_> = state.books.iter().flat_map(book_prices).collect();
+    prices.extend(consensus_prices(&state.consensus));
+    prices
+}
+
+fn book_prices(book: &Book) -> impl Iterator<Item = PriceRecord> {
+    book.markets.iter().flat_map(move |market| {
+        let open = book.status(market) == MarketStatus::Open;
+        market.selections.iter().filter_map(move |selection| {
+            // Never told, it is no row.
+            let told = selection.price.is_some() || selection.prev.is_some();
+            Some(PriceRecord {
+                bookmaker: Arc::clone(&book.slug),
+                market: Arc::clone(&market.kind),
+                period: market.period.clone(),
+                line: market.line,
+                outcome: selection.outcome.filter(|_| told)?.as_str().into(),
+                price: selection.price,
+                open: open && selection.status == SelectionStatus::Active,
+                in_play: market.in_play,
+                at: selection.priced_at,
+            })
+        })
+    })
+}
+
+fn consensus_prices(consensus: &Consensus) -> impl Iterator<Item = PriceRecord> {
+    consensus.markets.iter().flat_map(|(key, members)| {
+        members.current.iter().flat_map(move |market| {
+            market.selections.iter().filter_map(move |(outcome, price)| {
+                let offer = price.offer.as_ref()?;
+                Some(PriceRecord {
+                    bookmaker: CONSENSUS.into(),
+                    market: Arc::clone(&key.kind),
+                    period: key.period.clone(),
+                    line: key.line,
+                    outcome: outcome.as_str().into(),
+                    price: Some(offer.median),
+                    open: market.status == MarketStatus::Open
+                        && price.status == SelectionStatus::Active,
+                    in_play: market.in_play,
+                    at: offer.oldest,
+                })
+            })
+        })
+    })
+}

@@ -1,0 +1,161 @@
+//! How a match stands in detail, sport by sport.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use fanout::Micros;
+use serde::{Deserialize, Serialize};
+
+use super::{Key, Named};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PlayRecord {
+    Football(Box<FootballRecord>),
+    Tennis(Box<TennisRecord>),
+    /// CS2, darts, hockey, basketball.
+    Scoreboard(ScoreboardRecord),
+    Race(RaceRecord),
+    /// Only odds are carried.
+    None,
+}
+
+/// The match clock: it showed `second` at the moment `at`, and ticks or stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockRecord {
+    pub at: Micros,
+    pub second: u32,
+    pub running: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FootballRecord {
+    /// Whether a feed follows the play: if not, there is no score, and not 0-0.
+    pub followed: bool,
+    pub clock: Option<ClockRecord>,
+    /// In the order in which they became known; those taken back stay, and say so.
+    pub incidents: Vec<IncidentRecord>,
+    /// By the names of `ingest::event::Stat`.
+    pub stats: [BTreeMap<Arc<str>, u32>; 2],
+    pub ball: Option<BallRecord>,
+    pub line_ups: [Option<LineUpRecord>; 2],
+    pub players: Vec<PlayerRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncidentRecord {
+    pub eid: Arc<str>,
+    /// As in the stream protocol: `goal`, `yellow`, `second_yellow`, `red`, `substitution`,
+    /// `penalty_missed`, `var`, `period`, `shootout`.
+    pub kind: Arc<str>,
+    /// Of a goal `regular`, `penalty` or `own_goal`; of a check `checking`, `confirmed` or
+    /// `overturned`; of a period its status; of a kick `scored` or `missed`.
+    pub detail: Option<Arc<str>>,
+    pub minute: u16,
+    pub added: Option<u16>,
+    /// 0 home, 1 away. For a goal the side that profits of it.
+    pub side: Option<u8>,
+    /// The scorer, the one booked, the player who goes off.
+    pub player: Option<Named>,
+    /// The one who gave the pass; the player who comes on.
+    pub assist: Option<Named>,
+    pub score: Option<[u16; 2]>,
+    /// Why it was taken back, if it was.
+    pub retracted: Option<Arc<str>>,
+}
+
+/// Where the ball is, in percent of the pitch, seen from the side that has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BallRecord {
+    pub x: f64,
+    pub y: f64,
+    pub side: u8,
+    /// As in `ingest::event::Situation`.
+    pub situation: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineUpRecord {
+    pub formation: Option<Arc<str>>,
+    pub players: Vec<LineUpPlayerRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineUpPlayerRecord {
+    pub player: Named,
+    pub number: Option<u16>,
+    /// `G`, `D`, `M` or `F`.
+    pub position: Option<Arc<str>>,
+    pub starter: bool,
+    pub captain: bool,
+}
+
+/// What one player did in the match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlayerRecord {
+    pub player: Named,
+    pub side: u8,
+    /// By the names of `ingest::event::PlayerStat`; what is absent was not told.
+    pub values: BTreeMap<Arc<str>, u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TennisRecord {
+    pub followed: bool,
+    /// 0 or 1.
+    pub server: Option<u8>,
+    pub sets: Vec<SetRecord>,
+    /// The points of the game as the umpire calls them: `["40", "A"]`; in a tie-break counts.
+    pub game: [Arc<str>; 2],
+    pub points: Vec<PointRecord>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetRecord {
+    pub games: [u8; 2],
+    pub tie_break: Option<[u16; 2]>,
+}
+
+/// A point and how the match stood after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PointRecord {
+    /// 0 or 1.
+    pub winner: u8,
+    pub server: u8,
+    /// `ace` or `double_fault`.
+    pub how: Option<Arc<str>>,
+    /// The set in which it was played, from 1.
+    pub set: u8,
+    /// The games of that set after it.
+    pub games: [u8; 2],
+    /// The points of the game after it; both `0` where it ended the game.
+    pub game: [Arc<str>; 2],
+    pub ended_game: bool,
+    pub ended_set: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ScoreboardRecord {
+    pub followed: bool,
+    /// The part in progress, as the feed names it.
+    pub period: Option<Arc<str>>,
+    pub clock: Option<ClockRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RaceRecord {
+    pub followed: bool,
+    pub runners: Vec<RunnerRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunnerRecord {
+    pub id: Key,
+    pub name: Arc<str>,
+    /// The number on the cloth.
+    pub number: Option<u16>,
+    pub jockey: Option<Arc<str>>,
+    /// As in `ingest::event::RunnerStatus`.
+    pub status: Arc<str>,
+    /// 1 is first.
+    pub position: Option<u16>,
+}

@@ -1,0 +1,119 @@
+//! How a match stands, in one vocabulary for all sports.
+
+use ingest::event::{FootballStatus, RaceStatus, ScoreboardStatus, TennisStatus};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    NotStarted,
+    /// In play, and nobody tells the phase.
+    Live,
+    FirstHalf,
+    HalfTime,
+    SecondHalf,
+    ExtraFirst,
+    ExtraHalf,
+    ExtraSecond,
+    Penalties,
+    Interrupted,
+    AtThePost,
+    Finished,
+    Retired,
+    Walkover,
+    Postponed,
+    Abandoned,
+    Cancelled,
+    /// It should have been played long ago, nobody saw it played, and there is no result.
+    Unresolved,
+}
+
+impl Status {
+    /// Whether it is in play, breaks and interruptions included.
+    #[must_use]
+    pub fn is_live(self) -> bool {
+        matches!(
+            self,
+            Self::Live
+                | Self::FirstHalf
+                | Self::HalfTime
+                | Self::SecondHalf
+                | Self::ExtraFirst
+                | Self::ExtraHalf
+                | Self::ExtraSecond
+                | Self::Penalties
+                | Self::Interrupted
+        )
+    }
+
+    /// Whether it has a result: it was played to its end, or given to one side.
+    #[must_use]
+    pub fn has_result(self) -> bool {
+        matches!(self, Self::Finished | Self::Retired | Self::Walkover)
+    }
+
+    /// Whether nothing more will be played of it.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        self.has_result() || matches!(self, Self::Abandoned | Self::Cancelled | Self::Unresolved)
+    }
+}
+
+impl From<FootballStatus> for Status {
+    fn from(status: FootballStatus) -> Self {
+        match status {
+            FootballStatus::NotStarted => Self::NotStarted,
+            FootballStatus::FirstHalf => Self::FirstHalf,
+            FootballStatus::HalfTime => Self::HalfTime,
+            FootballStatus::SecondHalf => Self::SecondHalf,
+            FootballStatus::ExtraFirst => Self::ExtraFirst,
+            FootballStatus::ExtraHalf => Self::ExtraHalf,
+            FootballStatus::ExtraSecond => Self::ExtraSecond,
+            FootballStatus::Penalties => Self::Penalties,
+            FootballStatus::Finished => Self::Finished,
+            FootballStatus::Postponed => Self::Postponed,
+            FootballStatus::Abandoned => Self::Abandoned,
+            FootballStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<TennisStatus> for Status {
+    fn from(status: TennisStatus) -> Self {
+        match status {
+            TennisStatus::NotStarted => Self::NotStarted,
+            TennisStatus::Live => Self::Live,
+            TennisStatus::Interrupted => Self::Interrupted,
+            TennisStatus::Finished => Self::Finished,
+            TennisStatus::Retired => Self::Retired,
+            TennisStatus::Walkover => Self::Walkover,
+            TennisStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<ScoreboardStatus> for Status {
+    fn from(status: ScoreboardStatus) -> Self {
+        match status {
+            ScoreboardStatus::NotStarted => Self::NotStarted,
+            ScoreboardStatus::Live => Self::Live,
+            ScoreboardStatus::Interrupted => Self::Interrupted,
+            ScoreboardStatus::Finished => Self::Finished,
+            ScoreboardStatus::Postponed => Self::Postponed,
+            ScoreboardStatus::Abandoned => Self::Abandoned,
+            ScoreboardStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<RaceStatus> for Status {
+    fn from(status: RaceStatus) -> Self {
+        match status {
+            RaceStatus::NotStarted => Self::NotStarted,
+            RaceStatus::AtThePost => Self::AtThePost,
+            RaceStatus::Off => Self::Live,
+            RaceStatus::Finished => Self::Finished,
+            RaceStatus::Abandoned => Self::Abandoned,
+        }
+    }
+}
