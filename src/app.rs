@@ -27,6 +27,7 @@ use tracing::{error, info};
 use self::signals::Signals;
 use crate::{
     accounts::{Accounts, AccountsError},
+    archive::{Archive, Inbox},
     cli::ReplayArgs,
     clock::now,
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
@@ -39,8 +40,9 @@ use crate::{
     limits,
     mail::MailError,
     payments::{SetUpError, sandbox::SandboxError},
-    pipeline::{self, Doors, Request},
+    pipeline::{self, Doors, Request, Shelf},
     quarantine::{self, Quarantine},
+    reader::Reader,
     revocation::{self, Revoker},
     sources::follow::FollowError,
     steady::Load,
@@ -55,6 +57,8 @@ pub enum AppError {
     Accounts(#[from] AccountsError),
     #[error("source {name:?} cannot be followed")]
     Source { name: String, source: FollowError },
+    #[error("the archive failed")]
+    Archive(#[source] sqlx::Error),
     #[error("the store of matches failed")]
     Identity(#[source] sqlx::Error),
     #[error("a recording cannot be played")]
@@ -139,6 +143,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         Box::new(doors.clone()),
     )?;
+    let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
+    let (inbox, keeper) = Inbox::new(archive.clone());
+    let reader = Reader::default();
     let identities = Store::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());
@@ -146,8 +153,19 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let sources = playing::announce(&mut hub, demo, &play, recordings);
     let live = playing::announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
-    let writer =
-        pipeline::start(hub, fanout.clone(), ends, quarantine, decisions, push_terms(&config))?;
+    let writer = {
+        let shelf = Shelf { reader: reader.clone(), inbox };
+        pipeline::start(
+            hub,
+            fanout.clone(),
+            ends,
+            quarantine,
+            decisions,
+            push_terms(&config),
+            shelf,
+        )?
+    };
+    let keeping = tokio::spawn(keeper.run());
 
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(telemetry::keep(metrics.clone(), stopped.clone()));
@@ -178,7 +196,10 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         registry,
         meter,
         metrics,
+        archive,
+        reader,
         public_url,
+        configured_url: !config.server.public_url.is_empty(),
         demo_key: demo_key.clone(),
         tls,
         connections_max: config.fanout.sockets_max,
@@ -213,6 +234,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         info!("requests were cut off");
     }
     stop_writer(&doors, writer).await;
+    // The writer has laid out its last.
+    keeping.await.ok();
     for task in revoking.into_iter().chain(ordering).chain([deciding, sweeping]) {
         task.await.ok();
     }

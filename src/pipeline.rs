@@ -15,9 +15,13 @@ use ingest::{
     event::Batch,
 };
 use metrics::{counter, gauge, histogram};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::MissedTickBehavior,
+};
 
 use crate::{
+    archive::Inbox,
     catch_up::Image,
     clock::now,
     hub::{
@@ -27,6 +31,7 @@ use crate::{
     identity::{self, Numbered},
     push::{self, Pushed},
     quarantine::Quarantine,
+    reader::Reader,
 };
 
 /// What a source hands in.
@@ -94,6 +99,16 @@ const QUESTIONS_A_TURN: usize = 64;
 /// Readers that may wait for a sequence at a time; one more is answered with what there is.
 const WAITING_MAX: usize = 1024;
 
+/// Where the writer lays out what it knows, for those who do not follow a channel.
+#[derive(Debug, Clone)]
+pub struct Shelf {
+    pub reader: Reader,
+    pub inbox: Inbox,
+}
+
+/// How often it does: as much as what it has laid out may be behind.
+const SHELVE_EVERY: Duration = Duration::from_millis(100);
+
 /// The ends that others hold.
 #[derive(Debug, Clone)]
 pub struct Doors {
@@ -146,6 +161,7 @@ pub fn start(
     quarantine: Quarantine,
     decisions: identity::Writer,
     push_terms: Terms,
+    shelf: Shelf,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let writer = Writer {
@@ -154,6 +170,7 @@ pub fn start(
         quarantine,
         decisions,
         push_terms,
+        shelf,
         pushers: HashMap::new(),
         waiting: Vec::new(),
         changes: Vec::new(),
@@ -169,6 +186,7 @@ struct Writer {
     decisions: identity::Writer,
     /// What is agreed with each source that pushes.
     push_terms: Terms,
+    shelf: Shelf,
     /// The sources that have pushed, by their names.
     pushers: HashMap<Arc<str>, SourceNumber>,
     waiting: Vec<Waiting>,
@@ -187,6 +205,8 @@ impl Writer {
     async fn run(mut self, ends: Ends) {
         let Ends { mut inputs, mut requests } = ends;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
+        let mut shelve = tokio::time::interval(SHELVE_EVERY);
+        shelve.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // `feeds` is there before anybody can ask for it.
         self.tick();
         loop {
@@ -196,6 +216,7 @@ impl Writer {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 _ = tick.tick() => self.tick(),
+                _ = shelve.tick() => self.shelve(),
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
@@ -210,6 +231,7 @@ impl Writer {
             let ready = || requests.try_recv().ok();
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
                 if !self.request(request) {
+                    self.shelve();
                     return;
                 }
             }
@@ -229,6 +251,13 @@ impl Writer {
                     .set(is_so);
             }
         }
+    }
+
+    /// Lays out what has changed for those who read, and for the archive.
+    fn shelve(&mut self) {
+        let (changed, gone) = self.hub.take_changed(now());
+        self.shelf.inbox.put(&changed);
+        self.shelf.reader.show(changed, &gone);
     }
 
     /// What is due by now goes out with what was just applied, merged with it where it may be.

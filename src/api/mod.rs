@@ -1,1 +1,87 @@
+//! The public REST interface: what clients in the wild speak, over what the hub and the archive know.
+//!
+//! Everything here is behind the gate of `http`, which has made sure who asks and may. A handler finds
+//! matches in the [`Reader`] while the hub knows them and in the [`Archive`] for ever, and makes public
+//! shapes of them; where a shape comes from is said beside it. Nothing here changes anything.
 
+pub mod answer;
+pub mod error;
+pub mod football;
+pub mod page;
+pub mod params;
+pub mod time;
+
+use std::sync::Arc;
+
+use axum::Router;
+use fanout::Micros;
+use utoipa::{OpenApi, openapi::OpenApi as Document};
+use utoipa_axum::router::OpenApiRouter;
+
+pub use self::{
+    answer::Kept,
+    error::ApiError,
+    page::{Page, Place},
+    params::{Params, Spec},
+};
+use crate::{
+    accounts::Caller,
+    archive::Archive,
+    products::{Catalogue, Product},
+    reader::Reader,
+    record::{Key, MatchRecord},
+};
+
+/// What the answers are made from; clones share it.
+#[derive(Debug, Clone)]
+pub struct Api {
+    pub reader: Reader,
+    pub archive: Archive,
+    /// Where clients reach the hub, without a slash at the end.
+    pub public_url: Arc<str>,
+    /// Whether that is a setting; if not, addresses are built from what the client itself used.
+    pub configured_url: bool,
+    pub catalogue: Arc<Catalogue>,
+}
+
+impl Api {
+    /// Whether prices of bookmakers by name are part of what the caller has: they are what the odds
+    /// product is. Everybody sees the consensus.
+    #[must_use]
+    pub fn sees_bookmakers(&self, caller: &Caller, now: Micros) -> bool {
+        let needed = self.catalogue.needs(Product::Odds, now);
+        needed.is_none_or(|addon| caller.has(addon, now))
+    }
+
+    /// All that is known of a match: as it is in play, else as it was kept.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, ApiError> {
+        match self.reader.get(id) {
+            Some(record) => Ok(Some(record)),
+            None => Ok(self.archive.record(id).await?),
+        }
+    }
+}
+
+/// The title page of the document; each product adds its paths.
+#[derive(OpenApi)]
+#[openapi(info(title = "Matchwire", description = "Sports data over HTTP"))]
+struct Title;
+
+fn all() -> OpenApiRouter<Api> {
+    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes())
+}
+
+/// Every route of the interface.
+pub fn routes<S: Clone + Send + Sync + 'static>(api: Api) -> Router<S> {
+    all().split_for_parts().0.with_state(api)
+}
+
+/// The OpenAPI document of all of it.
+#[must_use]
+pub fn document() -> Document {
+    all().split_for_parts().1
+}

@@ -6,6 +6,7 @@
 //! It knows neither HTTP nor channels.
 
 mod entity;
+mod inbox;
 mod index;
 mod store;
 
@@ -19,6 +20,7 @@ use fanout::Micros;
 use self::{entity::Directory, index::Index, store::Store};
 pub use self::{
     entity::{Entity, EntityKind},
+    inbox::{Inbox, Keeper},
     index::{Filter, Found, Window},
 };
 use crate::{

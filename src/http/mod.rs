@@ -63,8 +63,18 @@ pub use self::{
     registry::{Place, Registry},
 };
 use crate::{
-    accounts::Accounts, clock, config::IngestConfig, limits::Limits, payments::Payments,
-    pipeline::Doors, products::Catalogue, push::Sources, usage::Meter,
+    accounts::Accounts,
+    api::{self, Api},
+    archive::Archive,
+    clock,
+    config::IngestConfig,
+    limits::Limits,
+    payments::Payments,
+    pipeline::Doors,
+    products::Catalogue,
+    push::Sources,
+    reader::Reader,
+    usage::Meter,
 };
 
 /// What the answers are made from.
@@ -80,8 +90,13 @@ pub struct Parts {
     pub registry: Registry,
     pub meter: Meter,
     pub metrics: PrometheusHandle,
+    pub archive: Archive,
+    /// What the hub knows of matches now.
+    pub reader: Reader,
     /// Where clients reach the hub, without a slash at the end.
     pub public_url: String,
+    /// Whether that was set, and not made of the address that is listened on.
+    pub configured_url: bool,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
     /// TLS, where the hub speaks it itself.
@@ -167,6 +182,13 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/webhooks/stripe/", post(webhooks::stripe))
         .route("/webhooks/paypal/", post(webhooks::paypal))
         .merge(site::routes())
+        .merge(api::routes(Api {
+            reader: shared.parts.reader.clone(),
+            archive: shared.parts.archive.clone(),
+            public_url: shared.parts.public_url.as_str().into(),
+            configured_url: shared.parts.configured_url,
+            catalogue: Arc::clone(&shared.parts.catalogue),
+        }))
         .fallback(ws::unknown)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), gate::gate))

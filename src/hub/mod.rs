@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use fanout::{Change, Epoch, Micros};
 use ingest::event::{Batch, Event, Fact, Id};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
     feeds::{Feed, Source, SourceNumber, Terms},
@@ -29,6 +29,7 @@ use crate::{
     channels::{Channels, Subject},
     document::Object,
     identity::{Identity, Place},
+    record::{Key, MatchRecord, Position},
     wire,
 };
 
@@ -75,6 +76,9 @@ pub struct Hub {
     lane_timers: Timers,
     /// Lanes that were open when they were counted last.
     lanes_open: usize,
+    /// Matches that have changed, and those that were forgotten, since [`Hub::take_changed`].
+    changed: FxHashSet<Id>,
+    gone: Vec<Id>,
 }
 
 /// A match and where its facts come from.
@@ -134,6 +138,8 @@ impl Hub {
             feeds_due: 0,
             lane_timers: Timers::default(),
             lanes_open: 0,
+            changed: FxHashSet::default(),
+            gone: Vec::new(),
         }
     }
 
@@ -166,6 +172,21 @@ impl Hub {
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.lanes_open
+    }
+
+    /// All matches that have changed since this was asked last, as they are now, and those that were
+    /// forgotten.
+    pub fn take_changed(&mut self, now: Micros) -> (Vec<Arc<MatchRecord>>, Vec<Key>) {
+        let changed = self.changed.drain().filter_map(|id| {
+            let mut record = MatchRecord::of(&self.matches.get(&id)?.state, now);
+            record.position = self.channels.get(Subject::Match(id)).map(|entry| {
+                let sequence = &entry.sequence;
+                Position { epoch: sequence.channel.epoch, seq: sequence.head() }
+            });
+            Some(Arc::new(record))
+        });
+        let changed = changed.collect();
+        (changed, self.gone.drain(..).map(|id| id.0).collect())
     }
 
     /// When [`Hub::flush_lanes`] has something to do, if nothing changes before.
@@ -337,6 +358,8 @@ impl Hub {
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.remove(&id) else { return };
         self.identity.forget(id);
+        self.changed.remove(&id);
+        self.gone.push(id);
         self.places.retain(|_, place| place.id != id);
         self.close_channels(id, &known.state, stamp, changes);
     }

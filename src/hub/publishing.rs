@@ -31,6 +31,7 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
+        self.changed.insert(id);
         let sport = self.matches[&id].state.sport;
         let followed = !matches!(self.matches[&id].state.play, Play::None);
         if followed {

@@ -1,0 +1,101 @@
+//! What goes wrong with a request of the interface, as an answer: SERVICE sections 1.4 and 6.
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use hyper::StatusCode;
+use serde::Serialize;
+use tracing::error;
+
+#[derive(Debug)]
+pub enum ApiError {
+    NotFound,
+    /// Parameters that this endpoint does not have.
+    UnknownParameters {
+        unknown: Vec<String>,
+        accepted: &'static [&'static str],
+    },
+    /// A parameter's value cannot be used; what is wrong with it, as a sentence.
+    BadParameter(String),
+    /// What was asked for is not part of what the account has: status 403.
+    NotEntitled {
+        code: &'static str,
+        detail: &'static str,
+    },
+    /// It cannot be answered now; why, as a sentence: status 503.
+    Unavailable(&'static str),
+    Internal,
+}
+
+/// The uniform shape: SERVICE section 6.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct ErrorBody {
+    /// Always true.
+    pub error: bool,
+    /// The status code of the answer.
+    pub status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
+    pub detail: String,
+}
+
+/// SERVICE section 1.4.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct UnknownParametersBody {
+    pub detail: String,
+    /// Sorted.
+    pub accepted_parameters: Vec<&'static str>,
+    /// For an unknown name the accepted one that is most like it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<Suggestion>,
+}
+
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct Suggestion {
+    pub parameter: String,
+    pub suggestion: &'static str,
+}
+
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> Self {
+        error!(error = &error as &dyn std::error::Error, "the archive failed");
+        Self::Internal
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, code, detail) = match self {
+            Self::UnknownParameters { unknown, accepted } => return unknown_of(&unknown, accepted),
+            Self::NotFound => (StatusCode::NOT_FOUND, None, "Not found".to_owned()),
+            Self::BadParameter(detail) => (StatusCode::BAD_REQUEST, None, detail),
+            Self::NotEntitled { code, detail } => {
+                (StatusCode::FORBIDDEN, Some(code), detail.to_owned())
+            }
+            Self::Unavailable(detail) => (StatusCode::SERVICE_UNAVAILABLE, None, detail.to_owned()),
+            Self::Internal => {
+                (StatusCode::INTERNAL_SERVER_ERROR, None, "something of ours failed".to_owned())
+            }
+        };
+        let body = ErrorBody { error: true, status: status.as_u16(), code, detail };
+        (status, Json(body)).into_response()
+    }
+}
+
+fn unknown_of(unknown: &[String], accepted: &'static [&'static str]) -> Response {
+    let mut accepted = accepted.to_vec();
+    accepted.sort_unstable();
+    let suggestion = |name: &String| {
+        let like = accepted.iter().map(|own| (strsim::jaro_winkler(name, own), *own));
+        let (likeness, suggestion) = like.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (likeness > 0.8).then(|| Suggestion { parameter: name.clone(), suggestion })
+    };
+    let suggestions = unknown.iter().filter_map(suggestion).collect();
+    let body = UnknownParametersBody {
+        detail: format!("Unknown query parameter(s): {}.", unknown.join(", ")),
+        accepted_parameters: accepted,
+        suggestions,
+    };
+    (StatusCode::BAD_REQUEST, Json(body)).into_response()
+}

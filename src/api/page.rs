@@ -1,0 +1,71 @@
+//! A page of a list: SERVICE section 1.2.
+
+use hyper::{HeaderMap, header::HOST};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Api, Params};
+use crate::archive::Window;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Page<T> {
+    /// Rows of all pages together.
+    pub count: usize,
+    /// The address of the next page.
+    pub next: Option<String>,
+    pub previous: Option<String>,
+    pub results: Vec<T>,
+}
+
+/// Where a list is, to tell the addresses of its other pages.
+#[derive(Debug)]
+pub struct Place<'a> {
+    pub api: &'a Api,
+    pub headers: &'a HeaderMap,
+    /// Its path, with a slash at the end.
+    pub path: &'a str,
+    pub params: &'a Params,
+}
+
+impl<T> Page<T> {
+    /// The page in this window of a list of `count` rows.
+    #[must_use]
+    pub fn new(place: &Place<'_>, window: Window, count: usize, results: Vec<T>) -> Self {
+        let Window { offset, limit } = window;
+        let next = offset.checked_add(limit).filter(|next| *next < count);
+        let previous = (offset > 0).then(|| offset.saturating_sub(limit));
+        let address = |offset: usize| place.address(limit, offset);
+        Self { count, next: next.map(address), previous: previous.map(address), results }
+    }
+
+    /// The page in this window of a list that is at hand as a whole.
+    #[must_use]
+    pub fn of_all(place: &Place<'_>, window: Window, all: Vec<T>) -> Self {
+        let count = all.len();
+        let results = all.into_iter().skip(window.offset).take(window.limit).collect();
+        Self::new(place, window, count, results)
+    }
+}
+
+impl Place<'_> {
+    fn address(&self, limit: usize, offset: usize) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(self.params.filters());
+        query.append_pair("limit", &limit.to_string());
+        query.append_pair("offset", &offset.to_string());
+        format!("{}{}?{}", self.base(), self.path, query.finish())
+    }
+
+    /// The base that is configured, else the one that the client used.
+    fn base(&self) -> String {
+        let host = self.headers.get(HOST).and_then(|host| host.to_str().ok());
+        match (self.api.configured_url, host) {
+            (false, Some(host)) => {
+                let scheme =
+                    if self.api.public_url.starts_with("https:") { "https" } else { "http" };
+                format!("{scheme}://{host}")
+            }
+            (true, _) | (false, None) => self.api.public_url.to_string(),
+        }
+    }
+}

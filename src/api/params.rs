@@ -1,0 +1,194 @@
+//! The parameters of a request: which an endpoint has, under which other names they come, and what
+//! their values are.
+
+use std::borrow::Cow;
+
+use fanout::Micros;
+use ingest::event::Sport;
+
+use super::{ApiError, time};
+use crate::{archive::Window, record::Key};
+
+/// The parameters of one endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec {
+    pub accepted: &'static [&'static str],
+    /// Other names, taken for those of `accepted` before anything is checked.
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// Taken without being told of, as old clients send them.
+    pub tolerated: &'static [&'static str],
+}
+
+/// The same everywhere: SERVICE section 0.
+const NEVER_FILTERS: [&str; 2] = ["token", "format"];
+
+/// Rows of a page, unless the request says how many.
+pub const LIMIT_DEFAULT: usize = 50;
+/// More are not given; who asks for more gets so many.
+pub const LIMIT_MAX: usize = 200;
+
+/// The parameters of one request, in its order.
+#[derive(Debug, Clone, Default)]
+pub struct Params {
+    pairs: Vec<(String, String)>,
+}
+
+impl Params {
+    /// Reads the query of a request.
+    ///
+    /// # Errors
+    ///
+    /// If it has a name that the endpoint has not.
+    pub fn read(query: Option<&str>, spec: Spec) -> Result<Self, ApiError> {
+        let pairs = form(query.unwrap_or_default());
+        let pairs = pairs.filter(|(name, _)| !NEVER_FILTERS.contains(&name.as_ref()));
+        let own_name = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
+            let alias = spec.aliases.iter().find(|(alias, _)| *alias == name);
+            let name = alias.map_or_else(|| name.into_owned(), |(_, own)| (*own).to_owned());
+            (name, value.into_owned())
+        };
+        let pairs: Vec<_> = pairs.map(own_name).collect();
+        let is_known = |name: &str| spec.accepted.contains(&name) || spec.tolerated.contains(&name);
+        let names = pairs.iter().map(|(name, _)| name);
+        let unknown: Vec<_> = names.filter(|name| !is_known(name)).cloned().collect();
+        if !unknown.is_empty() {
+            return Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted });
+        }
+        Ok(Self { pairs })
+    }
+
+    /// The last value of this name; `None` where it is absent or empty.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let mut named = self.pairs.iter().rev().filter(|(own, _)| own == name);
+        named.next().map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// All parameters but those of the page, for the address of the next one.
+    pub fn filters(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        pairs.filter(|(name, _)| !matches!(*name, "limit" | "offset" | "page" | "page_size"))
+    }
+
+    /// An id or another whole number.
+    ///
+    /// # Errors
+    ///
+    /// If the value is none.
+    pub fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
+        self.parsed(name, "a whole number", |text| text.parse().ok())
+    }
+
+    /// An id of ours.
+    ///
+    /// # Errors
+    ///
+    /// If the value is none.
+    pub fn id(&self, name: &str) -> Result<Option<Key>, ApiError> {
+        self.number(name)
+    }
+
+    /// `true`, `1`, `yes` and `false`, `0`, `no`, in any case.
+    ///
+    /// # Errors
+    ///
+    /// If the value is none of them.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        self.parsed(name, "true or false", |text| match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" => Some(true),
+            "false" | "0" | "no" => Some(false),
+            _ => None,
+        })
+    }
+
+    /// From when on: the begin of a day, or a moment.
+    ///
+    /// # Errors
+    ///
+    /// If the value is neither.
+    pub fn from(&self, name: &str) -> Result<Option<Micros>, ApiError> {
+        self.parsed(name, time::EXPECTED, time::begin)
+    }
+
+    /// Before when: the end of a day, or just after a moment.
+    ///
+    /// # Errors
+    ///
+    /// If the value is neither.
+    pub fn before(&self, name: &str) -> Result<Option<Micros>, ApiError> {
+        self.parsed(name, time::EXPECTED, time::end)
+    }
+
+    /// `limit` and `offset`.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is no number.
+    pub fn window(&self) -> Result<Window, ApiError> {
+        self.window_of(LIMIT_DEFAULT, LIMIT_MAX)
+    }
+
+    /// The same with other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::window`].
+    pub fn window_of(&self, default: usize, max: usize) -> Result<Window, ApiError> {
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let limit = self.number("limit")?.map_or(default, size);
+        let limit = if limit == 0 { default } else { limit.min(max) };
+        Ok(Window { offset: self.number("offset")?.map_or(0, size), limit })
+    }
+
+    /// A value that a function reads.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn parsed<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let bad = || ApiError::BadParameter(format!("{name} is to be {expected}."));
+        parse(text).map(Some).ok_or_else(bad)
+    }
+}
+
+/// The pairs of a query: application/x-www-form-urlencoded.
+fn form(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    form_urlencoded::parse(query.as_bytes())
+}
+
+/// The sport of the first segment of a path.
+#[must_use]
+pub fn sport(name: &str) -> Option<Sport> {
+    Sport::ALL.into_iter().find(|sport| sport.as_str() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: Spec = Spec {
+        accepted: &["league_id", "limit", "offset", "status"],
+        aliases: &[("league", "league_id"), ("page_size", "limit")],
+        tolerated: &["tz"],
+    };
+
+    #[test]
+    fn unknown_names_are_refused_and_others_found_under_their_aliases() {
+        let params = Params::read(Some("league=7&page_size=900&tz=x&token=k&status="), SPEC);
+        let params = params.unwrap();
+        assert_eq!(params.id("league_id").unwrap(), Some(7));
+        assert_eq!(params.window().unwrap(), Window { offset: 0, limit: LIMIT_MAX });
+        assert_eq!(params.text("status"), None);
+        let Err(ApiError::UnknownParameters { unknown, .. }) = Params::read(Some("foo=1"), SPEC)
+        else {
+            panic!("an unknown name was taken");
+        };
+        assert_eq!(unknown, ["foo"]);
+    }
+}
