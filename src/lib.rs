@@ -22,6 +22,7 @@ pub mod push;
 pub mod identity;
 
 pub mod hub;
+pub mod signals;
 
 // What the hub's changes look like, who is addressed, and how readers are brought forward.
 pub mod channels;

@@ -1,0 +1,212 @@
+//! What the quotes of one market say at one moment.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ingest::event::Outcome;
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use super::{
+    Finding, Kind, Leg, MarketKey, Quote, QuoteState, Settings, Signal, Topic, basis_points,
+    strength,
+};
+
+/// An open price and whose it is.
+type Offer<'a> = (Decimal, &'a Arc<str>);
+
+/// Open prices by outcome, the best first; of each bookmaker its best one.
+struct Offers<'a>(BTreeMap<Outcome, Vec<Offer<'a>>>);
+
+/// The sets of outcomes of which exactly one comes true.
+const WHOLE: [&[Outcome]; 5] = [
+    &[Outcome::Home, Outcome::Draw, Outcome::Away],
+    &[Outcome::Home, Outcome::Away],
+    &[Outcome::Player1, Outcome::Player2],
+    &[Outcome::Over, Outcome::Under],
+    &[Outcome::Yes, Outcome::No],
+];
+
+/// All signals of the market but those that need a past.
+pub(super) fn look(market: &MarketKey, quotes: &[Quote], settings: &Settings) -> Vec<Signal> {
+    let offers = Offers::of(quotes);
+    let mut signals = Vec::new();
+    if offers.is_whole(quotes) {
+        signals.extend(offers.arbitrage(market));
+        signals.extend(offers.values(market, settings));
+    }
+    signals.extend(offers.gaps(market, settings));
+    signals.extend(suspended(market, quotes, settings));
+    signals
+}
+
+impl<'a> Offers<'a> {
+    fn of(quotes: &'a [Quote]) -> Self {
+        let mut offers: BTreeMap<Outcome, Vec<Offer<'a>>> = BTreeMap::new();
+        for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
+            // A price of 1 or less is none: nobody wins by it.
+            if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
+                offers.entry(quote.outcome).or_default().push((price, &quote.bookmaker));
+            }
+        }
+        for offers in offers.values_mut() {
+            offers.sort_by(|a, b| (a.1, b.0).cmp(&(b.1, a.0)));
+            offers.dedup_by(|next, kept| next.1 == kept.1);
+            offers.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
+        }
+        Self(offers)
+    }
+
+    /// Whether exactly one of the outcomes comes true, and all of them have a price.
+    fn is_whole(&self, quotes: &[Quote]) -> bool {
+        let mut known: Vec<_> = quotes.iter().map(|quote| quote.outcome).collect();
+        known.sort_unstable();
+        known.dedup();
+        WHOLE.iter().any(|whole| known == *whole) && self.0.keys().eq(known.iter())
+    }
+
+    fn best(&self) -> impl Iterator<Item = (Outcome, Offer<'a>)> {
+        self.0.iter().filter_map(|(outcome, offers)| Some((*outcome, *offers.first()?)))
+    }
+
+    /// The sum of 1/price is below 1 exactly where the sum of the products of all other prices is
+    /// below the product of all: no division, no rounding.
+    fn arbitrage(&self, market: &MarketKey) -> Option<Signal> {
+        let best: Vec<_> = self.best().collect();
+        let others = |skip: usize| -> Option<Decimal> {
+            let others = best.iter().enumerate().filter(|(place, _)| *place != skip);
+            others.map(|(_, (_, offer))| offer.0).try_fold(Decimal::ONE, Decimal::checked_mul)
+        };
+        let shares: Vec<_> = (0..best.len()).map(others).collect::<Option<_>>()?;
+        let sum: Decimal = shares.iter().sum();
+        let product = shares.first()?.checked_mul(best.first()?.1.0)?;
+        if sum >= product {
+            return None;
+        }
+        let profit = floor(product.checked_div(sum)? - Decimal::ONE);
+        let stakes = stakes(&shares, sum)?;
+        let legs = best.iter().zip(stakes);
+        let legs = legs.map(|((outcome, (price, bookmaker)), stake)| Leg {
+            outcome: *outcome,
+            bookmaker: Arc::clone(bookmaker),
+            price: *price,
+            stake,
+        });
+        Some(Signal {
+            topic: Topic::of_market(Kind::Arbitrage, market),
+            strength: strength(profit, Decimal::new(10, 2)).max(1),
+            finding: Finding::Arbitrage { profit, legs: legs.collect() },
+        })
+    }
+
+    fn gaps(&self, market: &MarketKey, settings: &Settings) -> Vec<Signal> {
+        let gap = |(outcome, offers): (&Outcome, &Vec<Offer<'a>>)| {
+            let [(price, bookmaker), (next, next_bookmaker), ..] = offers.as_slice() else {
+                return None;
+            };
+            if offers.len() < settings.bookmakers_min {
+                return None;
+            }
+            let gap = price.checked_div(*next)? - Decimal::ONE;
+            (basis_points(gap) >= settings.gap.into()).then(|| Signal {
+                topic: Topic {
+                    outcome: Some(*outcome),
+                    bookmaker: Some(Arc::clone(bookmaker)),
+                    ..Topic::of_market(Kind::PriceGap, market)
+                },
+                strength: strength(gap, Decimal::new(25, 2)),
+                finding: Finding::PriceGap {
+                    price: *price,
+                    next: *next,
+                    next_bookmaker: Arc::clone(next_bookmaker),
+                    gap: floor(gap),
+                },
+            })
+        };
+        self.0.iter().filter_map(gap).collect()
+    }
+
+    fn values(&self, market: &MarketKey, settings: &Settings) -> Vec<Signal> {
+        let few = |offers: &Vec<Offer<'_>>| offers.len() < settings.bookmakers_min;
+        if self.0.values().any(few) {
+            return Vec::new();
+        }
+        let implied = self.0.values().map(|offers| Decimal::ONE.checked_div(median(offers)));
+        let Some(implied) = implied.collect::<Option<Vec<_>>>() else { return Vec::new() };
+        let sum: Decimal = implied.iter().sum();
+        let value = |((outcome, offers), implied): ((&Outcome, &Vec<Offer<'a>>), Decimal)| {
+            let (price, bookmaker) = *offers.first()?;
+            let probability = implied.checked_div(sum)?;
+            let value = price.checked_mul(probability)? - Decimal::ONE;
+            (basis_points(value) >= settings.value.into()).then(|| Signal {
+                topic: Topic {
+                    outcome: Some(*outcome),
+                    bookmaker: Some(Arc::clone(bookmaker)),
+                    ..Topic::of_market(Kind::Value, market)
+                },
+                strength: strength(value, Decimal::new(25, 2)),
+                finding: Finding::Value {
+                    price,
+                    fair_price: nearest(Decimal::ONE / probability),
+                    probability: nearest(probability),
+                    value: floor(value),
+                    bookmakers: u32::try_from(offers.len()).unwrap_or(u32::MAX),
+                },
+            })
+        };
+        self.0.iter().zip(implied).filter_map(value).collect()
+    }
+}
+
+/// Each bookmaker that has suspended the market while enough others trade.
+fn suspended(market: &MarketKey, quotes: &[Quote], settings: &Settings) -> Vec<Signal> {
+    let mut states: BTreeMap<&Arc<str>, (bool, bool)> = BTreeMap::new();
+    for quote in quotes {
+        let (open, suspended) = states.entry(&quote.bookmaker).or_default();
+        *open |= quote.state == QuoteState::Open;
+        *suspended |= quote.state == QuoteState::Suspended;
+    }
+    let open = states.values().filter(|(open, _)| *open).count();
+    let is_suspended = |(_, (open, suspended)): &(&&Arc<str>, &(bool, bool))| !open && *suspended;
+    let suspended: Vec<_> = states.iter().filter(is_suspended).collect();
+    if open < settings.bookmakers_min {
+        return Vec::new();
+    }
+    let share = Decimal::from(open) / Decimal::from(open + suspended.len());
+    let signal = |(bookmaker, _): &(&&Arc<str>, _)| Signal {
+        topic: Topic {
+            bookmaker: Some(Arc::clone(bookmaker)),
+            ..Topic::of_market(Kind::Suspended, market)
+        },
+        strength: strength(share, Decimal::ONE),
+        finding: Finding::Suspended {
+            open: u32::try_from(open).unwrap_or(u32::MAX),
+            suspended: u32::try_from(suspended.len()).unwrap_or(u32::MAX),
+        },
+    };
+    suspended.iter().map(signal).collect()
+}
+
+/// Of prices in order; there is at least one.
+fn median(offers: &[Offer<'_>]) -> Decimal {
+    let middle = offers.len() / 2;
+    if offers.len() % 2 == 1 {
+        return offers[middle].0;
+    }
+    (offers[middle - 1].0 + offers[middle].0) / Decimal::TWO
+}
+
+/// Shares of a whole in proportion, to six decimal places; what rounding leaves goes to the largest.
+fn stakes(parts: &[Decimal], sum: Decimal) -> Option<Vec<Decimal>> {
+    let share = |part: &Decimal| Some(part.checked_div(sum)?.trunc_with_scale(6));
+    let mut shares = parts.iter().map(share).collect::<Option<Vec<_>>>()?;
+    let rest = Decimal::ONE - shares.iter().sum::<Decimal>();
+    *shares.iter_mut().max()? += rest;
+    Some(shares)
+}
+
+fn floor(share: Decimal) -> Decimal {
+    share.trunc_with_scale(4)
+}
+
+fn nearest(number: Decimal) -> Decimal {
+    number.round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven)
+}

@@ -1,0 +1,180 @@
+//! Signals by hand calculation, and against a brute-force search.
+
+use proptest::prelude::*;
+use rust_decimal::dec;
+
+use super::*;
+
+fn key() -> MarketKey {
+    MarketKey { kind: "match_winner".into(), period: None, line: None }
+}
+
+fn quote(bookmaker: &str, outcome: Outcome, price: Decimal) -> Quote {
+    Quote { bookmaker: bookmaker.into(), outcome, price: Some(price), state: QuoteState::Open }
+}
+
+fn of_kind(turns: Vec<Turn>, kind: Kind) -> Vec<Turn> {
+    let own = |turn: &Turn| match turn {
+        Turn::Began(_, it) | Turn::Changed(_, it) | Turn::Ended(_, it) => it.topic.kind == kind,
+    };
+    turns.into_iter().filter(own).collect()
+}
+
+fn look(quotes: &[Quote]) -> Vec<Turn> {
+    Watch::default().market(&key(), quotes, 5, &Settings::default())
+}
+
+#[test]
+fn arbitrage_pays_the_same_whatever_comes_true() {
+    // 1/2.10 + 1/2.05 = 0.476190 + 0.487805 = 0.963995; 1/0.963995 = 1.037349.
+    let quotes = [
+        quote("a", Outcome::Player1, dec!(2.10)),
+        quote("a", Outcome::Player2, dec!(1.75)),
+        quote("b", Outcome::Player1, dec!(1.80)),
+        quote("b", Outcome::Player2, dec!(2.05)),
+    ];
+    let turns = of_kind(look(&quotes), Kind::Arbitrage);
+    let [Turn::Began(5, Signal { finding: Finding::Arbitrage { profit, legs }, .. })] =
+        turns.as_slice()
+    else {
+        panic!("{turns:?}");
+    };
+    assert_eq!(*profit, dec!(0.0373));
+    let told: Vec<_> = legs.iter().map(|leg| (&*leg.bookmaker, leg.price, leg.stake)).collect();
+    assert_eq!(told, [("a", dec!(2.10), dec!(0.493975)), ("b", dec!(2.05), dec!(0.506025))]);
+}
+
+#[test]
+fn fair_book_is_no_arbitrage_and_neither_is_half_a_one() {
+    let fair = [quote("a", Outcome::Over, dec!(2.00)), quote("b", Outcome::Under, dec!(2.00))];
+    assert_eq!(of_kind(look(&fair), Kind::Arbitrage), []);
+    let mut half = ["a", "b", "c"].map(|name| quote(name, Outcome::Home, dec!(5.00)));
+    (half[1].outcome, half[2].outcome, half[2].price) = (Outcome::Away, Outcome::Draw, None);
+    assert_eq!(of_kind(look(&half), Kind::Arbitrage), []);
+    let mut closed = [quote("a", Outcome::Yes, dec!(2.2)), quote("b", Outcome::No, dec!(2.2))];
+    closed[1].state = QuoteState::Suspended;
+    assert_eq!(of_kind(look(&closed), Kind::Arbitrage), []);
+}
+
+#[test]
+fn gap_and_value_are_of_the_best_price() {
+    let book = |name: &str, home, away| {
+        [quote(name, Outcome::Home, home), quote(name, Outcome::Away, away)]
+    };
+    let quotes = [
+        book("a", dec!(2.30), dec!(1.80)),
+        book("b", dec!(2.00), dec!(1.80)),
+        book("c", dec!(2.00), dec!(1.80)),
+    ]
+    .concat();
+    let turns = look(&quotes);
+    let gaps = of_kind(turns.clone(), Kind::PriceGap);
+    let [Turn::Began(_, Signal { topic, finding: Finding::PriceGap { gap, .. }, .. })] =
+        gaps.as_slice()
+    else {
+        panic!("{gaps:?}");
+    };
+    assert_eq!((topic.outcome, topic.bookmaker.as_deref()), (Some(Outcome::Home), Some("a")));
+    assert_eq!(*gap, dec!(0.15));
+    // Fair: (1/2.00) / (1/2.00 + 1/1.80) = 0.473684; times 2.30 = 1.089474.
+    let values = of_kind(turns, Kind::Value);
+    let [Turn::Began(_, Signal { finding: Finding::Value { value, fair_price, .. }, .. })] =
+        values.as_slice()
+    else {
+        panic!("{values:?}");
+    };
+    assert_eq!((*value, *fair_price), (dec!(0.0894), dec!(2.1111)));
+}
+
+#[test]
+fn steam_begins_with_the_third_and_ends_with_time() {
+    let settings = Settings::default();
+    let mut watch = Watch::default();
+    let quotes = |prices: [Decimal; 3]| {
+        let names = ["a", "b", "c"].into_iter();
+        names.zip(prices).map(|(name, it)| quote(name, Outcome::Home, it)).collect::<Vec<_>>()
+    };
+    let mut at =
+        |prices, at| of_kind(watch.market(&key(), &quotes(prices), at, &settings), Kind::Steam);
+    assert_eq!(at([dec!(2), dec!(2), dec!(2)], 0), []);
+    assert_eq!(at([dec!(1.9), dec!(2), dec!(2)], 10_000_000), []);
+    assert_eq!(at([dec!(1.9), dec!(1.9), dec!(2)], 20_000_000), []);
+    let turns = at([dec!(1.9), dec!(1.9), dec!(1.9)], 30_000_000);
+    let [Turn::Began(30_000_000, Signal { finding, .. })] = turns.as_slice() else {
+        panic!("{turns:?}");
+    };
+    let Finding::Steam { direction, change, bookmakers } = finding else { panic!("{finding:?}") };
+    assert_eq!((*direction, *change, bookmakers.len()), (Direction::Shortening, dec!(-0.05), 3));
+    assert_eq!(watch.pass(69_000_000, &settings), []);
+    let turns = watch.pass(70_000_000, &settings);
+    assert!(matches!(turns.as_slice(), [Turn::Ended(30_000_000, _)]), "{turns:?}");
+}
+
+#[test]
+fn suspension_is_told_while_others_trade() {
+    let mut quotes: Vec<_> =
+        ["a", "b", "c", "d"].map(|name| quote(name, Outcome::Home, dec!(2))).into();
+    quotes[3].state = QuoteState::Suspended;
+    let turns = look(&quotes);
+    let [Turn::Began(_, Signal { topic, .. })] = turns.as_slice() else { panic!("{turns:?}") };
+    assert_eq!((topic.kind, topic.bookmaker.as_deref()), (Kind::Suspended, Some("d")));
+    quotes[2].state = QuoteState::Unknown;
+    assert_eq!(look(&quotes), [], "two that trade are not enough");
+}
+
+#[test]
+fn momentum_goes_over_by_an_end_and_a_begin() {
+    use ingest::event::Side;
+    let mut watch = Watch::default();
+    let mut play = |side, times: i64| -> Vec<Turn> {
+        (0..times).flat_map(|at| watch.point(side, at)).collect()
+    };
+    let first = play(Side::First, 12);
+    assert!(matches!(first.first(), Some(Turn::Began(8, _))), "{first:?}");
+    let second = play(Side::Second, 12);
+    assert!(second.iter().any(|turn| matches!(turn, Turn::Ended(8, _))), "{second:?}");
+    let begun = second.iter().filter(|turn| matches!(turn, Turn::Began(..))).count();
+    assert_eq!(begun, 1, "{second:?}");
+}
+
+/// Whether any choice of one price for each outcome wins whatever comes true: all of them tried.
+fn any_choice_wins(quotes: &[Quote], outcomes: &[Outcome]) -> bool {
+    let prices = |outcome: &Outcome| {
+        let of = quotes.iter().filter(move |quote| quote.outcome == *outcome);
+        of.filter(|quote| quote.state == QuoteState::Open)
+            .filter_map(|it| it.price)
+            .collect::<Vec<_>>()
+    };
+    let mut sums = vec![Decimal::ZERO];
+    for outcome in outcomes {
+        let prices = prices(outcome);
+        let next = |sum: &Decimal| {
+            let sum = *sum;
+            prices.iter().map(move |price| sum + Decimal::ONE / price).collect::<Vec<_>>()
+        };
+        sums = sums.iter().flat_map(next).collect();
+    }
+    sums.iter().any(|sum| *sum < Decimal::ONE - dec!(0.000000000001))
+}
+
+proptest! {
+    #[test]
+    fn every_arbitrage_is_found_and_nothing_else(
+        book in prop::collection::vec((0_usize..5, 0_usize..3, 101_i64..900, 0_u8..8), 0..24)
+    ) {
+        let outcomes = [Outcome::Home, Outcome::Draw, Outcome::Away];
+        // The market has three outcomes, whoever prices them.
+        let unpriced = |outcome| Quote { price: None, ..quote("a", outcome, Decimal::ONE) };
+        let mut quotes: Vec<Quote> = outcomes.into_iter().map(unpriced).collect();
+        for (bookmaker, outcome, cents, state) in book {
+            let name = ["a", "b", "c", "d", "e"][bookmaker];
+            let mut quote = quote(name, outcomes[outcome], Decimal::new(cents, 2));
+            if state == 0 {
+                quote.state = QuoteState::Suspended;
+            }
+            quotes.push(quote);
+        }
+        let found = !of_kind(look(&quotes), Kind::Arbitrage).is_empty();
+        prop_assert_eq!(found, any_choice_wins(&quotes, &outcomes), "{:?}", quotes);
+    }
+}
