@@ -19,6 +19,8 @@ pub enum Subject {
     Book(Id, usize),
     Board(Sport),
     Feeds,
+    /// What odds and play say, of all matches.
+    Signals,
 }
 
 /// One channel, and what was last published of its header.
@@ -56,6 +58,7 @@ impl Channels {
             (Subject::Consensus(id) | Subject::Book(id, _), _) => format!("{sport}/{id}/odds"),
             (Subject::Board(sport), _) => sport.as_str().to_owned(),
             (Subject::Feeds, _) => "feeds".to_owned(),
+            (Subject::Signals, _) => "signals".to_owned(),
         })
     }
 

@@ -19,7 +19,7 @@ impl Hub {
                 Some(self.book_header(id, self.matches.get(&id)?.state.books.get(book)?))
             }
             Subject::Board(sport) => Some(self.board_header(sport)),
-            Subject::Feeds => None,
+            Subject::Feeds | Subject::Signals => None,
         }
     }
 

@@ -205,6 +205,7 @@ impl Hub {
         }
         let stamp = Stamp { source: None, received: now, published: now };
         self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
+        self.pass_signals(stamp, changes);
         let window = self.settings.window;
         self.lanes_open = 0;
         for entry in self.channels.iter_mut() {

@@ -25,6 +25,7 @@ impl Hub {
             }
             Subject::Board(sport) => Some(self.board(sport, header)),
             Subject::Feeds => Some(self.feeds(header)),
+            Subject::Signals => Some(self.signals(header)),
         }
     }
 

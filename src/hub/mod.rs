@@ -11,6 +11,7 @@ mod joining;
 pub mod lanes;
 mod publishing;
 pub mod sequence;
+mod signals;
 pub mod state;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use self::{
     feeds::{Feed, Source, SourceNumber, Terms},
     lanes::Timers,
     sequence::{Stamp, Window},
+    signals::Desk,
     state::{Life, Match, Moment, Origin, Touched},
 };
 use crate::{
@@ -79,6 +81,7 @@ pub struct Hub {
     /// Matches that have changed, and those that were forgotten, since [`Hub::take_changed`].
     changed: FxHashSet<Id>,
     gone: Vec<Id>,
+    signals: Desk,
 }
 
 /// A match and where its facts come from.
@@ -140,6 +143,7 @@ impl Hub {
             lanes_open: 0,
             changed: FxHashSet::default(),
             gone: Vec::new(),
+            signals: Desk::default(),
         }
     }
 
@@ -356,6 +360,7 @@ impl Hub {
     /// Forgets a match. Its channels may come anew under their names, and count from 0 then: what
     /// is opened from now on has another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
+        self.end_signals(id, stamp, changes);
         let Some(known) = self.matches.remove(&id) else { return };
         self.identity.forget(id);
         self.changed.remove(&id);

@@ -11,7 +11,9 @@ use super::{
     feeds::Feed,
     lanes::Numbered,
     sequence::Stamp,
-    state::{Book, BookEvent, BookPart, Life, Match, Moment, Play, Touched, TouchedBook},
+    state::{
+        Book, BookEvent, BookPart, ConsensusKey, Life, Match, Moment, Play, Touched, TouchedBook,
+    },
 };
 use crate::{
     channels::{Channels, Subject},
@@ -43,7 +45,8 @@ impl Hub {
         for book in &touched.books {
             self.publish_book(id, sport, book, stamp, changes);
         }
-        self.publish_consensus(id, sport, touched, stamp, changes);
+        let markets = self.publish_consensus(id, sport, touched, stamp, changes);
+        self.publish_signals(id, touched, &markets, moment, stamp, changes);
         self.note_end(id, moment);
     }
 
@@ -108,6 +111,7 @@ impl Hub {
         self.publish(subject, after, patch, events, stamp, changes);
     }
 
+    /// Returns the markets that were looked at, whether they have changed or not.
     fn publish_consensus(
         &mut self,
         id: Id,
@@ -115,19 +119,20 @@ impl Hub {
         touched: &Touched,
         stamp: Stamp,
         changes: &mut Vec<Change>,
-    ) {
+    ) -> Vec<ConsensusKey> {
         let known = self.matches.get(&id).expect("a touched match is known");
         let markets = touched_markets(touched, &known.state.books);
         if markets.is_empty() && touched.replaced.is_empty() {
-            return;
+            return Vec::new();
         }
         let subject = Subject::Consensus(id);
         let number = self.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
         let known = self.matches.get_mut(&id).expect("a touched match is known");
         let Match { books, consensus, .. } = &mut known.state;
+        let touched = consensus.touched(&markets);
         let changed = consensus.refresh(books, &markets, number);
         if changed.is_empty() {
-            return;
+            return touched;
         }
         let is_new = self.ensure(subject, sport, None, changes);
         let known = &self.matches[&id];
@@ -141,6 +146,7 @@ impl Hub {
         };
         let events = wire::consensus::events(&state.consensus, &changed, number);
         self.publish(subject, after, patch, events, stamp, changes);
+        touched
     }
 
     /// A book is told by another source now: its channel ends, and begins anew with the image.
@@ -163,7 +169,11 @@ impl Hub {
             return false;
         }
         let name = Channels::name(subject, sport, slug);
-        let epoch = if subject == Subject::Feeds { self.epochs.feeds } else { self.epochs.matches };
+        let epoch = if matches!(subject, Subject::Feeds | Subject::Signals) {
+            self.epochs.feeds
+        } else {
+            self.epochs.matches
+        };
         let entry = self.channels.open(subject, name, epoch, Header::EMPTY);
         let mut base = Object::default();
         wire::set_header(&mut base, Header::EMPTY);

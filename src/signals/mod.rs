@@ -15,6 +15,7 @@
 
 mod market;
 pub mod momentum;
+mod record;
 mod steam;
 mod watch;
 
@@ -27,7 +28,10 @@ use fanout::Micros;
 use ingest::event::{Id, Outcome};
 use rust_decimal::Decimal;
 
-pub use self::watch::{Turn, Watch};
+pub use self::{
+    record::SignalRecord,
+    watch::{Turn, Watch},
+};
 
 /// From when on something is worth telling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ pub mod feeds;
 pub mod football;
 pub mod race;
 pub mod scoreboard;
+pub mod signals;
 pub mod tennis;
 
 use ingest::event::{Competition, Fixture, Participant};

@@ -127,6 +127,20 @@ impl Consensus {
         }
     }
 
+    /// The markets that one of `touched` belongs to or has left.
+    #[must_use]
+    pub fn touched(&self, touched: &[(usize, usize)]) -> Vec<ConsensusKey> {
+        let of = |members: &Members| touched.iter().any(|market| members.markets.contains(market));
+        let all = self.markets.iter().filter(|(_, members)| members.left || of(members));
+        all.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Which markets of which books belong to it, by their places.
+    #[must_use]
+    pub fn members(&self, key: &ConsensusKey) -> &[(usize, usize)] {
+        self.markets.get(key).map_or(&[], |members| members.markets.as_slice())
+    }
+
     /// Looks at each market anew that one of `touched` belongs to or has left, and returns those
     /// that have changed. One that nobody has any more is gone. `number` is the change's own.
     pub fn refresh(

@@ -1,0 +1,207 @@
+//! Signals on their channel: what [`crate::signals`] finds in what was just applied.
+
+use std::{collections::BTreeMap, mem, sync::Arc};
+
+use fanout::{Change, Micros};
+use ingest::event::{Id, MarketStatus, SelectionStatus, Sport};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Header, Hub, Match,
+    feeds::Feed,
+    sequence::Stamp,
+    state::{Book, ConsensusKey, FootballPart, Life, Moment, Play, TennisEvent, Touched},
+};
+use crate::{
+    channels::Subject,
+    document::{Node, Object},
+    record::{Key, Named},
+    signals::{MarketKey, Quote, QuoteState, Settings, SignalRecord, Turn, Watch},
+    wire,
+};
+
+/// What is watched.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    settings: Settings,
+    watches: FxHashMap<Id, Watched>,
+    /// All that is so now, by its id.
+    active: BTreeMap<Key, Arc<SignalRecord>>,
+    /// Signals that have turned since they were taken.
+    turned: Vec<Arc<SignalRecord>>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    watch: Watch,
+    /// By how much the source's clock is behind ours: a recording's is by years.
+    behind_us: Micros,
+}
+
+impl Hub {
+    /// Signals that have begun, changed or ended since this was asked last, in order.
+    pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
+        mem::take(&mut self.signals.turned)
+    }
+
+    /// Looks at what a batch touched of one match.
+    pub(super) fn publish_signals(
+        &mut self,
+        id: Id,
+        touched: &Touched,
+        markets: &[ConsensusKey],
+        moment: Moment,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let Some(known) = self.matches.get(&id) else { return };
+        let state = &known.state;
+        let Desk { settings, watches, .. } = &mut self.signals;
+        let at = moment.best();
+        let turns = if state.life() == Life::Ended {
+            watches.remove(&id).map(|mut it| it.watch.end(at)).unwrap_or_default()
+        } else {
+            let watched = watches.entry(id).or_default();
+            watched.behind_us = moment.received - at;
+            look(&mut watched.watch, state, touched, markets, at, settings)
+        };
+        self.tell(id, turns, at, stamp, changes);
+    }
+
+    /// Lets go of what only time ends.
+    pub(super) fn pass_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
+        let Desk { settings, watches, .. } = &mut self.signals;
+        let passed = watches.iter_mut().map(|(id, watched)| {
+            let at = stamp.received - watched.behind_us;
+            (*id, at, watched.watch.pass(at, settings))
+        });
+        let passed: Vec<_> = passed.filter(|(.., turns)| !turns.is_empty()).collect();
+        for (id, at, turns) in passed {
+            self.tell(id, turns, at, stamp, changes);
+        }
+    }
+
+    /// A match is forgotten, and with it what was so of it.
+    pub(super) fn end_signals(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
+        let Some(mut watched) = self.signals.watches.remove(&id) else { return };
+        let at = stamp.received - watched.behind_us;
+        let turns = watched.watch.end(at);
+        self.tell(id, turns, at, stamp, changes);
+    }
+
+    fn tell(
+        &mut self,
+        id: Id,
+        turns: Vec<Turn>,
+        at: Micros,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        if turns.is_empty() {
+            return;
+        }
+        let state = self.matches.get(&id).map(|known| &known.state);
+        let sport = state.map_or(Sport::Other, |state| state.sport);
+        let sides = state.and_then(|state| state.fixture.sides.as_ref()).map(|sides| {
+            sides.each_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) })
+        });
+        let is_new = self.ensure(Subject::Signals, Sport::Other, None, changes);
+        let header = Header { life: Life::Live, feed: Feed::Live, ..Header::EMPTY };
+        let mut patch = Object::default();
+        if is_new {
+            wire::set_header(&mut patch, header);
+        }
+        let mut events: Vec<Node> = Vec::new();
+        for turn in turns {
+            let (began, ended, signal) = match turn {
+                Turn::Began(began, signal) | Turn::Changed(began, signal) => (began, None, signal),
+                Turn::Ended(began, signal) => (began, Some(at), signal),
+            };
+            let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
+            let record = Arc::new(SignalRecord { updated: at, ended, ..(*record).clone() });
+            wire::signals::patch(patch.object("signals"), &record);
+            events.extend(wire::signals::event(&record));
+            if ended.is_some() {
+                self.signals.active.remove(&record.id);
+            } else {
+                self.signals.active.insert(record.id, Arc::clone(&record));
+            }
+            self.signals.turned.push(record);
+        }
+        self.publish(Subject::Signals, header, patch, events, stamp, changes);
+    }
+
+    /// The document of the channel: all that is so now.
+    pub(super) fn signals(&self, header: Header) -> Object {
+        let mut image = Object::default();
+        wire::set_header(&mut image, header);
+        image.set("stale_after_ms", self.settings.stale_after_ms);
+        let out = image.object("signals");
+        for record in self.signals.active.values() {
+            wire::signals::patch(out, record);
+        }
+        image
+    }
+}
+
+fn look(
+    watch: &mut Watch,
+    state: &Match,
+    touched: &Touched,
+    markets: &[ConsensusKey],
+    at: Micros,
+    settings: &Settings,
+) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    for key in markets {
+        let ConsensusKey { kind, period, line } = key.clone();
+        let quotes = quotes(state, key);
+        turns.extend(watch.market(&MarketKey { kind, period, line }, &quotes, at, settings));
+    }
+    if let Play::Football(football) = &state.play
+        && touched.football.contains(&FootballPart::Ball)
+    {
+        turns.extend(football.ball.map(|ball| watch.ball(ball, at)).unwrap_or_default());
+    }
+    for event in &touched.tennis_events {
+        if let TennisEvent::Point { point, .. } = event {
+            turns.extend(watch.point(point.winner, at));
+        }
+    }
+    turns
+}
+
+/// What every bookmaker says of a market.
+fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
+    let members = state.consensus.members(key).iter();
+    let markets = members.map(|(book, market)| {
+        let book = &state.books[*book];
+        (book, &book.markets[*market])
+    });
+    let quotes = markets.flat_map(|(book, market)| {
+        let market_state = market_state(book, market.status);
+        market.selections.iter().filter_map(move |selection| {
+            let active = selection.status == SelectionStatus::Active;
+            Some(Quote {
+                bookmaker: Arc::clone(&book.slug),
+                outcome: selection.outcome?,
+                price: selection.price,
+                state: if active { market_state } else { QuoteState::Unknown },
+            })
+        })
+    });
+    quotes.collect()
+}
+
+fn market_state(book: &Book, status: MarketStatus) -> QuoteState {
+    match status {
+        // What the hub itself holds back says nothing of the bookmaker.
+        _ if book.guard.holds() => QuoteState::Unknown,
+        MarketStatus::Open => QuoteState::Open,
+        MarketStatus::Suspended => QuoteState::Suspended,
+        MarketStatus::Inactive | MarketStatus::Closed => QuoteState::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! A signal as it is told: on the channel, over HTTP, and in the archive.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use ingest::event::{Id, Sport};
+
+use super::Signal;
+use crate::record::{Key, Named};
+
+/// A signal of a match, from its begin to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignalRecord {
+    pub id: Key,
+    pub match_id: Key,
+    pub sport: Sport,
+    /// Home and away; absent where no feed tells who plays.
+    pub sides: Option<[Named; 2]>,
+    pub began: Micros,
+    /// When its numbers changed last.
+    pub updated: Micros,
+    /// Absent while it is so.
+    pub ended: Option<Micros>,
+    pub signal: Signal,
+}
+
+impl SignalRecord {
+    /// A signal that has begun.
+    #[must_use]
+    pub fn new(
+        of: Id,
+        sport: Sport,
+        sides: Option<[Named; 2]>,
+        began: Micros,
+        signal: Signal,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: signal.topic.id(of, began).0,
+            match_id: of.0,
+            sport,
+            sides,
+            began,
+            updated: began,
+            ended: None,
+            signal,
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! The channel `signals`: `signals{id:{..}}`, and its events.
+
+use ingest::event::Outcome;
+use rust_decimal::Decimal;
+
+use crate::{
+    document::{Key, Node, Object},
+    signals::{Finding, Leg, SignalRecord},
+};
+
+/// What is so stands there; what is no longer so is deleted.
+pub fn patch(out: &mut Object, record: &SignalRecord) {
+    let told = record.ended.is_none().then(|| signal(record));
+    out.set_or_null(Key::Int(record.id), told);
+}
+
+/// A begin and an end are events; other numbers are none.
+#[must_use]
+pub fn event(record: &SignalRecord) -> Option<Node> {
+    let mut out = Object::default();
+    match record.ended {
+        Some(at) => {
+            out.set("kind", "signal_end");
+            out.set("eid", format!("{}:end", record.id));
+            out.set("of", record.id.to_string());
+            out.set("at", at);
+        }
+        None if record.updated == record.began => {
+            out.set("kind", "signal");
+            out.set("eid", record.id.to_string());
+            out.set("signal", signal(record));
+        }
+        None => return None,
+    }
+    Some(out.into())
+}
+
+fn signal(record: &SignalRecord) -> Object {
+    let SignalRecord { match_id, sport, sides, began, updated, signal, .. } = record;
+    let topic = &signal.topic;
+    let mut out = Object::default();
+    out.set("kind", topic.kind.as_str());
+    out.set("sport", sport.as_str());
+    out.set("match", *match_id);
+    if let Some([home, away]) = sides {
+        out.set("home", &home.name);
+        out.set("away", &away.name);
+    }
+    out.set_some("market", topic.market.as_ref().map(ToString::to_string));
+    out.set_some("outcome", topic.outcome.map(Outcome::as_str));
+    out.set_some("bookmaker", topic.bookmaker.as_ref());
+    out.set("strength", signal.strength);
+    out.set("began", *began);
+    out.set("updated", *updated);
+    finding(&mut out, &signal.finding);
+    out
+}
+
+fn finding(out: &mut Object, finding: &Finding) {
+    match finding {
+        Finding::Arbitrage { profit, legs } => {
+            out.set("profit", Node::Decimal(*profit));
+            out.set("legs", Node::List(legs.iter().map(|it| leg(it).into()).collect()));
+        }
+        Finding::PriceGap { price, next, next_bookmaker, gap } => {
+            decimals(out, [("price", *price), ("next_price", *next), ("gap", *gap)]);
+            out.set("next_bookmaker", next_bookmaker);
+        }
+        Finding::Value { price, fair_price, probability, value, bookmakers } => {
+            decimals(out, [("price", *price), ("fair_price", *fair_price)]);
+            decimals(out, [("probability", *probability), ("value", *value)]);
+            out.set("bookmakers", *bookmakers);
+        }
+        Finding::Steam { direction, bookmakers, change } => {
+            out.set("direction", direction.as_str());
+            out.set("change", Node::Decimal(*change));
+            let names = bookmakers.iter().map(|name| Node::Text(name.clone()));
+            out.set("moved", Node::List(names.collect()));
+        }
+        Finding::Suspended { open, suspended } => {
+            out.set("open_bookmakers", *open);
+            out.set("suspended_bookmakers", *suspended);
+        }
+        Finding::Momentum { side, share } => {
+            out.set("side", if *side == 0 { "first" } else { "second" });
+            out.set("share", Node::Decimal(*share));
+        }
+    }
+}
+
+fn leg(leg: &Leg) -> Object {
+    let Leg { outcome, bookmaker, price, stake } = leg;
+    let mut out = Object::default();
+    out.set("outcome", outcome.as_str());
+    out.set("bookmaker", bookmaker);
+    decimals(&mut out, [("price", *price), ("stake", *stake)]);
+    out
+}
+
+fn decimals<const N: usize>(out: &mut Object, fields: [(&'static str, Decimal); N]) {
+    for (name, value) in fields {
+        out.set(name, Node::Decimal(value));
+    }
+}
