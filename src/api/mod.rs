@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod error;
 pub mod football;
+pub mod number;
 pub mod page;
 pub mod params;
 pub mod time;
@@ -21,6 +22,7 @@ use utoipa_axum::router::OpenApiRouter;
 pub use self::{
     answer::Kept,
     error::ApiError,
+    number::Number,
     page::{Page, Place},
     params::{Params, Spec},
 };
