@@ -27,7 +27,7 @@ use tracing::{error, info};
 use self::signals::Signals;
 use crate::{
     accounts::{Accounts, AccountsError},
-    archive::{Archive, Inbox},
+    archive::{self, Archive, Inbox},
     cli::ReplayArgs,
     clock::now,
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
@@ -44,6 +44,7 @@ use crate::{
     quarantine::{self, Quarantine},
     reader::Reader,
     revocation::{self, Revoker},
+    signals::SignalBoard,
     sources::follow::FollowError,
     steady::Load,
     telemetry::{self, TelemetryError},
@@ -146,6 +147,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
     let (inbox, keeper) = Inbox::new(archive.clone());
     let reader = Reader::default();
+    let board = SignalBoard::default();
+    let restored = archive::signals::restore(accounts.database(), &board).await;
+    restored.map_err(AppError::Archive)?;
     let identities = Store::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());
@@ -154,7 +158,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let live = playing::announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let writer = {
-        let shelf = Shelf { reader: reader.clone(), inbox };
+        let shelf = Shelf { reader: reader.clone(), inbox, signals: board.clone() };
         pipeline::start(
             hub,
             fanout.clone(),
@@ -166,6 +170,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         )?
     };
     let keeping = tokio::spawn(keeper.run());
+    let (written, is_written) = watch::channel(false);
+    let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
+    let signalling = tokio::spawn(signalling);
 
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(telemetry::keep(metrics.clone(), stopped.clone()));
@@ -198,6 +205,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         metrics,
         archive,
         reader,
+        signals: board,
         public_url,
         configured_url: !config.server.public_url.is_empty(),
         demo_key: demo_key.clone(),
@@ -236,6 +244,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     stop_writer(&doors, writer).await;
     // The writer has laid out its last.
     keeping.await.ok();
+    written.send_replace(true);
+    signalling.await.ok();
     for task in revoking.into_iter().chain(ordering).chain([deciding, sweeping]) {
         task.await.ok();
     }

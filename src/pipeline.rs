@@ -32,6 +32,7 @@ use crate::{
     push::{self, Pushed},
     quarantine::Quarantine,
     reader::Reader,
+    signals::SignalBoard,
 };
 
 /// What a source hands in.
@@ -104,6 +105,7 @@ const WAITING_MAX: usize = 1024;
 pub struct Shelf {
     pub reader: Reader,
     pub inbox: Inbox,
+    pub signals: SignalBoard,
 }
 
 /// How often it does: as much as what it has laid out may be behind.
@@ -255,6 +257,8 @@ impl Writer {
 
     /// Lays out what has changed for those who read, and for the archive.
     fn shelve(&mut self) {
+        let signals = self.hub.take_signals();
+        self.shelf.signals.put(&signals);
         let (changed, gone) = self.hub.take_changed(now());
         self.shelf.inbox.put(&changed);
         self.shelf.reader.show(changed, &gone);

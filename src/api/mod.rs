@@ -10,6 +10,7 @@ pub mod football;
 pub mod number;
 pub mod page;
 pub mod params;
+pub mod signals;
 pub mod time;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::{
     products::{Catalogue, Product},
     reader::Reader,
     record::{Key, MatchRecord},
+    signals::SignalBoard,
 };
 
 /// What the answers are made from; clones share it.
@@ -39,6 +41,7 @@ use crate::{
 pub struct Api {
     pub reader: Reader,
     pub archive: Archive,
+    pub signals: SignalBoard,
     /// Where clients reach the hub, without a slash at the end.
     pub public_url: Arc<str>,
     /// Whether that is a setting; if not, addresses are built from what the client itself used.
@@ -74,7 +77,7 @@ impl Api {
 struct Title;
 
 fn all() -> OpenApiRouter<Api> {
-    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes())
+    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes()).merge(signals::routes())
 }
 
 /// Every route of the interface.

@@ -8,6 +8,7 @@
 mod entity;
 mod inbox;
 mod index;
+pub mod signals;
 mod store;
 
 use std::{

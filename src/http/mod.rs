@@ -74,6 +74,7 @@ use crate::{
     products::Catalogue,
     push::Sources,
     reader::Reader,
+    signals::SignalBoard,
     usage::Meter,
 };
 
@@ -93,6 +94,8 @@ pub struct Parts {
     pub archive: Archive,
     /// What the hub knows of matches now.
     pub reader: Reader,
+    /// What odds and play say.
+    pub signals: SignalBoard,
     /// Where clients reach the hub, without a slash at the end.
     pub public_url: String,
     /// Whether that was set, and not made of the address that is listened on.
@@ -185,6 +188,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .merge(api::routes(Api {
             reader: shared.parts.reader.clone(),
             archive: shared.parts.archive.clone(),
+            signals: shared.parts.signals.clone(),
             public_url: shared.parts.public_url.as_str().into(),
             configured_url: shared.parts.configured_url,
             catalogue: Arc::clone(&shared.parts.catalogue),

@@ -113,16 +113,16 @@ pub struct Position {
 }
 
 /// A sport by its name in channels and paths.
-mod sport {
+pub(crate) mod sport {
     use ingest::event::Sport;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(super) fn serialize<S: Serializer>(sport: &Sport, out: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(sport: &Sport, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(sport.as_str())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sport, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sport, D::Error> {
         let name = String::deserialize(from)?;
         let found = Sport::ALL.into_iter().find(|sport| sport.as_str() == name);
         found.ok_or_else(|| Error::custom(format_args!("no sport is called {name:?}")))

@@ -13,8 +13,10 @@
 //! | [`Kind::Suspended`] | one bookmaker has suspended a market in which several others trade | |
 //! | [`Kind::Momentum`] | one side has most of the attacks of the last minutes, or of the last points | see [`momentum`] |
 
+mod board;
 mod market;
 pub mod momentum;
+mod names;
 mod record;
 mod steam;
 mod watch;
@@ -27,8 +29,10 @@ use std::sync::Arc;
 use fanout::Micros;
 use ingest::event::{Id, Outcome};
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
 
 pub use self::{
+    board::SignalBoard,
     record::SignalRecord,
     watch::{Turn, Watch},
 };
@@ -60,7 +64,8 @@ impl Default for Settings {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     Arbitrage,
     PriceGap,
@@ -95,7 +100,7 @@ impl Kind {
 }
 
 /// A market that means the same with every bookmaker: its kind, its part of the match, its line.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MarketKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
@@ -123,16 +128,17 @@ pub enum QuoteState {
 }
 
 /// What a signal is of; there is one at a time of each.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Topic {
     pub kind: Kind,
     pub market: Option<MarketKey>,
+    #[serde(with = "names::optional_outcome")]
     pub outcome: Option<Outcome>,
     pub bookmaker: Option<Arc<str>>,
 }
 
 /// Something that is so now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     pub topic: Topic,
     /// 0 to 100.
@@ -142,7 +148,8 @@ pub struct Signal {
 
 /// The numbers of it. Shares are fractions of 1, rounded to four decimal places, towards zero where
 /// they are a gain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Finding {
     Arbitrage {
         /// What is won of all that is staked, whatever comes true.
@@ -187,8 +194,9 @@ pub enum Finding {
 }
 
 /// One bet of an arbitrage.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
+    #[serde(with = "names::outcome")]
     pub outcome: Outcome,
     pub bookmaker: Arc<str>,
     pub price: Decimal,
@@ -196,7 +204,8 @@ pub struct Leg {
     pub stake: Decimal,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Prices fall: it has become likelier.
     Shortening,

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{Id, Sport};
+use serde::{Deserialize, Serialize};
 
 use super::Signal;
 use crate::record::{Key, Named};
 
 /// A signal of a match, from its begin to its end.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SignalRecord {
     pub id: Key,
     pub match_id: Key,
+    #[serde(with = "crate::record::sport")]
     pub sport: Sport,
     /// Home and away; absent where no feed tells who plays.
     pub sides: Option<[Named; 2]>,

@@ -1,0 +1,330 @@
+//! The Signals API, `/signals/api/`: what odds and play say. Its shapes are ours; docs/SIGNALS.md tells
+//! of them and of the formulas.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use fanout::Micros;
+use hyper::HeaderMap;
+use ingest::event::{Outcome, Sport};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    Api, ApiError, Kept, Number, Page, Params, Place, Spec,
+    error::{ErrorBody, UnknownParametersBody},
+    params, time,
+};
+use crate::{
+    record::{Key, Named},
+    signals::{Finding, Kind, Leg, SignalRecord},
+};
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(kinds)).routes(routes!(detail))
+}
+
+/// A signal, from its begin to its end.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SignalRow {
+    id: Key,
+    /// `arbitrage`, `price_gap`, `value`, `steam`, `suspended`, `momentum`.
+    kind: &'static str,
+    sport: &'static str,
+    /// The match: the same id as in the other interfaces and on the channels.
+    event_id: Key,
+    home: Option<Side>,
+    away: Option<Side>,
+    /// The kind of market as on the stream; absent of what is no market's.
+    market: Option<String>,
+    /// A part of the match: `1h`.
+    period: Option<String>,
+    line: Option<Number>,
+    outcome: Option<&'static str>,
+    bookmaker_slug: Option<String>,
+    /// 0 to 100.
+    strength: u8,
+    /// Whether it is so now.
+    active: bool,
+    began_at: Option<String>,
+    updated_at: Option<String>,
+    ended_at: Option<String>,
+    details: Details,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Side {
+    id: Key,
+    name: String,
+}
+
+/// The numbers of a signal, by its kind. Shares are fractions of 1.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum Details {
+    Arbitrage {
+        /// What is won of all that is staked, whatever comes true.
+        profit: Number,
+        legs: Vec<Bet>,
+    },
+    PriceGap {
+        decimal_odds: Number,
+        next_decimal_odds: Number,
+        next_bookmaker_slug: String,
+        gap: Number,
+    },
+    Value {
+        decimal_odds: Number,
+        fair_decimal_odds: Number,
+        fair_probability: Number,
+        value: Number,
+        bookmakers_count: u32,
+    },
+    Steam {
+        /// `shortening` or `drifting`.
+        direction: &'static str,
+        /// The mean change of the prices.
+        change: Number,
+        bookmakers: Vec<String>,
+    },
+    Suspended {
+        open_bookmakers: u32,
+        suspended_bookmakers: u32,
+    },
+    Momentum {
+        /// `home` or `away`; in tennis `player1` or `player2`.
+        side: &'static str,
+        share: Number,
+    },
+}
+
+/// One bet of an arbitrage; the stakes of all of them add up to 1.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Bet {
+    outcome: &'static str,
+    bookmaker_slug: String,
+    decimal_odds: Number,
+    stake: Number,
+}
+
+/// What kinds of signal there are.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Kinds {
+    count: usize,
+    kinds: Vec<KindRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct KindRow {
+    kind: &'static str,
+    /// How many are so now.
+    active: usize,
+}
+
+const LIST: Spec = Spec {
+    accepted: &[
+        "active",
+        "date_from",
+        "date_to",
+        "event_id",
+        "kind",
+        "limit",
+        "min_strength",
+        "offset",
+        "sport",
+    ],
+    aliases: &[],
+    tolerated: &[],
+};
+
+const NONE: Spec = Spec { accepted: &[], aliases: &[], tolerated: &[] };
+
+/// Signals, the newest first.
+#[utoipa::path(
+    get,
+    path = "/signals/api/",
+    tag = "signals",
+    params(
+        ("active" = Option<bool>, Query, description = "Those that are so now, or those that have ended"),
+        ("date_from" = Option<String>, Query, description = "Begun on this day (2026-08-30) or moment, or later"),
+        ("date_to" = Option<String>, Query, description = "Begun on this day or moment, or earlier"),
+        ("event_id" = Option<u64>, Query),
+        ("kind" = Option<String>, Query, description = "arbitrage, price_gap, value, steam, suspended or momentum"),
+        ("min_strength" = Option<u8>, Query, description = "0 to 100"),
+        ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball or horseracing"),
+        ("limit" = Option<u64>, Query, description = "Rows of a page: 50, at most 200"),
+        ("offset" = Option<u64>, Query)
+    ),
+    responses(
+        (status = 200, body = Page<SignalRow>),
+        (status = 400, body = UnknownParametersBody)
+    )
+)]
+async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), LIST)?;
+    let filter = Filter::of(&params)?;
+    let window = params.window()?;
+    let found = api.signals.find(|record| filter.lets_through(record));
+    let rows = found.iter().skip(window.offset).take(window.limit).map(|it| row(it)).collect();
+    let place = Place { api: &api, headers: &headers, path: "/signals/api/", params: &params };
+    Kept::LIVE.answer(&headers, &Page::new(&place, window, found.len(), rows))
+}
+
+/// The kinds of signal, and how many of each are so now.
+#[utoipa::path(
+    get,
+    path = "/signals/api/kinds/",
+    tag = "signals",
+    responses((status = 200, body = Kinds))
+)]
+async fn kinds(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+    Params::read(uri.query(), NONE)?;
+    let active = api.signals.find(|record| record.ended.is_none());
+    let count = |kind| active.iter().filter(|it| it.signal.topic.kind == kind).count();
+    let kinds = Kind::ALL.map(|kind| KindRow { kind: kind.as_str(), active: count(kind) });
+    Kept::LIVE.answer(&headers, &Kinds { count: kinds.len(), kinds: kinds.into() })
+}
+
+/// One signal, for as long as it is remembered.
+#[utoipa::path(
+    get,
+    path = "/signals/api/{id}/",
+    tag = "signals",
+    params(("id" = u64, Path)),
+    responses((status = 200, body = SignalRow), (status = 404, body = ErrorBody))
+)]
+async fn detail(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), NONE)?;
+    let id = id.parse().map_err(|_| ApiError::NotFound)?;
+    let record = api.signals.get(id).ok_or(ApiError::NotFound)?;
+    Kept::LIVE.answer(&headers, &row(&record))
+}
+
+struct Filter {
+    active: Option<bool>,
+    from: Option<Micros>,
+    before: Option<Micros>,
+    event: Option<Key>,
+    kind: Option<Kind>,
+    strength: u8,
+    sport: Option<Sport>,
+}
+
+impl Filter {
+    fn of(params: &Params) -> Result<Self, ApiError> {
+        let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let kinds = "arbitrage, price_gap, value, steam, suspended or momentum";
+        let strength = |text: &str| text.parse().ok().filter(|strength| *strength <= 100);
+        let strength = params.parsed("min_strength", "a whole number from 0 to 100", strength)?;
+        Ok(Self {
+            active: params.flag("active")?,
+            from: params.from("date_from")?,
+            before: params.before("date_to")?,
+            event: params.id("event_id")?,
+            kind: params.parsed("kind", kinds, kind)?,
+            strength: strength.unwrap_or(0),
+            sport: params.parsed("sport", "a sport as in the paths", params::sport)?,
+        })
+    }
+
+    fn lets_through(&self, record: &SignalRecord) -> bool {
+        fn is<T: PartialEq>(wanted: Option<&T>, own: &T) -> bool {
+            wanted.is_none_or(|wanted| wanted == own)
+        }
+        is(self.active.as_ref(), &record.ended.is_none())
+            && is(self.event.as_ref(), &record.match_id)
+            && is(self.kind.as_ref(), &record.signal.topic.kind)
+            && is(self.sport.as_ref(), &record.sport)
+            && self.from.is_none_or(|from| record.began >= from)
+            && self.before.is_none_or(|before| record.began < before)
+            && record.signal.strength >= self.strength
+    }
+}
+
+fn row(record: &SignalRecord) -> SignalRow {
+    let SignalRecord { id, match_id, sport, sides, began, updated, ended, signal } = record;
+    let topic = &signal.topic;
+    let market = topic.market.as_ref();
+    let side = |place: usize| {
+        let Named { id, name } = sides.as_ref()?.get(place)?;
+        Some(Side { id: *id, name: name.to_string() })
+    };
+    SignalRow {
+        id: *id,
+        kind: topic.kind.as_str(),
+        sport: sport.as_str(),
+        event_id: *match_id,
+        home: side(0),
+        away: side(1),
+        market: market.map(|market| market.kind.to_string()),
+        period: market.and_then(|market| market.period.as_ref()).map(ToString::to_string),
+        line: market.and_then(|market| market.line).map(Number),
+        outcome: topic.outcome.map(Outcome::as_str),
+        bookmaker_slug: topic.bookmaker.as_ref().map(ToString::to_string),
+        strength: signal.strength,
+        active: ended.is_none(),
+        began_at: time::zulu(*began),
+        updated_at: time::zulu(*updated),
+        ended_at: ended.and_then(time::zulu),
+        details: details(*sport, &signal.finding),
+    }
+}
+
+fn details(sport: Sport, finding: &Finding) -> Details {
+    match finding {
+        Finding::Arbitrage { profit, legs } => {
+            Details::Arbitrage { profit: Number(*profit), legs: legs.iter().map(bet).collect() }
+        }
+        Finding::PriceGap { price, next, next_bookmaker, gap } => Details::PriceGap {
+            decimal_odds: Number(*price),
+            next_decimal_odds: Number(*next),
+            next_bookmaker_slug: next_bookmaker.to_string(),
+            gap: Number(*gap),
+        },
+        Finding::Value { price, fair_price, probability, value, bookmakers } => Details::Value {
+            decimal_odds: Number(*price),
+            fair_decimal_odds: Number(*fair_price),
+            fair_probability: Number(*probability),
+            value: Number(*value),
+            bookmakers_count: *bookmakers,
+        },
+        Finding::Steam { direction, bookmakers, change } => Details::Steam {
+            direction: direction.as_str(),
+            change: Number(*change),
+            bookmakers: bookmakers.iter().map(ToString::to_string).collect(),
+        },
+        Finding::Suspended { open, suspended } => {
+            Details::Suspended { open_bookmakers: *open, suspended_bookmakers: *suspended }
+        }
+        Finding::Momentum { side, share } => {
+            let names = match sport {
+                Sport::Tennis | Sport::Darts => ["player1", "player2"],
+                Sport::Football
+                | Sport::Cs2
+                | Sport::Hockey
+                | Sport::Basketball
+                | Sport::HorseRacing
+                | Sport::Cricket
+                | Sport::Other => ["home", "away"],
+            };
+            Details::Momentum { side: names[usize::from(*side > 0)], share: Number(*share) }
+        }
+    }
+}
+
+fn bet(Leg { outcome, bookmaker, price, stake }: &Leg) -> Bet {
+    Bet {
+        outcome: outcome.as_str(),
+        bookmaker_slug: bookmaker.to_string(),
+        decimal_odds: Number(*price),
+        stake: Number(*stake),
+    }
+}

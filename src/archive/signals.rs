@@ -1,0 +1,135 @@
+//! Signals, kept: all the SQL for them, and the task that writes them.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use sqlx::Row;
+use tokio::sync::watch;
+use tracing::warn;
+
+use crate::{
+    database::Database,
+    signals::{SignalBoard, SignalRecord},
+};
+
+/// How often what has turned is written.
+const WRITE_EVERY: Duration = Duration::from_secs(1);
+
+/// As many as a board remembers.
+const RESTORED_MAX: i64 = 20_000;
+
+/// Brings what was kept back to the board. What had not ended when the hub did has ended with it.
+///
+/// # Errors
+///
+/// If the database fails.
+pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sqlx::Error> {
+    let kept = sqlx::query("SELECT about FROM archive_signals ORDER BY began_us DESC, id LIMIT $1");
+    let kept = kept.bind(RESTORED_MAX).try_map(|row: sqlx::any::AnyRow| {
+        let text: String = row.try_get("about")?;
+        let record = serde_json::from_str::<SignalRecord>(&text);
+        record.map_err(|error| sqlx::Error::Decode(Box::new(error)))
+    });
+    let kept = kept.fetch_all(database.pool()).await?;
+    let (ended, cut_off): (Vec<_>, Vec<_>) =
+        kept.into_iter().partition(|record| record.ended.is_some());
+    board.restore(&ended.into_iter().map(Arc::new).collect::<Vec<_>>());
+    let cut_off = cut_off.into_iter();
+    let cut_off = cut_off.map(|it| Arc::new(SignalRecord { ended: Some(it.updated), ..it }));
+    board.put(&cut_off.collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Writes what turns, from time to time, until the hub has stopped, and then once more.
+pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Receiver<bool>) {
+    loop {
+        let stop = stopped.wait_for(|stop| *stop);
+        let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
+        let unwritten = board.take_unwritten();
+        if let Err(error) = write(&database, &unwritten).await {
+            warn!(error = &error as &dyn Error, "signals were not kept, and will be tried again");
+            board.not_written(&unwritten);
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+async fn write(database: &Database, records: &[Arc<SignalRecord>]) -> Result<(), sqlx::Error> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let mut transaction = database.begin().await?;
+    for record in records {
+        let about = serde_json::to_string(&**record);
+        let about = about.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        sqlx::query(
+            "INSERT INTO archive_signals
+                 (id, sport, kind, match_id, strength, began_us, ended_us, about)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+             ON CONFLICT (id) DO UPDATE SET strength = excluded.strength,
+                 ended_us = excluded.ended_us, about = excluded.about",
+        )
+        .bind(record.id.cast_signed())
+        .bind(record.sport.as_str())
+        .bind(record.signal.topic.kind.as_str())
+        .bind(record.match_id.cast_signed())
+        .bind(i64::from(record.signal.strength))
+        .bind(record.began)
+        .bind(record.ended)
+        .bind(about)
+        .execute(&mut *transaction)
+        .await?;
+    }
+    transaction.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use ingest::event::{Id, Outcome, Sport};
+    use rust_decimal::dec;
+
+    use super::*;
+    use crate::{
+        database::testing::on_each,
+        record::Named,
+        signals::{Finding, Kind, Leg, MarketKey, Signal, Topic},
+    };
+
+    fn arbitrage(began: i64, ended: Option<i64>) -> Arc<SignalRecord> {
+        let leg =
+            |outcome, price| Leg { outcome, bookmaker: "a".into(), price, stake: dec!(0.500000) };
+        let line = Some(dec!(2.5));
+        let market = MarketKey { kind: "over_under".into(), period: None, line };
+        let legs = vec![leg(Outcome::Over, dec!(2.10)), leg(Outcome::Under, dec!(2.10))];
+        let signal = Signal {
+            topic: Topic {
+                kind: Kind::Arbitrage,
+                market: Some(market),
+                outcome: None,
+                bookmaker: None,
+            },
+            strength: 50,
+            finding: Finding::Arbitrage { profit: dec!(0.0500), legs },
+        };
+        let sides = ["x", "y"].map(|name| Named { id: 1, name: name.into() });
+        let record = SignalRecord::new(Id(7), Sport::Football, Some(sides), began, signal);
+        Arc::new(SignalRecord { ended, updated: began + 3, ..(*record).clone() })
+    }
+
+    #[tokio::test]
+    async fn signals_come_back_as_they_were_and_none_goes_on() {
+        on_each(async |database| {
+            let board = SignalBoard::default();
+            board.put(&[arbitrage(10, None), arbitrage(20, None)]);
+            write(&database, &board.take_unwritten()).await.unwrap();
+            board.put(&[arbitrage(10, Some(15))]);
+            write(&database, &board.take_unwritten()).await.unwrap();
+            let restored = SignalBoard::default();
+            restore(&database, &restored).await.unwrap();
+            let expected = [arbitrage(20, Some(23)), arbitrage(10, Some(15))];
+            assert_eq!(restored.find(|_| true), expected);
+        })
+        .await;
+    }
+}

@@ -1,0 +1,145 @@
+//! The signals of late in memory, for whoever asks over HTTP.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    mem,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use fanout::Micros;
+
+use super::SignalRecord;
+use crate::record::Key;
+
+/// How many are remembered; the oldest that have ended are forgotten first, from memory alone.
+const KEPT_MAX: usize = 20_000;
+
+/// A handle on them; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct SignalBoard {
+    kept: Arc<RwLock<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By begin and id.
+    signals: BTreeMap<(Micros, Key), Arc<SignalRecord>>,
+    began: HashMap<Key, Micros>,
+    /// Those that the archive does not have as they are.
+    unwritten: HashSet<Key>,
+}
+
+impl SignalBoard {
+    /// Takes these in, in place of what was known of them.
+    pub fn put(&self, records: &[Arc<SignalRecord>]) {
+        if records.is_empty() {
+            return;
+        }
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        for record in records {
+            kept.take(record);
+            kept.unwritten.insert(record.id);
+        }
+        kept.forget();
+    }
+
+    /// Takes in what the archive has.
+    pub fn restore(&self, records: &[Arc<SignalRecord>]) {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        records.iter().for_each(|record| kept.take(record));
+        kept.forget();
+    }
+
+    /// Those that the archive does not have as they are, which are counted as written from now on.
+    #[must_use]
+    pub fn take_unwritten(&self) -> Vec<Arc<SignalRecord>> {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let ids = mem::take(&mut kept.unwritten);
+        ids.into_iter().filter_map(|id| kept.get(id)).collect()
+    }
+
+    /// They could not be written after all. What has come meanwhile stands.
+    pub fn not_written(&self, records: &[Arc<SignalRecord>]) {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        kept.unwritten.extend(records.iter().map(|record| record.id));
+    }
+
+    #[must_use]
+    pub fn get(&self, id: Key) -> Option<Arc<SignalRecord>> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.get(id)
+    }
+
+    /// Those that a condition lets through, the newest first.
+    #[must_use]
+    pub fn find(&self, condition: impl Fn(&SignalRecord) -> bool) -> Vec<Arc<SignalRecord>> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.signals.values().rev().filter(|record| condition(record));
+        found.map(Arc::clone).collect()
+    }
+}
+
+impl Kept {
+    fn take(&mut self, record: &Arc<SignalRecord>) {
+        self.began.insert(record.id, record.began);
+        self.signals.insert((record.began, record.id), Arc::clone(record));
+    }
+
+    fn get(&self, id: Key) -> Option<Arc<SignalRecord>> {
+        self.signals.get(&(*self.began.get(&id)?, id)).map(Arc::clone)
+    }
+
+    fn forget(&mut self) {
+        let over = self.signals.len().saturating_sub(KEPT_MAX);
+        let can_go =
+            |record: &SignalRecord| record.ended.is_some() && !self.unwritten.contains(&record.id);
+        let ended = self.signals.iter().filter(|(_, record)| can_go(record));
+        let oldest: Vec<_> = ended.take(over).map(|(place, _)| *place).collect();
+        for (began, id) in oldest {
+            self.signals.remove(&(began, id));
+            self.began.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ingest::event::{Id, Sport};
+
+    use super::*;
+    use crate::signals::{Finding, Kind, Signal, Topic};
+
+    fn record(number: i64, ended: Option<Micros>) -> Arc<SignalRecord> {
+        let topic = Topic { kind: Kind::Suspended, market: None, outcome: None, bookmaker: None };
+        let finding = Finding::Suspended { open: 3, suspended: 1 };
+        let signal = Signal { topic, strength: 75, finding };
+        let record = SignalRecord::new(Id(7), Sport::Football, None, number, signal);
+        Arc::new(SignalRecord { ended, ..(*record).clone() })
+    }
+
+    #[test]
+    fn what_is_so_outlives_what_has_ended() {
+        let board = SignalBoard::default();
+        let standing = record(0, None);
+        board.put(&[Arc::clone(&standing)]);
+        let ended: Vec<_> = (1..=20_000).map(|number| record(number, Some(number))).collect();
+        board.put(&ended);
+        assert_eq!(board.find(|_| true).len(), KEPT_MAX + 1, "the archive does not have them yet");
+        assert_eq!(board.take_unwritten().len(), KEPT_MAX + 1);
+        board.put(&[record(20_001, None)]);
+        assert_eq!(board.get(standing.id), Some(standing));
+        assert_eq!(board.get(ended[0].id), None);
+        let found = board.find(|_| true);
+        assert_eq!(found.len(), KEPT_MAX);
+        assert_eq!(found[0].began, 20_001, "the newest comes first");
+    }
+
+    #[test]
+    fn later_word_replaces_the_earlier_one() {
+        let board = SignalBoard::default();
+        board.put(&[record(5, None)]);
+        board.put(&[record(5, Some(9))]);
+        let found = board.find(|_| true);
+        assert_eq!(found.iter().map(|it| it.ended).collect::<Vec<_>>(), [Some(9)]);
+    }
+}
