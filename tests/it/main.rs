@@ -21,6 +21,7 @@ mod replay;
 mod rest;
 mod resume;
 mod secrecy;
+mod signals;
 mod site;
 mod slow;
 mod sources;
