@@ -145,11 +145,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Box::new(doors.clone()),
     )?;
     let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
-    let (inbox, keeper) = Inbox::new(archive.clone());
     let reader = Reader::default();
     let board = SignalBoard::default();
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
+    let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
     let identities = Store::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());

@@ -1,12 +1,20 @@
 //! The tables of the archive, and all the SQL for them. Every value is bound.
 
+mod appearances;
+mod odds;
+mod statement;
+mod sweep;
+
 use std::{collections::HashMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Sport;
-use sqlx::{AnyConnection, Row, any::AnyRow};
+use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
-use super::entity::{Entity, EntityKind};
+use super::{
+    entity::{Entity, EntityKind},
+    ledger::Entries,
+};
 use crate::{
     database::Database,
     record::{Brief, Key, MatchRecord},
@@ -22,55 +30,101 @@ impl Store {
         Self { database: database.clone() }
     }
 
+    /// The number of the last write.
+    pub(super) async fn last_change(&self) -> Result<i64, sqlx::Error> {
+        let change = sqlx::query_scalar("SELECT change FROM archive_counter WHERE id = 1");
+        change.fetch_one(self.database.pool()).await
+    }
+
     pub(super) async fn briefs(&self) -> Result<Vec<Brief>, sqlx::Error> {
-        let briefs = sqlx::query("SELECT brief FROM archive_matches ORDER BY start_us, id");
+        let briefs = sqlx::query("SELECT brief FROM archive_matches");
+        briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
+    }
+
+    /// Those of the writes after this one.
+    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<Brief>, sqlx::Error> {
+        let briefs =
+            sqlx::query("SELECT brief FROM archive_matches WHERE change > $1").bind(change);
         briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
     }
 
     pub(super) async fn entities(&self) -> Result<Vec<Entity>, sqlx::Error> {
-        let entities = sqlx::query("SELECT * FROM archive_entities");
+        self.entities_since(0).await
+    }
+
+    /// Those of the writes after this one.
+    pub(super) async fn entities_since(&self, change: i64) -> Result<Vec<Entity>, sqlx::Error> {
+        let entities = sqlx::query("SELECT * FROM archive_entities WHERE change > $1").bind(change);
         entities.try_map(|row| entity(&row)).fetch_all(self.database.pool()).await
     }
 
     /// In this order; those that are not known are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let mut found = HashMap::with_capacity(ids.len());
-        for id in ids {
-            let record = sqlx::query("SELECT record FROM archive_matches WHERE id = $1");
-            let record = record.bind(signed(*id)).try_map(|row| json(&row, "record"));
-            let record: Option<MatchRecord> = record.fetch_optional(self.database.pool()).await?;
-            found.extend(record.map(|record| (*id, Arc::new(record))));
+        for chunk in ids.chunks(statement::IDS_MAX) {
+            let records = format!(
+                "SELECT id, record FROM archive_matches WHERE id IN {}",
+                statement::list(1, chunk.len())
+            );
+            let records = odds::bind_ids(sqlx::query(AssertSqlSafe(records)), chunk);
+            let records = records.try_map(|row: AnyRow| {
+                let record: MatchRecord = json(&row, "record")?;
+                Ok((unsigned(row.try_get("id")?), Arc::new(record)))
+            });
+            found.extend(records.fetch_all(self.database.pool()).await?);
         }
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }
 
-    pub(super) async fn put(
-        &self,
-        records: &[Arc<MatchRecord>],
-        entities: &[Entity],
-        now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    /// Writes all of it or nothing, and gives the number of the write.
+    pub(super) async fn put(&self, write: &Write<'_>, now: Micros) -> Result<i64, sqlx::Error> {
         let mut transaction = self.database.begin().await?;
-        for entity in entities {
-            put_entity(&mut transaction, entity, now).await?;
+        let change = next_change(&mut transaction).await?;
+        for entity in write.entities {
+            put_entity(&mut transaction, entity, change).await?;
         }
-        for record in records {
-            put_match(&mut transaction, record, now).await?;
+        for record in write.records {
+            put_match(&mut transaction, record, now, change).await?;
         }
-        transaction.commit().await
+        odds::put_bookmakers(&mut transaction, write.bookmakers, change).await?;
+        odds::put_lines(&mut transaction, &write.entries.lines).await?;
+        odds::put_ticks(&mut transaction, &write.entries.ticks).await?;
+        appearances::remove(&mut transaction, &write.entries.gone).await?;
+        appearances::put(&mut transaction, &write.entries.appearances).await?;
+        transaction.commit().await?;
+        Ok(change)
     }
+}
+
+/// What is written at once.
+#[derive(Debug)]
+pub(super) struct Write<'a> {
+    pub(super) records: &'a [Arc<MatchRecord>],
+    pub(super) entities: &'a [Entity],
+    pub(super) bookmakers: &'a [Arc<str>],
+    pub(super) entries: &'a Entries,
+}
+
+/// Counts on, and keeps all others from writing until this is committed.
+async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "UPDATE archive_counter SET change = change + 1 WHERE id = 1 RETURNING change",
+    )
+    .fetch_one(connection)
+    .await
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
     record: &MatchRecord,
     now: Micros,
+    change: i64,
 ) -> Result<(), sqlx::Error> {
     let brief = &record.brief;
-    let status = serde_json::to_value(brief.status).map_err(|error| encode(error))?;
+    let status = serde_json::to_value(brief.status).map_err(encode)?;
     sqlx::query(
         "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, seen_us, change)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
              status = excluded.status, brief = excluded.brief, record = excluded.record,
              seen_us = excluded.seen_us, change = excluded.change",
@@ -82,6 +136,7 @@ async fn put_match(
     .bind(serde_json::to_string(brief).map_err(encode)?)
     .bind(serde_json::to_string(record).map_err(encode)?)
     .bind(now)
+    .bind(change)
     .execute(connection)
     .await?;
     Ok(())
@@ -90,7 +145,7 @@ async fn put_match(
 async fn put_entity(
     connection: &mut AnyConnection,
     entity: &Entity,
-    now: Micros,
+    change: i64,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT INTO archive_entities (kind, id, sport, name, parent, country, about, change)
@@ -106,7 +161,7 @@ async fn put_entity(
     .bind(entity.parent.map(signed))
     .bind(entity.country.as_ref().map(|country| country.to_string()))
     .bind(serde_json::to_string(&entity.about).map_err(encode)?)
-    .bind(now)
+    .bind(change)
     .execute(connection)
     .await?;
     Ok(())
