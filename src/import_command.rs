@@ -27,7 +27,7 @@ use crate::{
     database::{Database, DatabaseError},
     hub::{Epochs, Hub, Settings, feeds::SourceNumber, feeds::Terms, sequence::Window},
     identity::{Identity, store::Store},
-    record::{Key, MatchRecord},
+    record::{Key, MatchRecord, PlayRecord},
 };
 
 /// Why not everything was kept.
@@ -200,10 +200,15 @@ impl Import {
         }
         let mut record = MatchRecord::clone(told);
         record.position = None;
+        let kept = self.kept.get(&id).and_then(Option::as_ref);
         if record.brief.updated < BELIEVED_FROM {
-            record.brief.updated = record.brief.start.unwrap_or(record.brief.updated);
+            let before = kept.map(|kept| kept.brief.updated);
+            record.brief.updated = record.brief.start.or(before).unwrap_or_else(now);
         }
-        if let Some(Some(kept)) = self.kept.get(&id) {
+        if let PlayRecord::Football(football) = &mut record.play {
+            football.clock = football.clock.filter(|clock| clock.at >= BELIEVED_FROM);
+        }
+        if let Some(kept) = kept {
             record.fill_from(kept);
         }
         Ok(Arc::new(record))

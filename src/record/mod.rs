@@ -9,6 +9,8 @@ mod odds;
 mod of_match;
 mod play;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -148,6 +148,7 @@ fn counts(statistics: &PlayerStatistics) -> Vec<(PlayerStat, u32)> {
     if let Some((total, won)) = value("duels", "total").zip(value("duels", "won")) {
         values.extend(total.checked_sub(won).map(|lost| (PlayerStat::DuelsLost, lost)));
     }
+    values.sort_unstable();
     values
 }
 

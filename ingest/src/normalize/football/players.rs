@@ -41,6 +41,7 @@ impl Players {
                 None => values.push((stat, *count)),
             }
         }
+        values.sort_unstable();
         let player = player.clone();
         (!values.is_empty()).then_some(FootballFact::PlayerStats { side, player, values })
     }
