@@ -198,7 +198,7 @@ impl RawEvent {
         flags.contains(&Some(true))
     }
 
-    fn outcome_of<'a>(typed: &'a Option<RawTyped>) -> &'a str {
+    fn outcome_of(typed: &Option<RawTyped>) -> &str {
         name(typed.as_ref().and_then(|it| it.outcome.as_ref()))
     }
 
