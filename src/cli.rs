@@ -46,6 +46,11 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Write down what a live source sends, in a form that `replay` takes.
     Record(RecordArgs),
+    /// Keep what recordings and tables of results tell, without running the hub.
+    ///
+    /// Every format that `replay` knows is read, at full speed. Again changes nothing, and a hub may
+    /// run on the same database meanwhile.
+    Import(ImportArgs),
     /// Make, list and revoke keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -155,6 +160,27 @@ pub struct RecordArgs {
     /// The config file.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ImportArgs {
+    /// The config file.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The database, a file or a URL of PostgreSQL's [default: matchwire.db].
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: Option<DatabaseName>,
+    /// The recordings and tables; their format is recognised.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+impl ImportArgs {
+    /// The settings among the arguments.
+    #[must_use]
+    pub fn flags(&self) -> Flags {
+        Flags { db: self.db.clone(), ..Flags::default() }
+    }
 }
 
 /// How fast a recording is played.

@@ -46,6 +46,7 @@ pub mod backup_command;
 pub mod database;
 pub mod feeds_command;
 pub mod http;
+pub mod import_command;
 pub mod key_command;
 pub mod limits;
 pub mod mail;

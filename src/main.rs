@@ -12,13 +12,13 @@ use matchwire::{
     app::{self, Play},
     backup_command,
     cli::{
-        BackupArgs, Cli, Command, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
+        BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
         feeds::FeedsCommand, operator::OperatorCommand,
     },
     clock::now,
     config::{Config, ConfigError, Flags},
-    feeds_command, key_command, matches_command, operator, quarantine_command, record_command,
-    telemetry,
+    feeds_command, import_command, key_command, matches_command, operator, quarantine_command,
+    record_command, telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
         Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
         Command::Record(args) => record(&args),
+        Command::Import(args) => import(&args),
         Command::Key(command) => key(command),
         Command::Operator(command) => operate(command),
         Command::Feeds(command) => feeds(command),
@@ -68,6 +69,14 @@ fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {
     telemetry::start_logging(&config.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     Ok(runtime.block_on(record_command::run(args, &config, &mut io::stdout()))?)
+}
+
+fn import(args: &ImportArgs) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(args.config.as_deref(), &args.flags())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut out = BufWriter::new(io::stdout());
+    let done = import_command::run(args, &config, &mut out);
+    Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
 fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {

@@ -4,10 +4,13 @@
 //! JSON and read again, the same for a match in play and for one of ten years ago. It knows neither
 //! SQL nor HTTP; public shapes are made of it in `api`.
 
+mod fill;
 mod odds;
 mod of_match;
 mod play;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, sync::Arc};
 

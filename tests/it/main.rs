@@ -11,6 +11,7 @@ mod commands;
 mod databases;
 mod door;
 mod gate;
+mod import;
 mod limits;
 mod mail;
 mod money;

@@ -161,7 +161,7 @@ impl Recording {
             Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
-            Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&opening)?)),
+            Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&mut opening)?)),
             Format::StatsPerform if matches!(content, Content::Either(_)) => {
                 Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
             }

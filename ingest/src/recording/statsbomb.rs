@@ -1,27 +1,34 @@
-//! A StatsBomb document: one match. Which one only its name says; the line-ups beside it add
-//! nothing that is played.
+//! A StatsBomb document: one match. Which one only its name says; the line-ups beside it add who sat
+//! on the bench.
 
 use super::{
-    OpenError, Opening,
+    Format, OpenError, Opening,
     events::{self, EventByEvent, Feed},
     stem,
 };
 use crate::{
-    decode::statsbomb::{self, Event},
+    decode::statsbomb::{self, Event, Squad},
     error::DecodeError,
     normalize::{Played, statsbomb::Normalizer},
 };
 
-pub(super) fn open(opening: &Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
+pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
     let whole = events::read(opening)?;
     let document = statsbomb::decode(&whole.bytes);
     if document.events.is_empty() {
         return Err(events::no_events(opening, document.broken));
     }
-    let normalizer = Normalizer::new(&document, &stem(opening.path), opening.start)
+    let squads = squads(opening);
+    let normalizer = Normalizer::new(&document, &squads, &stem(opening.path), opening.start)
         .map_err(|error| opening.unusable(document.broken.clone().unwrap_or(error)))?;
     let broken = events::broken(&whole, document.broken.as_ref());
     Ok(Feed::new(opening, document.events, normalizer, broken))
+}
+
+/// `15986.lineups.json` goes with `15986.events.json`; the normaliser tells whose squad it is.
+fn squads(opening: &mut Opening<'_>) -> Vec<Squad> {
+    let beside = format!("{}.lineups.json", stem(opening.path));
+    opening.companions(Format::StatsBomb, &beside, statsbomb::squads).flatten().collect()
 }
 
 impl EventByEvent for Normalizer {

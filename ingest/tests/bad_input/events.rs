@@ -146,6 +146,18 @@ fn every_fact_is_written_and_read_back() {
 fn the_rarer_facts_are_read_back_too() {
     let facts = [
         (
+            "tennis",
+            r#"{"about":{"round":3,"round_name":"Final","group":"Group A","country":"GB","venue":{"name":"Court 1","id":5,"city":"London"},"referee":{"name":"R","id":6},"home_coach":{"name":"C","id":7},"away_coach":{"name":"D","id":8},"attendance":12000,"neutral":true,"surface":"grass","category":"ATP 250","best_of":3}}"#,
+        ),
+        (
+            "football",
+            r#"{"football":{"line_up":{"side":"away","formation":"4-3-3","players":[{"player":{"name":"P","id":9},"number":1,"position":"goalkeeper","starter":true,"captain":true},{"player":{"name":"Q","id":10},"starter":false,"captain":false}]}}}"#,
+        ),
+        (
+            "football",
+            r#"{"football":{"player_stats":{"side":"home","player":{"name":"P","id":9},"values":{"minutes_played":90,"goal_assist":1,"won_tackle":2}}}}"#,
+        ),
+        (
             "football",
             r#"{"football":{"incident":{"eid":"v1","kind":{"var":"checking"},"minute":3}}}"#,
         ),
@@ -223,8 +235,11 @@ proptest! {
 
     /// A line that is read is one that can be written, whatever was done to it.
     #[test]
-    fn changed_lines_are_answered(changes in changes(), which in 0..4_usize) {
+    fn changed_lines_are_answered(changes in changes(), which in 0..7_usize) {
         let lines = [
+            line("football", r#"{"about":{"round":3,"venue":{"name":"W","city":"London"},"referee":{"name":"R"}}}"#),
+            line("football", r#"{"football":{"line_up":{"side":"home","formation":"4-4-2","players":[{"player":{"name":"P"},"number":1,"starter":true}]}}}"#),
+            line("football", r#"{"football":{"player_stats":{"side":"home","player":{"name":"P"},"values":{"goals":1}}}}"#),
             line("football", r#"{"football":{"score":{"goals":[1,0],"half_time":[0,0]}}}"#),
             line("tennis", r#"{"tennis":{"score":{"sets":[{"games":[1,0]}],"points":5}}}"#),
             line("basketball", r#"{"scoreboard":{"status":"live","score":[10,8],"period":"q1"}}"#),

@@ -68,7 +68,9 @@ fn play_tennis(bytes: &[u8], record: Option<slam::MatchRow>) {
 
 fn play_statsbomb(bytes: &[u8]) {
     let document = statsbomb::decode(bytes);
-    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, "5", 0) else { return };
+    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, &[], "5", 0) else {
+        return;
+    };
     let mut played = Played::default();
     for event in document.events.iter().flatten() {
         drop(normalizer.event(event, &mut played));

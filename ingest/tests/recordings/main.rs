@@ -9,6 +9,7 @@ mod football;
 mod football_data;
 mod market_book;
 mod odds_api;
+mod people;
 mod point_strings;
 mod scores;
 mod tennis;

@@ -102,7 +102,11 @@ impl Football {
                 let standing = self.incidents.iter().filter(|entry| entry.retracted.is_none());
                 standing.map(|entry| FootballFact::Incident(entry.incident.clone())).collect()
             }
-            (Kind::Stats, _) => Side::BOTH.map(|side| self.told_stats(side)).to_vec(),
+            (Kind::Stats, _) => Side::BOTH
+                .map(|side| self.told_stats(side))
+                .into_iter()
+                .chain(self.told_people())
+                .collect(),
             (Kind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
             (Kind::Score | Kind::Fixture | Kind::Odds, _) => Vec::new(),
         }
@@ -111,6 +115,19 @@ impl Football {
     fn told_stats(&self, side: Side) -> FootballFact {
         let values = &self.stats[side.index()];
         FootballFact::Stats { side, values: values.iter().map(|(stat, n)| (*stat, *n)).collect() }
+    }
+
+    fn told_people(&self) -> impl Iterator<Item = FootballFact> {
+        let line_ups = Side::BOTH.into_iter().filter_map(|side| {
+            let line_up = self.line_ups[side.index()].clone()?;
+            Some(FootballFact::LineUp { side, line_up })
+        });
+        let players = self.players.values().map(|it| FootballFact::PlayerStats {
+            side: it.side,
+            player: it.player.clone(),
+            values: it.values.iter().map(|(stat, n)| (*stat, *n)).collect(),
+        });
+        line_ups.chain(players)
     }
 
     /// An id that no incident has yet: the source's own, or one that says whose it is.

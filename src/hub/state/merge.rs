@@ -11,7 +11,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ingest::event::{
-    Eid, Fact, Fixture, FootballFact, Id, Incident, IncidentKind, MarketChange, OddsFact,
+    About, Eid, Fact, Fixture, FootballFact, Id, Incident, IncidentKind, MarketChange, OddsFact,
 };
 
 use super::{
@@ -36,8 +36,7 @@ impl Match {
         match (fact, &self.play) {
             (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, touched),
             (Fact::Odds(fact), _) => self.apply_odds(fact, origin, touched),
-            // Whoever told it first; it changes no document of the stream.
-            (Fact::About(about), _) => self.about.fill_from(about),
+            (Fact::About(about), _) => self.apply_about(about, origin),
             (Fact::Football(_), Play::Football(_))
             | (Fact::Tennis(_), Play::Tennis(_))
             | (Fact::Scoreboard(_), Play::Scoreboard(_))
@@ -72,6 +71,17 @@ impl Match {
         if self.fixture != merged {
             self.fixture = merged;
             touched.fixture = true;
+        }
+    }
+
+    /// Who leads in the fixture puts right what was told before; others fill in what nobody told. It
+    /// changes no document of the stream.
+    fn apply_about(&mut self, about: &About, origin: Origin<'_>) {
+        if self.leads.of(Kind::Fixture) == Some(origin.source) {
+            let before = std::mem::replace(&mut self.about, about.clone());
+            self.about.fill_from(&before);
+        } else {
+            self.about.fill_from(about);
         }
     }
 

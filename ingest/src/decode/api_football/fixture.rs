@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::{
     super::{json, json_error},
     event::{self, Event},
+    people::{self, PlayerStatistics, Sheet},
     value,
 };
 use crate::{
@@ -21,6 +22,8 @@ pub struct Fixture {
     pub start: Option<Micros>,
     pub status: Status,
     pub league: Option<League>,
+    pub venue: Option<Venue>,
+    pub referee: Option<Arc<str>>,
     /// Home, then away, as everywhere here.
     pub teams: Pair<Named>,
     /// With extra time, without the shoot-out; absent before the kick-off.
@@ -30,6 +33,8 @@ pub struct Fixture {
     /// live.
     pub events: Option<Vec<Event>>,
     pub statistics: Vec<TeamStatistics>,
+    pub line_ups: Vec<Sheet>,
+    pub players: Vec<PlayerStatistics>,
     /// What is wrong with events of it.
     pub notices: Vec<DecodeError>,
 }
@@ -49,6 +54,18 @@ pub struct League {
     pub name: Arc<str>,
     /// The year in which it began.
     pub season: Option<Arc<str>>,
+    /// `World` where it is of none.
+    pub country: Option<Arc<str>>,
+    /// `Regular Season - 27`, `Group A - 3`, `Round of 16`.
+    pub round: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Venue {
+    /// Absent for one that the provider has no record of.
+    pub id: Option<Arc<str>>,
+    pub name: Arc<str>,
+    pub city: Option<Arc<str>>,
 }
 
 /// A team or a player.
@@ -98,6 +115,8 @@ impl Fixture {
                 extra: small(status.extra),
             },
             league: raw.league.and_then(RawLeague::read),
+            venue: fixture.venue.and_then(RawVenue::read),
+            referee: fixture.referee,
             teams: [
                 team(teams.home).ok_or_else(|| missing("a home team"))?,
                 team(teams.away).ok_or_else(|| missing("an away team"))?,
@@ -110,6 +129,8 @@ impl Fixture {
             },
             events: raw.events.and_then(|text| events(text.get(), &mut notices)),
             statistics: raw.statistics.into_iter().filter_map(RawStatistics::read).collect(),
+            line_ups: raw.lineups.map(|text| people::sheets(text.get())).unwrap_or_default(),
+            players: raw.players.map(|text| people::statistics(text.get())).unwrap_or_default(),
             notices,
         })
     }
@@ -146,6 +167,10 @@ struct Raw<'a> {
     events: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "json::known_all")]
     statistics: Vec<RawStatistics>,
+    #[serde(borrow, default)]
+    lineups: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    players: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -156,6 +181,20 @@ struct RawFixture {
     timestamp: Option<u64>,
     #[serde(default, deserialize_with = "json::known")]
     status: Option<RawStatus>,
+    #[serde(default, deserialize_with = "json::key")]
+    referee: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    venue: Option<RawVenue>,
+}
+
+#[derive(Deserialize)]
+struct RawVenue {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    city: Option<Arc<str>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -176,6 +215,10 @@ struct RawLeague {
     name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
     season: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    country: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    round: Option<Arc<str>>,
 }
 
 #[derive(Deserialize)]
@@ -243,7 +286,13 @@ impl RawLeague {
     fn read(self) -> Option<League> {
         let id = self.id?;
         let name = self.name.unwrap_or_else(|| format!("league {id}").into());
-        Some(League { id, name, season: self.season })
+        Some(League { id, name, season: self.season, country: self.country, round: self.round })
+    }
+}
+
+impl RawVenue {
+    fn read(self) -> Option<Venue> {
+        Some(Venue { id: self.id, name: self.name?, city: self.city })
     }
 }
 

@@ -3,10 +3,11 @@
 //! Format: api-football.com/documentation-v3. Every answer is one envelope with a full image of what
 //! was asked, and null wherever something is unknown. A fixture that cannot be used costs only
 //! itself, an event only itself; an answer that is cut gives the fixtures before the cut. Left out
-//! are line-ups, players' statistics, venues, referees, logos, and `score.fulltime`.
+//! are logos, ratings, and `score.fulltime`.
 
 mod event;
 mod fixture;
+mod people;
 
 use serde::de::MapAccess;
 
@@ -18,7 +19,8 @@ use crate::error::{DecodeError, RefusalKind};
 
 pub use self::{
     event::{Event, Kind},
-    fixture::{Fixture, League, Named, Score, Status, TeamStatistics},
+    fixture::{Fixture, League, Named, Score, Status, TeamStatistics, Venue},
+    people::{PlayerStatistics, Sheet, SheetPlayer},
 };
 
 /// One answer as far as the bytes tell it.

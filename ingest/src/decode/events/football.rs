@@ -34,6 +34,39 @@ pub enum Football {
         values: BTreeMap<Stat, u32>,
     },
     Ball(Ball),
+    /// Who starts for a side and who sits on the bench; a later one replaces it.
+    LineUp(LineUp),
+    /// Counts of one player: absolute, and only those that changed.
+    PlayerStats {
+        side: Side,
+        player: Participant,
+        values: BTreeMap<PlayerStat, u32>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LineUp {
+    pub side: Side,
+    /// `4-3-3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formation: Option<String>,
+    /// Those who start first, then the bench.
+    pub players: Vec<LineUpPlayer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LineUpPlayer {
+    pub player: Participant,
+    /// The number on the shirt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<PlayerPosition>,
+    pub starter: bool,
+    #[serde(default)]
+    pub captain: bool,
 }
 
 /// Pairs are home and away.
@@ -186,4 +219,80 @@ pub enum Situation {
     Offside,
     Injury,
     Substitution,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlayerPosition {
+    Goalkeeper,
+    Defender,
+    Midfielder,
+    Forward,
+}
+
+/// A count of a player, by its name in answers of the football API.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum PlayerStat {
+    #[serde(rename = "minutes_played")]
+    MinutesPlayed,
+    #[serde(rename = "touches")]
+    Touches,
+    #[serde(rename = "goals")]
+    Goals,
+    #[serde(rename = "goal_assist")]
+    Assists,
+    #[serde(rename = "total_shots")]
+    TotalShots,
+    #[serde(rename = "shots_on_target")]
+    ShotsOnTarget,
+    #[serde(rename = "key_pass")]
+    KeyPasses,
+    #[serde(rename = "total_pass")]
+    TotalPasses,
+    #[serde(rename = "accurate_pass")]
+    AccuratePasses,
+    #[serde(rename = "total_cross")]
+    TotalCrosses,
+    #[serde(rename = "accurate_cross")]
+    AccurateCrosses,
+    #[serde(rename = "total_contest")]
+    Dribbles,
+    #[serde(rename = "won_contest")]
+    DribblesWon,
+    #[serde(rename = "duel_won")]
+    DuelsWon,
+    #[serde(rename = "duel_lost")]
+    DuelsLost,
+    #[serde(rename = "aerial_won")]
+    AerialsWon,
+    #[serde(rename = "aerial_lost")]
+    AerialsLost,
+    #[serde(rename = "total_tackle")]
+    Tackles,
+    #[serde(rename = "won_tackle")]
+    TacklesWon,
+    #[serde(rename = "total_clearance")]
+    Clearances,
+    #[serde(rename = "interception")]
+    Interceptions,
+    #[serde(rename = "ball_recovery")]
+    Recoveries,
+    #[serde(rename = "dispossessed")]
+    Dispossessed,
+    #[serde(rename = "fouls")]
+    Fouls,
+    #[serde(rename = "was_fouled")]
+    WasFouled,
+    #[serde(rename = "total_offside")]
+    Offsides,
+    #[serde(rename = "yellow_card")]
+    YellowCards,
+    #[serde(rename = "red_card")]
+    RedCards,
+    #[serde(rename = "saves")]
+    Saves,
+    #[serde(rename = "goals_conceded")]
+    GoalsConceded,
 }

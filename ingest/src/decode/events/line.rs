@@ -86,6 +86,8 @@ pub enum Sport {
 pub enum Fact {
     /// Who plays whom, where and when: the first fact of each match. A later one corrects it.
     Fixture(Fixture),
+    /// Particulars of the match. What is left out is not known, and takes nothing back.
+    About(Box<About>),
     Football(Football),
     Tennis(Tennis),
     /// The whole scoreboard of a match of CS2, darts, hockey or basketball.
@@ -110,6 +112,58 @@ pub struct Fixture {
     /// Home and away, or player 1 and player 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sides: Option<[Participant; 2]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct About {
+    /// The number of the round or matchday, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u16>,
+    /// What the round is called: `Semi-final`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_name: Option<String>,
+    /// The group of a cup: `Group A`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The country of the competition: two letters of ISO 3166-1, or its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub venue: Option<Venue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub referee: Option<Participant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home_coach: Option<Participant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_coach: Option<Participant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attendance: Option<u32>,
+    /// Neither side is at home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neutral: Option<bool>,
+    /// Tennis: `grass`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface: Option<String>,
+    /// Tennis: of the tournament.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// How many sets, legs or maps are played at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<u8>,
+}
+
+/// A ground, a court, a race course. Without `key` and `id` it is known by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Venue {
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub city: Option<String>,
 }
 
 /// A side, a player, a horse. Without `key` and `id` it is known by its name.

@@ -16,11 +16,12 @@ use crate::error::DecodeError;
 
 pub use self::{
     football::{
-        Ball, Football, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Situation,
-        Stat, VarDecision,
+        Ball, Football, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, LineUp,
+        LineUpPlayer, PlayerPosition, PlayerStat, Situation, Stat, VarDecision,
     },
     line::{
-        Batch, Competition, Fact, Fixture, Line, MatchName, Message, Participant, Side, Sport, Told,
+        About, Batch, Competition, Fact, Fixture, Line, MatchName, Message, Participant, Side,
+        Sport, Told, Venue,
     },
     number::Number,
     odds::{

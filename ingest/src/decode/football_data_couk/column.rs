@@ -48,6 +48,8 @@ pub(super) enum Role {
     Home,
     Away,
     Result,
+    Referee,
+    Attendance,
 }
 
 impl Role {
@@ -61,6 +63,8 @@ impl Role {
             "HomeTeam" | "Home" | "HT" => Self::Home,
             "AwayTeam" | "Away" | "AT" => Self::Away,
             "FTR" | "Res" => Self::Result,
+            "Referee" => Self::Referee,
+            "Attendance" => Self::Attendance,
             _ => return None,
         })
     }
@@ -84,9 +88,9 @@ pub(super) struct PriceColumn {
     pub(super) line: Option<usize>,
 }
 
-const COUNTS: [&str; 16] = [
+const COUNTS: [&str; 18] = [
     "FTHG", "FTAG", "HTHG", "HTAG", "HS", "AS", "HST", "AST", "HF", "AF", "HC", "AC", "HY", "AY",
-    "HR", "AR",
+    "HR", "AR", "HO", "AO",
 ];
 
 /// Columns of a header that are looked at: the widest file has 140.

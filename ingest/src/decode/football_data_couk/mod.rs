@@ -2,8 +2,8 @@
 //!
 //! Format: football-data.co.uk/notes.txt. Columns are found by their names, because they differ
 //! from season to season; the files of the "extra" leagues name theirs differently (`Home`, `HG`,
-//! `Res`) and are read as well. Ignored: attendance, woodwork, offsides, booking points, free kicks
-//! conceded, referees, and every `Bb*`, `Max*` and `Avg*` column: these are over all bookmakers and
+//! `Res`) and are read as well. Ignored: woodwork, booking points, free kicks conceded,
+//! and every `Bb*`, `Max*` and `Avg*` column: these are over all bookmakers and
 //! so no bookmaker's.
 
 mod column;
@@ -51,6 +51,8 @@ pub struct Row {
     pub division: String,
     /// Only the files of the extra leagues say it.
     pub season: Option<String>,
+    /// Likewise.
+    pub country: Option<String>,
     pub date: Date,
     /// The kick-off, where its time is told.
     pub start: Option<Micros>,
@@ -63,6 +65,9 @@ pub struct Row {
     pub corners: Pair<Option<u32>>,
     pub yellow: Pair<Option<u32>>,
     pub red: Pair<Option<u32>>,
+    pub offsides: Pair<Option<u32>>,
+    pub referee: Option<String>,
+    pub attendance: Option<u32>,
     /// The letter of the result: `H`, `D`, `A`.
     pub result: Option<char>,
     pub prices: Vec<Price>,
@@ -145,10 +150,12 @@ impl Fields<'_> {
         }
         let division = [self.text(Role::Country), self.text(Role::Division)].join(" ");
         let season = self.text(Role::Season).into_owned();
+        let country = self.text(Role::Country).into_owned();
         Ok(Row {
             line,
             division: division.trim().to_owned(),
             season: Some(season).filter(|season| !season.is_empty()),
+            country: Some(country).filter(|country| !country.is_empty()),
             date,
             start: self.start(date),
             teams,
@@ -160,6 +167,9 @@ impl Fields<'_> {
             corners: self.counts("HC", "AC"),
             yellow: self.counts("HY", "AY"),
             red: self.counts("HR", "AR"),
+            offsides: self.counts("HO", "AO"),
+            referee: Some(self.text(Role::Referee).into_owned()).filter(|it| !it.is_empty()),
+            attendance: self.text(Role::Attendance).parse().ok(),
             result: self.text(Role::Result).chars().next(),
             prices: self.prices(),
         })

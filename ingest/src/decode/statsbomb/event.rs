@@ -24,6 +24,8 @@ pub struct Event {
     pub team: Named,
     pub player: Option<Named>,
     pub kind: Kind,
+    /// The player won the ball in the air with it.
+    pub aerial_won: bool,
     pub location: Option<Position>,
     /// Ids of the events that belong to this one.
     pub related: Vec<String>,
@@ -47,7 +49,7 @@ pub struct Position {
 /// The `type` of an event with as much of its particulars as anyone asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    StartingXi,
+    StartingXi(Tactics),
     HalfStart,
     HalfEnd,
     Pass(Pass),
@@ -64,10 +66,40 @@ pub enum Kind {
     },
     Offside,
     Goalkeeper(Goalkeeping),
-    /// A carry, a dribble, a ball received or recovered: the team has the ball.
+    Dribble {
+        complete: bool,
+    },
+    Recovery {
+        failed: bool,
+    },
+    /// A carry, a ball received: the team has the ball.
     OnTheBall,
     Clearance,
+    Interception,
+    /// A duel on the ground in which the player tried to take the ball.
+    Tackle {
+        won: bool,
+    },
+    AerialLost,
+    Dispossessed,
+    FoulWon,
     Other,
+}
+
+/// How a team begins.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tactics {
+    /// Digits: `433`.
+    pub formation: Option<Arc<str>>,
+    pub players: Vec<Starter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Starter {
+    pub player: Named,
+    pub number: Option<u16>,
+    /// `Right Center Back`, `Left Wing`, ...
+    pub position: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +109,11 @@ pub struct Pass {
     pub offside: bool,
     /// A goal came of it.
     pub assist: bool,
+    /// A shot came of it, whether it was a goal or not.
+    pub key: bool,
+    pub cross: bool,
+    /// It was an interception at once.
+    pub interception: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +138,7 @@ pub struct Shot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goalkeeping {
     pub save: bool,
+    pub conceded: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +154,7 @@ impl Event {
         let missing = |what: &str| value(format!("event without {what}"));
         let kind = raw.kind.as_ref().and_then(|kind| kind.name.as_deref());
         let kind = raw.kind(kind.ok_or_else(|| missing("a type"))?);
+        let aerial_won = raw.aerial_won();
         let period = raw.period.and_then(Period::numbered);
         let since_start = raw.timestamp.as_deref().and_then(micros);
         Ok(Self {
@@ -128,13 +167,22 @@ impl Event {
             id: raw.id.ok_or_else(|| missing("an id"))?,
             index: raw.index.ok_or_else(|| missing("an index"))?,
             kind,
+            aerial_won,
         })
     }
 }
 
 impl Default for Pass {
     fn default() -> Self {
-        Self { set_piece: None, complete: true, offside: false, assist: false }
+        Self {
+            set_piece: None,
+            complete: true,
+            offside: false,
+            assist: false,
+            key: false,
+            cross: false,
+            interception: false,
+        }
     }
 }
 

@@ -3,16 +3,22 @@
 //! Format: the documents in the `doc` directory of statsbomb/open-data. Nothing is null there;
 //! absent means no. An event that cannot be used costs only itself, and a document that is cut gives
 //! everything before the cut. Left out are what is measured of an event (angles, body parts, expected
-//! goals, freeze frames), formations, and the line-ups beside the events, which add nicknames and
-//! shirt numbers alone. The file does not say which match it is: its name does.
+//! goals, freeze frames) and changes of formation. The line-ups beside the events add who sat on the
+//! bench ([`squads`]). The file does not say which match it is: its name does.
 
 mod event;
 mod raw;
+mod squad;
 
 use super::{Refused, json};
 use crate::error::DecodeError;
 
-pub use self::event::{Card, Event, Goalkeeping, Kind, Named, Pass, Position, SetPiece, Shot};
+pub use self::{
+    event::{
+        Card, Event, Goalkeeping, Kind, Named, Pass, Position, SetPiece, Shot, Starter, Tactics,
+    },
+    squad::{Squad, squads},
+};
 
 /// One match as far as the bytes tell it.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     super::json,
-    event::{Card, Goalkeeping, Kind, Named, Pass, SetPiece, Shot},
+    event::{Card, Goalkeeping, Kind, Named, Pass, SetPiece, Shot, Starter, Tactics},
 };
 
 /// Every object that has an id and a name.
@@ -50,6 +50,48 @@ pub(super) struct RawEvent {
     substitution: Option<RawSubstitution>,
     #[serde(default, deserialize_with = "json::known")]
     goalkeeper: Option<RawTyped>,
+    #[serde(default, deserialize_with = "json::known")]
+    tactics: Option<RawTactics>,
+    #[serde(default, deserialize_with = "json::known")]
+    dribble: Option<RawTyped>,
+    #[serde(default, deserialize_with = "json::known")]
+    duel: Option<RawTyped>,
+    #[serde(default, deserialize_with = "json::known")]
+    ball_recovery: Option<RawRecovery>,
+    #[serde(default, deserialize_with = "json::known")]
+    clearance: Option<RawAerial>,
+    #[serde(default, deserialize_with = "json::known")]
+    miscontrol: Option<RawAerial>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawTactics {
+    #[serde(default, deserialize_with = "json::key")]
+    formation: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    lineup: Vec<RawStarter>,
+}
+
+#[derive(Deserialize)]
+struct RawStarter {
+    #[serde(default, deserialize_with = "json::known")]
+    player: Option<Raw>,
+    #[serde(default, deserialize_with = "json::known")]
+    position: Option<Raw>,
+    #[serde(default, deserialize_with = "json::whole")]
+    jersey_number: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawRecovery {
+    #[serde(default, deserialize_with = "json::known")]
+    recovery_failure: Option<bool>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawAerial {
+    #[serde(default, deserialize_with = "json::known")]
+    aerial_won: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -60,6 +102,12 @@ struct RawPass {
     outcome: Option<Raw>,
     #[serde(default, deserialize_with = "json::known")]
     goal_assist: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    shot_assist: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    cross: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    aerial_won: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -70,6 +118,8 @@ struct RawShot {
     outcome: Option<Raw>,
     #[serde(default, deserialize_with = "json::key")]
     key_pass_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    aerial_won: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -88,6 +138,8 @@ struct RawSubstitution {
 struct RawTyped {
     #[serde(rename = "type", default, deserialize_with = "json::known")]
     kind: Option<Raw>,
+    #[serde(default, deserialize_with = "json::known")]
+    outcome: Option<Raw>,
 }
 
 impl Raw {
@@ -104,7 +156,9 @@ fn name(raw: Option<&Raw>) -> &str {
 impl RawEvent {
     pub(super) fn kind(&self, name: &str) -> Kind {
         match name {
-            "Starting XI" => Kind::StartingXi,
+            "Starting XI" => {
+                Kind::StartingXi(self.tactics.as_ref().map(RawTactics::read).unwrap_or_default())
+            }
             "Half Start" => Kind::HalfStart,
             "Half End" => Kind::HalfEnd,
             "Pass" => Kind::Pass(self.pass.as_ref().map_or_else(Pass::default, RawPass::read)),
@@ -118,8 +172,43 @@ impl RawEvent {
             "Substitution" => Kind::Substitution { replacement: self.replacement() },
             "Offside" => Kind::Offside,
             "Goal Keeper" => Kind::Goalkeeper(self.goalkeeping()),
-            "Carry" | "Dribble" | "Ball Receipt*" | "Ball Recovery" => Kind::OnTheBall,
+            "Dribble" => Kind::Dribble { complete: Self::outcome_of(&self.dribble) == "Complete" },
+            "Ball Recovery" => {
+                let failed = self.ball_recovery.as_ref().and_then(|it| it.recovery_failure);
+                Kind::Recovery { failed: failed == Some(true) }
+            }
+            "Carry" | "Ball Receipt*" => Kind::OnTheBall,
             "Clearance" => Kind::Clearance,
+            "Interception" => Kind::Interception,
+            "Duel" => self.duel(),
+            "Dispossessed" => Kind::Dispossessed,
+            "Foul Won" => Kind::FoulWon,
+            _ => Kind::Other,
+        }
+    }
+
+    /// Whether the player won the ball in the air with what the event is.
+    pub(super) fn aerial_won(&self) -> bool {
+        let flags = [
+            self.pass.as_ref().and_then(|it| it.aerial_won),
+            self.shot.as_ref().and_then(|it| it.aerial_won),
+            self.clearance.as_ref().and_then(|it| it.aerial_won),
+            self.miscontrol.as_ref().and_then(|it| it.aerial_won),
+        ];
+        flags.contains(&Some(true))
+    }
+
+    fn outcome_of(typed: &Option<RawTyped>) -> &str {
+        name(typed.as_ref().and_then(|it| it.outcome.as_ref()))
+    }
+
+    fn duel(&self) -> Kind {
+        match name(self.duel.as_ref().and_then(|it| it.kind.as_ref())) {
+            "Aerial Lost" => Kind::AerialLost,
+            "Tackle" => {
+                let outcome = Self::outcome_of(&self.duel);
+                Kind::Tackle { won: outcome == "Won" || outcome.starts_with("Success") }
+            }
             _ => Kind::Other,
         }
     }
@@ -133,9 +222,30 @@ impl RawEvent {
         let kind = name(self.goalkeeper.as_ref().and_then(|raw| raw.kind.as_ref()));
         // `Shot Saved`, `Penalty Saved`, `Shot Saved to Post`, ...; a ball that was to go wide is
         // none of the saves that a table counts.
-        Goalkeeping { save: kind.contains("Saved") && !kind.contains("Off") }
+        Goalkeeping {
+            save: kind.contains("Saved") && !kind.contains("Off"),
+            conceded: matches!(kind, "Goal Conceded" | "Penalty Conceded"),
+        }
     }
 }
+
+impl RawTactics {
+    fn read(&self) -> Tactics {
+        let copy = |raw: &Raw| Raw { id: raw.id.clone(), name: raw.name.clone() };
+        let starter = |raw: &RawStarter| {
+            Some(Starter {
+                player: copy(raw.player.as_ref()?).named()?,
+                number: raw.jersey_number.and_then(|number| u16::try_from(number).ok()),
+                position: raw.position.as_ref().and_then(|position| position.name.clone()),
+            })
+        };
+        let players = self.lineup.iter().take(STARTERS_MAX).filter_map(starter).collect();
+        Tactics { formation: self.formation.clone(), players }
+    }
+}
+
+/// Eleven start; a list of more is none.
+const STARTERS_MAX: usize = 11;
 
 impl RawPass {
     /// A pass that arrives has no outcome.
@@ -152,6 +262,9 @@ impl RawPass {
             complete: self.outcome.is_none(),
             offside: name(self.outcome.as_ref()) == "Pass Offside",
             assist: self.goal_assist == Some(true),
+            key: self.goal_assist == Some(true) || self.shot_assist == Some(true),
+            cross: self.cross == Some(true),
+            interception: name(self.kind.as_ref()) == "Interception",
         }
     }
 }

@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
-    Named, time, value,
+    Named,
+    sheet::Sheet,
+    time, value,
 };
 use crate::{error::DecodeError, event::Micros, football::Period};
 
@@ -48,20 +50,31 @@ pub struct Qualifier {
 
 /// Those of the provider's qualifiers that we read.
 pub mod qualifier {
+    pub const CROSS: u64 = 2;
     pub const FREE_KICK: u64 = 5;
     pub const CORNER: u64 = 6;
     pub const PENALTY: u64 = 9;
     pub const OWN_GOAL: u64 = 28;
     pub const YELLOW: u64 = 31;
     pub const SECOND_YELLOW: u64 = 32;
+    /// Of a line-up: everybody, by id, the eleven first.
+    pub const PLAYERS: u64 = 30;
     pub const RED: u64 = 33;
+    /// Of a line-up: 1 goalkeeper, 2 defender, 3 midfielder, 4 forward, 5 on the bench.
+    pub const POSITIONS: u64 = 44;
     /// The value is the `eventId` of the event that belongs to this one.
     pub const RELATED: u64 = 55;
+    /// Of a line-up.
+    pub const SHIRT_NUMBERS: u64 = 59;
     pub const BLOCKED: u64 = 82;
     /// A block by a player of the field, told as a save.
     pub const OUTFIELD_BLOCK: u64 = 94;
     pub const THROW_IN: u64 = 107;
     pub const GOAL_KICK: u64 = 124;
+    /// Of a line-up: its number in the provider's table of formations.
+    pub const FORMATION: u64 = 130;
+    /// Of a line-up: the player's id.
+    pub const CAPTAIN: u64 = 194;
     /// A pass that a shot came of; the value is the type of the shot.
     pub const SHOT_ASSIST: u64 = 210;
 }
@@ -82,12 +95,28 @@ pub enum Kind {
     On,
     PeriodEnd,
     PeriodStart,
-    /// A take-on, a clearance, a recovery: the team has the ball.
-    OnTheBall,
+    TakeOn,
+    Clearance,
+    Recovery,
+    Tackle,
+    Interception,
+    Aerial,
+    /// A tackle that came too late: the other one went past.
+    Challenge,
+    Dispossessed,
     Other,
 }
 
+/// What an element of the list of events is.
+#[derive(Debug)]
+pub(super) enum Element {
+    Event(Event),
+    /// Who plays for a team, told before the match.
+    Sheet(Sheet),
+}
+
 const DELETED: u64 = 43;
+const LINE_UP: u64 = 34;
 
 /// The periods between the periods, and the one after the match.
 const BREAKS: std::ops::RangeInclusive<u64> = 10..=14;
@@ -99,17 +128,20 @@ impl Event {
     pub(super) fn parse(
         text: &str,
         last: Option<(Period, Micros)>,
-    ) -> Result<Option<Self>, DecodeError> {
+    ) -> Result<Option<Element>, DecodeError> {
         let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("event without {what}"));
         let type_id = raw.type_id.ok_or_else(|| missing("a type"))?;
+        if type_id == LINE_UP {
+            return Ok(raw.sheet().map(Element::Sheet));
+        }
         let kind = kind(type_id);
         let nobodys = kind == Kind::Other && raw.contestant_id.is_none();
         if type_id == DELETED || nobodys {
             return Ok(None);
         }
         let Some((period, since_start_us)) = raw.moment(kind, last)? else { return Ok(None) };
-        Ok(Some(Self {
+        Ok(Some(Element::Event(Self {
             period,
             since_start_us,
             at: raw.time_stamp.as_deref().and_then(time::instant),
@@ -123,7 +155,7 @@ impl Event {
             qualifiers: raw.qualifier.into_iter().filter_map(RawQualifier::read).collect(),
             id: raw.id.ok_or_else(|| missing("an id"))?,
             contestant: raw.contestant_id.ok_or_else(|| missing("a team"))?,
-        }))
+        })))
     }
 
     /// The order of play.
@@ -159,7 +191,14 @@ fn kind(type_id: u64) -> Kind {
         19 => Kind::On,
         30 => Kind::PeriodEnd,
         32 => Kind::PeriodStart,
-        3 | 12 | 49 => Kind::OnTheBall,
+        3 => Kind::TakeOn,
+        7 => Kind::Tackle,
+        8 => Kind::Interception,
+        12 => Kind::Clearance,
+        44 => Kind::Aerial,
+        45 => Kind::Challenge,
+        49 => Kind::Recovery,
+        50 => Kind::Dispossessed,
         _ => Kind::Other,
     }
 }
@@ -247,6 +286,22 @@ impl RawEvent {
     /// By the match clock.
     fn second(&self) -> Option<u64> {
         self.time_min?.checked_mul(60)?.checked_add(self.time_sec.unwrap_or(0))
+    }
+
+    /// A line-up, which is written as lists in qualifiers.
+    fn sheet(&self) -> Option<Sheet> {
+        let value = |wanted: u64| {
+            let qualifier = self.qualifier.iter().find(|it| it.qualifier_id == Some(wanted))?;
+            qualifier.value.as_deref()
+        };
+        Some(Sheet::of_lists(
+            self.contestant_id.clone()?,
+            value(qualifier::PLAYERS)?,
+            value(qualifier::SHIRT_NUMBERS).unwrap_or_default(),
+            value(qualifier::POSITIONS).unwrap_or_default(),
+            value(qualifier::CAPTAIN),
+            value(qualifier::FORMATION),
+        ))
     }
 
     fn position(&self) -> Option<Position> {

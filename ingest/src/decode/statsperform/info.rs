@@ -19,6 +19,16 @@ pub struct MatchInfo {
     pub start: Option<Micros>,
     pub competition: Option<Named>,
     pub season: Option<Arc<str>>,
+    /// Of the competition.
+    pub country: Option<Arc<str>>,
+    /// The matchday of a league.
+    pub week: Option<u16>,
+    /// `Regular Season`, `Semi-finals`.
+    pub stage: Option<Arc<str>>,
+    /// `Group A`.
+    pub series: Option<Arc<str>>,
+    pub venue: Option<Named>,
+    pub neutral: Option<bool>,
     /// Home, then away.
     pub sides: Option<Pair<Named>>,
 }
@@ -56,11 +66,23 @@ impl MatchInfo {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let raw: RawInfo = serde_json::from_str(text).ok()?;
         let date = raw.date.as_deref().and_then(time::date);
+        let neutral = raw.venue.as_ref().and_then(|venue| match venue.neutral.as_deref() {
+            Some("yes") => Some(true),
+            Some("no") => Some(false),
+            _ => None,
+        });
+        let country = raw.competition.as_ref().and_then(|it| it.country.as_ref()?.name.clone());
         Some(Self {
             id: raw.id?,
             date,
             start: date.and_then(|day| time::on(day, raw.time.as_deref()?)),
-            competition: raw.competition.and_then(RawNamed::named),
+            competition: raw.competition.and_then(RawCompetition::named),
+            country,
+            week: small(raw.week),
+            stage: raw.stage.and_then(|it| it.name),
+            series: raw.series.and_then(|it| it.name),
+            neutral,
+            venue: raw.venue.and_then(RawVenue::named),
             season: raw.tournament_calendar.and_then(|it| it.name),
             sides: sides(&raw.contestant),
         })
@@ -116,11 +138,55 @@ struct RawInfo {
     #[serde(default, deserialize_with = "json::known")]
     time: Option<String>,
     #[serde(default, deserialize_with = "json::known")]
-    competition: Option<RawNamed>,
+    competition: Option<RawCompetition>,
+    #[serde(default, deserialize_with = "json::whole")]
+    week: Option<u64>,
+    #[serde(default, deserialize_with = "json::known")]
+    stage: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known")]
+    series: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known")]
+    venue: Option<RawVenue>,
     #[serde(default, deserialize_with = "json::known")]
     tournament_calendar: Option<RawNamed>,
     #[serde(default, deserialize_with = "json::known_all")]
     contestant: Vec<RawNamed>,
+}
+
+#[derive(Deserialize)]
+struct RawCompetition {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    country: Option<RawNamed>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawVenue {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    long_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    short_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    neutral: Option<String>,
+}
+
+impl RawCompetition {
+    fn named(self) -> Option<Named> {
+        let id = self.id?;
+        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id })
+    }
+}
+
+impl RawVenue {
+    fn named(self) -> Option<Named> {
+        Some(Named { id: self.id?, name: self.long_name.or(self.short_name)? })
+    }
 }
 
 #[derive(Deserialize, Clone)]

@@ -4,10 +4,11 @@
 //! liveData}`; MA3 has `liveData.event`, MA1 `goal`, `card`, `substitute` and more, and one document
 //! may have both. An element that cannot be used costs only itself, and a document that is cut gives
 //! everything before the cut. Deleted events (type 43) are dropped here, whatever they hold. Left
-//! out are line-ups, venues, officials of the match, attendance, and what is measured of an event.
+//! out are other officials than the referee and the managers, and what is measured of an event.
 
 mod event;
 mod info;
+mod sheet;
 mod summary;
 mod time;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use serde::de::MapAccess;
 
-use self::summary::List;
+use self::{event::Element, summary::List};
 use super::{
     Refused,
     json::{self, Fill, Value},
@@ -25,6 +26,7 @@ use crate::error::{DecodeError, RefusalKind};
 pub use self::{
     event::{Event, Kind, Position, Qualifier, qualifier},
     info::{Details, Half, MatchInfo, Scores},
+    sheet::{Extra, Sheet, SheetPlayer},
     summary::{Card, GoalType, Moment, What},
 };
 
@@ -40,6 +42,9 @@ pub struct Named {
 pub struct Document {
     pub info: Option<MatchInfo>,
     pub details: Details,
+    pub extra: Extra,
+    /// One for each team, where there are any.
+    pub sheets: Vec<Sheet>,
     /// MA3, by the match clock, which is the order; those that cannot be used come first.
     pub events: Vec<Result<Event, Refused>>,
     /// MA1, likewise.
@@ -83,31 +88,32 @@ impl Fill for LiveData<'_> {
         key: &str,
         value: Value<'_, A>,
     ) -> Result<(), A::Error> {
-        let Document { details, events, moments, .. } = &mut *self.0;
+        let Document { details, extra, sheets, events, moments, .. } = &mut *self.0;
         match key {
             "matchDetails" => *details = Details::parse(value.text()?),
             "event" => {
                 let mut last = None;
-                value.each(|text| {
-                    let event = Event::parse(text, last);
-                    last = last.max(event.iter().flatten().map(Event::moment).next());
-                    events.extend(kept(event, text));
+                value.each(|text| match Event::parse(text, last) {
+                    Ok(Some(Element::Event(event))) => {
+                        last = last.max(Some(event.moment()));
+                        events.push(Ok(event));
+                    }
+                    Ok(Some(Element::Sheet(sheet))) => sheets.push(sheet),
+                    Ok(None) => {}
+                    Err(error) => events.push(Err(Refused::new(error, text))),
                 })?;
             }
+            "lineUp" => value.each(|text| sheets.extend(Sheet::parse(text)))?,
+            "matchDetailsExtra" => *extra = Extra::parse(value.text()?),
             _ => match List::named(key) {
                 Some(list) => value.each(|text| {
-                    moments.extend(kept(Moment::parse(list, text).map(Some), text));
+                    moments.push(Moment::parse(list, text).map_err(|it| Refused::new(it, text)));
                 })?,
                 None => value.skip()?,
             },
         }
         Ok(())
     }
-}
-
-/// What became of an element, if there is anything to be said of it.
-fn kept<T>(parsed: Result<Option<T>, DecodeError>, text: &str) -> Option<Result<T, Refused>> {
-    parsed.map_err(|error| Refused::new(error, text)).transpose()
 }
 
 fn value(reason: impl Into<String>) -> DecodeError {

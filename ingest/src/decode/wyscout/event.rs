@@ -21,6 +21,7 @@ pub struct Event {
     /// Absent where the provider writes 0: nobody, or nobody known.
     pub player: Option<u64>,
     pub kind: Kind,
+    pub detail: Option<Detail>,
     pub origin: Option<Position>,
     tags: Vec<u16>,
 }
@@ -43,6 +44,15 @@ pub enum Kind {
     /// `Others on the ball`: a touch, a clearance, an acceleration.
     OnTheBall,
     Other,
+}
+
+/// What of `subEventName` is asked for beside the kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Cross,
+    Clearance,
+    AirDuel,
+    GroundDuel,
 }
 
 /// How play is restarted; the provider calls all of them free kicks.
@@ -72,6 +82,12 @@ pub enum Tag {
     Goal = 101,
     OwnGoal = 102,
     Assist = 301,
+    KeyPass = 302,
+    TakeOnLeft = 503,
+    TakeOnRight = 504,
+    Lost = 701,
+    Won = 703,
+    Interception = 1401,
     Red = 1701,
     Yellow = 1702,
     SecondYellow = 1703,
@@ -95,6 +111,7 @@ impl Event {
             team: raw.team_id,
             player: raw.player_id.filter(|player| *player != 0),
             kind: Kind::parse(&raw.event_name, &raw.sub_event_name),
+            detail: Detail::parse(&raw.event_name, &raw.sub_event_name),
             origin: raw.positions.first().map(RawPosition::in_tenths),
             tags: raw.tags.iter().map(|tag| tag.id).collect(),
         })
@@ -138,6 +155,18 @@ impl Kind {
             "Others on the ball" => Self::OnTheBall,
             _ => Self::Other,
         }
+    }
+}
+
+impl Detail {
+    fn parse(name: &str, sub_name: &str) -> Option<Self> {
+        Some(match (name, sub_name) {
+            ("Pass", "Cross") => Self::Cross,
+            ("Others on the ball", "Clearance") => Self::Clearance,
+            ("Duel", "Air duel") => Self::AirDuel,
+            ("Duel", _) => Self::GroundDuel,
+            _ => return None,
+        })
     }
 }
 

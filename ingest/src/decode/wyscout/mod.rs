@@ -19,7 +19,7 @@ use self::names::Object;
 use super::json::{self, Fill, Value};
 use crate::error::DecodeError;
 
-pub use self::event::{Event, Kind, Position, SetPiece, Tag};
+pub use self::event::{Detail, Event, Kind, Position, SetPiece, Tag};
 pub use super::Refused;
 
 /// One match as far as the bytes tell it.
@@ -29,7 +29,7 @@ pub struct Document {
     pub events: Vec<Result<Event, Refused>>,
     /// In the order of the document, which the format does not explain.
     pub teams: Vec<Named>,
-    pub players: Vec<Named>,
+    pub players: Vec<Player>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
@@ -39,6 +39,13 @@ pub struct Document {
 pub struct Named {
     pub id: u64,
     pub name: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Player {
+    pub named: Named,
+    /// `GK`, `DF`, `MD`, `FW`: where he usually plays.
+    pub role: Option<Arc<str>>,
 }
 
 /// Reads one document. Whatever is wrong with it is said in the answer.

@@ -1,7 +1,7 @@
 //! The names of teams and players, which stand behind the events of a document.
 //!
 //! `teams` is `{"<id>": {"team": {"name"}}}`, `players` is `{"<team>": [{"player": {"wyId",
-//! "shortName"}}]}`. An entry that cannot be read costs its name and no more.
+//! "shortName", "role"}}]}`. An entry that cannot be read costs its name and no more.
 
 use std::{borrow::Cow, fmt};
 
@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Named, lenient};
+use super::{Named, Player as Played, lenient};
 
 /// An object whose keys are ids, in its own order, which a map would lose.
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -59,7 +59,7 @@ impl Object<'_> {
         self.0.iter().filter_map(team).collect()
     }
 
-    pub(super) fn players(&self) -> Vec<Named> {
+    pub(super) fn players(&self) -> Vec<Played> {
         let squad = |(_, text): &(Cow<'_, str>, &RawValue)| {
             let entries: Vec<&RawValue> = serde_json::from_str(text.get()).unwrap_or_default();
             entries.into_iter().filter_map(|entry| player(entry.get())).collect::<Vec<_>>()
@@ -68,7 +68,7 @@ impl Object<'_> {
     }
 }
 
-fn player(text: &str) -> Option<Named> {
+fn player(text: &str) -> Option<Played> {
     #[derive(Deserialize)]
     struct Entry<'a> {
         #[serde(borrow)]
@@ -81,8 +81,17 @@ fn player(text: &str) -> Option<Named> {
         wy_id: u64,
         #[serde(borrow)]
         short_name: Cow<'a, str>,
+        #[serde(borrow, default)]
+        role: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Role<'a> {
+        #[serde(borrow)]
+        code2: Cow<'a, str>,
     }
     let entry: Entry<'_> = serde_json::from_str(text).ok()?;
     let name = lenient::unescaped(&entry.player.short_name);
-    Some(Named { id: entry.player.wy_id, name })
+    let role = entry.player.role.and_then(|text| serde_json::from_str::<Role<'_>>(text.get()).ok());
+    let role = role.map(|role| role.code2.as_ref().into());
+    Some(Played { named: Named { id: entry.player.wy_id, name }, role })
 }

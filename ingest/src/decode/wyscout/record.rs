@@ -18,6 +18,11 @@ pub struct MatchRecord {
     pub competition: Option<u64>,
     /// `YYYY-MM-DD HH:MM:SS` in UTC, as it stands.
     pub kick_off: Option<String>,
+    pub venue: Option<String>,
+    /// The matchday of a league; 0 in a cup.
+    pub gameweek: Option<u16>,
+    /// Of a cup.
+    pub group: Option<String>,
     pub home: TeamRecord,
     pub away: TeamRecord,
 }
@@ -31,6 +36,9 @@ pub struct TeamRecord {
     /// Kicks scored in the shoot-out; 0 where there was none.
     pub shootout: Option<u16>,
     pub substitutions: Vec<Substitution>,
+    /// Who starts, and who sits on the bench.
+    pub line_up: Vec<u64>,
+    pub bench: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +81,12 @@ struct RawRecord<'a> {
     competition_id: Option<u64>,
     #[serde(borrow, default)]
     dateutc: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    venue: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    gameweek: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    group_name: Option<&'a RawValue>,
     #[serde(borrow)]
     teams_data: HashMap<Cow<'a, str>, RawTeam<'a>>,
 }
@@ -108,20 +122,33 @@ fn record(text: &str) -> Result<MatchRecord, DecodeError> {
         match_id: raw.wy_id,
         competition: raw.competition_id,
         kick_off: raw.dateutc.map(Cow::into_owned),
+        venue: name(raw.venue),
+        gameweek: raw.gameweek.and_then(|text| text.get().trim_matches('"').parse().ok()),
+        group: name(raw.group_name),
         home,
         away,
     })
 }
 
+/// A name, unless it is empty or no text.
+fn name(text: Option<&RawValue>) -> Option<String> {
+    let name: String = serde_json::from_str(text?.get()).ok()?;
+    Some(lenient::unescaped(name.trim()).to_string()).filter(|name| !name.is_empty())
+}
+
 impl From<RawTeam<'_>> for TeamRecord {
     fn from(raw: RawTeam<'_>) -> Self {
         let substitutions = raw.formation.and_then(|text| substitutions(text.get()));
+        let players = |list| raw.formation.map(|text| players(text.get(), list));
+        let (line_up, bench) = (players("lineup"), players("bench"));
         Self {
             team: raw.team_id,
             score: raw.score,
             half_time: raw.score_ht,
             shootout: raw.score_p,
             substitutions: substitutions.unwrap_or_default(),
+            line_up: line_up.unwrap_or_default(),
+            bench: bench.unwrap_or_default(),
         }
     }
 }
@@ -134,6 +161,25 @@ fn substitutions(formation: &str) -> Option<Vec<Substitution>> {
     }
     let formation: Formation<'_> = serde_json::from_str(formation).ok()?;
     Some(formation.substitutions.iter().filter_map(|text| substitution(text.get())).collect())
+}
+
+/// More than any rules allow in a line-up or on a bench.
+const PLAYERS_MAX: usize = 60;
+
+/// Those of a list of the formation; nobody where it is "null" or no list.
+fn players(formation: &str, list: &str) -> Vec<u64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Entry {
+        #[serde(deserialize_with = "lenient::whole")]
+        player_id: u64,
+    }
+    let formation: HashMap<Cow<'_, str>, &RawValue> =
+        serde_json::from_str(formation).unwrap_or_default();
+    let list = formation.get(list).and_then(|text| serde_json::from_str(text.get()).ok());
+    let list: Vec<&RawValue> = list.unwrap_or_default();
+    let player = |text: &&RawValue| Some(serde_json::from_str::<Entry>(text.get()).ok()?.player_id);
+    list.iter().take(PLAYERS_MAX).filter_map(player).filter(|player| *player != 0).collect()
 }
 
 fn substitution(text: &str) -> Option<Substitution> {
@@ -181,6 +227,13 @@ mod tests {
         let record = found(&team("home", formation)).unwrap().unwrap();
         let expected = Substitution { minute: 55, player_in: 1, player_out: 2 };
         assert_eq!(record.home.substitutions, [expected]);
+    }
+
+    #[test]
+    fn line_up_and_bench_are_read_player_by_player() {
+        let formation = r#"{"lineup":[{"playerId":"1"},7,{"playerId":2}],"bench":"null"}"#;
+        let record = found(&team("home", formation)).unwrap().unwrap();
+        assert_eq!((record.home.line_up, record.home.bench), (vec![1, 2], vec![]));
     }
 
     #[test]

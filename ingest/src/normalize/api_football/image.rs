@@ -181,7 +181,7 @@ fn decision(detail: &str) -> VarDecision {
     }
 }
 
-fn player(named: &Named) -> Participant {
+pub(super) fn player(named: &Named) -> Participant {
     let key = named.id.as_ref().map_or_else(|| format!("name {}", named.name), ToString::to_string);
     Participant { id: Id::derive(PROVIDER, "player", &key), name: named.name.clone() }
 }

@@ -7,6 +7,7 @@
 
 mod image;
 mod known;
+mod people;
 mod statistics;
 mod status;
 #[cfg(test)]

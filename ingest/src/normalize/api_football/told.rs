@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{PROVIDER, image, known::Known, statistics, status};
+use super::{PROVIDER, image, known::Known, people::People, statistics, status};
 use crate::{
     decode::api_football::{self, Named},
     error::{DecodeError, RefusalKind},
@@ -26,6 +26,7 @@ pub(super) struct Told {
     score: Option<FootballScore>,
     known: Known,
     stats: Pair<BTreeMap<Stat, u32>>,
+    people: People,
     /// What was wrong with the last image, which is not said again for the next.
     notices: Vec<DecodeError>,
 }
@@ -41,6 +42,7 @@ impl Told {
             score: None,
             known: Known::default(),
             stats: Pair::default(),
+            people: People::default(),
             notices: Vec::new(),
         }
     }
@@ -54,6 +56,7 @@ impl Told {
         let mut wrong = std::mem::take(&mut image.notices);
         let seen = self.incidents(&mut image, &mut wrong);
         let mut facts: Vec<_> = self.fixture(&image).map(Fact::Fixture).into_iter().collect();
+        facts.extend(self.people.about(&image).map(|about| Fact::About(Box::new(about))));
         let status = self.status(&image, &mut wrong);
         let over =
             matches!(self.status, Some(FootballStatus::Finished | FootballStatus::Abandoned));
@@ -64,6 +67,8 @@ impl Told {
         // A final whistle comes after what happened before it, a kick-off before what follows.
         football.splice(if over { football.len()..football.len() } else { 0..0 }, status);
         football.extend(self.statistics(&image));
+        football.extend(self.people.line_ups(&image));
+        football.extend(self.people.statistics(&image));
         facts.extend(football.into_iter().map(Fact::Football));
         if wrong != self.notices {
             notices.extend(wrong.iter().cloned());

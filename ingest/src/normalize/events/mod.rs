@@ -5,6 +5,7 @@
 //! another provider. Lines hold no state beside each other, but for the clock of those without `at`.
 
 mod check;
+mod player_words;
 mod read;
 mod words;
 mod write;

@@ -7,10 +7,10 @@ use crate::{
     decode::events as decode,
     error::DecodeError,
     event::{
-        Ball, Competition, Event, Fact, Fixture, FootballFact, FootballScore, GameScore, Id,
-        Incident, IncidentKind, Level, MarketChange, MarketDefinition, MatchClock, OddsFact,
-        Participant, Point, Race, RaceRunner, Scoreboard, SelectionChange, SelectionDefinition,
-        SetScore, Sport, TennisFact, TennisScore,
+        About, Ball, Competition, Event, Fact, Fixture, FootballFact, FootballScore, GameScore, Id,
+        Incident, IncidentKind, Level, LineUp, LineUpPlayer, MarketChange, MarketDefinition,
+        MatchClock, OddsFact, Participant, Point, Race, RaceRunner, Scoreboard, SelectionChange,
+        SelectionDefinition, SetScore, Sport, TennisFact, TennisScore, Venue,
     },
 };
 
@@ -18,6 +18,8 @@ use crate::{
 const SETS_MAX: usize = 9;
 /// Parts of a scoreboard and runners of a race: what is more is no scoreboard.
 const PARTS_MAX: usize = 200;
+/// More than any rules allow in a squad.
+const PLAYERS_MAX: usize = 60;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -59,7 +61,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn fact(&self, match_key: String, fact: decode::Fact) -> Result<Fact> {
         let fits = match fact {
-            decode::Fact::Fixture(_) | decode::Fact::Odds(_) => true,
+            decode::Fact::Fixture(_) | decode::Fact::About(_) | decode::Fact::Odds(_) => true,
             decode::Fact::Football(_) => self.sport == Sport::Football,
             decode::Fact::Tennis(_) => self.sport == Sport::Tennis,
             decode::Fact::Race(_) => self.sport == Sport::HorseRacing,
@@ -74,6 +76,7 @@ impl Reader<'_> {
         }
         Ok(match fact {
             decode::Fact::Fixture(told) => Fact::Fixture(self.fixture(match_key, told)?),
+            decode::Fact::About(told) => Fact::About(Box::new(self.about(*told)?)),
             decode::Fact::Football(told) => Fact::Football(self.football(told)?),
             decode::Fact::Tennis(told) => Fact::Tennis(tennis(told)?),
             decode::Fact::Scoreboard(told) => Fact::Scoreboard(scoreboard(told)?),
@@ -103,6 +106,30 @@ impl Reader<'_> {
             date: date.transpose()?,
             sides: sides.transpose()?,
         })
+    }
+
+    fn about(&self, told: decode::About) -> Result<About> {
+        let person = |kind, told: Option<_>| told.map(|it| self.participant(kind, it)).transpose();
+        Ok(About {
+            round: told.round,
+            round_name: some_text("round_name", told.round_name)?,
+            group: some_text("group", told.group)?,
+            country: some_text("country", told.country)?,
+            venue: told.venue.map(|venue| self.venue(venue)).transpose()?,
+            referee: person("referee", told.referee)?,
+            coaches: [person("manager", told.home_coach)?, person("manager", told.away_coach)?],
+            attendance: told.attendance,
+            neutral: told.neutral,
+            surface: some_text("surface", told.surface)?,
+            category: some_text("category", told.category)?,
+            best_of: told.best_of,
+        })
+    }
+
+    fn venue(&self, told: decode::Venue) -> Result<Venue> {
+        let decode::Venue { name, key, id, city } = told;
+        let id = self.id("venue", &name, key, id)?;
+        Ok(Venue { id, name: name.into(), city: some_text("city", city)? })
     }
 
     fn competition(&self, told: decode::Competition) -> Result<Competition> {
@@ -145,6 +172,34 @@ impl Reader<'_> {
                 FootballFact::Stats { side: side.into(), values: values.collect() }
             }
             decode::Football::Ball(told) => FootballFact::Ball(ball(told)?),
+            decode::Football::LineUp(told) => {
+                FootballFact::LineUp { side: told.side.into(), line_up: self.line_up(told)? }
+            }
+            decode::Football::PlayerStats { side, player, values } => {
+                let values = values.into_iter().map(|(stat, value)| (stat.into(), value));
+                FootballFact::PlayerStats {
+                    side: side.into(),
+                    player: self.participant("player", player)?,
+                    values: values.collect(),
+                }
+            }
+        })
+    }
+
+    fn line_up(&self, told: decode::LineUp) -> Result<LineUp> {
+        few("players", told.players.len(), PLAYERS_MAX)?;
+        let player = |told: decode::LineUpPlayer| {
+            Ok(LineUpPlayer {
+                player: self.participant("player", told.player)?,
+                number: told.number,
+                position: told.position.map(Into::into),
+                starter: told.starter,
+                captain: told.captain,
+            })
+        };
+        Ok(LineUp {
+            formation: some_text("formation", told.formation)?,
+            players: told.players.into_iter().map(player).collect::<Result<_>>()?,
         })
     }
 

@@ -7,10 +7,10 @@ use std::{collections::HashMap, sync::Arc};
 use crate::{
     decode::events::{self as decode, Line, MatchName, Number},
     event::{
-        Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, GameScore, Id,
-        Incident, IncidentKind, Level, MarketChange, MarketDefinition, Micros, OddsFact,
-        Participant, Race, RaceRunner, Scoreboard, SelectionChange, SelectionDefinition,
-        TennisFact, TennisScore, Timed,
+        About, Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, GameScore,
+        Id, Incident, IncidentKind, Level, LineUp, LineUpPlayer, MarketChange, MarketDefinition,
+        Micros, OddsFact, Participant, Race, RaceRunner, Scoreboard, SelectionChange,
+        SelectionDefinition, TennisFact, TennisScore, Timed,
     },
 };
 
@@ -32,7 +32,7 @@ impl Lines {
     }
 
     fn line(&mut self, at: Option<Micros>, batch: &Batch) -> String {
-        let mut all: Vec<_> = batch.events.iter().filter_map(|event| self.told(event)).collect();
+        let mut all: Vec<_> = batch.events.iter().map(|event| self.told(event)).collect();
         let line = match (all.pop(), all.is_empty()) {
             (Some(decode::Told { provider, sport, r#match, fact }), true) => {
                 let id = None;
@@ -47,8 +47,7 @@ impl Lines {
         serde_json::to_string(&line).expect("a line is JSON")
     }
 
-    /// `None` for what lines have no word for.
-    fn told(&mut self, event: &Event) -> Option<decode::Told> {
+    fn told(&mut self, event: &Event) -> decode::Told {
         if let Fact::Fixture(Fixture { provider, provider_key, .. }) = &event.fact
             && Id::derive(provider, "match", provider_key) == event.match_id
         {
@@ -59,21 +58,21 @@ impl Lines {
             Some((provider, key)) => (Some(provider.to_string()), MatchName::Key(key.to_string())),
             None => (None, MatchName::Id(event.match_id.0)),
         };
-        let fact = fact(&event.fact)?;
-        Some(decode::Told { provider, sport: event.sport.into(), r#match: name, fact })
+        let fact = fact(&event.fact);
+        decode::Told { provider, sport: event.sport.into(), r#match: name, fact }
     }
 }
 
-fn fact(known: &Fact) -> Option<decode::Fact> {
-    Some(match known {
+fn fact(known: &Fact) -> decode::Fact {
+    match known {
         Fact::Fixture(known) => decode::Fact::Fixture(fixture(known)),
-        Fact::About(_) => return None,
-        Fact::Football(known) => decode::Fact::Football(football(known)?),
+        Fact::About(known) => decode::Fact::About(Box::new(about(known))),
+        Fact::Football(known) => decode::Fact::Football(football(known)),
         Fact::Tennis(known) => decode::Fact::Tennis(tennis(known)),
         Fact::Scoreboard(known) => decode::Fact::Scoreboard(scoreboard(known)),
         Fact::Race(known) => decode::Fact::Race(race(known)),
         Fact::Odds(known) => decode::Fact::Odds(odds(known)),
-    })
+    }
 }
 
 fn text(known: Option<&Arc<str>>) -> Option<String> {
@@ -89,6 +88,32 @@ fn fixture(known: &Fixture) -> decode::Fixture {
     }
 }
 
+fn about(known: &About) -> decode::About {
+    let venue = known.venue.as_ref().map(|venue| decode::Venue {
+        name: venue.name.to_string(),
+        key: None,
+        id: Some(venue.id.0),
+        city: text(venue.city.as_ref()),
+    });
+    let [home_coach, away_coach] =
+        known.coaches.each_ref().map(|coach| coach.as_ref().map(participant));
+    decode::About {
+        round: known.round,
+        round_name: text(known.round_name.as_ref()),
+        group: text(known.group.as_ref()),
+        country: text(known.country.as_ref()),
+        venue,
+        referee: known.referee.as_ref().map(participant),
+        home_coach,
+        away_coach,
+        attendance: known.attendance,
+        neutral: known.neutral,
+        surface: text(known.surface.as_ref()),
+        category: text(known.category.as_ref()),
+        best_of: known.best_of,
+    }
+}
+
 fn competition(known: &Competition) -> decode::Competition {
     let Competition { id, name, season } = known;
     let (name, season) = (name.to_string(), text(season.as_ref()));
@@ -99,8 +124,8 @@ fn participant(known: &Participant) -> decode::Participant {
     decode::Participant { name: known.name.to_string(), key: None, id: Some(known.id.0) }
 }
 
-fn football(known: &FootballFact) -> Option<decode::Football> {
-    Some(match known {
+fn football(known: &FootballFact) -> decode::Football {
+    match known {
         FootballFact::Status(status) => decode::Football::Status((*status).into()),
         &FootballFact::Clock { second, running } => decode::Football::Clock { second, running },
         FootballFact::Score(score) => decode::Football::Score(football_score(*score)),
@@ -121,8 +146,30 @@ fn football(known: &FootballFact) -> Option<decode::Football> {
             side: ball.side.into(),
             situation: ball.situation.into(),
         }),
-        FootballFact::LineUp { .. } | FootballFact::PlayerStats { .. } => return None,
-    })
+        FootballFact::LineUp { side, line_up: known } => {
+            decode::Football::LineUp(line_up((*side).into(), known))
+        }
+        FootballFact::PlayerStats { side, player, values } => decode::Football::PlayerStats {
+            side: (*side).into(),
+            player: participant(player),
+            values: values.iter().map(|(stat, value)| ((*stat).into(), *value)).collect(),
+        },
+    }
+}
+
+fn line_up(side: decode::Side, known: &LineUp) -> decode::LineUp {
+    let player = |known: &LineUpPlayer| decode::LineUpPlayer {
+        player: participant(&known.player),
+        number: known.number,
+        position: known.position.map(Into::into),
+        starter: known.starter,
+        captain: known.captain,
+    };
+    decode::LineUp {
+        side,
+        formation: text(known.formation.as_ref()),
+        players: known.players.iter().map(player).collect(),
+    }
 }
 
 fn football_score(known: FootballScore) -> decode::FootballScore {

@@ -1,11 +1,11 @@
 //! The course of one match: what is known of it after each event, and the facts that say so.
 
-use super::{add, in_play, period_name, tally::Tally, timeline::Timeline};
+use super::{add, in_play, period_name, players::Players, tally::Tally, timeline::Timeline};
 use crate::{
     error::{DecodeError, RefusalKind},
     event::{
-        Eid, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
-        IncidentKind, Micros, Pair, Side, Sport, Stat,
+        About, Eid, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
+        IncidentKind, LineUp, Micros, Pair, Participant, PlayerStat, Side, Sport, Stat,
     },
     football::Period,
     normalize::{Played, batch},
@@ -18,6 +18,9 @@ pub(in crate::normalize) struct Course {
     timeline: Timeline,
     score: FootballScore,
     tallies: Pair<Tally>,
+    about: About,
+    line_ups: Pair<Option<LineUp>>,
+    players: Players,
     /// The period in play is over, and the next one has not begun.
     paused: bool,
     /// When the data says that what is told now happened, where it says it.
@@ -40,9 +43,24 @@ impl Course {
             timeline: Timeline::default(),
             score: FootballScore::default(),
             tallies: Pair::default(),
+            about: About::default(),
+            line_ups: Pair::default(),
+            players: Players::default(),
             paused: false,
             at: None,
         }
+    }
+
+    /// What is known of the match beside who plays, to be told when it is opened.
+    pub(in crate::normalize) fn with(mut self, about: About) -> Self {
+        self.about = about;
+        self
+    }
+
+    /// Who starts for a side and who sits on the bench, to be told when the match is opened.
+    pub(in crate::normalize) fn line_up(&mut self, side: Side, line_up: LineUp) {
+        self.players.start(side, &line_up);
+        self.line_ups[side.index()] = Some(line_up);
     }
 
     pub(in crate::normalize) fn period(&self) -> Option<Period> {
@@ -60,11 +78,17 @@ impl Course {
 
     /// Tells who plays, before anything has begun.
     pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Played) {
-        let facts = [
-            Fact::Fixture(self.fixture.clone()),
-            Fact::Football(FootballFact::Status(status)),
-            Fact::Football(FootballFact::Score(self.score)),
-        ];
+        let mut facts = vec![Fact::Fixture(self.fixture.clone())];
+        if self.about != About::default() {
+            facts.push(Fact::About(Box::new(self.about.clone())));
+        }
+        facts.push(Fact::Football(FootballFact::Status(status)));
+        facts.push(Fact::Football(FootballFact::Score(self.score)));
+        for side in Side::BOTH {
+            let line_up = self.line_ups[side.index()].clone();
+            let told = line_up.map(|line_up| FootballFact::LineUp { side, line_up });
+            facts.extend(told.map(Fact::Football));
+        }
         let mut batch = batch(Sport::Football, self.match_id, facts);
         batch.at = self.at;
         out.push(self.timeline.clock_us(), batch);
@@ -129,7 +153,8 @@ impl Course {
         out: &mut Played,
     ) {
         recorded.put_right(&mut self.score, &mut out.notices);
-        let mut facts = self.whistle(status);
+        let mut facts = self.players.end(self.minutes_played());
+        facts.extend(self.whistle(status));
         facts.push(FootballFact::Score(self.score));
         self.emit(facts, out);
     }
@@ -172,7 +197,7 @@ impl Course {
         let mut facts = vec![self.clock()];
         if let Some(incident) = incident {
             facts.push(FootballFact::Score(self.score));
-            facts.push(FootballFact::Incident(incident));
+            facts.extend(self.happened(incident));
         }
         if let Some((side, stats)) = counted {
             let values = self.tallies[side.index()].count(stats);
@@ -181,6 +206,32 @@ impl Course {
             }
         }
         facts
+    }
+
+    /// An incident, and what it counts for those who had a part in it.
+    pub(in crate::normalize) fn happened(&mut self, incident: Incident) -> Vec<FootballFact> {
+        let counted = self.players.incident(&incident, self.minutes_played());
+        std::iter::once(FootballFact::Incident(incident)).chain(counted).collect()
+    }
+
+    /// What a player did now, once each.
+    pub(in crate::normalize) fn did(
+        &mut self,
+        side: Side,
+        player: Option<&Participant>,
+        stats: impl IntoIterator<Item = PlayerStat>,
+    ) -> Option<FootballFact> {
+        self.players.count(side, player?, stats)
+    }
+
+    /// Whole minutes of the match clock, without added time.
+    fn minutes_played(&self) -> u32 {
+        let minute = self.timeline.second() / 60;
+        match self.period() {
+            None => 0,
+            Some(Period::Shootout) => minute.min(self.timeline.minute().0.into()),
+            Some(period) => minute.min(period.last_minute().into()),
+        }
     }
 
     pub(in crate::normalize) fn clock(&self) -> FootballFact {

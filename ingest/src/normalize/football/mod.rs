@@ -1,12 +1,15 @@
 //! What the football feeds share that tell a match event by event: where in the match we are, the
-//! score, the counts, the whistles, and how a match is opened and ended.
+//! score, the counts of sides and players, the whistles, and how a match is opened and ended.
 //!
 //! It knows no provider. Those say what an event is; the [`Course`] says what follows of it.
 
 mod course;
 mod pitch;
+mod players;
 mod tally;
 mod timeline;
+
+use std::sync::Arc;
 
 use crate::event::{FootballStatus, Pair, Side};
 
@@ -45,6 +48,27 @@ pub(super) fn period_name(status: FootballStatus) -> &'static str {
         FootballStatus::Abandoned => "abandoned",
         FootballStatus::NotStarted | FootballStatus::Postponed | FootballStatus::Cancelled => {
             "other"
+        }
+    }
+}
+
+/// A formation by its digits: `433` is `4-3-3`. `None` for what is none.
+pub(super) fn formation(digits: &str) -> Option<Arc<str>> {
+    let counted: u32 = digits.chars().map(|digit| digit.to_digit(10)).sum::<Option<u32>>()?;
+    let all: Vec<_> = digits.chars().map(String::from).collect();
+    (counted == 10 && all.len() > 2).then(|| all.join("-").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::formation;
+
+    #[test]
+    fn formation_is_written_with_dashes() {
+        assert_eq!(formation("433").as_deref(), Some("4-3-3"));
+        assert_eq!(formation("41221").as_deref(), Some("4-1-2-2-1"));
+        for none in ["", "10", "443", "4-3", "-433", "9999"] {
+            assert_eq!(formation(none), None, "{none}");
         }
     }
 }

@@ -55,6 +55,24 @@ fn name(division: &str) -> &str {
     }
 }
 
+/// The country of a league, by the letters of its code.
+pub(super) fn country(division: &str) -> Option<&'static str> {
+    Some(match division.trim_end_matches(|it: char| it.is_ascii_digit()) {
+        "E" | "EC" => "England",
+        "SC" => "Scotland",
+        "D" => "Germany",
+        "I" => "Italy",
+        "SP" => "Spain",
+        "F" => "France",
+        "N" => "Netherlands",
+        "B" => "Belgium",
+        "P" => "Portugal",
+        "T" => "Turkey",
+        "G" => "Greece",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Seasons of football-data.co.uk to facts: each match in three batches.
 //!
-//! An hour before the kick-off come the fixture and the prices, at the kick-off the closing prices,
-//! two hours later the result, with which the markets close. Where the time of the kick-off is
+//! An hour before the kick-off come the fixture and the prices, a minute before it the closing
+//! prices, two hours after it the result, with which the markets close. Where the time of the kick-off is
 //! unknown it is taken to be noon in London, for the clock alone: the fixture then has a date and
 //! no start. The file does not say when prices or results were so, so batches say nothing of it
 //! either. Matches are told in the order of this clock, whatever their order in the file.
@@ -28,13 +28,14 @@ use crate::{
     decode::football_data_couk::{self as decode, Price, Row, london},
     error::{DecodeError, RefusalKind},
     event::{
-        Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Micros, Participant, Side,
-        Sport, Stat, Timed,
+        About, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Micros, Participant,
+        Side, Sport, Stat, Timed,
     },
 };
 
 const PROVIDER: &str = "football-data-couk";
 const HOUR_US: Micros = 3_600_000_000;
+const MINUTE_US: Micros = 60_000_000;
 
 /// Takes whole files. It remembers nothing between them.
 #[derive(Debug, Default)]
@@ -96,13 +97,15 @@ impl<'a> Match<'a> {
 
     fn play(mut self, batches: &mut Vec<Timed>, notices: &mut Vec<DecodeError>) {
         let not_started = Fact::Football(FootballFact::Status(FootballStatus::NotStarted));
-        let mut facts = vec![Fact::Fixture(self.fixture()), not_started];
+        let mut facts = vec![Fact::Fixture(self.fixture())];
+        facts.extend(self.about().map(|about| Fact::About(Box::new(about))));
+        facts.push(not_started);
         let prices = self.prices(false, &mut facts);
         batches.push(self.batch(self.kick_off - HOUR_US, prices, facts));
         let mut facts = Vec::new();
         let prices = self.prices(true, &mut facts);
         if !facts.is_empty() {
-            batches.push(self.batch(self.kick_off, prices, facts));
+            batches.push(self.batch(self.kick_off - MINUTE_US, prices, facts));
         }
         let facts = self.result(notices);
         if !facts.is_empty() {
@@ -130,6 +133,18 @@ impl<'a> Match<'a> {
             date: Some(self.row.date),
             sides: Some(self.row.teams.each_ref().map(participant)),
         }
+    }
+
+    fn about(&self) -> Option<About> {
+        let referee = self.row.referee.as_deref().map(|name| Participant {
+            id: Id::derive(PROVIDER, "referee", name),
+            name: name.into(),
+        });
+        let country = self.row.country.as_deref();
+        let country = country.or_else(|| competition::country(&self.row.division)).map(Into::into);
+        let attendance = self.row.attendance;
+        let about = About { country, referee, attendance, ..About::default() };
+        (about != About::default()).then_some(about)
     }
 
     /// The prices before the kick-off, or the last ones. Returns how many there are.
@@ -202,6 +217,7 @@ impl<'a> Match<'a> {
             (Stat::Fouls, row.fouls),
             (Stat::YellowCards, row.yellow),
             (Stat::RedCards, row.red),
+            (Stat::Offsides, row.offsides),
         ];
         let known = counts.into_iter().filter_map(|(stat, of)| Some((stat, of[side.index()]?)));
         let values: Vec<_> = known.collect();

@@ -21,7 +21,9 @@ fn situation(kind: &Kind, x: u16) -> Option<Situation> {
         Kind::Shot(shot) => Some(shot_situation(shot)),
         Kind::OwnGoalFor => Some(Situation::Goal),
         Kind::Offside => Some(Situation::Offside),
-        Kind::OnTheBall | Kind::Clearance => Some(open_play(x)),
+        Kind::OnTheBall | Kind::Dribble { .. } | Kind::Recovery { .. } | Kind::Clearance => {
+            Some(open_play(x))
+        }
         _ => None,
     }
 }

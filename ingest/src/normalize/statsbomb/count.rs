@@ -5,7 +5,7 @@
 
 use crate::{
     decode::statsbomb::{Card, Event, Goalkeeping, Kind, Pass, SetPiece, Shot},
-    event::Stat,
+    event::{PlayerStat, Stat},
 };
 
 pub(super) fn stats(event: &Event) -> [Option<Stat>; 4] {
@@ -15,7 +15,7 @@ pub(super) fn stats(event: &Event) -> [Option<Stat>; 4] {
         Kind::Foul(card) => [Some(Stat::Fouls), card.map(booking), None, None],
         Kind::BadBehaviour(card) => [card.map(booking), None, None, None],
         Kind::Offside => [Some(Stat::Offsides), None, None, None],
-        Kind::Goalkeeper(Goalkeeping { save: true }) => [Some(Stat::Saves), None, None, None],
+        Kind::Goalkeeper(Goalkeeping { save: true, .. }) => [Some(Stat::Saves), None, None, None],
         _ => [None; 4],
     }
 }
@@ -32,6 +32,64 @@ fn passed(pass: Pass) -> [Option<Stat>; 4] {
         return [restart, offside, None, None];
     }
     [Some(Stat::Passes), pass.complete.then_some(Stat::AccuratePasses), restart, offside]
+}
+
+/// What an event counts for the player who acts. Goals, assists and cards count as incidents; who was
+/// offside is not among it, because the events name who passed.
+pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
+    let mut stats = match &event.kind {
+        Kind::Pass(pass) => passed_by(*pass),
+        Kind::Shot(shot) => {
+            let on_target = outcome(shot) == Stat::ShotsOnTarget;
+            let on_target = on_target.then_some(PlayerStat::ShotsOnTarget);
+            [PlayerStat::TotalShots].into_iter().chain(on_target).collect()
+        }
+        Kind::Dribble { complete: true } => vec![PlayerStat::Dribbles, PlayerStat::DribblesWon],
+        Kind::Dribble { complete: false } => vec![PlayerStat::Dribbles],
+        Kind::Tackle { won: true } => {
+            vec![PlayerStat::Tackles, PlayerStat::TacklesWon, PlayerStat::DuelsWon]
+        }
+        Kind::Tackle { won: false } => vec![PlayerStat::Tackles, PlayerStat::DuelsLost],
+        Kind::AerialLost => vec![PlayerStat::AerialsLost, PlayerStat::DuelsLost],
+        Kind::Clearance => vec![PlayerStat::Clearances],
+        Kind::Interception => vec![PlayerStat::Interceptions],
+        Kind::Recovery { failed: false } => vec![PlayerStat::Recoveries],
+        Kind::Dispossessed => vec![PlayerStat::Dispossessed],
+        Kind::Foul(_) => vec![PlayerStat::Fouls],
+        Kind::FoulWon => vec![PlayerStat::WasFouled],
+        Kind::Goalkeeper(Goalkeeping { save, conceded }) => {
+            let counted = [(*save, PlayerStat::Saves), (*conceded, PlayerStat::GoalsConceded)];
+            counted.into_iter().filter(|(it, _)| *it).map(|(_, stat)| stat).collect()
+        }
+        Kind::StartingXi(_)
+        | Kind::HalfStart
+        | Kind::HalfEnd
+        | Kind::OwnGoalFor
+        | Kind::OwnGoalAgainst
+        | Kind::BadBehaviour(_)
+        | Kind::Substitution { .. }
+        | Kind::Offside
+        | Kind::Recovery { failed: true }
+        | Kind::OnTheBall
+        | Kind::Other => Vec::new(),
+    };
+    if event.aerial_won {
+        stats.extend([PlayerStat::AerialsWon, PlayerStat::DuelsWon]);
+    }
+    stats
+}
+
+fn passed_by(pass: Pass) -> Vec<PlayerStat> {
+    let is_pass = pass.set_piece != Some(SetPiece::ThrowIn);
+    let counted = [
+        (is_pass, PlayerStat::TotalPasses),
+        (is_pass && pass.complete, PlayerStat::AccuratePasses),
+        (pass.key, PlayerStat::KeyPasses),
+        (pass.cross, PlayerStat::TotalCrosses),
+        (pass.cross && pass.complete, PlayerStat::AccurateCrosses),
+        (pass.interception, PlayerStat::Interceptions),
+    ];
+    counted.into_iter().filter(|(it, _)| *it).map(|(_, stat)| stat).collect()
 }
 
 /// What became of a shot.

@@ -4,6 +4,7 @@
 //! their first `Half End`, which comes once for each team; the final whistle is the end of the data.
 //! Events are taken by their index. Their time stamps fall back by a moment now and then, as the
 //! provider's own documents show: then the clock waits. Players are named as the events name them.
+//! The line-ups are those of the first whistle.
 
 mod ball;
 mod count;
@@ -21,7 +22,7 @@ use super::{
     football::{Course, Recorded},
 };
 use crate::{
-    decode::statsbomb::{Document, Event, Kind, Named},
+    decode::statsbomb::{Document, Event, Kind, Named, Squad},
     error::{DecodeError, RefusalKind},
     event::{Fixture, FootballFact, FootballStatus, Id, Micros, Side},
     football::Period,
@@ -43,13 +44,19 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// `match_key` is the provider's id of the match, which only the file's name says; `start` is
-    /// when it starts, which nothing does.
+    /// `squads` are the line-ups beside the events, where there are any; `match_key` is the
+    /// provider's id of the match, which only the file's name says; `start` is when it starts, which
+    /// nothing does.
     ///
     /// # Errors
     ///
     /// If the document does not say who plays.
-    pub fn new(document: &Document, match_key: &str, start: Micros) -> Result<Self, DecodeError> {
+    pub fn new(
+        document: &Document,
+        squads: &[Squad],
+        match_key: &str,
+        start: Micros,
+    ) -> Result<Self, DecodeError> {
         let roster = Roster::new(document)?;
         let fixture = Fixture {
             provider: PROVIDER.into(),
@@ -63,8 +70,19 @@ impl Normalizer {
             let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));
             events.filter_map(|event| Some((event.id.clone(), event.player.clone()?))).collect()
         };
+        let mut course = Course::new(Id::derive(PROVIDER, "match", match_key), fixture);
+        for event in document.events.iter().flatten() {
+            if let (Kind::StartingXi(tactics), Some(side)) =
+                (&event.kind, roster.side(&event.team.id))
+            {
+                let squad = squads.iter().find(|squad| {
+                    squad.team == event.team.id && roster::is_of_match(squad, tactics)
+                });
+                course.line_up(side, roster::line_up(tactics, squad));
+            }
+        }
         Ok(Self {
-            course: Course::new(Id::derive(PROVIDER, "match", match_key), fixture),
+            course,
             own_goals: players(|kind| matches!(kind, Kind::OwnGoalAgainst)),
             assists: players(|kind| matches!(kind, Kind::Pass(pass) if pass.assist)),
             roster,
@@ -121,6 +139,10 @@ impl Normalizer {
         let counted = (event.period != Period::Shootout)
             .then(|| (side, count::stats(event).into_iter().flatten()));
         let mut facts = self.course.tell(incident, counted);
+        if event.period != Period::Shootout {
+            let player = event.player.as_ref().map(roster::player);
+            facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
+        }
         facts.extend(ball::at(event, side).map(FootballFact::Ball));
         facts
     }

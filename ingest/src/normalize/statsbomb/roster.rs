@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::PROVIDER;
 use crate::{
-    decode::statsbomb::{Document, Kind, Named},
+    decode::statsbomb::{Document, Kind, Named, Squad, Starter, Tactics},
     error::{DecodeError, RefusalKind},
-    event::{Id, Pair, Participant, Side},
+    event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side},
+    normalize::football::formation,
 };
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl Roster {
     /// missing it is whoever acts first.
     pub(super) fn new(document: &Document) -> Result<Self, DecodeError> {
         let events = || document.events.iter().flatten();
-        let starting = events().filter(|event| event.kind == Kind::StartingXi);
+        let starting = events().filter(|event| matches!(event.kind, Kind::StartingXi(_)));
         let mut teams = starting.chain(events()).map(|event| &event.team);
         let none = || DecodeError::new(RefusalKind::Unknown, "fewer than two teams are named");
         let home = teams.next().ok_or_else(none)?;
@@ -32,6 +33,49 @@ impl Roster {
     pub(super) fn side(&self, team: &str) -> Option<Side> {
         Side::BOTH.into_iter().find(|side| &*self.teams[side.index()] == team)
     }
+}
+
+/// Who starts, as the events say, and behind them the others of the squad, where it is known.
+pub(super) fn line_up(tactics: &Tactics, squad: Option<&Squad>) -> LineUp {
+    let starter = |it: &Starter| LineUpPlayer {
+        player: player(&it.player),
+        number: it.number,
+        position: it.position.as_deref().and_then(position),
+        starter: true,
+        captain: false,
+    };
+    let mut players: Vec<_> = tactics.players.iter().map(starter).collect();
+    let starts = |named: &Named| tactics.players.iter().any(|it| it.player.id == named.id);
+    let bench = squad.into_iter().flat_map(|squad| &squad.players);
+    let bench = bench.filter(|(named, _)| !starts(named)).map(|(named, number)| LineUpPlayer {
+        player: player(named),
+        number: *number,
+        position: None,
+        starter: false,
+        captain: false,
+    });
+    players.extend(bench);
+    LineUp { formation: tactics.formation.as_deref().and_then(formation), players }
+}
+
+/// Whether a squad is that of the match: everybody who starts is in it. Files of line-ups do not say
+/// which match they are of.
+pub(super) fn is_of_match(squad: &Squad, tactics: &Tactics) -> bool {
+    let holds = |starter: &Starter| squad.players.iter().any(|(it, _)| it.id == starter.player.id);
+    !tactics.players.is_empty() && tactics.players.iter().all(holds)
+}
+
+/// Of `Right Center Back`, `Left Wing Back`, `Center Attacking Midfield`, `Right Wing`, ...
+fn position(name: &str) -> Option<PlayerPosition> {
+    Some(match name {
+        "Goalkeeper" => PlayerPosition::Goalkeeper,
+        _ if name.ends_with("Back") => PlayerPosition::Defender,
+        _ if name.ends_with("Midfield") => PlayerPosition::Midfielder,
+        _ if name.ends_with("Wing") || name.ends_with("Forward") || name.ends_with("Striker") => {
+            PlayerPosition::Forward
+        }
+        _ => return None,
+    })
 }
 
 pub(super) fn player(named: &Named) -> Participant {

@@ -27,7 +27,7 @@ fn situation(event: &Event, x: u16) -> Option<Situation> {
         Kind::OffsidePass => Some(Situation::Offside),
         Kind::Goal => event.success.then_some(Situation::Goal),
         Kind::Miss | Kind::AttemptSaved => Some(shot(event)),
-        Kind::OnTheBall => Some(open_play(x)),
+        Kind::TakeOn | Kind::Clearance | Kind::Recovery => Some(open_play(x)),
         _ => None,
     }
 }

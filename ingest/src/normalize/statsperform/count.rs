@@ -6,7 +6,7 @@
 
 use crate::{
     decode::statsperform::{Event, Kind, qualifier},
-    event::Stat,
+    event::{PlayerStat, Stat},
 };
 
 pub(super) fn stats(event: &Event) -> [Option<Stat>; 3] {
@@ -24,9 +24,72 @@ pub(super) fn stats(event: &Event) -> [Option<Stat>; 3] {
         | Kind::On
         | Kind::PeriodEnd
         | Kind::PeriodStart
-        | Kind::OnTheBall
+        | Kind::TakeOn
+        | Kind::Clearance
+        | Kind::Recovery
+        | Kind::Tackle
+        | Kind::Interception
+        | Kind::Aerial
+        | Kind::Challenge
+        | Kind::Dispossessed
         | Kind::Other => [None; 3],
     }
+}
+
+/// What an event counts for the player who acts. Goals, assists and cards count as incidents; who was
+/// offside is not among it, because the event names who passed. Duels are counted as the provider
+/// does: the one who tackles has won his, whoever has the ball then.
+pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
+    use PlayerStat as P;
+    let own_goal = event.has(qualifier::OWN_GOAL);
+    match (event.kind, event.success) {
+        (Kind::Pass, complete) => passed_by(event, complete),
+        (Kind::OffsidePass, _) => vec![P::TotalPasses],
+        (Kind::Foul, true) => vec![P::WasFouled, P::DuelsWon],
+        (Kind::Foul, false) => vec![P::Fouls, P::DuelsLost],
+        (Kind::Save, _) if saved(event) => vec![P::Saves],
+        (Kind::Miss | Kind::AttemptSaved, _) => {
+            let on_target = outcome(event) == Stat::ShotsOnTarget;
+            [P::TotalShots].into_iter().chain(on_target.then_some(P::ShotsOnTarget)).collect()
+        }
+        (Kind::Goal, true) if !own_goal => vec![P::TotalShots, P::ShotsOnTarget],
+        (Kind::TakeOn, true) => vec![P::Dribbles, P::DribblesWon, P::DuelsWon],
+        (Kind::TakeOn, false) => vec![P::Dribbles, P::DuelsLost],
+        (Kind::Tackle, true) => vec![P::Tackles, P::TacklesWon, P::DuelsWon],
+        (Kind::Tackle, false) => vec![P::Tackles, P::DuelsWon],
+        (Kind::Aerial, true) => vec![P::AerialsWon, P::DuelsWon],
+        (Kind::Aerial, false) => vec![P::AerialsLost, P::DuelsLost],
+        (Kind::Challenge, _) => vec![P::DuelsLost],
+        (Kind::Dispossessed, _) => vec![P::Dispossessed, P::DuelsLost],
+        (Kind::Clearance, _) => vec![P::Clearances],
+        (Kind::Interception, _) => vec![P::Interceptions],
+        (Kind::Recovery, _) => vec![P::Recoveries],
+        (
+            Kind::Save
+            | Kind::Goal
+            | Kind::Card
+            | Kind::Off
+            | Kind::On
+            | Kind::PeriodEnd
+            | Kind::PeriodStart
+            | Kind::Other,
+            _,
+        ) => Vec::new(),
+    }
+}
+
+/// Crosses are those of open play.
+fn passed_by(event: &Event, complete: bool) -> Vec<PlayerStat> {
+    let is_pass = !event.has(qualifier::THROW_IN);
+    let is_cross = event.has(qualifier::CROSS) && is_pass && restart(event).is_none();
+    let counted = [
+        (is_pass, PlayerStat::TotalPasses),
+        (is_pass && complete, PlayerStat::AccuratePasses),
+        (event.has(qualifier::SHOT_ASSIST), PlayerStat::KeyPasses),
+        (is_cross, PlayerStat::TotalCrosses),
+        (is_cross && complete, PlayerStat::AccurateCrosses),
+    ];
+    counted.into_iter().filter(|(it, _)| *it).map(|(_, stat)| stat).collect()
 }
 
 fn passed(event: &Event) -> [Option<Stat>; 3] {

@@ -67,8 +67,13 @@ impl Normalizer {
         let roster = Roster::new(info)?;
         let fixture = played::fixture(info, &roster, start);
         let moments = summary.map_or(document.moments.as_slice(), |it| it.moments.as_slice());
+        let documents: Vec<_> = summary.into_iter().chain([document]).collect();
+        let about = played::about(info, &roster, &documents);
+        let match_id = Id::derive(PROVIDER, "match", &info.id);
+        let mut course = Course::new(match_id, fixture).with(about);
+        played::line_ups(&mut course, &roster, &documents);
         Ok(Self {
-            course: Course::new(Id::derive(PROVIDER, "match", &info.id), fixture),
+            course,
             starts: starts(document),
             off: off(document),
             passes: passes(document),
@@ -120,6 +125,10 @@ impl Normalizer {
         let in_play = event.period != Period::Shootout;
         let counted = in_play.then(|| (side, count::stats(event).into_iter().flatten()));
         let mut facts = self.course.tell(incident, counted);
+        if in_play {
+            let player = event.player.as_ref().map(roster::player);
+            facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
+        }
         facts.extend(ball::at(event, side).map(FootballFact::Ball));
         facts
     }

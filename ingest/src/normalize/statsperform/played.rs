@@ -1,13 +1,18 @@
 //! What both kinds of document say of the match as a whole: which one it is, when its periods
 //! began, how it ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::{PROVIDER, roster::Roster};
+use super::{
+    PROVIDER,
+    roster::{self, Roster},
+};
 use crate::{
-    decode::statsperform::{Details, MatchInfo, Scores},
+    decode::statsperform::{Details, Document, MatchInfo, Named, Scores},
     error::{DecodeError, RefusalKind},
-    event::{Competition, Fixture, FootballStatus, Id, Micros, Pair},
+    event::{
+        About, Competition, Fixture, FootballStatus, Id, Micros, Pair, Participant, Side, Venue,
+    },
     football::Period,
     normalize::{
         Played,
@@ -33,6 +38,55 @@ pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixtu
         date: info.date.filter(|_| info.start.is_none()),
         sides: Some(roster.sides.clone()),
     }
+}
+
+/// What the documents say of the match beside who plays, the first one first.
+pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) -> About {
+    let person = |kind: &str, named: &Named| Participant {
+        id: Id::derive(PROVIDER, kind, &named.id),
+        name: named.name.clone(),
+    };
+    let extra = || documents.iter().map(|document| &document.extra);
+    let coach = |side: Side| {
+        let sheets = documents.iter().flat_map(|document| &document.sheets);
+        let mut own = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
+        own.find_map(|sheet| Some(person("manager", sheet.manager.as_ref()?)))
+    };
+    About {
+        round: info.week,
+        // The stage of a league, which has weeks, is the whole season.
+        round_name: info.stage.clone().filter(|_| info.week.is_none()),
+        group: info.series.clone(),
+        country: info.country.clone(),
+        venue: info.venue.as_ref().map(|named| Venue {
+            id: Id::derive(PROVIDER, "venue", &named.id),
+            name: named.name.clone(),
+            city: None,
+        }),
+        referee: extra().find_map(|it| Some(person("referee", it.referee.as_ref()?))),
+        coaches: Side::BOTH.map(coach),
+        attendance: extra().find_map(|it| it.attendance),
+        neutral: info.neutral,
+        ..About::default()
+    }
+}
+
+/// Has the match open with its line-ups, from the first document that has that of a side.
+pub(super) fn line_ups(course: &mut Course, roster: &Roster, documents: &[&Document]) {
+    for side in Side::BOTH {
+        let sheets = documents.iter().flat_map(|document| &document.sheets);
+        let mut own = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
+        if let Some(sheet) = own.next() {
+            let line_up = roster::line_up(sheet, &names(documents));
+            course.line_up(side, line_up);
+        }
+    }
+}
+
+/// Who is called how in the events.
+fn names<'a>(documents: &[&'a Document]) -> HashMap<&'a str, &'a Named> {
+    let events = documents.iter().flat_map(|document| document.events.iter().flatten());
+    events.filter_map(|event| event.player.as_ref()).map(|it| (&*it.id, it)).collect()
 }
 
 /// When each period began, from the start of the first one.

@@ -1,12 +1,13 @@
 //! Who plays: the two sides, by the provider's ids.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use super::PROVIDER;
 use crate::{
-    decode::statsperform::{MatchInfo, Named},
+    decode::statsperform::{MatchInfo, Named, Sheet, SheetPlayer},
     error::{DecodeError, RefusalKind},
-    event::{Id, Pair, Participant, Side},
+    event::{Id, LineUp, LineUpPlayer, Pair, Participant, Side},
+    normalize::football::formation,
 };
 
 #[derive(Debug)]
@@ -33,6 +34,25 @@ impl Roster {
             let reason = format!("team {contestant} does not play in this match");
             DecodeError::new(RefusalKind::Unknown, reason)
         })
+    }
+}
+
+/// MA3 lists players by id alone: those are left out whom no event names.
+pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &Named>) -> LineUp {
+    let told = |it: &SheetPlayer| {
+        let named = names.get(&*it.id).map(|named| &named.name);
+        let name = it.name.as_ref().or(named)?.clone();
+        Some(LineUpPlayer {
+            player: player(&Named { id: it.id.clone(), name }),
+            number: it.number,
+            position: it.position,
+            starter: it.starter,
+            captain: it.captain,
+        })
+    };
+    LineUp {
+        formation: sheet.formation.as_deref().and_then(formation),
+        players: sheet.players.iter().filter_map(told).collect(),
     }
 }
 

@@ -38,8 +38,12 @@ impl Summary {
         let info = document.info.as_ref().ok_or_else(played::no_match)?;
         let roster = Roster::new(info)?;
         let fixture = played::fixture(info, &roster, start);
+        let about = played::about(info, &roster, &[document]);
+        let match_id = Id::derive(PROVIDER, "match", &info.id);
+        let mut course = Course::new(match_id, fixture).with(about);
+        played::line_ups(&mut course, &roster, &[document]);
         Ok(Self {
-            course: Course::new(Id::derive(PROVIDER, "match", &info.id), fixture),
+            course,
             starts: played::starts(std::iter::empty(), &document.details),
             details: document.details.clone(),
             roster,

@@ -1,7 +1,7 @@
 //! Wyscout events and the match record to football facts.
 //!
-//! The events tell goals, cards, counts and the ball; the record tells home and away, substitutions
-//! and the final score. Periods begin with their first event and end with their last. Half time is
+//! The events tell goals, cards, counts and the ball; the record tells home and away, who plays,
+//! substitutions, the ground and the final score. Periods begin with their first event and end with their last. Half time is
 //! known from a second half that follows, the final whistle from the end of the data.
 
 mod ball;
@@ -57,9 +57,18 @@ impl Normalizer {
         })?;
         let roster = Roster::new(document, record)?;
         let match_id = Id::derive(PROVIDER, "match", &match_key.to_string());
+        let fixture = record::fixture(match_key, record, &roster, start);
+        let about = record.map(record::about).unwrap_or_default();
+        let mut course = Course::new(match_id, fixture).with(about);
+        let sides = record.map(|it| [(Side::First, &it.home), (Side::Second, &it.away)]);
+        for (side, team) in sides.into_iter().flatten() {
+            if let Some(line_up) = roster.line_up(team) {
+                course.line_up(side, line_up);
+            }
+        }
         Ok(Self {
             match_key,
-            course: Course::new(match_id, record::fixture(match_key, record, &roster, start)),
+            course,
             recorded: record.map(record::result).unwrap_or_default(),
             substitutions: record::substitutions(document, record),
             roster,
@@ -123,7 +132,8 @@ impl Normalizer {
             self.course.enter(substitution.period, None, out);
             self.course.advance(substitution.since_start_us);
             let incident = substitution.incident(&self.roster);
-            let facts = vec![self.course.clock(), FootballFact::Incident(incident)];
+            let mut facts = vec![self.course.clock()];
+            facts.extend(self.course.happened(incident));
             self.course.emit(facts, out);
         }
     }
@@ -133,6 +143,10 @@ impl Normalizer {
         let counted = (event.period != Period::Shootout)
             .then(|| (side, tally::stats(event).into_iter().flatten()));
         let mut facts = self.course.tell(incident, counted);
+        if event.period != Period::Shootout {
+            let player = event.player.map(|player| self.roster.player(player));
+            facts.extend(self.course.did(side, player.as_ref(), tally::of_player(event)));
+        }
         facts.extend(ball::at(event, side).map(FootballFact::Ball));
         facts
     }

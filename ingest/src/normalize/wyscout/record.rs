@@ -10,7 +10,7 @@ use crate::{
         self, Document,
         record::{MatchRecord, TeamRecord},
     },
-    event::{Competition, Fixture, Id, Incident, IncidentKind, Micros, Side},
+    event::{About, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
     football::{self, Period},
     normalize::football::Recorded,
 };
@@ -46,6 +46,21 @@ pub(super) fn fixture(
         start: record.map_or(Some(start), kick_off),
         date: None,
         sides: Some(roster.sides.clone()),
+    }
+}
+
+/// Officials and coaches are left out: the record has their numbers alone.
+pub(super) fn about(record: &MatchRecord) -> About {
+    let venue = record.venue.as_deref().map(|name| Venue {
+        id: Id::derive(PROVIDER, "venue", name),
+        name: name.into(),
+        city: None,
+    });
+    About {
+        round: record.gameweek.filter(|week| *week > 0),
+        group: record.group.as_deref().map(Into::into),
+        venue,
+        ..About::default()
     }
 }
 

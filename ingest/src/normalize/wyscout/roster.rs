@@ -4,16 +4,19 @@ use std::collections::HashMap;
 
 use super::PROVIDER;
 use crate::{
-    decode::wyscout::{Document, Named, record::MatchRecord},
+    decode::wyscout::{
+        Document, Named, Player,
+        record::{MatchRecord, TeamRecord},
+    },
     error::{DecodeError, RefusalKind},
-    event::{Id, Pair, Participant, Side},
+    event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side},
 };
 
 #[derive(Debug)]
 pub(super) struct Roster {
     teams: Pair<u64>,
     pub(super) sides: Pair<Participant>,
-    players: HashMap<u64, Participant>,
+    players: HashMap<u64, (Participant, Option<PlayerPosition>)>,
 }
 
 impl Roster {
@@ -32,7 +35,10 @@ impl Roster {
         };
         let sides = teams.map(|team| participant("team", team, name_of(team, &document.teams)));
         let players = document.players.iter();
-        let players = players.map(|it| (it.id, participant("player", it.id, Some(it))));
+        let players = players.map(|Player { named, role }| {
+            let player = participant("player", named.id, Some(named));
+            (named.id, (player, role.as_deref().and_then(position)))
+        });
         Ok(Self { teams, sides, players: players.collect() })
     }
 
@@ -41,8 +47,35 @@ impl Roster {
     }
 
     pub(super) fn player(&self, id: u64) -> Participant {
-        self.players.get(&id).cloned().unwrap_or_else(|| participant("player", id, None))
+        let known = self.players.get(&id).map(|(player, _)| player.clone());
+        known.unwrap_or_else(|| participant("player", id, None))
     }
+
+    /// Who starts for a team and who sits on the bench, where the record says it. It tells neither
+    /// the formation nor shirt numbers; the position is where a player usually plays.
+    pub(super) fn line_up(&self, team: &TeamRecord) -> Option<LineUp> {
+        let player = |(id, starter): (&u64, bool)| LineUpPlayer {
+            player: self.player(*id),
+            number: None,
+            position: self.players.get(id).and_then(|(_, position)| *position),
+            starter,
+            captain: false,
+        };
+        let starters = team.line_up.iter().map(|id| (id, true));
+        let bench = team.bench.iter().map(|id| (id, false));
+        let players: Vec<_> = starters.chain(bench).map(player).collect();
+        (!team.line_up.is_empty()).then_some(LineUp { formation: None, players })
+    }
+}
+
+fn position(role: &str) -> Option<PlayerPosition> {
+    Some(match role {
+        "GK" => PlayerPosition::Goalkeeper,
+        "DF" => PlayerPosition::Defender,
+        "MD" => PlayerPosition::Midfielder,
+        "FW" => PlayerPosition::Forward,
+        _ => return None,
+    })
 }
 
 fn listed(document: &Document) -> Option<Pair<u64>> {

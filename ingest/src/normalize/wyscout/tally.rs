@@ -4,8 +4,8 @@
 //! to nobody. Of a second yellow card the red one is counted, as every table does.
 
 use crate::{
-    decode::wyscout::{Event, Kind, SetPiece, Tag},
-    event::Stat,
+    decode::wyscout::{Detail, Event, Kind, SetPiece, Tag},
+    event::{PlayerStat, Stat},
 };
 
 pub(super) fn stats(event: &Event) -> [Option<Stat>; 2] {
@@ -33,6 +33,40 @@ fn restart(event: &Event, set_piece: SetPiece) -> [Option<Stat>; 2] {
         SetPiece::GoalKick => [Some(Stat::GoalKicks), None],
         SetPiece::ThrowIn => [Some(Stat::ThrowIns), None],
     }
+}
+
+/// What an event counts for the player who acts. Goals, assists and cards count as incidents.
+pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
+    let is_pass = event.kind == Kind::Pass;
+    let is_cross = event.detail == Some(Detail::Cross);
+    let is_shot = stats(event).contains(&Some(Stat::TotalShots));
+    let is_duel = matches!(event.detail, Some(Detail::AirDuel | Detail::GroundDuel));
+    let is_aerial = event.detail == Some(Detail::AirDuel);
+    let is_dribble = event.kind == Kind::AttackingDuel
+        && (event.has(Tag::TakeOnLeft) || event.has(Tag::TakeOnRight));
+    let (accurate, won, lost) =
+        (event.has(Tag::Accurate), event.has(Tag::Won), event.has(Tag::Lost));
+    let counted = [
+        (is_pass, PlayerStat::TotalPasses),
+        (is_pass && accurate, PlayerStat::AccuratePasses),
+        (event.has(Tag::KeyPass) || event.has(Tag::Assist), PlayerStat::KeyPasses),
+        (is_cross, PlayerStat::TotalCrosses),
+        (is_cross && accurate, PlayerStat::AccurateCrosses),
+        (is_shot, PlayerStat::TotalShots),
+        (is_shot && outcome(event) == Stat::ShotsOnTarget, PlayerStat::ShotsOnTarget),
+        (is_dribble, PlayerStat::Dribbles),
+        (is_dribble && won, PlayerStat::DribblesWon),
+        (is_duel && won, PlayerStat::DuelsWon),
+        (is_duel && lost, PlayerStat::DuelsLost),
+        (is_aerial && won, PlayerStat::AerialsWon),
+        (is_aerial && lost, PlayerStat::AerialsLost),
+        (event.detail == Some(Detail::Clearance), PlayerStat::Clearances),
+        (event.has(Tag::Interception), PlayerStat::Interceptions),
+        (event.kind == Kind::Foul { contact: true }, PlayerStat::Fouls),
+        (event.kind == Kind::Offside, PlayerStat::Offsides),
+        (event.kind == Kind::SaveAttempt && !event.has(Tag::Goal), PlayerStat::Saves),
+    ];
+    counted.into_iter().filter(|(it, _)| *it).map(|(_, stat)| stat).collect()
 }
 
 /// What became of a shot.

@@ -1,0 +1,185 @@
+//! Who plays in a fixture, and what each of them did.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    super::json,
+    fixture::{Named, RawNamed, small},
+};
+
+/// The line-up of one team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sheet {
+    pub team: Arc<str>,
+    /// `4-3-3`.
+    pub formation: Option<Arc<str>>,
+    pub coach: Option<Named>,
+    /// Those who start first.
+    pub players: Vec<SheetPlayer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SheetPlayer {
+    pub player: Named,
+    pub number: Option<u16>,
+    /// `G`, `D`, `M`, `F`.
+    pub position: Option<Arc<str>>,
+    pub starter: bool,
+}
+
+/// What one player did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayerStatistics {
+    pub team: Arc<str>,
+    pub player: Named,
+    /// Whether he leads his team, where it is said.
+    pub captain: Option<bool>,
+    /// Group and name of each: `("shots", "total")`. Those unknown are left out.
+    pub counts: Vec<(&'static str, &'static str, u32)>,
+}
+
+/// More than any rules allow in a squad.
+const PLAYERS_MAX: usize = 60;
+
+/// Of `lineups`. An entry that cannot be used costs only itself.
+pub(super) fn sheets(text: &str) -> Vec<Sheet> {
+    elements::<RawSheet>(text, 2).filter_map(RawSheet::read).collect()
+}
+
+/// Of `players`, likewise.
+pub(super) fn statistics(text: &str) -> Vec<PlayerStatistics> {
+    elements::<RawTeam>(text, 2).flat_map(RawTeam::read).collect()
+}
+
+fn elements<T: serde::de::DeserializeOwned>(text: &str, max: usize) -> impl Iterator<Item = T> {
+    let all: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    let all: Vec<T> =
+        all.into_iter().take(max).filter_map(|one| serde_json::from_str(one.get()).ok()).collect();
+    all.into_iter()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawSheet {
+    #[serde(default, deserialize_with = "json::known")]
+    team: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::key")]
+    formation: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known")]
+    coach: Option<RawNamed>,
+    #[serde(rename = "startXI", default, deserialize_with = "json::known_all")]
+    start_xi: Vec<RawEntry>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    substitutes: Vec<RawEntry>,
+}
+
+#[derive(Deserialize)]
+struct RawEntry {
+    #[serde(default, deserialize_with = "json::known")]
+    player: Option<RawPlayer>,
+}
+
+#[derive(Deserialize)]
+struct RawPlayer {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    number: Option<u64>,
+    #[serde(default, deserialize_with = "json::key")]
+    pos: Option<Arc<str>>,
+}
+
+#[derive(Deserialize)]
+struct RawTeam {
+    #[serde(default, deserialize_with = "json::known")]
+    team: Option<RawNamed>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    players: Vec<RawOne>,
+}
+
+#[derive(Deserialize)]
+struct RawOne {
+    #[serde(default, deserialize_with = "json::known")]
+    player: Option<RawNamed>,
+    /// One of this match.
+    #[serde(default, deserialize_with = "json::known_all")]
+    statistics: Vec<serde_json::Map<String, serde_json::Value>>,
+}
+
+impl RawSheet {
+    fn read(self) -> Option<Sheet> {
+        let starters = self.start_xi.into_iter().map(|entry| (entry, true));
+        let bench = self.substitutes.into_iter().map(|entry| (entry, false));
+        let players = starters.chain(bench).take(PLAYERS_MAX);
+        Some(Sheet {
+            team: self.team?.into_id()?,
+            formation: self.formation,
+            coach: self.coach.and_then(RawNamed::player),
+            players: players.filter_map(|(entry, starter)| entry.player?.read(starter)).collect(),
+        })
+    }
+}
+
+impl RawPlayer {
+    fn read(self, starter: bool) -> Option<SheetPlayer> {
+        let player = Named { name: self.name.or_else(|| self.id.clone())?, id: self.id };
+        Some(SheetPlayer { player, number: small(self.number), position: self.pos, starter })
+    }
+}
+
+/// The counts that anybody asks for.
+const COUNTS: [(&str, &str); 20] = [
+    ("games", "minutes"),
+    ("shots", "total"),
+    ("shots", "on"),
+    ("goals", "total"),
+    ("goals", "conceded"),
+    ("goals", "assists"),
+    ("goals", "saves"),
+    ("passes", "total"),
+    ("passes", "key"),
+    ("passes", "accuracy"),
+    ("tackles", "total"),
+    ("tackles", "interceptions"),
+    ("duels", "total"),
+    ("duels", "won"),
+    ("dribbles", "attempts"),
+    ("dribbles", "success"),
+    ("fouls", "drawn"),
+    ("fouls", "committed"),
+    ("cards", "yellow"),
+    ("cards", "red"),
+];
+
+impl RawTeam {
+    fn read(self) -> Vec<PlayerStatistics> {
+        let Some(team) = self.team.and_then(RawNamed::into_id) else { return Vec::new() };
+        let players = self.players.into_iter().take(PLAYERS_MAX);
+        players.filter_map(|one| one.read(&team)).collect()
+    }
+}
+
+impl RawOne {
+    fn read(self, team: &Arc<str>) -> Option<PlayerStatistics> {
+        let groups = self.statistics.into_iter().next()?;
+        let value = |(group, name)| groups.get(group)?.get(name);
+        let count = |place: &(&'static str, &'static str)| {
+            let value = value(*place)?;
+            let text = value.as_str().map(|text| text.parse().ok());
+            let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+            Some((place.0, place.1, text.unwrap_or(number)?))
+        };
+        let played = groups.get("games").and_then(|games| games.get("captain"));
+        Some(PlayerStatistics {
+            team: Arc::clone(team),
+            player: self.player.and_then(RawNamed::player)?,
+            captain: played.and_then(serde_json::Value::as_bool),
+            counts: COUNTS.iter().filter_map(count).collect(),
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! The line-ups beside the events: everybody who was there, whether they played or not.
+//!
+//! `[{"team_id", "team_name", "lineup": [{"player_id", "player_name", "jersey_number", ..}]}]`. An
+//! entry that cannot be used costs only itself.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{super::json, Named};
+use crate::error::DecodeError;
+
+/// Everybody of one team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Squad {
+    /// The provider's id of the team.
+    pub team: Arc<str>,
+    /// With the numbers on their shirts.
+    pub players: Vec<(Named, Option<u16>)>,
+}
+
+/// More than any rules allow on a bench.
+const PLAYERS_MAX: usize = 60;
+
+/// Reads a file of line-ups.
+///
+/// # Errors
+///
+/// If the file breaks before its end.
+pub fn squads(bytes: &[u8]) -> Result<Vec<Squad>, DecodeError> {
+    let mut squads = Vec::new();
+    json::each(bytes, |text| squads.extend(squad(text)))?;
+    Ok(squads)
+}
+
+#[derive(Deserialize)]
+struct RawSquad {
+    #[serde(default, deserialize_with = "json::key")]
+    team_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    lineup: Vec<RawPlayer>,
+}
+
+#[derive(Deserialize)]
+struct RawPlayer {
+    #[serde(default, deserialize_with = "json::key")]
+    player_id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    player_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    jersey_number: Option<u64>,
+}
+
+fn squad(text: &str) -> Option<Squad> {
+    let raw: RawSquad = serde_json::from_str(text).ok()?;
+    let player = |raw: RawPlayer| {
+        let number = raw.jersey_number.and_then(|number| u16::try_from(number).ok());
+        Some((Named { id: raw.player_id?, name: raw.player_name? }, number))
+    };
+    let players = raw.lineup.into_iter().take(PLAYERS_MAX).filter_map(player).collect();
+    Some(Squad { team: raw.team_id?, players })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_with_an_id_and_a_name_is_read() {
+        let json = br#"[{"team_id":7,"lineup":[{"player_id":1,"player_name":"A","jersey_number":9},
+            {"player_id":2},4,{"player_id":3,"player_name":"C"}]},{"team_name":"nobody's"}]"#;
+        let squads = squads(json).unwrap();
+        let named = |id: &str, name: &str| Named { id: id.into(), name: name.into() };
+        let players = vec![(named("1", "A"), Some(9)), (named("3", "C"), None)];
+        assert_eq!(squads, [Squad { team: "7".into(), players }]);
+        assert!(super::squads(b"[{").is_err(), "a broken file says so");
+    }
+}

@@ -1,0 +1,155 @@
+//! Records of what the hub knows, sport by sport, and what becomes of them as JSON.
+
+use std::sync::Arc;
+
+use fanout::Epoch;
+use ingest::{event::Timed, normalize::events::Interpreter, simulator::Simulator};
+
+use super::{MatchRecord, PlayRecord, Status};
+use crate::{
+    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
+    identity::Identity,
+};
+
+const START: i64 = 1_767_225_600_000_000;
+
+fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
+    let settings = Settings {
+        window: Window { bytes: 1, age_us: 1 },
+        matches_max: 1_000,
+        ended_keep_us: i64::MAX / 4,
+        stale_after_ms: 1_000,
+        hold_us: 0,
+    };
+    let epochs = Epochs { matches: Epoch(1), feeds: Epoch(1) };
+    let mut hub = Hub::new(settings, epochs, Identity::default());
+    let source = hub.source("told".into(), "events", Terms::default());
+    for Timed { clock_us, batch } in batches {
+        let errors = hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+        assert_eq!(errors, []);
+    }
+    hub.take_changed(START).0
+}
+
+/// The one match of these lines.
+fn record(lines: &[&str]) -> MatchRecord {
+    let mut interpreter = Interpreter::new("acme".into());
+    let read = lines.iter().map(|line| {
+        let read = interpreter.line(line.as_bytes(), START);
+        read.unwrap_or_else(|error| panic!("{error}: {line}")).timed
+    });
+    let read: Vec<_> = read.collect();
+    let mut records = records(read);
+    assert_eq!(records.len(), 1);
+    let record = MatchRecord::clone(&records.remove(0));
+    check_json(&record);
+    record
+}
+
+/// Where its channel stands is not kept.
+fn check_json(record: &MatchRecord) {
+    let json = serde_json::to_string(record).expect("a record is JSON");
+    let again: MatchRecord = serde_json::from_str(&json).expect("it is read again");
+    assert_eq!(again, MatchRecord { position: None, ..record.clone() }, "{json}");
+}
+
+#[test]
+fn records_of_a_simulated_day_survive_json() {
+    let records = records(Simulator::new(5, START).take(20_000));
+    assert!(records.len() > 10, "only {} matches", records.len());
+    for record in &records {
+        check_json(record);
+    }
+    let of = |wanted: fn(&PlayRecord) -> bool| records.iter().any(|it| wanted(&it.play));
+    assert!(of(|play| matches!(play, PlayRecord::Football(it) if !it.incidents.is_empty())));
+    assert!(of(|play| matches!(play, PlayRecord::Tennis(it) if !it.points.is_empty())));
+    assert!(records.iter().any(|it| !it.prices.is_empty()), "no prices");
+}
+
+#[test]
+fn football_has_particulars_line_ups_and_players() {
+    let record = record(&[
+        r#"{"sport":"football","match":"m","fact":{"fixture":{"competition":{"name":"Cup","season":"2026"},"sides":[{"name":"A"},{"name":"B"}]}}}"#,
+        r#"{"sport":"football","match":"m","fact":{"about":{"round":3,"group":"Group A","country":"GB","venue":{"name":"Park","city":"Town"},"referee":{"name":"R"},"away_coach":{"name":"C"},"attendance":9}}}"#,
+        r#"{"sport":"football","match":"m","fact":{"football":{"status":"first_half"}}}"#,
+        r#"{"sport":"football","match":"m","fact":{"football":{"line_up":{"side":"away","formation":"4-3-3","players":[{"player":{"name":"P"},"number":1,"position":"goalkeeper","starter":true,"captain":true}]}}}}"#,
+        r#"{"sport":"football","match":"m","fact":{"football":{"player_stats":{"side":"away","player":{"name":"P"},"values":{"saves":2}}}}}"#,
+        r#"{"sport":"football","match":"m","fact":{"football":{"player_stats":{"side":"away","player":{"name":"P"},"values":{"saves":3,"touches":9}}}}}"#,
+    ]);
+    assert_eq!(record.brief.status, Status::FirstHalf);
+    assert_eq!((record.brief.round, record.brief.attendance), (Some(3), Some(9)));
+    assert_eq!(record.brief.venue, record.names.venue.as_ref().map(|it| it.id));
+    assert_eq!(record.names.city.as_deref(), Some("Town"));
+    assert_eq!(record.names.coaches[1].as_ref().map(|it| &*it.name), Some("C"));
+    let PlayRecord::Football(football) = &record.play else { panic!("{:?}", record.play) };
+    let line_up = football.line_ups[1].as_ref().expect("a line-up");
+    assert_eq!((line_up.formation.as_deref(), line_up.players.len()), (Some("4-3-3"), 1));
+    assert_eq!(line_up.players[0].position.as_deref(), Some("G"));
+    let values: Vec<_> = football.players[0].values.iter().map(|(k, n)| (&**k, *n)).collect();
+    assert_eq!(values, [("saves", 3), ("touches", 9)]);
+}
+
+#[test]
+fn tennis_has_sets_and_winner() {
+    let record = record(&[
+        r#"{"sport":"tennis","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#,
+        r#"{"sport":"tennis","match":"m","fact":{"about":{"surface":"grass","best_of":3}}}"#,
+        r#"{"sport":"tennis","match":"m","fact":{"tennis":{"status":"finished"}}}"#,
+        r#"{"sport":"tennis","match":"m","fact":{"tennis":{"score":{"sets":[{"games":[6,4]},{"games":[7,6],"tie_break":[7,3]}],"points":140,"winner":"p1"}}}}"#,
+    ]);
+    assert_eq!(record.brief.score, Some([2, 0]));
+    assert_eq!((record.brief.winner, record.brief.best_of), (Some(0), Some(3)));
+    assert_eq!(record.brief.parts, [[6, 4], [7, 6]]);
+    assert_eq!(record.names.surface.as_deref(), Some("grass"));
+}
+
+#[test]
+fn scoreboards_and_races_are_as_they_are_told() {
+    let board = record(&[
+        r#"{"sport":"hockey","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#,
+        r#"{"sport":"hockey","match":"m","fact":{"scoreboard":{"status":"live","score":[2,1],"periods":[[1,0],[1,1]],"period":"p2"}}}"#,
+    ]);
+    assert_eq!((board.brief.status, board.brief.score), (Status::Live, Some([2, 1])));
+    let race = record(&[
+        r#"{"sport":"horseracing","match":"r","fact":{"fixture":{}}}"#,
+        r#"{"sport":"horseracing","match":"r","fact":{"race":{"status":"off","runners":[{"runner":{"name":"Red Rum"},"number":8,"jockey":"B. Fletcher","status":"active","position":1}]}}}"#,
+    ]);
+    let PlayRecord::Race(play) = &race.play else { panic!("{:?}", race.play) };
+    assert_eq!(
+        (race.brief.status, play.runners[0].jockey.as_deref()),
+        (Status::Live, Some("B. Fletcher"))
+    );
+}
+
+#[test]
+fn older_record_fills_in_what_is_not_told_now() {
+    let fixture = r#"{"sport":"football","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#;
+    let about = r#"{"sport":"football","match":"m","fact":{"about":{"referee":{"name":"R"}}}}"#;
+    let score = r#"{"sport":"football","match":"m","fact":{"football":{"score":{"goals":[2,1]}}}}"#;
+    let status = |status: &str| {
+        format!(
+            r#"{{"sport":"football","match":"m","fact":{{"football":{{"status":"{status}"}}}}}}"#
+        )
+    };
+    let price = |at: i64, price: &str| {
+        let of = |change: &str| {
+            let odds = format!(r#"{{"book":"b","market":"1","change":{change}}}"#);
+            format!(r#"{{"at":{at},"sport":"football","match":"m","fact":{{"odds":{odds}}}}}"#)
+        };
+        let define = r#"{"define":{"kind":"match_winner","status":"open","selections":[{"id":"h","status":"active","outcome":"home"}]}}"#;
+        let prices = format!(r#"{{"prices":{{"selections":[{{"id":"h","price":"{price}"}}]}}}}"#);
+        [of(define), of(&prices)]
+    };
+    let [define, late] = price(START + 2, "2.1");
+    let kept = record(&[fixture, about, &status("finished"), score, &define, &late]);
+    let [define, early] = price(START + 1, "2.5");
+    let mut told = record(&[fixture, &status("not_started"), &define, &early]);
+    told.fill_from(&kept);
+    assert_eq!((told.brief.status, told.brief.score), (Status::Finished, Some([2, 1])));
+    assert_eq!(told.brief.referee, kept.brief.referee);
+    let own = told.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
+    assert_eq!(own.price.map(|it| it.to_string()).as_deref(), Some("2.1"), "the later one stays");
+    let before = told.clone();
+    told.fill_from(&kept);
+    assert_eq!(told, before, "twice is as once");
+}

@@ -1,0 +1,294 @@
+//! `matchwire import` as an operator runs it: what is kept is what the answer sheets say, once and again.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+    sync::Arc,
+};
+
+use matchwire::{
+    archive::{Archive, Filter, Window},
+    database::{Database, DatabaseName},
+    record::{FootballRecord, IncidentRecord, MatchRecord, PlayRecord, Status},
+};
+use serde_json::{Value, json};
+
+use crate::support::{Hub, QUIET, program, shared};
+
+const SEASONS: [(&str, &str, &str); 2] =
+    [("E0-2016-2017", "pinnacle", "PSC"), ("E0-2019-2020", "bet365", "B365C")];
+const STATSBOMB: &str = "statsbomb/15986.events.json.gz";
+const WYSCOUT: &str = "wyscout/2058017.events.json.gz";
+const SHOOTOUT: &str = "wyscout/2058009.events.json.gz";
+const STATSPERFORM: &str = "statsperform/hsv-svs-2021-09-11.ma3.json.gz";
+const ANSWER: &str = "api-football/fixtures-cl-penalties.json";
+const SLAM: &str = "slam-pointbypoint/2012-ausopen-1701.points.csv.gz";
+const STRINGS: &str = "pointbypoint-strings/matches.csv";
+
+fn import(db: &Path, files: &[PathBuf]) -> (Option<i32>, String) {
+    let output = program().args(["import", "--db"]).arg(db).args(files).output();
+    let Output { status, stdout, stderr } = output.expect("it runs");
+    let said = [stdout, stderr].concat();
+    (status.code(), String::from_utf8(said).expect("text"))
+}
+
+/// All that is kept, by id.
+async fn kept(db: &Path) -> Vec<Arc<MatchRecord>> {
+    let database = Database::open_existing(&DatabaseName::from(db)).await.expect("a database");
+    let archive = Archive::open(&database).await.expect("an archive");
+    let found = archive.find(&Filter::default(), Window::ALL);
+    let mut ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
+    ids.sort_unstable();
+    let records = archive.records(&ids).await.expect("records");
+    assert_eq!(records.len(), found.count, "a record for each brief");
+    database.close().await;
+    records
+}
+
+fn sheet(file: &str) -> Value {
+    let name = file.replace('/', "__").replace(".gz", "").replace(".csv", ".json");
+    let path = shared(&format!("expected/{name}")).expect("the sheets are beside the recordings");
+    serde_json::from_slice(&fs::read(path).expect("a sheet")).expect("JSON")
+}
+
+/// The one match of a provider under this key.
+fn of<'a>(records: &'a [Arc<MatchRecord>], provider: &str, key: &str) -> &'a MatchRecord {
+    let is = |record: &&Arc<MatchRecord>| record.refs.get(provider).is_some_and(|it| &**it == key);
+    let mut own = records.iter().filter(is);
+    let record = own.next().unwrap_or_else(|| panic!("{provider}/{key} was not kept"));
+    assert!(own.next().is_none(), "{provider}/{key} is kept twice");
+    record
+}
+
+fn football(record: &MatchRecord) -> &FootballRecord {
+    match &record.play {
+        PlayRecord::Football(football) => football,
+        other => panic!("{other:?} of a football match"),
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_is_what_the_answer_sheets_say_once_and_again() {
+    let seasons = SEASONS.map(|(season, ..)| format!("football-data-couk/{season}.csv.gz"));
+    let others = [STATSBOMB, WYSCOUT, SHOOTOUT, STATSPERFORM, ANSWER, SLAM, STRINGS];
+    let files = seasons.iter().map(String::as_str).chain(others).map(shared);
+    let Some(files) = files.collect::<Option<Vec<_>>>() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = folder.path().join("kept.db");
+
+    let (code, said) = import(&db, &files);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches("380 matches").count(), 2, "{said}");
+    assert_eq!(said.matches(", 0 messages refused").count(), files.len(), "{said}");
+    let first = kept(&db).await;
+    check_all(&first);
+
+    let (code, again) = import(&db, &files);
+    assert_eq!((code, again), (Some(0), said));
+    let second = kept(&db).await;
+    assert_eq!(first.len(), second.len());
+    for (first, second) in first.iter().zip(&second) {
+        assert_eq!(first, second, "the second import has changed a match");
+    }
+}
+
+fn check_all(records: &[Arc<MatchRecord>]) {
+    for (season, bookmaker, columns) in SEASONS {
+        check_season(records, season, bookmaker, columns);
+    }
+    check_events(of(records, "statsbomb", "15986"), STATSBOMB);
+    check_events(of(records, "wyscout", "2058017"), WYSCOUT);
+    let hamburg = sheet(STATSPERFORM)["provider_match_id"].as_str().expect("an id").to_owned();
+    check_events(of(records, "statsperform", &hamburg), STATSPERFORM);
+    let shootout = of(records, "wyscout", "2058009");
+    check_events(shootout, SHOOTOUT);
+    assert_eq!(shootout.brief.penalties, Some([3, 4]));
+    check_line_ups(records);
+    check_answer(records);
+    check_tennis(records);
+}
+
+/// Scores, cards and prices of a season, as sums over its matches.
+fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, columns: &str) {
+    let sheet = sheet(&format!("football-data-couk/{season}.csv.gz"));
+    let name = season.replace("E0-", "").replace("-20", "/");
+    let own = |record: &&Arc<MatchRecord>| {
+        let of_season = record.names.season.as_ref().is_some_and(|it| *it.name == *name);
+        of_season && record.refs.contains_key("football-data-couk")
+    };
+    let own: Vec<_> = records.iter().filter(own).collect();
+    assert_eq!(json!(own.len()), sheet["rows"], "matches of {name}");
+    let (mut goals, mut cards, mut prices) = ([0; 2], [0; 2], [0.0; 3]);
+    for record in own {
+        assert_eq!(record.brief.status, Status::Finished, "{:?}", record.refs);
+        assert!(record.brief.referee.is_some(), "a referee of {:?}", record.refs);
+        let score = record.brief.score.expect("a score");
+        for side in [0, 1] {
+            goals[side] += score[side];
+            cards[side] += football(record).stats[side]["yellow_cards"];
+        }
+        for (place, outcome) in ["home", "draw", "away"].into_iter().enumerate() {
+            let mut closing = record.prices.iter().filter(|price| {
+                *price.bookmaker == *bookmaker
+                    && &*price.market == "match_winner"
+                    && *price.outcome == *outcome
+            });
+            let closing = closing.next().expect("a closing price");
+            assert!(!closing.in_play && !closing.open, "a price of a match that is over");
+            prices[place] +=
+                closing.price.expect("a price").to_string().parse::<f64>().expect("it");
+        }
+    }
+    assert_eq!(json!({ "home": goals[0], "away": goals[1] }), sheet["goals"], "goals of {name}");
+    assert_eq!(json!(cards), json!([sheet["cards"]["HY"], sheet["cards"]["AY"]]), "{name}");
+    for (place, sum) in ["sum_home", "sum_draw", "sum_away"].into_iter().enumerate() {
+        let expected = sheet["odds_1x2"][columns][sum].as_f64().expect("a sum");
+        assert!((prices[place] - expected).abs() < 0.005, "{sum} {} of {name}", prices[place]);
+    }
+}
+
+/// Goals with minute and scorer, cards and substitutions of a match that is told event by event.
+fn check_events(record: &MatchRecord, file: &str) {
+    let sheet = sheet(file);
+    let names = record.names.sides.as_ref().expect("two sides");
+    let sides: Vec<_> = names.iter().map(|side| json!(&*side.name)).collect();
+    assert_eq!(sides, [sheet["home"].clone(), sheet["away"].clone()], "{file}");
+    let rows = |kinds: &[&str], row: &dyn Fn(&IncidentRecord) -> Value| {
+        let incidents = football(record).incidents.iter();
+        let own = incidents.filter(|it| kinds.contains(&&*it.kind) && it.retracted.is_none());
+        own.map(row).collect::<Vec<_>>()
+    };
+    let team = |it: &IncidentRecord| json!(it.side.map(|side| &*names[usize::from(side)].name));
+    let player = |it: &IncidentRecord| json!(it.player.as_ref().map(|player| &*player.name));
+    let minute = |it: &IncidentRecord| u64::from(it.minute + it.added.unwrap_or(0));
+    let all = |rows: &Value| rows.as_array().expect("rows").clone();
+    let played = |row: &Value| row["minute"].as_u64().expect("a minute") + 1;
+
+    let goals = rows(&["goal"], &|it| {
+        let score = it.score.map(|[home, away]| format!("{home}-{away}"));
+        json!([minute(it), team(it), player(it), it.detail, score])
+    });
+    let expected: Vec<_> = all(&sheet["goals"])
+        .iter()
+        .map(|goal| {
+            let detail = match (&goal["own_goal"], &goal["penalty"]) {
+                (Value::Bool(true), _) => "own_goal",
+                (_, Value::Bool(true)) => "penalty",
+                _ => "regular",
+            };
+            json!([played(goal), goal["team"], goal["player"], detail, goal["score_after"]])
+        })
+        .collect();
+    assert_eq!(goals, expected, "goals of {file}");
+
+    let cards = rows(&["yellow", "second_yellow", "red"], &|it| json!([team(it), player(it)]));
+    let expected: Vec<_> =
+        all(&sheet["cards"]).iter().map(|card| json!([card["team"], card["player"]])).collect();
+    assert_eq!(cards, expected, "cards of {file}");
+
+    let substitutions = rows(&["substitution"], &|it| {
+        json!([team(it), player(it), it.assist.as_ref().map(|player| &*player.name)])
+    });
+    let mut substitutions: Vec<_> = substitutions.iter().map(Value::to_string).collect();
+    substitutions.sort_unstable();
+    let mut expected: Vec<_> = all(&sheet["substitutions"])
+        .iter()
+        .map(|row| json!([row["team"], row["off"], row["on"]]).to_string())
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(substitutions, expected, "substitutions of {file}");
+
+    let score = record.brief.score.expect("a score");
+    let expected = ["home", "away"].map(|side| sheet["final_score"][side].as_u64());
+    assert_eq!(score.map(|goals| Some(u64::from(goals))), expected, "score of {file}");
+    assert_eq!(record.brief.status, Status::Finished, "{file}");
+}
+
+fn check_line_ups(records: &[Arc<MatchRecord>]) {
+    let record = of(records, "statsbomb", "15986");
+    let lineups = sheet("statsbomb/15986.lineups.json");
+    for (side, line_up) in football(record).line_ups.iter().enumerate() {
+        let line_up = line_up.as_ref().expect("a line-up");
+        let name = &*record.names.sides.as_ref().expect("two sides")[side].name;
+        let mut teams = lineups["teams"].as_array().expect("teams").iter();
+        let team = teams.find(|team| team["team"] == name).expect("its sheet");
+        assert_eq!(json!(line_up.players.len()), team["players"], "{name}");
+        assert_eq!(line_up.players.iter().filter(|it| it.starter).count(), 11, "{name}");
+    }
+    assert_eq!(record.brief.start, None, "nothing says when it was");
+}
+
+fn check_answer(records: &[Arc<MatchRecord>]) {
+    for fixture in sheet(ANSWER)["fixtures"].as_array().expect("fixtures") {
+        let record = of(records, "api-football", &fixture["id"].to_string());
+        let pair = |score: &Value| json!([score["home"], score["away"]]);
+        let brief = &record.brief;
+        assert_eq!(json!(brief.score), pair(&fixture["goals"]));
+        assert_eq!(json!(brief.penalties), pair(&fixture["score"]["penalty"]));
+        assert_eq!(json!(brief.half_time), pair(&fixture["score"]["halftime"]));
+        assert_eq!(json!(brief.round_name), fixture["round"]);
+        let start = brief.start.expect("a start") / 1_000_000;
+        assert_eq!(json!(start), fixture["timestamp"]);
+        let kicks = football(record).incidents.iter().filter(|it| &*it.kind == "shootout").count();
+        assert_eq!(Some(kicks), fixture["shootout"].as_array().map(Vec::len));
+    }
+}
+
+fn check_tennis(records: &[Arc<MatchRecord>]) {
+    let slam = sheet(SLAM);
+    let record = of(records, "slam-pointbypoint", slam["match_id"].as_str().expect("an id"));
+    let PlayRecord::Tennis(tennis) = &record.play else { panic!("{:?}", record.play) };
+    let sets: Vec<_> = tennis.sets.iter().map(|set| json!(set.games)).collect();
+    let expected = slam["sets_by_replay"].as_array().expect("sets").iter();
+    assert_eq!(sets, expected.map(|set| set["games"].clone()).collect::<Vec<_>>());
+    assert_eq!(json!(tennis.points.len()), slam["points"]);
+    assert_eq!(record.brief.winner.map(|winner| json!(winner + 1)), Some(slam["winner"].clone()));
+    for row in sheet(STRINGS)["matches"].as_array().expect("matches") {
+        let record = of(records, "pointbypoint-strings", &row["pbp_id"].to_string());
+        let PlayRecord::Tennis(tennis) = &record.play else { panic!("{:?}", record.play) };
+        assert_eq!(json!(tennis.points.len()), row["points"], "points of {}", row["pbp_id"]);
+        let sets: Vec<_> = tennis.sets.iter().map(|set| json!(set.games)).collect();
+        let expected = row["sets"].as_array().expect("sets").iter();
+        assert_eq!(sets, expected.map(|set| set["games"].clone()).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
+    let Some(file) = shared(ANSWER) else { return };
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = hub.key(&["websocket"]);
+    let db = hub.db();
+    let (code, said) = import(Path::new(&db), &[file]);
+    assert_eq!(code, Some(0), "{said}");
+    let token = format!("Token {key}");
+    let answer =
+        hub.request("GET", "/stream/v1/channels/feeds", &[("authorization", &token)]).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!(kept(Path::new(&db)).await.len(), 2);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_plainly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("it is written");
+        path
+    };
+    let db = folder.path().join("kept.db");
+    let (code, said) = import(&db, &[file("shopping.txt", "milk, bread")]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("shopping.txt is in no known format"), "{said}");
+    let (code, said) = import(&db, &[folder.path().join("none.csv")]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("none.csv cannot be read"), "{said}");
+
+    let rows =
+        "Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\nE0,31/02/2019,A,B,1,0\nE0,01/02/2019,A,B,1,0\n";
+    let (code, said) = import(&db, &[file("season.csv", rows)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("1 matches, 0 prices, 1 messages refused"), "{said}");
+    assert!(said.contains("row 2: date \"31/02/2019\" is none"), "{said}");
+}
