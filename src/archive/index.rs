@@ -1,6 +1,9 @@
 //! The briefs of all matches in memory, in the order in which lists show them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use fanout::Micros;
 use ingest::event::Sport;
@@ -123,8 +126,68 @@ impl Index {
         found
     }
 
+    pub(super) fn get(&self, id: Key) -> Option<Arc<Brief>> {
+        self.place(*self.places.get(&id)?).ok().map(|place| Arc::clone(&self.briefs[place]))
+    }
+
+    /// As [`Self::find`], but of the matches in `fresh` it is these that count, and not what is kept
+    /// of them; and a condition more than a filter has words for.
+    pub(super) fn find_under(
+        &self,
+        fresh: &[Arc<Brief>],
+        filter: &Filter,
+        window: Window,
+        also: impl Fn(&Brief) -> bool,
+    ) -> Found {
+        let first = filter.from.map_or(0, |from| self.first_from(from));
+        let last = filter.before.map_or(self.briefs.len(), |before| self.first_from(before));
+        let span = self.briefs.get(first..last).unwrap_or_default();
+        let passes = |brief: &Brief| filter.lets_through(brief) && also(brief);
+        let known: HashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
+        let kept = span.iter().filter(|brief| passes(brief) && !known.contains(&brief.id));
+        let is_within = |brief: &Brief| {
+            let start = order(brief).0;
+            filter.from.is_none_or(|from| from <= start)
+                && filter.before.is_none_or(|before| start < before)
+        };
+        let mut news: Vec<_> =
+            fresh.iter().filter(|brief| is_within(brief) && passes(brief)).collect();
+        news.sort_unstable_by_key(|brief| order(brief));
+        if filter.newest_first {
+            let is_first = |a: &Brief, b: &Brief| order(a) > order(b);
+            in_window(window, kept.rev(), news.into_iter().rev(), is_first)
+        } else {
+            in_window(window, kept, news.into_iter(), |a, b| order(a) < order(b))
+        }
+    }
+
     fn first_from(&self, moment: Micros) -> usize {
         self.briefs.partition_point(|brief| order(brief).0 < moment)
+    }
+}
+
+/// Counts two sorted lists as one, and takes what is in the window of it.
+fn in_window<'a>(
+    window: Window,
+    kept: impl Iterator<Item = &'a Arc<Brief>>,
+    news: impl Iterator<Item = &'a Arc<Brief>>,
+    is_first: impl Fn(&Brief, &Brief) -> bool,
+) -> Found {
+    let (mut kept, mut news) = (kept.peekable(), news.peekable());
+    let mut found = Found { count: 0, briefs: Vec::new() };
+    loop {
+        let takes_kept = match (kept.peek(), news.peek()) {
+            (Some(a), Some(b)) => is_first(a, b),
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        let Some(brief) = (if takes_kept { kept.next() } else { news.next() }) else {
+            return found;
+        };
+        if found.count >= window.offset && found.briefs.len() < window.limit {
+            found.briefs.push(Arc::clone(brief));
+        }
+        found.count += 1;
     }
 }
 

@@ -25,7 +25,7 @@ pub use self::{
 };
 use crate::{
     database::Database,
-    record::{Key, MatchRecord},
+    record::{Brief, Key, MatchRecord},
 };
 
 /// A handle on the archive; clones share it.
@@ -103,6 +103,26 @@ impl Archive {
     #[must_use]
     pub fn find(&self, filter: &Filter, window: Window) -> Found {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).find(filter, window)
+    }
+
+    /// The same where the matches in `fresh` are known better than they are kept: these count in
+    /// place of what is kept of them. And a condition more than a filter has words for.
+    #[must_use]
+    pub fn find_under(
+        &self,
+        fresh: &[Arc<Brief>],
+        filter: &Filter,
+        window: Window,
+        also: impl Fn(&Brief) -> bool,
+    ) -> Found {
+        let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.find_under(fresh, filter, window, also)
+    }
+
+    /// What lists tell of a match.
+    #[must_use]
+    pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
+        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).get(id)
     }
 
     /// Whom or what an id is of.
