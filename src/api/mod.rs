@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{
     answer::Kept,
-    error::ApiError,
+    error::{ApiError, ErrorBody, UnknownParametersBody},
     page::{Page, Place},
     params::{Params, Spec},
 };
