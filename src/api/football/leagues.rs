@@ -1,6 +1,6 @@
 //! `/api/v2/leagues/` and what is below one league, but for its table and its leaders.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use axum::{
     extract::{Path, State},
@@ -269,15 +269,4 @@ fn venues_of(matches: &Matches<'_>, filter: &Filter) -> Vec<Venue> {
     let briefs = matches.all(filter);
     let ids: BTreeSet<Key> = briefs.iter().filter_map(|brief| brief.venue).collect();
     Venue::all(matches, |venue| ids.contains(&venue.id))
-}
-
-/// The teams of each league, or of one: those that have a match in it.
-pub(super) fn teams_of(matches: &Matches<'_>, filter: &Filter) -> HashMap<Key, BTreeSet<Key>> {
-    let mut teams: HashMap<Key, BTreeSet<Key>> = HashMap::new();
-    for brief in matches.all(filter) {
-        if let (Some(league), Some(sides)) = (brief.competition, brief.sides) {
-            teams.entry(league).or_default().extend(sides);
-        }
-    }
-    teams
 }

@@ -13,21 +13,28 @@ mod incidents;
 mod leagues;
 mod line_ups;
 mod live;
+mod managers;
 mod matches;
 mod part;
 mod player_stats;
+mod players;
+mod referees;
 mod request;
 mod seasons;
+mod sheets;
 mod shown;
 mod standings;
 mod stats;
+mod teams;
+mod tenure;
+mod top;
 mod venues;
 mod vocabulary;
 
 use axum::Extension;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use self::shown::Shown;
+use self::{sheets::Sheets, shown::Shown};
 use super::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
@@ -48,9 +55,27 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(leagues::venues))
         .routes(routes!(leagues::season_venues))
         .routes(routes!(standings::standings))
+        .routes(routes!(top::top))
+        .routes(routes!(teams::list))
+        .routes(routes!(teams::detail))
+        .routes(routes!(teams::fixtures))
+        .routes(routes!(teams::squad))
+        .routes(routes!(players::list))
+        .routes(routes!(players::detail))
+        .routes(routes!(players::career))
+        .routes(routes!(players::national_team))
+        .routes(routes!(players::stats))
+        .routes(routes!(managers::list))
+        .routes(routes!(managers::detail))
+        .routes(routes!(managers::career))
+        .routes(routes!(managers::matches))
+        .routes(routes!(referees::list))
+        .routes(routes!(referees::detail))
+        .routes(routes!(referees::matches))
         .routes(routes!(venues::list))
         .routes(routes!(venues::detail))
         .routes(routes!(venues::competitions))
         .routes(routes!(coverage::coverage))
         .layer(Extension(Shown::default()))
+        .layer(Extension(Sheets::default()))
 }

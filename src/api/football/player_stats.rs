@@ -6,8 +6,10 @@ use ingest::event::Id;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::football;
-use crate::record::{FootballRecord, Key, MatchRecord};
+use crate::{
+    archive::Appearance,
+    record::{Key, MatchRecord},
+};
 
 /// SERVICE section 1.2: no envelope of pages.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
@@ -117,68 +119,34 @@ row! {
 }
 
 /// By the names of `ingest::event::PlayerStat`.
-pub(super) type Counters = BTreeMap<Arc<str>, u32>;
+type Counters = BTreeMap<Arc<str>, u32>;
 
 impl PlayerStats {
-    pub(super) fn of(event: Key, player: Key, team: Option<Key>, values: &Counters) -> Self {
-        let id = Id::derive("matchwire", "appearance", &format!("{event}|{player}")).0;
-        Self { id, player_id: player, event_id: event, team_id: team, ..Self::of_counters(values) }
+    pub(super) fn of(it: &Appearance) -> Self {
+        // Who is counted to have none has 0; of whom nobody counts it, nothing is known.
+        let known = |name: &str, sum: u32| (sum > 0 || it.stats.contains_key(name)).then_some(sum);
+        let key = format!("{}|{}", it.match_id, it.player);
+        Self {
+            id: Id::derive("matchwire", "appearance", &key).0,
+            player_id: it.player,
+            event_id: it.match_id,
+            team_id: Some(it.team),
+            goals: known("goals", it.goals),
+            goal_assist: known("goal_assist", it.assists),
+            yellow_card: known("yellow_card", it.yellow),
+            red_card: known("red_card", it.red),
+            ..Self::of_counters(&it.stats)
+        }
     }
 }
 
 impl MatchPlayerStats {
-    /// Everybody of whom something was counted, and everybody who started.
+    /// Everybody who was on the pitch: the home side first, then by player.
     pub(super) fn of(record: &MatchRecord) -> Self {
-        let rows = football(record).map(|football| rows(record, football)).unwrap_or_default();
-        Self { event_id: record.brief.id, count: rows.len(), player_stats: rows }
-    }
-}
-
-fn rows(record: &MatchRecord, football: &FootballRecord) -> Vec<PlayerStats> {
-    let team = |side: usize| Some(record.brief.sides?[side]);
-    // By side, then in the order in which line-ups and counters name them.
-    let mut rows: Vec<(usize, Key, Counters)> = Vec::new();
-    for (side, line_up) in football.line_ups.iter().enumerate() {
-        let starters = line_up.iter().flat_map(|it| &it.players).filter(|it| it.starter);
-        rows.extend(starters.map(|it| (side, it.player.id, Counters::new())));
-    }
-    for tally in &football.players {
-        match rows.iter_mut().find(|(_, player, _)| *player == tally.player.id) {
-            Some((_, _, values)) => values.clone_from(&tally.values),
-            None => rows.push((usize::from(tally.side), tally.player.id, tally.values.clone())),
-        }
-    }
-    from_incidents(football, &mut rows);
-    rows.sort_by_key(|(side, ..)| *side);
-    let row = |(side, player, values): &(usize, Key, Counters)| {
-        PlayerStats::of(record.brief.id, *player, team(*side), values)
-    };
-    rows.iter().map(row).collect()
-}
-
-/// Where nobody counts goals and cards by player, incidents that name players do.
-fn from_incidents(football: &FootballRecord, rows: &mut Vec<(usize, Key, Counters)>) {
-    let is_counted = |name: &str| football.players.iter().any(|it| it.values.contains_key(name));
-    let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
-    for it in standing {
-        // The scorer of an own goal has not scored for the side.
-        let counts: &[_] = match (&*it.kind, it.detail.as_deref()) {
-            ("goal", Some("own_goal")) => &[],
-            ("goal", _) => &[("goals", &it.player), ("goal_assist", &it.assist)],
-            ("yellow", _) => &[("yellow_card", &it.player)],
-            ("red" | "second_yellow", _) => &[("red_card", &it.player)],
-            _ => &[],
-        };
-        for (name, player) in counts {
-            let (Some(player), Some(side), false) = (player, it.side, is_counted(name)) else {
-                continue;
-            };
-            let place = rows.iter().position(|(_, own, _)| *own == player.id);
-            let place = place.unwrap_or_else(|| {
-                rows.push((usize::from(side), player.id, Counters::new()));
-                rows.len() - 1
-            });
-            *rows[place].2.entry((*name).into()).or_default() += 1;
-        }
+        let appearances = Appearance::of_record(record);
+        let mut played: Vec<_> = appearances.values().filter(|it| it.played).collect();
+        played.sort_by_key(|it| record.brief.sides.is_some_and(|sides| sides[0] != it.team));
+        let player_stats: Vec<_> = played.into_iter().map(PlayerStats::of).collect();
+        Self { event_id: record.brief.id, count: player_stats.len(), player_stats }
     }
 }
