@@ -9,6 +9,7 @@ mod clock;
 mod commands;
 mod databases;
 mod door;
+mod football_v2;
 mod gate;
 mod limits;
 mod mail;

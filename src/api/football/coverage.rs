@@ -11,9 +11,10 @@ use utoipa::ToSchema;
 
 use super::request::TOLERATED;
 use crate::{
-    api::{Api, ApiError, Kept, Params, Spec, UnknownParametersBody, params, time},
+    api::{Api, ApiError, Kept, Params, Spec, UnknownParametersBody, time},
     archive::{Filter, Window},
     clock::now,
+    products::Product,
     record::{Brief, MatchRecord, Status},
 };
 
@@ -63,12 +64,18 @@ pub(super) async fn coverage(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), SPEC)?;
-    let names = Sport::ALL.map(Sport::as_str).join(", ");
-    let expected = format!("one of {names}");
-    let wanted = params.parsed("sport", &expected, |name| params::sport(&name.to_lowercase()))?;
-    let sports = Sport::ALL.into_iter().filter(|sport| wanted.is_none_or(|it| it == *sport));
+    let names: Vec<_> = covered().map(Sport::as_str).collect();
+    let expected = format!("one of {}", names.join(", "));
+    let named = |name: &str| covered().find(|sport| sport.as_str().eq_ignore_ascii_case(name));
+    let wanted = params.parsed("sport", &expected, named)?;
+    let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
     let sports: Vec<_> = sports.map(|sport| of_sport(&api, sport, now())).collect();
     Kept::PREDICTIONS.answer(&headers, &Coverage { count: sports.len(), sports })
+}
+
+/// The sports that there is a product of.
+fn covered() -> impl Iterator<Item = Sport> {
+    Sport::ALL.into_iter().filter(|sport| Product::named(sport.as_str()).is_some())
 }
 
 fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {

@@ -183,8 +183,28 @@ fn sides(goals: [u16; 2]) -> Sides {
     Sides { home: goals[0], away: goals[1] }
 }
 
-/// The goals of both halves.
+/// The goals of both halves. What has not begun has no score, and not 0-0, whatever a feed says.
 pub(super) fn regulation(brief: &Brief) -> Option<[u32; 2]> {
+    match brief.status {
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Postponed
+        | Status::Cancelled
+        | Status::Unresolved => return None,
+        Status::Live
+        | Status::FirstHalf
+        | Status::HalfTime
+        | Status::SecondHalf
+        | Status::ExtraFirst
+        | Status::ExtraHalf
+        | Status::ExtraSecond
+        | Status::Penalties
+        | Status::Interrupted
+        | Status::Finished
+        | Status::Retired
+        | Status::Walkover
+        | Status::Abandoned => {}
+    }
     let extra = brief.extra_time.unwrap_or_default().map(u32::from);
     let goals = brief.score?;
     Some([goals[0].saturating_sub(extra[0]), goals[1].saturating_sub(extra[1])])

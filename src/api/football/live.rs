@@ -14,6 +14,7 @@ use hyper::{
 };
 use ingest::event::Sport;
 use serde::Serialize;
+use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::{
@@ -57,7 +58,7 @@ pub(super) async fn live(
     Params::read(uri.query(), request::NONE)?;
     // The version first: what is read after it may be newer, and never older.
     let made_of = MadeOf::Reader(api.reader.version());
-    let served = shown.live(made_of, || Prepared::json(&in_play(&api)))?;
+    let served = shown.live(made_of, Instant::now(), || Prepared::json(&in_play(&api)))?;
     Ok(served.answer(Kept::LIVE, &headers))
 }
 
@@ -122,8 +123,9 @@ pub(super) async fn detail(
         let matches = Matches::with(&api, fresh);
         Prepared::json(&Event::of(&matches, &brief, matches.head_to_head(&brief)))
     };
-    let served = shown.detail(id, made_of, make)?;
-    let mut response = served.answer(Kept::LIVE, &headers);
+    let served = shown.detail(id, made_of, Instant::now(), make)?;
+    let kept = if brief.status.is_live() { Kept::LIVE } else { Kept::LIST };
+    let mut response = served.answer(kept, &headers);
     if let Some(position) = position {
         response.headers_mut().insert(POSITION, position);
     }

@@ -79,3 +79,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .layer(Extension(Shown::default()))
         .layer(Extension(Sheets::default()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,9 +99,9 @@ impl Shown {
     pub(super) fn live(
         &self,
         made_of: MadeOf,
+        now: Instant,
         make: impl FnOnce() -> Result<Prepared, ApiError>,
     ) -> Result<Served, ApiError> {
-        let now = Instant::now();
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plate) = live.as_ref().filter(|plate| plate.is_good(&made_of, now)) {
             return Ok(Served { prepared: plate.prepared.clone(), is_hit: true });
@@ -118,9 +118,9 @@ impl Shown {
         &self,
         id: Key,
         made_of: MadeOf,
+        now: Instant,
         make: impl FnOnce() -> Result<Prepared, ApiError>,
     ) -> Result<Served, ApiError> {
-        let now = Instant::now();
         {
             let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(plate) = details.get(&id).filter(|plate| plate.is_good(&made_of, now)) {
@@ -148,14 +148,17 @@ mod tests {
         Ok(Prepared::of(text.into()))
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn answer_is_made_anew_when_what_it_is_of_has_changed_or_a_second_has_passed() {
+    #[test]
+    fn answer_is_made_anew_when_what_it_is_of_has_changed_or_a_second_has_passed() {
         let shown = Shown::default();
-        let ask = |version| shown.live(MadeOf::Reader(version), || body("[]")).unwrap().is_hit;
-        assert!(!ask(1));
-        assert!(ask(1));
-        assert!(!ask(2), "an answer of an older state was given");
-        tokio::time::advance(PLAYING_FOR).await;
-        assert!(!ask(2), "the clock of an answer stood still");
+        let start = Instant::now();
+        let is_hit = |version, now| {
+            let served = shown.live(MadeOf::Reader(version), now, || body("[]"));
+            served.expect("it is made").is_hit
+        };
+        assert!(!is_hit(1, start));
+        assert!(is_hit(1, start));
+        assert!(!is_hit(2, start), "an answer of an older state was given");
+        assert!(!is_hit(2, start + PLAYING_FOR), "the clock of an answer stood still");
     }
 }
