@@ -96,6 +96,13 @@ impl Reader {
         matches.shown.get(&id).map(Arc::clone)
     }
 
+    /// All of a sport that the hub knows, in no order.
+    #[must_use]
+    pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
+        let matches = self.shown.matches.read().unwrap_or_else(PoisonError::into_inner);
+        matches.shown.values().filter(|it| it.brief.sport == sport).map(Arc::clone).collect()
+    }
+
     /// Those of a sport that are in play, by start and id.
     #[must_use]
     pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {

@@ -22,7 +22,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{
     answer::Kept,
-    error::ApiError,
+    error::{ApiError, ErrorBody, UnknownParametersBody},
     number::Number,
     page::{Page, Place},
     params::{Params, Spec},

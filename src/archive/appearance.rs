@@ -81,7 +81,7 @@ impl Leader {
 
 impl Appearance {
     /// Everybody who is in a line-up, has done something, or was counted; by player.
-    pub(super) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
+    pub(crate) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
         let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
         let Some(sides) = record.brief.sides else { return BTreeMap::new() };
         let mut sheet = Sheet { record, sides, appearances: BTreeMap::new() };

@@ -118,17 +118,33 @@ impl Entity {
         let sport = record.brief.sport;
         match play {
             PlayRecord::Football(football) => {
-                let sides = football.line_ups.iter().enumerate();
-                let players = sides.flat_map(|(place, line_up)| {
-                    let parent = record.brief.sides.map(|sides| sides[place]);
-                    line_up.iter().flat_map(|it| &it.players).map(move |it| {
-                        let player = Self::new(EntityKind::Player, sport, &it.player);
-                        Self { parent, ..player }
+                let team = |side: usize| record.brief.sides.map(|sides| sides[side]);
+                let player = |named: &Named, side: usize| {
+                    let player = Self::new(EntityKind::Player, sport, named);
+                    Self { parent: team(side), ..player }
+                };
+                // Who is in a line-up comes last, as more is known of him there.
+                let mut players = Vec::new();
+                for it in &football.incidents {
+                    let Some(side) = it.side.map(usize::from).filter(|side| *side < 2) else {
+                        continue;
+                    };
+                    // An own goal counts for the other side.
+                    let is_own = it.detail.as_deref() == Some("own_goal");
+                    let of_player = if is_own { 1 - side } else { side };
+                    players.extend(it.player.iter().map(|named| player(named, of_player)));
+                    players.extend(it.assist.iter().map(|named| player(named, side)));
+                }
+                let tallies = football.players.iter().filter(|it| it.side < 2);
+                players.extend(tallies.map(|it| player(&it.player, usize::from(it.side))));
+                for (side, line_up) in football.line_ups.iter().enumerate() {
+                    players.extend(line_up.iter().flat_map(|it| &it.players).map(|it| {
+                        player(&it.player, side)
                             .with("position", it.position.as_ref().map(|it| it.to_string()))
                             .with("jersey_number", it.number)
-                    })
-                });
-                players.collect()
+                    }));
+                }
+                players
             }
             PlayRecord::Race(race) => {
                 let horses = race.runners.iter();

@@ -10,9 +10,12 @@ use std::{borrow::Cow, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Sport;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rows::{Order, Row, Rows};
+use super::{
+    overlay,
+    rows::{Order, Row, Rows},
+};
 use crate::record::{Brief, Key, Status};
 
 /// Which matches a list is of. What is absent lets everything through.
@@ -206,6 +209,39 @@ impl Index {
             ..Filter::default()
         };
         self.find(&filter, Window::ALL).briefs
+    }
+
+    /// As [`Self::find`], but of the matches in `fresh` it is these that count, and not what is kept
+    /// of them; and a condition more than a filter has words for.
+    #[must_use]
+    pub fn find_under(
+        &self,
+        fresh: &[Arc<Brief>],
+        filter: &Filter,
+        window: Window,
+        also: impl Fn(&Brief) -> bool,
+    ) -> Found {
+        let (first, last) = filter.span();
+        let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
+        let is_within = |order: Order| first <= order && last.is_none_or(|last| order < last);
+        let mut news: Vec<_> = fresh.iter().map(|brief| (Order::of(brief), brief)).collect();
+        news.retain(|(order, brief)| {
+            is_within(*order) && filter.lets_through(brief) && also(brief)
+        });
+        news.sort_unstable_by_key(|(order, _)| *order);
+        if let Some(orders) = self.shortest(filter) {
+            let orders = within(&orders, first, last).iter();
+            let kept = orders.filter(|order| !known.contains(&order.id));
+            let kept = kept.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
+            let kept = kept.filter(|(_, brief)| filter.lets_through(brief) && also(brief));
+            overlay::page(kept, news, window, filter.newest_first)
+        } else {
+            let coarse = Coarse::of(filter);
+            let rows = self.rows.range(first, last).filter(|row| coarse.lets_through(row));
+            let kept = rows.map(|row| (row.order, &row.brief));
+            let kept = kept.filter(|(order, brief)| !known.contains(&order.id) && also(brief));
+            overlay::page(kept, news, window, filter.newest_first)
+        }
     }
 
     /// The orders of all matches among which those must be that the filter lets through; `None` where

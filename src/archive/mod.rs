@@ -14,6 +14,7 @@ mod ledger;
 mod line;
 mod merge;
 mod odds;
+mod overlay;
 mod rows;
 pub mod signals;
 mod store;
@@ -309,6 +310,20 @@ impl Archive {
     #[must_use]
     pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).meetings(one, other)
+    }
+
+    /// The same where the matches in `fresh` are known better than they are kept: these count in
+    /// place of what is kept of them. And a condition more than a filter has words for.
+    #[must_use]
+    pub fn find_under(
+        &self,
+        fresh: &[Arc<Brief>],
+        filter: &Filter,
+        window: Window,
+        also: impl Fn(&Brief) -> bool,
+    ) -> Found {
+        let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.find_under(fresh, filter, window, also)
     }
 
     /// What lists tell of a match.

@@ -28,7 +28,7 @@ impl Order {
 /// A match and what nearly every list asks for.
 #[derive(Debug)]
 pub(super) struct Row {
-    order: Order,
+    pub(super) order: Order,
     pub(super) brief: Arc<Brief>,
     pub(super) sport: Sport,
     pub(super) status: Status,

@@ -10,6 +10,7 @@ mod clock;
 mod commands;
 mod databases;
 mod door;
+mod football_v2;
 mod gate;
 mod import;
 mod limits;

@@ -1,11 +1,84 @@
-//! Football, versions 1 and 2: SERVICE section 1.
+//! Football, version 2: SERVICE sections 1.1 to 1.9. What is decided where that page is silent stands
+//! in docs/API.md.
+//!
+//! Lists and sums are made of briefs and entities in memory ([`matches`]); what is below one match is
+//! read from its record. Odds are elsewhere.
 
+mod country;
+mod coverage;
+mod event;
+mod events;
+mod head_to_head;
+mod incidents;
+mod leagues;
+mod line_ups;
 mod live;
+mod managers;
+mod matches;
+mod part;
+mod player_stats;
+mod players;
+mod referees;
+mod request;
+mod seasons;
+mod sheets;
+mod shown;
+mod standings;
+mod stats;
+mod teams;
+mod tenure;
+mod top;
+mod venues;
+mod vocabulary;
 
+use axum::Extension;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use self::{sheets::Sheets, shown::Shown};
 use super::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().routes(routes!(live::live))
+    OpenApiRouter::new()
+        .routes(routes!(events::list))
+        .routes(routes!(live::live))
+        .routes(routes!(live::detail))
+        .routes(routes!(part::h2h))
+        .routes(routes!(part::incidents))
+        .routes(routes!(part::line_ups))
+        .routes(routes!(part::metadata))
+        .routes(routes!(part::player_stats))
+        .routes(routes!(part::stats))
+        .routes(routes!(leagues::list))
+        .routes(routes!(leagues::detail))
+        .routes(routes!(leagues::season))
+        .routes(routes!(leagues::seasons))
+        .routes(routes!(leagues::venues))
+        .routes(routes!(leagues::season_venues))
+        .routes(routes!(standings::standings))
+        .routes(routes!(top::top))
+        .routes(routes!(teams::list))
+        .routes(routes!(teams::detail))
+        .routes(routes!(teams::fixtures))
+        .routes(routes!(teams::squad))
+        .routes(routes!(players::list))
+        .routes(routes!(players::detail))
+        .routes(routes!(players::career))
+        .routes(routes!(players::national_team))
+        .routes(routes!(players::stats))
+        .routes(routes!(managers::list))
+        .routes(routes!(managers::detail))
+        .routes(routes!(managers::career))
+        .routes(routes!(managers::matches))
+        .routes(routes!(referees::list))
+        .routes(routes!(referees::detail))
+        .routes(routes!(referees::matches))
+        .routes(routes!(venues::list))
+        .routes(routes!(venues::detail))
+        .routes(routes!(venues::competitions))
+        .routes(routes!(coverage::coverage))
+        .layer(Extension(Shown::default()))
+        .layer(Extension(Sheets::default()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! A match as a row and as a whole: both have the same shape, SERVICE section 1.9.
+
+use fanout::Micros;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{head_to_head::HeadToHead, matches::Matches, vocabulary};
+use crate::{
+    api::time,
+    archive::EntityKind,
+    record::{Brief, ClockRecord, FootballRecord, Key, MatchRecord, PlayRecord, Status},
+};
+
+/// `null` is what no feed of ours tells; docs/API.md says of which field that is always so.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(super) struct Event {
+    pub id: Key,
+    pub league_id: Option<Key>,
+    pub season_id: Option<Key>,
+    pub home_team_id: Option<Key>,
+    pub home_team: String,
+    pub away_team_id: Option<Key>,
+    pub away_team: String,
+    pub home_coach_id: Option<Key>,
+    pub away_coach_id: Option<Key>,
+    pub referee_id: Option<Key>,
+    pub venue_id: Option<Key>,
+    /// `2026-07-31T00:30:00+00:00`.
+    pub event_date: Option<String>,
+    pub status: &'static str,
+    pub replaced_by: Option<Key>,
+    pub round_number: Option<u16>,
+    pub round_name: String,
+    pub group_name: Option<String>,
+    /// `1T`, `HT`, `2T`, `ET`, `PEN`, `FT` or empty.
+    pub period: &'static str,
+    /// Whole minutes that the clock shows, while the match is in play.
+    pub current_minute: Option<u32>,
+    /// Without extra time and shoot-out.
+    pub home_score: Option<u32>,
+    pub away_score: Option<u32>,
+    pub home_score_ht: Option<u16>,
+    pub away_score_ht: Option<u16>,
+    pub penalty_shootout: Option<Sides>,
+    /// Goals of extra time alone.
+    pub extra_time_score: Option<Sides>,
+    pub is_local_derby: bool,
+    pub is_neutral_ground: bool,
+    pub travel_distance_km: Option<f64>,
+    pub weather: Option<Weather>,
+    pub pitch_condition: Option<i32>,
+    pub attendance: Option<u32>,
+    /// Whether the match can be followed on a socket now.
+    pub live_websocket: bool,
+    /// Whether its feed tells where the ball is, or who did what.
+    pub websocket_plus: bool,
+    pub highlights: Vec<Highlight>,
+    pub head_to_head: HeadToHead,
+    pub round_label: String,
+    pub stage: Option<&'static str>,
+    pub stage_name: Option<String>,
+    pub has_xg: bool,
+    pub previous_leg_event_id: Option<Key>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Sides {
+    pub home: u16,
+    pub away: u16,
+}
+
+/// As no feed of ours tells the weather, never there.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(super) struct Weather {
+    pub code: i32,
+    pub description: String,
+    pub wind_speed: f64,
+    pub temperature_c: f64,
+}
+
+/// As no feed of ours tells of highlights, never there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Highlight {
+    pub kind: String,
+    pub title: String,
+    pub url: String,
+    pub thumbnail: Option<String>,
+    pub published_at: Option<String>,
+}
+
+/// A match in play: as an event, with the name of its league.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(super) struct LiveEvent {
+    #[serde(flatten)]
+    pub event: Event,
+    pub league_name: Option<String>,
+}
+
+impl Event {
+    pub(super) fn of(matches: &Matches<'_>, brief: &Brief, head_to_head: HeadToHead) -> Self {
+        let fresh = matches.fresh(brief.id);
+        let names = fresh.and_then(|record| record.names.sides.as_ref());
+        let name = |side: usize| match (names, brief.sides) {
+            (Some(names), _) => names[side].name.to_string(),
+            (None, Some(sides)) => matches.team_name(sides[side]),
+            (None, None) => String::new(),
+        };
+        Self {
+            head_to_head,
+            ..Self::bare(brief, [name(0), name(1)], fresh.map(AsRef::as_ref), matches.now)
+        }
+    }
+
+    /// Without how the sides met before. `fresh` is there while the hub knows the match.
+    pub(super) fn bare(
+        brief: &Brief,
+        names: [String; 2],
+        fresh: Option<&MatchRecord>,
+        now: Micros,
+    ) -> Self {
+        let [home_team, away_team] = names;
+        let goals = regulation(brief);
+        let live_websocket = fresh.is_some() && !brief.status.is_over();
+        let football = fresh.and_then(football);
+        let round_name = brief.round_name.as_deref().unwrap_or_default().to_owned();
+        Self {
+            id: brief.id,
+            league_id: brief.competition,
+            season_id: brief.season,
+            home_team_id: brief.sides.map(|sides| sides[0]),
+            home_team,
+            away_team_id: brief.sides.map(|sides| sides[1]),
+            away_team,
+            home_coach_id: brief.coaches[0],
+            away_coach_id: brief.coaches[1],
+            referee_id: brief.referee,
+            venue_id: brief.venue,
+            event_date: brief.start.and_then(time::offset),
+            status: vocabulary::status(brief.status),
+            replaced_by: None,
+            round_number: brief.round,
+            group_name: brief.group.as_deref().map(ToOwned::to_owned),
+            period: vocabulary::period(brief.status),
+            current_minute: football.and_then(|it| minute(it.clock?, brief.status, now)),
+            home_score: goals.map(|goals| goals[0]),
+            away_score: goals.map(|goals| goals[1]),
+            home_score_ht: brief.half_time.map(|goals| goals[0]),
+            away_score_ht: brief.half_time.map(|goals| goals[1]),
+            penalty_shootout: brief.penalties.map(sides),
+            extra_time_score: brief.extra_time.map(sides),
+            is_local_derby: false,
+            is_neutral_ground: brief.neutral.unwrap_or_default(),
+            travel_distance_km: None,
+            weather: None,
+            pitch_condition: None,
+            attendance: brief.attendance,
+            live_websocket,
+            websocket_plus: live_websocket && football.is_some_and(tells_who_or_where),
+            highlights: Vec::new(),
+            head_to_head: HeadToHead::default(),
+            round_label: match brief.round {
+                Some(round) if round_name.is_empty() => format!("Round {round}"),
+                _ => round_name.clone(),
+            },
+            round_name,
+            stage: brief.group.is_some().then_some(GROUP_STAGE),
+            stage_name: stage_name(brief).map(ToOwned::to_owned),
+            has_xg: false,
+            previous_leg_event_id: None,
+        }
+    }
+}
+
+/// The one stage that can be told from what feeds say.
+pub(super) const GROUP_STAGE: &str = "group";
+
+/// The group, else the name of the round.
+pub(super) fn stage_name(brief: &Brief) -> Option<&str> {
+    brief.group.as_deref().or(brief.round_name.as_deref())
+}
+
+fn sides(goals: [u16; 2]) -> Sides {
+    Sides { home: goals[0], away: goals[1] }
+}
+
+/// The goals of both halves. What has not begun has no score, and not 0-0, whatever a feed says.
+pub(super) fn regulation(brief: &Brief) -> Option<[u32; 2]> {
+    match brief.status {
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Postponed
+        | Status::Cancelled
+        | Status::Unresolved => return None,
+        Status::Live
+        | Status::FirstHalf
+        | Status::HalfTime
+        | Status::SecondHalf
+        | Status::ExtraFirst
+        | Status::ExtraHalf
+        | Status::ExtraSecond
+        | Status::Penalties
+        | Status::Interrupted
+        | Status::Finished
+        | Status::Retired
+        | Status::Walkover
+        | Status::Abandoned => {}
+    }
+    let extra = brief.extra_time.unwrap_or_default().map(u32::from);
+    let goals = brief.score?;
+    Some([goals[0].saturating_sub(extra[0]), goals[1].saturating_sub(extra[1])])
+}
+
+pub(super) fn football(record: &MatchRecord) -> Option<&FootballRecord> {
+    match &record.play {
+        PlayRecord::Football(football) => Some(football),
+        PlayRecord::Tennis(_)
+        | PlayRecord::Scoreboard(_)
+        | PlayRecord::Race(_)
+        | PlayRecord::None => None,
+    }
+}
+
+fn tells_who_or_where(football: &FootballRecord) -> bool {
+    football.ball.is_some() || football.incidents.iter().any(|it| it.player.is_some())
+}
+
+/// Stoppage time stays at the last minute of its part, as the next one begins there.
+fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<u32> {
+    let passed = if clock.running { (now - clock.at).max(0) / 1_000_000 } else { 0 };
+    let second = clock.second.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
+    let minute = second / 60;
+    match status {
+        Status::FirstHalf | Status::HalfTime => Some(minute.min(45)),
+        Status::SecondHalf => Some(minute.min(90)),
+        Status::ExtraFirst | Status::ExtraHalf => Some(minute.min(105)),
+        Status::ExtraSecond | Status::Penalties => Some(minute.min(120)),
+        Status::Live | Status::Interrupted => Some(minute),
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Finished
+        | Status::Retired
+        | Status::Walkover
+        | Status::Postponed
+        | Status::Abandoned
+        | Status::Cancelled
+        | Status::Unresolved => None,
+    }
+}
+
+/// `2026-07-31`, UTC.
+pub(super) fn day(at: Micros) -> Option<String> {
+    let mut moment = time::offset(at)?;
+    moment.truncate("2026-07-31".len());
+    Some(moment)
+}
+
+/// The name of the league of a match.
+pub(super) fn league_name(matches: &Matches<'_>, brief: &Brief) -> Option<String> {
+    let fresh = matches.fresh(brief.id).and_then(|it| it.names.competition.as_ref());
+    match (fresh, brief.competition) {
+        (Some(league), _) => Some(league.name.to_string()),
+        (None, league) => Some(matches.name(EntityKind::Competition, league?)),
+    }
+}

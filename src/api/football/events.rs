@@ -1,0 +1,112 @@
+//! `/api/v2/events/`: all matches, by any filter.
+
+use axum::{extract::State, http::Uri, response::Response};
+use hyper::HeaderMap;
+
+use super::{
+    event::{self, Event},
+    matches::Matches,
+    request::{Asked, TOLERATED, football, holds},
+    vocabulary::Wanted,
+};
+use crate::{
+    api::{Api, ApiError, ErrorBody, Kept, Page, Spec, UnknownParametersBody},
+    archive::EntityKind,
+    record::{Brief, Key},
+};
+
+/// SERVICE section 1.4: `date` filters, and is not among the names that are told.
+const SPEC: Spec = Spec {
+    accepted: &[
+        "date_from",
+        "date_to",
+        "league_id",
+        "limit",
+        "offset",
+        "round",
+        "season_id",
+        "stage",
+        "status",
+        "team_id",
+        "team_name",
+    ],
+    aliases: &[
+        ("league", "league_id"),
+        ("season", "season_id"),
+        ("team", "team_name"),
+        ("page_size", "limit"),
+        ("page", "offset"),
+    ],
+    tolerated: &["date", TOLERATED[0], TOLERATED[1], TOLERATED[2]],
+};
+
+/// Matches, the earliest first.
+#[utoipa::path(
+    get,
+    path = "/api/v2/events/",
+    tag = "football v2",
+    params(
+        ("date_from" = Option<String>, Query, description = "From this day or moment on, UTC"),
+        ("date_to" = Option<String>, Query, description = "To the end of this day, or up to this moment, UTC"),
+        ("date" = Option<String>, Query, description = "Of this day, UTC"),
+        ("league_id" = Option<u64>, Query, description = "Of this league; also `league`"),
+        ("season_id" = Option<u64>, Query, description = "Of this season; also `season`"),
+        ("team_id" = Option<u64>, Query, description = "Either side is this team"),
+        ("team_name" = Option<String>, Query, description = "Either side has this in its name; also `team`"),
+        ("status" = Option<String>, Query, description = "A word for how the match stands, or several with commas between"),
+        ("round" = Option<String>, Query, description = "The number of the round, or its name"),
+        ("stage" = Option<String>, Query, description = "`group`, or the name of a group or a round"),
+        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200; also `page_size`"),
+        ("offset" = Option<usize>, Query, description = "Rows before the page; also `page`"),
+    ),
+    responses(
+        (status = 200, body = Page<Event>),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+    ),
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, SPEC)?;
+    let params = &asked.params;
+    let mut filter = football();
+    asked.days(&mut filter)?;
+    filter.competition = params.id("league_id")?;
+    filter.season = params.id("season_id")?;
+    filter.team = params.id("team_id")?;
+    let matches = Matches::now(&api);
+    filter.teams = params.text("team_name").map(|part| named(&matches, part));
+    let wanted = asked.status()?;
+    filter.statuses = wanted.as_ref().map(|wanted| wanted.statuses.clone());
+    let (round, stage) = (params.text("round"), params.text("stage"));
+    let also = |brief: &Brief| {
+        wanted.as_ref().is_none_or(|wanted: &Wanted| wanted.lets_through(brief))
+            && round.is_none_or(|round| is_round(brief, round))
+            && stage.is_none_or(|stage| is_stage(brief, stage))
+    };
+    let found = matches.find_with(&filter, asked.window, also);
+    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+}
+
+/// Teams with this in their names.
+fn named(matches: &Matches<'_>, part: &str) -> Vec<Key> {
+    let teams = matches.entities(EntityKind::Team, |team| holds(&team.name, part));
+    teams.iter().map(|team| team.id).collect()
+}
+
+/// By number where it is one, else by name.
+fn is_round(brief: &Brief, round: &str) -> bool {
+    match round.parse::<u16>() {
+        Ok(number) => brief.round == Some(number),
+        Err(_) => brief.round_name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(round)),
+    }
+}
+
+fn is_stage(brief: &Brief, stage: &str) -> bool {
+    let is_groups = brief.group.is_some() && stage.eq_ignore_ascii_case(event::GROUP_STAGE);
+    let names = [brief.group.as_deref(), brief.round_name.as_deref()];
+    is_groups || names.into_iter().flatten().any(|name| name.eq_ignore_ascii_case(stage))
+}

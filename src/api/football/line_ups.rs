@@ -1,0 +1,122 @@
+//! `events/{id}/lineups/`: who starts and who sits on the bench.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::event::football;
+use crate::record::{Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, Named};
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct LineUps {
+    event_id: Key,
+    /// `confirmed` once a feed has told them, else `unavailable`: nobody here predicts any.
+    lineup_status: &'static str,
+    lineups: Option<Both>,
+    /// No feed of ours tells who is missing.
+    unavailable_players: Unavailable,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Both {
+    /// `null` while only the other side's is known.
+    home: Option<LineUp>,
+    away: Option<LineUp>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct LineUp {
+    team_id: Option<Key>,
+    team_name: String,
+    formation: Option<String>,
+    /// Of predictions, which there are none of.
+    confidence: Option<u8>,
+    players: Vec<Player>,
+    substitutes: Vec<Player>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Player {
+    id: Option<Key>,
+    name: String,
+    short_name: String,
+    /// `G`, `D`, `M`, `F` or empty.
+    position: String,
+    jersey_number: Option<u16>,
+    /// Of predictions, which there are none of.
+    ai_score: Option<u8>,
+    captain: bool,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Unavailable {
+    home: Vec<Missing>,
+    away: Vec<Missing>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Missing {
+    id: Option<Key>,
+    name: String,
+    short_name: String,
+    /// `injured`, `suspended` or `doubtful`.
+    status: String,
+    reason: Option<String>,
+}
+
+impl LineUps {
+    pub(super) fn of(record: &MatchRecord) -> Self {
+        let side = |place: usize| {
+            let told = football(record)?.line_ups[place].as_ref()?;
+            Some(LineUp::of(told, record.names.sides.as_ref().map(|sides| &sides[place])))
+        };
+        let both = Both { home: side(0), away: side(1) };
+        let is_known = both.home.is_some() || both.away.is_some();
+        Self {
+            event_id: record.brief.id,
+            lineup_status: if is_known { "confirmed" } else { "unavailable" },
+            lineups: is_known.then_some(both),
+            unavailable_players: Unavailable::default(),
+        }
+    }
+}
+
+impl LineUp {
+    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+        let those = |starts: bool| {
+            let those = told.players.iter().filter(|player| player.starter == starts);
+            those.map(player).collect()
+        };
+        Self {
+            team_id: team.map(|team| team.id),
+            team_name: team.map(|team| team.name.to_string()).unwrap_or_default(),
+            formation: told.formation.as_deref().map(ToOwned::to_owned),
+            confidence: None,
+            players: those(true),
+            substitutes: those(false),
+        }
+    }
+}
+
+fn player(told: &LineUpPlayerRecord) -> Player {
+    Player {
+        id: Some(told.player.id),
+        name: told.player.name.to_string(),
+        short_name: short_name(&told.player.name),
+        position: told.position.as_deref().unwrap_or_default().to_owned(),
+        jersey_number: told.number,
+        ai_score: None,
+        captain: told.captain,
+    }
+}
+
+/// `Lionel Messi` as `L. Messi`; one word, and what is short already, as it is.
+pub(super) fn short_name(name: &str) -> String {
+    let words: Vec<_> = name.split_whitespace().collect();
+    match words.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() && !first.ends_with('.') => {
+            let initial: String = first.chars().take(1).collect();
+            format!("{initial}. {}", rest.join(" "))
+        }
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,270 @@
+//! `/api/v2/managers/` and what is below one manager.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    country,
+    event::Event,
+    head_to_head::{as_float, ratio},
+    line_ups::short_name,
+    matches::Matches,
+    request::{self, Asked, football, key, most_frequent, with_result},
+    sheets::{Sheet, Sheets},
+    tenure::{self, Tenure},
+};
+use crate::{
+    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody, time},
+    archive::{Entity, EntityKind, Filter, Window},
+    record::{Brief, Key},
+};
+
+/// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
+/// is `null`, or an empty text where that page has one.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+pub(super) struct Manager {
+    id: Key,
+    name: String,
+    short_name: String,
+    country: String,
+    tactical_profile: String,
+    /// The formation of most line-ups that are known.
+    preferred_formation: String,
+    /// The team of the last match.
+    current_team_id: Option<Key>,
+    matches_total: usize,
+    wins: usize,
+    draws: usize,
+    losses: usize,
+    /// Rates are in percent, to one digit.
+    win_pct: Option<f64>,
+    avg_goals_scored: Option<f64>,
+    avg_goals_conceded: Option<f64>,
+    avg_possession: Option<f64>,
+    clean_sheet_pct: Option<f64>,
+    btts_pct: Option<f64>,
+    over_25_pct: Option<f64>,
+    /// When the last of these matches changed last.
+    stats_updated_at: Option<String>,
+}
+
+impl Manager {
+    fn of(manager: &Entity, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
+        let sided = led
+            .iter()
+            .filter_map(|brief| Some((brief, tenure::side_of(&brief.coaches, &Some(manager.id))?)));
+        let sided: Vec<_> = sided.collect();
+        let goals = sided.iter().filter_map(|(brief, side)| tenure::goals_of(brief, *side));
+        let goals: Vec<_> = goals.collect();
+        let [wins, draws, losses] = tenure::balance(&goals);
+        let total = goals.len();
+        let percent = |count: usize| ratio(as_float(100 * count), total, 1);
+        let count = |is: fn(&&[u32; 2]) -> bool| goals.iter().filter(is).count();
+        let sum = |place: usize| f64::from(goals.iter().map(|goals| goals[place]).sum::<u32>());
+        let sheets =
+            || sided.iter().filter_map(|(brief, side)| Some((sheets.get(&brief.id)?, *side)));
+        let possession = sheets().filter_map(|(sheet, side)| Some(sheet.possession?[side]));
+        let possession: Vec<_> = possession.collect();
+        let formations = sheets().filter_map(|(sheet, side)| sheet.formations[side].as_deref());
+        Self {
+            id: manager.id,
+            name: manager.name.to_string(),
+            short_name: short_name(&manager.name),
+            country: manager.country.as_deref().map(country::name).unwrap_or_default(),
+            tactical_profile: String::new(),
+            preferred_formation: most_frequent(formations).unwrap_or_default().to_owned(),
+            current_team_id: manager.parent,
+            matches_total: total,
+            wins,
+            draws,
+            losses,
+            win_pct: percent(wins),
+            avg_goals_scored: ratio(sum(0), total, 2),
+            avg_goals_conceded: ratio(sum(1), total, 2),
+            avg_possession: ratio(f64::from(possession.iter().sum::<u32>()), possession.len(), 1),
+            clean_sheet_pct: percent(count(|[_, against]| *against == 0)),
+            btts_pct: percent(count(|[own, against]| *own > 0 && *against > 0)),
+            over_25_pct: percent(count(|[own, against]| own + against > 2)),
+            stats_updated_at: led.iter().map(|brief| brief.updated).max().and_then(time::zulu),
+        }
+    }
+}
+
+const LIST: Spec = request::spec(&[
+    "league_id",
+    "limit",
+    "min_matches",
+    "name",
+    "nationality_code",
+    "offset",
+    "tactical_profile",
+    "team_id",
+    "team_style",
+]);
+
+/// Managers, by name.
+#[utoipa::path(
+    get,
+    path = "/api/v2/managers/",
+    tag = "football v2",
+    params(
+        ("name" = Option<String>, Query, description = "Has this in the name"),
+        ("team_id" = Option<u64>, Query, description = "Led this team last"),
+        ("league_id" = Option<u64>, Query, description = "Has led a team in this league"),
+        ("nationality_code" = Option<String>, Query, description = "ISO 3166-1 alpha-2"),
+        ("tactical_profile" = Option<String>, Query, description = "No feed of ours tells it: nobody"),
+        ("team_style" = Option<String>, Query, description = "No feed of ours tells it: nobody"),
+        ("min_matches" = Option<u64>, Query, description = "Has led so many matches with a result"),
+        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
+        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+    ),
+    responses(
+        (status = 200, body = Page<Manager>),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+    ),
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(sheets): Extension<Sheets>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, LIST)?;
+    let params = &asked.params;
+    let (team, league) = (params.id("team_id")?, params.id("league_id")?);
+    let least = params.number("min_matches")?;
+    let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
+    let code = params.text("nationality_code");
+    let is_told = params.text("tactical_profile").or(params.text("team_style")).is_none();
+    let matches = Matches::now(&api);
+    let mut led: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
+    for brief in matches.all(&with_result()) {
+        for manager in brief.coaches.into_iter().flatten() {
+            led.entry(manager).or_default().push(Arc::clone(&brief));
+        }
+    }
+    let of = |id: Key| led.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let managers = matches.entities(EntityKind::Manager, |manager| {
+        let own = of(manager.id);
+        is_told
+            && asked.has_part("name", &manager.name)
+            && team.is_none_or(|team| manager.parent == Some(team))
+            && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
+            && least.is_none_or(|least| own.len() >= least)
+            && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
+    });
+    let Window { offset, limit } = asked.window;
+    let shown: Vec<_> = managers.iter().skip(offset).take(limit).collect();
+    let needed: Vec<_> = shown.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
+    let sheets = sheets.of(&matches, &needed).await?;
+    let rows = shown.into_iter().map(|it| Manager::of(it, of(it.id), &sheets)).collect();
+    Kept::REFERENCE.answer(&headers, &asked.page(managers.len(), rows))
+}
+
+/// A manager.
+#[utoipa::path(
+    get,
+    path = "/api/v2/managers/{id}/",
+    tag = "football v2",
+    params(("id" = u64, Path, description = "The manager")),
+    responses(
+        (status = 200, body = Manager),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+    ),
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    Extension(sheets): Extension<Sheets>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), request::NONE)?;
+    let matches = Matches::now(&api);
+    let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
+    let led = matches.all(&Filter { manager: Some(manager.id), ..with_result() });
+    let sheets = sheets.of(&matches, &led).await?;
+    Kept::REFERENCE.answer(&headers, &Manager::of(&manager, &led, &sheets))
+}
+
+/// In the manner of the lists below a team.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+pub(super) struct Career {
+    manager_id: Key,
+    count: usize,
+    /// The latest first.
+    tenures: Vec<Tenure>,
+}
+
+/// The manager's times with teams.
+#[utoipa::path(
+    get,
+    path = "/api/v2/managers/{id}/career/",
+    tag = "football v2",
+    params(("id" = u64, Path, description = "The manager")),
+    responses(
+        (status = 200, body = Career),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+    ),
+)]
+pub(super) async fn career(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), request::NONE)?;
+    let matches = Matches::now(&api);
+    let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
+    let led = matches.all(&Filter { manager: Some(manager.id), ..with_result() });
+    let tenures = tenure::tenures(&matches, manager.id, &led);
+    let body = Career { manager_id: manager.id, count: tenures.len(), tenures };
+    Kept::REFERENCE.answer(&headers, &body)
+}
+
+const MATCHES: Spec = request::spec(&["limit", "offset"]);
+
+/// The matches that the manager leads and led, the latest first.
+#[utoipa::path(
+    get,
+    path = "/api/v2/managers/{id}/matches/",
+    tag = "football v2",
+    params(
+        ("id" = u64, Path, description = "The manager"),
+        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
+        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+    ),
+    responses(
+        (status = 200, body = Page<Event>),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+    ),
+)]
+pub(super) async fn matches(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let matches = Matches::now(&api);
+    let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
+    let filter = Filter { manager: Some(manager.id), newest_first: true, ..football() };
+    let found = matches.find(&filter, asked.window);
+    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+}

@@ -1,0 +1,216 @@
+//! `/api/v2/referees/`: who judges matches, and how often cards are shown in them.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    country,
+    event::Event,
+    head_to_head::ratio,
+    matches::Matches,
+    request::{self, Asked, football, key, with_result},
+    sheets::{Sheet, Sheets},
+};
+use crate::{
+    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
+    archive::{Entity, EntityKind, Filter, Window},
+    record::{Brief, Key},
+};
+
+/// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
+/// is `null`.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+pub(super) struct Referee {
+    id: Key,
+    name: String,
+    country: Option<String>,
+    nationality_a3: Option<String>,
+    birthdate: Option<String>,
+    matches: usize,
+    total_yellow_cards: Option<u32>,
+    total_red_cards: Option<u32>,
+    /// Averages are over the matches of which the count is known.
+    avg_yellow_per_match: Option<f64>,
+    avg_red_per_match: Option<f64>,
+    avg_goals_per_match: Option<f64>,
+    avg_fouls_per_match: Option<f64>,
+    career_games: Option<u32>,
+    career_yellow_cards: Option<u32>,
+    career_red_cards: Option<u32>,
+}
+
+impl Referee {
+    fn of(referee: &Entity, judged: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
+        let sheets = || judged.iter().filter_map(|brief| sheets.get(&brief.id));
+        let yellow = Sum::of(sheets().map(|sheet| sheet.yellow));
+        let red = Sum::of(sheets().map(|sheet| sheet.red));
+        let fouls = Sum::of(sheets().map(|sheet| sheet.fouls));
+        let goals = Sum::of(judged.iter().map(|brief| brief.score));
+        Self {
+            id: referee.id,
+            name: referee.name.to_string(),
+            country: referee.country.as_deref().map(country::name),
+            nationality_a3: None,
+            birthdate: None,
+            matches: judged.len(),
+            total_yellow_cards: yellow.total(),
+            total_red_cards: red.total(),
+            avg_yellow_per_match: yellow.average(),
+            avg_red_per_match: red.average(),
+            avg_goals_per_match: goals.average(),
+            avg_fouls_per_match: fouls.average(),
+            career_games: None,
+            career_yellow_cards: None,
+            career_red_cards: None,
+        }
+    }
+}
+
+/// Of both sides, over the matches in which it was told.
+struct Sum {
+    sum: u32,
+    of: usize,
+}
+
+impl Sum {
+    fn of(told: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
+        told.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
+            sum: sum.sum + home + away,
+            of: sum.of + 1,
+        })
+    }
+
+    fn total(&self) -> Option<u32> {
+        (self.of > 0).then_some(self.sum)
+    }
+
+    fn average(&self) -> Option<f64> {
+        ratio(f64::from(self.sum), self.of, 2)
+    }
+}
+
+const LIST: Spec =
+    request::spec(&["country_code", "league_id", "limit", "min_matches", "name", "offset"]);
+
+/// Referees, by name.
+#[utoipa::path(
+    get,
+    path = "/api/v2/referees/",
+    tag = "football v2",
+    params(
+        ("name" = Option<String>, Query, description = "Has this in the name"),
+        ("country_code" = Option<String>, Query, description = "ISO 3166-1 alpha-2"),
+        ("league_id" = Option<u64>, Query, description = "Has judged a match of this league"),
+        ("min_matches" = Option<u64>, Query, description = "Has judged so many matches with a result"),
+        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
+        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+    ),
+    responses(
+        (status = 200, body = Page<Referee>),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+    ),
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(sheets): Extension<Sheets>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, LIST)?;
+    let params = &asked.params;
+    let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
+    let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
+    let code = params.text("country_code");
+    let matches = Matches::now(&api);
+    let mut judged: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
+    for brief in matches.all(&with_result()) {
+        if let Some(referee) = brief.referee {
+            judged.entry(referee).or_default().push(brief);
+        }
+    }
+    let of = |id: Key| judged.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let referees = matches.entities(EntityKind::Referee, |referee| {
+        let own = of(referee.id);
+        asked.has_part("name", &referee.name)
+            && code.is_none_or(|code| country::has_code(referee.country.as_deref(), code))
+            && least.is_none_or(|least| own.len() >= least)
+            && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
+    });
+    let Window { offset, limit } = asked.window;
+    let shown: Vec<_> = referees.iter().skip(offset).take(limit).collect();
+    let needed: Vec<_> = shown.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
+    let sheets = sheets.of(&matches, &needed).await?;
+    let rows = shown.into_iter().map(|it| Referee::of(it, of(it.id), &sheets)).collect();
+    Kept::REFERENCE.answer(&headers, &asked.page(referees.len(), rows))
+}
+
+/// A referee.
+#[utoipa::path(
+    get,
+    path = "/api/v2/referees/{id}/",
+    tag = "football v2",
+    params(("id" = u64, Path, description = "The referee")),
+    responses(
+        (status = 200, body = Referee),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+    ),
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    Extension(sheets): Extension<Sheets>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), request::NONE)?;
+    let matches = Matches::now(&api);
+    let referee = matches.entity(EntityKind::Referee, key(&id)?)?;
+    let judged = matches.all(&Filter { referee: Some(referee.id), ..with_result() });
+    let sheets = sheets.of(&matches, &judged).await?;
+    Kept::REFERENCE.answer(&headers, &Referee::of(&referee, &judged, &sheets))
+}
+
+const MATCHES: Spec = request::spec(&["limit", "offset"]);
+
+/// The matches that the referee judges and judged, the latest first.
+#[utoipa::path(
+    get,
+    path = "/api/v2/referees/{id}/matches/",
+    tag = "football v2",
+    params(
+        ("id" = u64, Path, description = "The referee"),
+        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
+        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+    ),
+    responses(
+        (status = 200, body = Page<Event>),
+        (status = 400, body = UnknownParametersBody),
+        (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+    ),
+)]
+pub(super) async fn matches(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let matches = Matches::now(&api);
+    let referee = matches.entity(EntityKind::Referee, key(&id)?)?;
+    let filter = Filter { referee: Some(referee.id), newest_first: true, ..football() };
+    let found = matches.find(&filter, asked.window);
+    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+}

@@ -1,0 +1,122 @@
+//! What the requests of this version have in common.
+
+use std::collections::HashMap;
+
+use axum::http::Uri;
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+
+use super::vocabulary::Wanted;
+use crate::{
+    api::{Api, ApiError, Page, Params, Place, Spec},
+    archive::{Filter, Window},
+    record::{Key, Status},
+};
+
+/// Taken everywhere, and they do nothing: SERVICE section 1.3.
+pub(super) const TOLERATED: &[&str] = &["tz", "full", "ordering"];
+
+/// Names of version 1: SERVICE section 1.4. `page` is taken for `offset` to the letter.
+pub(super) const ALIASES: &[(&str, &str)] = &[
+    ("league", "league_id"),
+    ("season", "season_id"),
+    ("team", "team_id"),
+    ("page_size", "limit"),
+    ("page", "offset"),
+];
+
+/// An endpoint without parameters.
+pub(super) const NONE: Spec = spec(&[]);
+
+/// An endpoint with these.
+pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
+    Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
+}
+
+/// An id of a path; what is none is the id of nothing.
+pub(super) fn key(text: &str) -> Result<Key, ApiError> {
+    text.parse().map_err(|_| ApiError::NotFound)
+}
+
+/// A request for a list.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub api: &'a Api,
+    pub uri: &'a Uri,
+    pub headers: &'a HeaderMap,
+    pub params: Params,
+    pub window: Window,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn read(
+        api: &'a Api,
+        uri: &'a Uri,
+        headers: &'a HeaderMap,
+        spec: Spec,
+    ) -> Result<Self, ApiError> {
+        let params = Params::read(uri.query(), spec)?;
+        let window = params.window()?;
+        Ok(Self { api, uri, headers, params, window })
+    }
+
+    /// The page that was asked for, of a list that is at hand as a whole.
+    pub(super) fn page_of<T: Serialize>(&self, all: Vec<T>) -> Page<T> {
+        Page::of_all(&self.place(), self.window, all)
+    }
+
+    /// The same of `count` rows, of which these are in the window.
+    pub(super) fn page<T: Serialize>(&self, count: usize, rows: Vec<T>) -> Page<T> {
+        Page::new(&self.place(), self.window, count, rows)
+    }
+
+    fn place(&self) -> Place<'_> {
+        let Self { api, uri, headers, params, .. } = self;
+        Place { api, headers, path: uri.path(), params }
+    }
+
+    /// Whether a text holds what this parameter says, in any case.
+    pub(super) fn has_part(&self, name: &str, text: &str) -> bool {
+        self.params.text(name).is_none_or(|part| holds(text, part))
+    }
+
+    /// `date_from` and `date_to`, or the one day of `date`.
+    pub(super) fn days(&self, filter: &mut Filter) -> Result<(), ApiError> {
+        let earlier = [self.params.from("date_from")?, self.params.from("date")?];
+        let later = [self.params.before("date_to")?, self.params.before("date")?];
+        filter.from = earlier.into_iter().flatten().max().or(filter.from);
+        filter.before = later.into_iter().flatten().min().or(filter.before);
+        Ok(())
+    }
+
+    /// `status`.
+    pub(super) fn status(&self) -> Result<Option<Wanted>, ApiError> {
+        self.params.text("status").map(Wanted::read).transpose()
+    }
+}
+
+pub(super) fn holds(text: &str, part: &str) -> bool {
+    text.to_lowercase().contains(&part.to_lowercase())
+}
+
+/// A filter of football matches.
+pub(super) fn football() -> Filter {
+    Filter { sport: Some(Sport::Football), ..Filter::default() }
+}
+
+/// Those with a result.
+pub(super) fn with_result() -> Filter {
+    let statuses = vec![Status::Finished, Status::Retired, Status::Walkover];
+    Filter { statuses: Some(statuses), ..football() }
+}
+
+/// What comes most often, and of those the smallest.
+pub(super) fn most_frequent<T: Copy + Ord + std::hash::Hash>(
+    all: impl Iterator<Item = T>,
+) -> Option<T> {
+    let mut counts: HashMap<T, usize> = HashMap::new();
+    all.for_each(|it| *counts.entry(it).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(it, count)| (*count, std::cmp::Reverse(*it)));
+    most.map(|(it, _)| it)
+}

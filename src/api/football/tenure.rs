@@ -1,0 +1,132 @@
+//! `managers/{id}/career/`: the times of a manager with teams, and what became of these.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    event::{day, regulation},
+    head_to_head::ratio,
+    matches::Matches,
+    request::with_result,
+};
+use crate::{
+    archive::Filter,
+    record::{Brief, Key},
+};
+
+/// So many matches before and from the first one on are compared.
+const EFFECT: usize = 10;
+
+/// Consecutive matches with one team.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+pub(super) struct Tenure {
+    team_id: Key,
+    team_name: String,
+    /// The days of the first and the last match; the last one is `null` for the present team.
+    start_date: Option<String>,
+    end_date: Option<String>,
+    matches: usize,
+    wins: usize,
+    draws: usize,
+    losses: usize,
+    appointment_effect: Effect,
+}
+
+/// Points per match of the team in its last ten matches before, and in the first ten of the manager.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+pub(super) struct Effect {
+    matches_before: usize,
+    points_per_match_before: Option<f64>,
+    matches_after: usize,
+    points_per_match_after: Option<f64>,
+    /// `null` where one of the two is not known.
+    change: Option<f64>,
+}
+
+/// Goals for and against one side of a match.
+pub(super) fn goals_of(brief: &Brief, side: usize) -> Option<[u32; 2]> {
+    let goals = regulation(brief)?;
+    Some([goals[side], goals[1 - side]])
+}
+
+/// Which side somebody or something is, by whether it stands there.
+pub(super) fn side_of<T: PartialEq>(sides: &[T; 2], one: &T) -> Option<usize> {
+    sides.iter().position(|side| side == one)
+}
+
+/// Wins, draws and losses.
+pub(super) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
+    let count = |is: fn(&&[u32; 2]) -> bool| goals.iter().filter(is).count();
+    [count(|[a, b]| a > b), count(|[a, b]| a == b), count(|[a, b]| a < b)]
+}
+
+/// `led` are the matches of the manager with a result, the first first. The latest tenure first.
+pub(super) fn tenures(matches: &Matches<'_>, manager: Key, led: &[Arc<Brief>]) -> Vec<Tenure> {
+    let mut runs: Vec<(Key, Vec<&Brief>)> = Vec::new();
+    for brief in led {
+        let side = side_of(&brief.coaches, &Some(manager));
+        let Some(team) = side.and_then(|side| brief.sides.map(|sides| sides[side])) else {
+            continue;
+        };
+        match runs.last_mut() {
+            Some((own, run)) if *own == team => run.push(brief),
+            Some(_) | None => runs.push((team, vec![brief])),
+        }
+    }
+    let count = runs.len();
+    let tenure = |(place, (team, run)): (usize, &(Key, Vec<&Brief>))| {
+        Tenure::of(matches, *team, run, place + 1 == count)
+    };
+    let mut tenures: Vec<_> = runs.iter().enumerate().map(tenure).collect();
+    tenures.reverse();
+    tenures
+}
+
+impl Tenure {
+    fn of(matches: &Matches<'_>, team: Key, run: &[&Brief], is_last: bool) -> Self {
+        let goals = goals(team, run.iter().copied());
+        let [wins, draws, losses] = balance(&goals);
+        let start = run.first().and_then(|brief| brief.start);
+        let end = run.last().and_then(|brief| brief.start);
+        let before = Filter { team: Some(team), before: start, ..with_result() };
+        let before = matches.all(&before);
+        let last = before.len().saturating_sub(EFFECT);
+        let before = self::goals(team, before[last..].iter().map(AsRef::as_ref));
+        Self {
+            team_id: team,
+            team_name: matches.team_name(team),
+            start_date: start.and_then(day),
+            end_date: end.filter(|_| !is_last).and_then(day),
+            matches: goals.len(),
+            wins,
+            draws,
+            losses,
+            appointment_effect: Effect::of(&before, &goals[..goals.len().min(EFFECT)]),
+        }
+    }
+}
+
+fn goals<'a>(team: Key, briefs: impl Iterator<Item = &'a Brief>) -> Vec<[u32; 2]> {
+    let goals = briefs.filter_map(|brief| goals_of(brief, side_of(&brief.sides?, &team)?));
+    goals.collect()
+}
+
+impl Effect {
+    fn of(before: &[[u32; 2]], after: &[[u32; 2]]) -> Self {
+        let points = |goals: &[[u32; 2]]| {
+            let [wins, draws, _] = balance(goals);
+            ratio(super::head_to_head::as_float(3 * wins + draws), goals.len(), 2)
+        };
+        let (was, is) = (points(before), points(after));
+        let change = was.zip(is).map(|(was, is)| ((is - was) * 100.0).round() / 100.0);
+        Self {
+            matches_before: before.len(),
+            points_per_match_before: was,
+            matches_after: after.len(),
+            points_per_match_after: is,
+            change,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Requests in, answers out, over a small archive and one match in play.
+
+mod shapes;
+mod world;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, World};
+use super::vocabulary;
+
+fn ids(answer: &Value) -> Vec<u64> {
+    let rows = answer["results"].as_array().or(answer["events"].as_array()).expect("rows");
+    rows.iter().map(|row| row["id"].as_u64().expect("an id")).collect()
+}
+
+#[tokio::test]
+async fn every_path_answers_what_is_there_and_404_what_is_not() {
+    let world = World::new().await;
+    for (path, id) in [
+        ("events/{}/", 1),
+        ("events/{}/h2h/", 1),
+        ("events/{}/incidents/", 1),
+        ("events/{}/lineups/", 4),
+        ("events/{}/metadata/", 1),
+        ("events/{}/player-stats/", 1),
+        ("events/{}/stats/", 3),
+        ("leagues/{}/", LEAGUE),
+        ("leagues/{}/season/", LEAGUE),
+        ("leagues/{}/seasons/", LEAGUE),
+        ("leagues/{}/standings/", LEAGUE),
+        ("leagues/{}/top/scorers/", LEAGUE),
+        ("leagues/{}/top/assists/", LEAGUE),
+        ("leagues/{}/top/yellowcards/", LEAGUE),
+        ("leagues/{}/top/redcards/", LEAGUE),
+        ("leagues/{}/top/fouls/", LEAGUE),
+        ("leagues/{}/venues/", LEAGUE),
+        ("teams/{}/", ALPHA),
+        ("teams/{}/fixtures/", ALPHA),
+        ("teams/{}/squad/", ALPHA),
+        ("players/{}/", SCORER),
+        ("players/{}/career/", SCORER),
+        ("players/{}/national-team/", SCORER),
+        ("players/{}/stats/", SCORER),
+        ("managers/{}/", MANAGER),
+        ("managers/{}/career/", MANAGER),
+        ("managers/{}/matches/", MANAGER),
+        ("referees/{}/", REFEREE),
+        ("referees/{}/matches/", REFEREE),
+        ("venues/{}/", VENUE),
+        ("venues/{}/competitions/", VENUE),
+    ] {
+        let at = |id: &str| path.replace("{}", id);
+        let answer = world.get(&at(&id.to_string())).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+        let expected = json!({"error": true, "status": 404, "detail": "Not found"});
+        for nobody in ["4242424242", "nobody", "-1", "99999999999999999999999"] {
+            let answer = world.get(&at(nobody)).await;
+            assert_eq!((answer.status, &answer.body), (StatusCode::NOT_FOUND, &expected), "{path}");
+        }
+        let answer = world.get(&format!("{}?nonsense=1", at(&id.to_string()))).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path} takes any parameter");
+        assert!(answer.body["accepted_parameters"].is_array(), "{path}: {}", answer.body);
+    }
+    for path in ["leagues/5/bestxi/50/", "leagues/5/top/nonsense/", "leagues/5/seasons/51/venues/"]
+    {
+        assert_eq!(world.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+    for path in ["events/", "events/live/", "leagues/", "teams/", "players/", "coverage/"] {
+        assert_eq!(world.get(path).await.status, StatusCode::OK, "{path}");
+    }
+    assert_eq!(world.get("leagues/5/seasons/50/venues/").await.body["count"], 1);
+}
+
+#[tokio::test]
+async fn match_in_play_counts_as_the_hub_knows_it() {
+    let world = World::new().await;
+    // The archive still has it as a match that has not begun.
+    assert_eq!(ids(&world.get("events/?status=notstarted").await.body), [4]);
+    assert_eq!(ids(&world.get("events/?status=live").await.body), [3]);
+    let live = world.get("events/live/").await.body;
+    assert_eq!((ids(&live), &live["count"]), (vec![3], &json!(1)));
+    let row = &world.get("events/?status=1st_half").await.body["results"][0];
+    let detail = world.get("events/3/").await.body;
+    assert_eq!(*row, detail, "list and detail differ");
+    assert_eq!(live["events"][0]["league_name"], "name 5");
+    let table = world.get("leagues/5/standings/").await.body;
+    assert_eq!(table["standings"][0]["live"], true, "{table}");
+
+    // It ends; for a second the archive has nothing newer.
+    world.end_live();
+    assert_eq!(ids(&world.get("events/?status=live").await.body), [0; 0]);
+    assert_eq!(world.get("events/live/").await.body["count"], 0, "it is over and in play");
+    assert_eq!(world.get("events/3/").await.body["status"], "finished");
+    assert_eq!(world.get("events/?status=finished").await.body["count"], 3);
+    assert_eq!(world.get("events/").await.body["count"], 4, "it is there twice");
+    let table = world.get("leagues/5/standings/").await.body;
+    assert_eq!(table["standings"][0]["live"], false, "{table}");
+}
+
+#[tokio::test]
+async fn filters_of_matches_filter() {
+    let world = World::new().await;
+    let check = async |query: &str, expected: &[u64]| {
+        let answer = world.get(&format!("events/?{query}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{query}: {}", answer.body);
+        assert_eq!(ids(&answer.body), expected, "{query}");
+        assert_eq!(answer.body["count"], expected.len(), "{query}");
+    };
+    check("", &[1, 2, 3, 4]).await;
+    check("status=FINISHED", &[1, 2]).await;
+    check("status=aet", &[2]).await;
+    check("status=finished,notstarted", &[1, 2, 4]).await;
+    check("status=delayed", &[]).await;
+    check("team_id=300", &[3, 4]).await;
+    check("team_name=NAME%203", &[3, 4]).await;
+    check("team=name%203&league=5&season=50&tz=x&full=1&ordering=y", &[3, 4]).await;
+    check("league_id=6", &[]).await;
+    check("round=2", &[2]).await;
+    check("stage=Final", &[4]).await;
+    check("round=final", &[4]).await;
+    check(&format!("date={}", world.day(-14)), &[1]).await;
+    check(&format!("date_from={}&date_to={}", world.day(-14), world.day(-7)), &[1, 2]).await;
+    check(&format!("date_from={}", world.day(1)), &[4]).await;
+    for bad in ["status=soon", "date_from=soon", "team_id=x", "limit=x", "date=2026-02-30"] {
+        let answer = world.get(&format!("events/?{bad}")).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{bad}");
+        assert_eq!(answer.body["error"], true, "{bad}");
+    }
+    let answer = world.get("events/?statu=live&foo=1").await.body;
+    assert_eq!(answer["detail"], "Unknown query parameter(s): statu, foo.");
+    let names: Vec<_> = answer["accepted_parameters"].as_array().unwrap().clone();
+    let names: Vec<_> = names.iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(names.is_sorted() && names.contains(&"status"), "{names:?}");
+    assert_eq!(answer["suggestions"], json!([{"parameter": "statu", "suggestion": "status"}]));
+}
+
+#[tokio::test]
+async fn pages_lead_from_one_to_the_next_with_their_filters() {
+    let world = World::new().await;
+    let mut next = "http://hub.example/api/v2/events/?team=name&page_size=1".to_owned();
+    let mut seen = Vec::new();
+    loop {
+        let page = world.at(&next).await.body;
+        seen.extend(ids(&page));
+        assert_eq!(page["count"], 4);
+        match page["next"].as_str() {
+            Some(address) => next = address.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!(seen, [1, 2, 3, 4]);
+    let last = world.at(&next).await.body;
+    assert!(last["previous"].as_str().unwrap().contains("offset=2"), "{last}");
+    assert!(next.contains("team_name=name"), "{next} has lost its filter");
+}
+
+#[tokio::test]
+async fn answers_at_hand_say_so_and_tell_their_place_in_the_stream() {
+    let world = World::new().await;
+    for path in ["events/live/", "events/3/", "events/1/"] {
+        assert_eq!(world.get(path).await.header("x-cache-status"), Some("MISS"), "{path}");
+        // A second later it would be made anew, so one of many is at hand, however slow this is.
+        let mut was_hit = false;
+        for _ in 0..100 {
+            was_hit |= world.get(path).await.header("x-cache-status") == Some("HIT");
+        }
+        assert!(was_hit, "{path} is made anew each time");
+    }
+    assert_eq!(world.get("events/3/").await.header("x-matchwire-seq"), Some("a:12"));
+    assert_eq!(world.get("events/1/").await.header("x-matchwire-seq"), None);
+    world.end_live();
+    assert_eq!(world.get("events/3/").await.header("x-cache-status"), Some("MISS"));
+}
+
+#[tokio::test]
+async fn table_is_made_of_results_without_extra_time() {
+    let world = World::new().await;
+    let table = world.get("leagues/5/standings/?season_id=50").await.body;
+    assert_eq!(table["grouped"], false);
+    assert_eq!(table["season"]["is_current"], true);
+    let rows: Vec<_> = table["standings"].as_array().unwrap().iter().collect();
+    let told = |row: &Value| {
+        let names =
+            ["position", "team_id", "played", "won", "drawn", "lost", "gf", "ga", "gd", "pts"];
+        names.map(|name| row[name].as_i64().unwrap())
+    };
+    // Alpha: 2-1, 1-1 and 1-0 in play. Beta: 1-2, 1-1. Gamma: 0-1 in play.
+    assert_eq!(told(rows[0]), [1, 100, 3, 2, 1, 0, 4, 2, 2, 7]);
+    assert_eq!(told(rows[1]), [2, 200, 2, 0, 1, 1, 2, 3, -1, 1]);
+    assert_eq!(told(rows[2]), [3, 300, 1, 0, 0, 1, 0, 1, -1, 0]);
+    let form: Vec<_> = rows.iter().map(|row| row["form"].as_str().unwrap()).collect();
+    assert_eq!(form, ["WDW", "LD", "L"]);
+    assert_eq!(rows[0]["xgf"], Value::Null);
+    let live: Vec<_> = rows.iter().map(|row| row["live"].as_bool().unwrap()).collect();
+    assert_eq!(live, [true, false, true]);
+}
+
+#[tokio::test]
+async fn sums_are_those_of_the_matches_that_are_known() {
+    let world = World::new().await;
+    let referee = world.get(&format!("referees/{REFEREE}/")).await.body;
+    assert_eq!(referee["matches"], 1);
+    assert_eq!(referee["total_yellow_cards"], 1, "a card that was taken back is counted");
+    assert_eq!(referee["avg_goals_per_match"], 3.0);
+    assert_eq!(referee["career_games"], Value::Null);
+    let manager = world.get(&format!("managers/{MANAGER}/")).await.body;
+    let told = ["matches_total", "wins", "draws", "losses"].map(|name| manager[name].as_u64());
+    assert_eq!(told, [Some(1), Some(1), Some(0), Some(0)]);
+    assert_eq!(
+        (&manager["win_pct"], &manager["preferred_formation"]),
+        (&json!(100.0), &json!("4-4-2"))
+    );
+    let career = world.get(&format!("managers/{MANAGER}/career/")).await.body;
+    assert_eq!(career["tenures"][0]["appointment_effect"]["points_per_match_after"], 3.0);
+    assert_eq!(career["tenures"][0]["appointment_effect"]["change"], Value::Null);
+    let top = world.get("leagues/5/top/scorers/").await.body;
+    assert_eq!((&top["label"], &top["leaders"][0]["player_id"]), (&json!("Goals"), &json!(SCORER)));
+    assert_eq!(top["leaders"][0]["player_name"], format!("name {SCORER}"));
+    let stats = world.get(&format!("players/{SCORER}/stats/?league_id=5&team_id={ALPHA}")).await;
+    assert_eq!(stats.body["results"][0]["goals"], 1, "{}", stats.body);
+    let stats = world.get(&format!("players/{SCORER}/stats/?team_id={BETA}")).await;
+    assert_eq!(stats.body["count"], 0);
+    let refused = world.get(&format!("players/{SCORER}/stats/?event_id=1")).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let squad = world.get(&format!("teams/{ALPHA}/squad/")).await.body;
+    assert!(squad["players"].as_array().unwrap().iter().any(|it| it["id"] == SCORER), "{squad}");
+    let venue = world.get(&format!("venues/{VENUE}/")).await.body;
+    assert_eq!((&venue["home_team_id"], &venue["city"]), (&json!(ALPHA), &json!("Town")));
+    assert_eq!(venue["competition_assignments"][0]["season_id"], SEASON);
+    assert_eq!(world.get(&format!("teams/{ALPHA}/")).await.body["venue_id"], VENUE);
+}
+
+#[tokio::test]
+async fn teams_are_found_by_their_leagues() {
+    let world = World::new().await;
+    assert_eq!(ids(&world.get("teams/?league_id=5").await.body), [100, 200, 300]);
+    assert_eq!(
+        ids(&world.get("teams/?league_id=5&in_competition=true").await.body),
+        [100, 200, 300]
+    );
+    assert_eq!(world.get("teams/?league_id=5&in_competition=false").await.body["count"], 0);
+    assert_eq!(world.get("teams/?season_id=50&is_women=true").await.body["count"], 0);
+    assert_eq!(world.get("teams/?country_code=XX").await.body["count"], 0);
+    assert_eq!(ids(&world.get("teams/?name=E%202").await.body), [200]);
+    for bad in ["in_competition=true", "is_women=true", "league_id=5&is_women=maybe"] {
+        let answer = world.get(&format!("teams/?{bad}")).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn empty_archive_has_empty_lists() {
+    let world = World::empty().await;
+    for list in ["events/", "leagues/", "teams/", "players/", "managers/", "referees/", "venues/"] {
+        let answer = world.get(list).await;
+        let expected = json!({"count": 0, "next": null, "previous": null, "results": []});
+        assert_eq!((answer.status, answer.body), (StatusCode::OK, expected), "{list}");
+    }
+    assert_eq!(world.get("events/live/").await.body, json!({"count": 0, "events": []}));
+    let sports = world.get("coverage/").await.body;
+    assert_eq!(sports["sports"][0]["season_state"], "none", "{sports}");
+    assert_eq!(world.get("coverage/?sport=tennis").await.body["count"], 1);
+    assert_eq!(world.get("coverage/?sport=chess").await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(vocabulary::period(crate::record::Status::Live), "");
+}

@@ -1,0 +1,164 @@
+//! The names of keys and their order are what clients were written against.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::world::{self, World};
+use crate::{
+    api::football::{
+        event::Event, incidents::Incidents, line_ups::LineUps, player_stats::MatchPlayerStats,
+        stats::Stats,
+    },
+    record::{Brief, Status},
+};
+
+fn written(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("it is JSON")
+}
+
+#[test]
+fn match_has_the_keys_of_the_page_in_their_order() {
+    // 2026-07-31T00:30:00Z
+    let start = 1_785_457_800_000_000;
+    let brief = Brief {
+        score: Some([3, 2]),
+        half_time: Some([1, 1]),
+        extra_time: Some([1, 0]),
+        penalties: Some([5, 4]),
+        group: Some("Group A".into()),
+        round: Some(3),
+        ..world::brief(1, [100, 200], start, Status::Finished)
+    };
+    let event = Event::bare(&brief, ["Alpha FC".to_owned(), "Beta FC".to_owned()], None, start);
+    let expected = concat!(
+        r#"{"id":1,"league_id":5,"season_id":50,"home_team_id":100,"home_team":"Alpha FC","#,
+        r#""away_team_id":200,"away_team":"Beta FC","home_coach_id":null,"away_coach_id":null,"#,
+        r#""referee_id":null,"venue_id":null,"event_date":"2026-07-31T00:30:00+00:00","#,
+        r#""status":"finished","replaced_by":null,"round_number":3,"round_name":"","#,
+        r#""group_name":"Group A","period":"FT","current_minute":null,"home_score":2,"#,
+        r#""away_score":2,"home_score_ht":1,"away_score_ht":1,"#,
+        r#""penalty_shootout":{"home":5,"away":4},"extra_time_score":{"home":1,"away":0},"#,
+        r#""is_local_derby":false,"is_neutral_ground":false,"travel_distance_km":null,"#,
+        r#""weather":null,"pitch_condition":null,"attendance":null,"live_websocket":false,"#,
+        r#""websocket_plus":false,"highlights":[],"head_to_head":{"total_matches":null,"#,
+        r#""home_wins":null,"draws":null,"away_wins":null,"home_goals":null,"away_goals":null,"#,
+        r#""avg_total_goals":null,"home_win_rate":null,"away_win_rate":null,"#,
+        r#""recent_matches":null},"round_label":"Round 3","stage":"group","#,
+        r#""stage_name":"Group A","has_xg":false,"previous_leg_event_id":null}"#,
+    );
+    assert_eq!(written(&event), expected);
+    let upcoming = Brief { status: Status::NotStarted, ..brief };
+    let event = Event::bare(&upcoming, [String::new(), String::new()], None, start);
+    assert_eq!((event.home_score, event.away_score, event.period), (None, None, ""));
+}
+
+#[test]
+fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
+    let text = written(&Incidents::of(&world::first(0)));
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let rows = value["incidents"].as_array().unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row["type"].as_str().unwrap(), row["minute"].as_u64().unwrap()))
+        .collect();
+    let expected = [
+        ("goal", 12),
+        ("goal", 40),
+        ("card", 45),
+        ("card", 50),
+        ("substitution", 60),
+        ("goal", 90),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(rows[3]["rescinded"], true);
+    assert_eq!((&rows[4]["player_in_id"], &rows[4]["player_out_id"]), (&json!(1012), &json!(1001)));
+    let first = concat!(
+        r#"{"event_id":1,"incidents":[{"type":"goal","minute":12,"added_time":null,"#,
+        r#""period_second":null,"is_home":true,"player":"name 1001","player_id":1001,"#,
+        r#""assist":"name 1002","goal_type":"regular","home_score":1,"away_score":0,"#,
+        r#""card_type":null,"rescinded":false,"player_in":null,"player_in_id":null,"#,
+        r#""player_out":null,"player_out_id":null,"sequence":[]},"#,
+    );
+    assert!(text.starts_with(first), "{text}");
+}
+
+#[test]
+fn line_up_of_one_side_is_told_when_the_other_is_not_known() {
+    let text = written(&LineUps::of(&world::first(0)));
+    let expected = concat!(
+        r#"{"event_id":1,"lineup_status":"confirmed","lineups":{"home":{"team_id":100,"#,
+        r#""team_name":"name 100","formation":"4-4-2","confidence":null,"players":["#,
+        r#"{"id":1001,"name":"name 1001","short_name":"n. 1001","position":"G","#,
+        r#""jersey_number":1,"ai_score":null,"captain":false},"#,
+    );
+    assert!(text.starts_with(expected), "{text}");
+    let end = r#""away":null},"unavailable_players":{"home":[],"away":[]}}"#;
+    assert!(text.ends_with(end), "{text}");
+}
+
+#[test]
+fn stats_leave_out_what_nobody_counted() {
+    let expected = concat!(
+        r#"{"event_id":1,"stats":{"home":{"passes":400,"accurate_passes":300,"attack":60,"#,
+        r#""attack_pct":67,"pass_accuracy_pct":75.0},"away":{"passes":200,"total_saves":2,"#,
+        r#""goalkeeper_saves":2,"attack":30,"attack_pct":33},"#,
+        r#""first_half":{"home":{},"away":{}},"second_half":{"home":{},"away":{}}},"#,
+        r#""shotmap":[],"momentum":[],"average_positions":{"home":[],"away":[]},"#,
+        r#""xg_per_minute":[]}"#,
+    );
+    assert_eq!(written(&Stats::of(&world::first(0))), expected);
+}
+
+#[test]
+fn everybody_who_was_on_the_pitch_has_a_row() {
+    let rows = MatchPlayerStats::of(&world::first(0));
+    let value: serde_json::Value = serde_json::from_str(&written(&rows)).unwrap();
+    // Eleven and one who came on, and two of the other side of whom incidents tell.
+    assert_eq!(value["count"], 14);
+    let of = |id: u64| {
+        let rows = value["player_stats"].as_array().unwrap();
+        rows.iter().find(|row| row["player_id"] == id).unwrap().clone()
+    };
+    assert_eq!((&of(1001)["goals"], &of(1002)["goal_assist"]), (&json!(1), &json!(1)));
+    assert_eq!(of(1003)["goals"], serde_json::Value::Null, "nobody has counted his goals");
+    assert_eq!((&of(2001)["goals"], &of(2001)["team_id"]), (&json!(null), &json!(200)));
+    assert_eq!(of(2002)["red_card"], json!(null), "a card that was taken back is counted");
+}
+
+#[tokio::test]
+async fn rows_of_lists_have_the_keys_of_the_page_in_their_order() {
+    let world = World::new().await;
+    let check = async |path: &str, expected: &str| {
+        let body = world.get(path).await.body;
+        let row = body["results"].get(0).or(body["standings"].get(0)).unwrap_or(&body);
+        let mut keys: Vec<_> = row.as_object().expect("an object").keys().cloned().collect();
+        keys.sort();
+        let mut expected: Vec<_> = expected.split(' ').collect();
+        expected.sort_unstable();
+        assert_eq!(keys, expected, "{path}");
+    };
+    check("leagues/", "id name country is_active is_women current_season").await;
+    check("leagues/5/season/", "id name year start_date end_date is_current").await;
+    check("teams/", "id name short_name country venue_id").await;
+    check("events/1/h2h/", "total_matches home_wins draws away_wins home_goals away_goals avg_total_goals home_win_rate away_win_rate recent_matches").await;
+    check("leagues/5/standings/", "position team_id team_name played won drawn lost gf ga gd pts xgf xga xgd xg_games form live").await;
+    check("referees/", "id name country nationality_a3 birthdate matches total_yellow_cards total_red_cards avg_yellow_per_match avg_red_per_match avg_goals_per_match avg_fouls_per_match career_games career_yellow_cards career_red_cards").await;
+    check("venues/", "id name city country country_code capacity latitude longitude pitch_length_m pitch_width_m built_year home_team_id competition_assignments").await;
+    check("managers/", "id name short_name country tactical_profile preferred_formation current_team_id matches_total wins draws losses win_pct avg_goals_scored avg_goals_conceded avg_possession clean_sheet_pct btts_pct over_25_pct stats_updated_at").await;
+    check("players/", "id name short_name position specific_position jersey_number date_of_birth height_cm weight_kg preferred_foot nationality current_team_id national_team_id current_team national_team market_value_eur contract_until availability attributes strengths weaknesses rating potential injury_risk wage_eur_annual").await;
+}
+
+#[tokio::test]
+async fn earlier_meetings_are_told_from_the_home_side() {
+    let world = World::new().await;
+    let met = world.get("events/2/h2h/").await.body;
+    let told = ["total_matches", "home_wins", "draws", "away_wins", "home_goals", "away_goals"];
+    let told = told.map(|name| met[name].as_u64().unwrap());
+    assert_eq!(told, [1, 0, 0, 1, 1, 2], "{met}");
+    assert_eq!(met["away_win_rate"], 1.0);
+    let recent = &met["recent_matches"][0];
+    assert_eq!((&recent["score"], &recent["home"]), (&json!("2-1"), &json!("name 100")));
+    let detail = world.get("events/2/").await.body;
+    assert_eq!(detail["head_to_head"], met);
+    assert_eq!(world.get("events/1/h2h/").await.body["total_matches"], json!(null));
+}

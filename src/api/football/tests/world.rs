@@ -1,0 +1,290 @@
+//! A league of three teams: two matches are over, one is in play, one is to come.
+
+use std::sync::Arc;
+
+use axum::{Router, body::Body};
+use fanout::{Epoch, Micros};
+use hyper::{HeaderMap, Request, StatusCode, service::Service};
+use hyper_util::service::TowerToHyperService;
+use ingest::event::Sport;
+use serde_json::Value;
+
+use crate::{
+    api::{self, Api},
+    archive::Archive,
+    clock::now,
+    database::{Database, DatabaseName},
+    products::Catalogue,
+    reader::Reader,
+    record::{
+        Brief, ClockRecord, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
+        MatchRecord, Named, Names, PlayRecord, Position, Status,
+    },
+};
+
+pub(super) const LEAGUE: Key = 5;
+pub(super) const SEASON: Key = 50;
+pub(super) const ALPHA: Key = 100;
+pub(super) const BETA: Key = 200;
+const GAMMA: Key = 300;
+pub(super) const SCORER: Key = 1001;
+pub(super) const MANAGER: Key = 700;
+pub(super) const REFEREE: Key = 800;
+pub(super) const VENUE: Key = 900;
+
+const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+
+pub(super) struct World {
+    router: TowerToHyperService<Router>,
+    reader: Reader,
+    now: Micros,
+    _folder: tempfile::TempDir,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) body: Value,
+    headers: HeaderMap,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+impl World {
+    pub(super) async fn empty() -> Self {
+        Self::of(&[], Reader::default()).await
+    }
+
+    pub(super) async fn new() -> Self {
+        let now = now();
+        let kept = [
+            first(now - 14 * DAY_US),
+            MatchRecord {
+                brief: Brief {
+                    round: Some(2),
+                    score: Some([1, 2]),
+                    extra_time: Some([0, 1]),
+                    ..brief(2, [BETA, ALPHA], now - 7 * DAY_US, Status::Finished)
+                },
+                ..record(2, [BETA, ALPHA])
+            },
+            MatchRecord {
+                brief: brief(3, [ALPHA, GAMMA], now - DAY_US / 48, Status::NotStarted),
+                ..record(3, [ALPHA, GAMMA])
+            },
+            MatchRecord {
+                brief: Brief {
+                    round_name: Some("Final".into()),
+                    ..brief(4, [BETA, GAMMA], now + 2 * DAY_US, Status::NotStarted)
+                },
+                ..record(4, [BETA, GAMMA])
+            },
+        ];
+        let reader = Reader::default();
+        reader.show(vec![Arc::new(live(now, Status::FirstHalf))], &[]);
+        Self::of(&kept.map(Arc::new), reader).await
+    }
+
+    async fn of(kept: &[Arc<MatchRecord>], reader: Reader) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = DatabaseName::File(folder.path().join("test.db"));
+        let archive = Archive::open(&Database::open(&file).await.unwrap()).await.unwrap();
+        archive.put(kept, now()).await.unwrap();
+        let catalogue = Catalogue {
+            currency: "USD".to_owned(),
+            monthly: [5.into(), 3.into(), 5.into()],
+            monthly_for_founders: [None; 3],
+            odds_free_until: None,
+        };
+        let api = Api {
+            reader: reader.clone(),
+            archive,
+            public_url: "http://hub.example".into(),
+            configured_url: true,
+            catalogue: Arc::new(catalogue),
+        };
+        let router = TowerToHyperService::new(api::routes::<()>(api));
+        Self { router, reader, now: now(), _folder: folder }
+    }
+
+    /// The match in play ends, and the archive does not know yet.
+    pub(super) fn end_live(&self) {
+        self.reader.show(vec![Arc::new(live(self.now, Status::Finished))], &[]);
+    }
+
+    /// The day so many days from now.
+    pub(super) fn day(&self, days: Micros) -> String {
+        super::super::event::day(self.now + days * DAY_US).unwrap()
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.at(&format!("http://hub.example/api/v2/{path}")).await
+    }
+
+    pub(super) async fn at(&self, address: &str) -> Answer {
+        let path = address.strip_prefix("http://hub.example").expect("an address of ours");
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = self.router.call(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        let nothing = serde_json::json!({"error": true, "status": 404, "detail": "Not found"});
+        // Paths that nobody has are answered by the hub's own router.
+        let body = if body.is_empty() { nothing } else { serde_json::from_slice(&body).unwrap() };
+        Answer { status: head.status, body, headers: head.headers }
+    }
+}
+
+pub(super) fn named(id: Key) -> Named {
+    Named { id, name: format!("name {id}").into() }
+}
+
+pub(super) fn brief(id: Key, sides: [Key; 2], start: Micros, status: Status) -> Brief {
+    Brief {
+        id,
+        sport: Sport::Football,
+        competition: Some(LEAGUE),
+        season: Some(SEASON),
+        start: Some(start),
+        status,
+        sides: Some(sides),
+        round: None,
+        round_name: None,
+        group: None,
+        venue: None,
+        referee: None,
+        coaches: [None, None],
+        attendance: None,
+        neutral: None,
+        score: None,
+        half_time: None,
+        extra_time: None,
+        penalties: None,
+        parts: Vec::new(),
+        winner: None,
+        best_of: None,
+        updated: start,
+    }
+}
+
+fn record(id: Key, sides: [Key; 2]) -> MatchRecord {
+    MatchRecord {
+        brief: brief(id, sides, 0, Status::NotStarted),
+        refs: [("test".into(), id.to_string().into())].into(),
+        names: Names {
+            competition: Some(named(LEAGUE)),
+            season: Some(named(SEASON)),
+            sides: Some(sides.map(named)),
+            ..Names::default()
+        },
+        play: PlayRecord::Football(Box::new(FootballRecord {
+            followed: true,
+            ..FootballRecord::default()
+        })),
+        prices: Vec::new(),
+        position: None,
+    }
+}
+
+fn live(now: Micros, status: Status) -> MatchRecord {
+    let football = FootballRecord {
+        followed: true,
+        clock: Some(ClockRecord { at: now, second: 17 * 60, running: false }),
+        ..FootballRecord::default()
+    };
+    MatchRecord {
+        brief: Brief { score: Some([1, 0]), ..brief(3, [ALPHA, GAMMA], now - DAY_US / 48, status) },
+        play: PlayRecord::Football(Box::new(football)),
+        position: Some(Position { epoch: Epoch(10), seq: 12 }),
+        ..record(3, [ALPHA, GAMMA])
+    }
+}
+
+/// Alpha - Beta 2-1, of which all is known.
+pub(super) fn first(start: Micros) -> MatchRecord {
+    let incident = |kind: &str, detail: Option<&str>, minute, side, player| IncidentRecord {
+        eid: format!("{kind} {minute}").into(),
+        kind: kind.into(),
+        detail: detail.map(Into::into),
+        minute,
+        added: None,
+        side: Some(side),
+        player: Some(named(player)),
+        assist: None,
+        score: None,
+        retracted: None,
+    };
+    let goal = IncidentRecord {
+        assist: Some(named(1002)),
+        score: Some([1, 0]),
+        ..incident("goal", Some("regular"), 12, 0, SCORER)
+    };
+    let own_goal =
+        IncidentRecord { score: Some([2, 0]), ..incident("goal", Some("own_goal"), 40, 0, 2001) };
+    let rescinded = IncidentRecord {
+        retracted: Some("mistaken identity".into()),
+        ..incident("red", None, 50, 1, 2002)
+    };
+    let taken_back = IncidentRecord {
+        retracted: Some("offside".into()),
+        ..incident("goal", Some("regular"), 55, 1, 2002)
+    };
+    let substitution = IncidentRecord {
+        assist: Some(named(1012)),
+        ..incident("substitution", None, 60, 0, SCORER)
+    };
+    let penalty =
+        IncidentRecord { score: Some([2, 1]), ..incident("goal", Some("penalty"), 90, 1, 2002) };
+    let football = FootballRecord {
+        followed: true,
+        incidents: vec![
+            goal,
+            own_goal,
+            incident("yellow", None, 45, 1, 2001),
+            rescinded,
+            taken_back,
+            substitution,
+            penalty,
+        ],
+        stats: [
+            [("passes".into(), 400), ("accurate_passes".into(), 300), ("attacks".into(), 60)]
+                .into(),
+            [("passes".into(), 200), ("attacks".into(), 30), ("saves".into(), 2)].into(),
+        ],
+        line_ups: [Some(line_up("4-4-2", 1000)), None],
+        ..FootballRecord::default()
+    };
+    let names = Names {
+        venue: Some(named(VENUE)),
+        city: Some("Town".into()),
+        referee: Some(named(REFEREE)),
+        coaches: [Some(named(MANAGER)), None],
+        ..record(1, [ALPHA, BETA]).names
+    };
+    let brief = Brief {
+        venue: Some(VENUE),
+        referee: Some(REFEREE),
+        coaches: [Some(MANAGER), None],
+        attendance: Some(31_000),
+        round: Some(1),
+        score: Some([2, 1]),
+        half_time: Some([2, 0]),
+        ..brief(1, [ALPHA, BETA], start, Status::Finished)
+    };
+    let play = PlayRecord::Football(Box::new(football));
+    MatchRecord { brief, names, play, ..record(1, [ALPHA, BETA]) }
+}
+
+fn line_up(formation: &str, first: Key) -> LineUpRecord {
+    let player = |place: u16| LineUpPlayerRecord {
+        player: named(first + Key::from(place)),
+        number: Some(place),
+        position: Some(if place == 1 { "G" } else { "M" }.into()),
+        starter: place <= 11,
+        captain: place == 2,
+    };
+    LineUpRecord { formation: Some(formation.into()), players: (1..=12).map(player).collect() }
+}

@@ -1,0 +1,151 @@
+//! Football, version 2, of the running demo: what a client meets that was written for the interface.
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::support::{Answer, Client, Hub, PATIENCE};
+
+/// The demo, once its first matches are shown and kept.
+async fn demo() -> (Hub, String) {
+    let hub = Hub::start(&["serve"]);
+    let key = hub.key(&["websocket"]);
+    for list in ["/api/v2/events/live/", "/api/v2/teams/", "/api/v2/players/"] {
+        let shown = async { while get(&hub, &key, list).await.json()["count"] == 0 {} };
+        timeout(PATIENCE, shown).await.unwrap_or_else(|_| panic!("{list} stays empty"));
+    }
+    (hub, key)
+}
+
+async fn ask(hub: &Hub, key: &str, method: &str, path: &str, more: &[(&str, &str)]) -> Answer {
+    let token = format!("Token {key}");
+    let headers = [&[("authorization", token.as_str())], more].concat();
+    hub.request(method, path, &headers).await
+}
+
+async fn get(hub: &Hub, key: &str, path: &str) -> Answer {
+    ask(hub, key, "GET", path, &[]).await
+}
+
+async fn first_id(hub: &Hub, key: &str, list: &str) -> Option<u64> {
+    get(hub, key, list).await.json()["results"][0]["id"].as_u64()
+}
+
+#[tokio::test]
+async fn every_path_of_the_demo_answers() {
+    let (hub, key) = demo().await;
+    let live = get(&hub, &key, "/api/v2/events/live/").await.json();
+    let event = live["events"][0]["id"].as_u64().expect("a match in play");
+    assert_eq!(live["events"][0]["live_websocket"], true);
+    for part in ["", "h2h/", "incidents/", "lineups/", "metadata/", "player-stats/", "stats/"] {
+        let answer = get(&hub, &key, &format!("/api/v2/events/{event}/{part}")).await;
+        assert_eq!(answer.status, 200, "{part}: {}", answer.body);
+        let answer = get(&hub, &key, &format!("/api/v2/events/1/{part}")).await;
+        let nothing = json!({"error": true, "status": 404, "detail": "Not found"});
+        assert_eq!((answer.status, answer.json()), (404, nothing), "{part}");
+    }
+    for (list, parts) in [
+        ("leagues", vec!["", "seasons/", "standings/", "top/scorers/", "venues/"]),
+        ("teams", vec!["", "fixtures/", "squad/"]),
+        ("players", vec!["", "career/", "national-team/", "stats/"]),
+        ("managers", vec!["", "career/", "matches/"]),
+        ("referees", vec!["", "matches/"]),
+        ("venues", vec!["", "competitions/"]),
+    ] {
+        let list = format!("/api/v2/{list}/");
+        assert_eq!(get(&hub, &key, &list).await.status, 200, "{list}");
+        let own = first_id(&hub, &key, &list).await;
+        for part in parts {
+            if let Some(id) = own {
+                let answer = get(&hub, &key, &format!("{list}{id}/{part}")).await;
+                assert_eq!(answer.status, 200, "{list}{part}: {}", answer.body);
+            }
+            let answer = get(&hub, &key, &format!("{list}1/{part}")).await;
+            assert_eq!(answer.status, 404, "{list}{part}");
+        }
+    }
+    for absent in ["", "schema/", "coaches/", "transfers/", "tv-channels/", "worldcup/squads/"] {
+        assert_eq!(get(&hub, &key, &format!("/api/v2/{absent}")).await.status, 404, "{absent}");
+    }
+    for absent in ["shotmap/", "pregame/", "team-stats/", "polymarket/", "social/", "broadcasts/"] {
+        let path = format!("/api/v2/events/{event}/{absent}");
+        assert_eq!(get(&hub, &key, &path).await.status, 404, "{absent}");
+    }
+}
+
+#[tokio::test]
+async fn coverage_needs_no_key() {
+    let (hub, _) = demo().await;
+    let answer = hub.get("/api/v2/coverage/").await;
+    assert_eq!(answer.status, 200);
+    let football = &answer.json()["sports"][0];
+    assert_eq!(
+        (&football["sport"], &football["season_state"]),
+        (&json!("football"), &json!("in_season"))
+    );
+    assert_eq!(hub.get("/api/v2/events/").await.status, 401);
+}
+
+#[tokio::test]
+async fn pages_of_the_demo_lead_to_its_end() {
+    let (hub, key) = demo().await;
+    let mut seen = Vec::new();
+    let mut next = Some(format!("http://{}/api/v2/events/?limit=7&tz=UTC", hub.address));
+    let mut count = 0;
+    while let Some(address) = next {
+        let path = address.split_once(&*hub.address).expect("an address of the hub").1;
+        let page = get(&hub, &key, path).await.json();
+        count = page["count"].as_u64().expect("a count");
+        let rows = page["results"].as_array().expect("rows");
+        seen.extend(rows.iter().map(|row| row["id"].as_u64().expect("an id")));
+        next = page["next"].as_str().map(ToOwned::to_owned);
+    }
+    assert_eq!(seen.len() as u64, count);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len() as u64, count, "a match is on two pages");
+}
+
+#[tokio::test]
+async fn what_is_known_already_is_not_sent_again() {
+    let (hub, key) = demo().await;
+    // Teams do not change while a match is played.
+    let path = "/api/v2/teams/?limit=3";
+    let answer = get(&hub, &key, path).await;
+    let tag = answer.header("etag").expect("a tag").to_owned();
+    let again = ask(&hub, &key, "GET", path, &[("if-none-match", &tag)]).await;
+    assert_eq!((again.status, &*again.body), (304, ""));
+    let head = ask(&hub, &key, "HEAD", path, &[]).await;
+    assert_eq!((head.status, &*head.body), (200, ""));
+    assert_eq!(head.header("etag"), Some(&*tag));
+    let other = ask(&hub, &key, "POST", path, &[("content-length", "0")]).await;
+    assert_eq!(other.status, 405);
+}
+
+/// A match over HTTP is the match of its channel at the place that the answer names.
+#[tokio::test]
+async fn match_in_play_is_that_of_its_channel() {
+    let (hub, key) = demo().await;
+    let live = get(&hub, &key, "/api/v2/events/live/").await.json();
+    let event = live["events"][0]["id"].as_u64().expect("a match in play");
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.subscribe(&format!("football/{event}")).await;
+    client.next_of("image").await;
+    let (name, channel) = client.channels.iter().next().expect("the channel of the match");
+    let known = (name.clone(), channel.epoch.clone(), channel.seq);
+    let reached = async {
+        loop {
+            let answer = get(&hub, &key, &format!("/api/v2/events/{event}/")).await;
+            let place = answer.header("x-matchwire-seq").expect("a place in the stream");
+            let (epoch, seq) = place.split_once(':').expect("an epoch and a sequence");
+            assert_eq!(epoch, known.1, "another run of {}", known.0);
+            let seq: u64 = seq.parse().expect("a number");
+            if seq >= known.2 {
+                return answer.json();
+            }
+        }
+    };
+    let body = timeout(PATIENCE, reached).await.expect("HTTP stays behind the stream");
+    assert_eq!(body["id"], event);
+    assert!(body["home_score"].is_u64() && body["head_to_head"].is_object(), "{body}");
+    assert_ne!(body["period"], Value::Null);
+}
