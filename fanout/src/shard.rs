@@ -14,6 +14,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use bytes::Bytes;
 use metrics::{counter, gauge};
 use mio::{Events, Poll, Token};
 use rustc_hash::FxBuildHasher;
@@ -24,7 +25,7 @@ use self::clock::Clock;
 pub(crate) use self::item::Item;
 use crate::{
     Micros,
-    audience::{Audience, Due, Shares},
+    audience::{Audience, Command, Due, Shares},
     catch_up::{Answer, Ask, Asker, Question},
     channel::{Channel, Epoch},
     close::Close,
@@ -32,10 +33,11 @@ use crate::{
     encode,
     fanout::Shared,
     inbound::Received,
+    live,
     mailbox::{Taken, Wake},
     outbox::Budget,
-    protocol::{self, Code, Command, Hello, HelloLimits, Lag, Refusal},
-    session::Session,
+    protocol::{self, Code, Hello, HelloLimits, Lag, Refusal},
+    session::{Dialect, Session},
     socket::Socket,
 };
 
@@ -291,11 +293,14 @@ impl Shard {
         let mut connection = Connection::new(self.generation, socket, &read_ahead, now);
         gauge!("matchwire_sockets").increment(1.0);
         match purpose {
-            Purpose::Serve(owner) => {
+            Purpose::Serve(owner, dialect) => {
                 connection.owner = Some(owner);
-                self.audience.admit(Session::new(limits.channels_max), connection);
-                let hello = self.hello(now);
-                self.audience.reply(slot, hello, now);
+                let session = Session::speaking(dialect, limits.channels_max);
+                self.audience.admit(session, connection);
+                if dialect == Dialect::Stream {
+                    let hello = self.hello(now);
+                    self.audience.reply(slot, hello, now);
+                }
             }
             Purpose::Bare(number) => {
                 let (session, join) = Session::bare(bare_channel(number));
@@ -303,9 +308,9 @@ impl Shard {
                 self.audience.admit(session, connection);
                 self.audience.join(slot, Some(join));
             }
-            Purpose::Refuse(refusal, close) => {
-                self.audience.admit(Session::new(0), connection);
-                self.audience.reply(slot, protocol::error(&refusal), now);
+            Purpose::Refuse(frame, close) => {
+                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
+                self.audience.reply(slot, frame, now);
                 self.close(slot, close, now);
             }
         }
@@ -316,7 +321,7 @@ impl Shard {
         self.unread.push(slot);
     }
 
-    fn hello(&self, now: Micros) -> bytes::Bytes {
+    fn hello(&self, now: Micros) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
         protocol::hello(&Hello {
@@ -362,13 +367,15 @@ impl Shard {
 
     fn received(&mut self, slot: usize, received: Received, now: Micros) {
         match received {
-            Received::Text(text) if self.is_bare(slot) => drop(text),
             Received::Text(text) => self.command(slot, &text, now),
-            Received::Binary if self.is_bare(slot) => {}
             Received::Binary => {
-                let refusal =
-                    Refusal::new(&Value::Null, Code::BadCommand, "commands are text messages");
-                self.audience.reply(slot, protocol::error(&refusal), now);
+                let message = "commands are text messages";
+                let frame = match self.dialect(slot) {
+                    Dialect::Stream => error(Code::BadCommand, message),
+                    Dialect::Live(_) => live_error(live::Code::BadAction, message),
+                    Dialect::Bare => return,
+                };
+                self.audience.reply(slot, frame, now);
             }
             Received::Control(answer) if answer.is_empty() => {}
             Received::Control(answer) => self.audience.reply(slot, answer.into(), now),
@@ -376,16 +383,25 @@ impl Shard {
         }
     }
 
-    fn is_bare(&self, slot: usize) -> bool {
-        self.audience.get(slot).is_some_and(|member| member.session.is_bare())
+    fn dialect(&self, slot: usize) -> Dialect {
+        self.audience.get(slot).map(|member| member.session.dialect()).unwrap_or_default()
     }
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
-        match Command::parse(text) {
+        let command = match self.dialect(slot) {
+            Dialect::Stream => protocol::Command::parse(text)
+                .map(Command::Stream)
+                .map_err(|refusal| protocol::error(&refusal)),
+            Dialect::Live(sports) => live::Command::parse(text, sports)
+                .map(Command::Live)
+                .map_err(|refusal| live::error(&refusal)),
+            Dialect::Bare => return,
+        };
+        match command {
             Ok(command) => self.audience.command(slot, command, now),
-            Err(refusal) => {
+            Err(frame) => {
                 counter!("matchwire_commands_refused_total").increment(1);
-                self.audience.reply(slot, protocol::error(&refusal), now);
+                self.audience.reply(slot, frame, now);
             }
         }
     }
@@ -422,6 +438,7 @@ impl Shard {
         debug!(slot, code = close.code(), reason = close.reason(), "closing");
         counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
         let has_owner = connection.owner.is_some();
+        let dialect = member.session.dialect();
         self.audience.end(slot, now);
         self.tell_use(slot, now);
         if let Some(member) = self.audience.get_mut(slot) {
@@ -430,10 +447,14 @@ impl Shard {
         self.closing.insert(slot);
         if close == Close::AddonRequired && has_owner {
             let message = "the WebSocket add-on has run out";
-            let refusal = Refusal::new(&Value::Null, Code::AddonRequired, message);
-            self.audience.reply(slot, protocol::error(&refusal), now);
+            let frame = match dialect {
+                Dialect::Stream | Dialect::Bare => error(Code::AddonRequired, message),
+                Dialect::Live(_) => live_error(live::Code::SubscriptionRequired, message),
+            };
+            self.audience.reply(slot, frame, now);
         }
-        if let Some((why, after)) = close.bye() {
+        // The older sockets have no `bye`: their clients go by the code.
+        if let Some((why, after)) = close.bye().filter(|_| dialect == Dialect::Stream) {
             self.audience.reply(slot, protocol::bye(why, after), now);
         }
         let frame = encode::close_frame(close.code(), close.reason());
@@ -524,6 +545,14 @@ impl Shard {
         self.audience.tell_lag(slot, protocol::lag(lag), now);
         counter!("matchwire_lag_frames_total").increment(1);
     }
+}
+
+fn error(code: Code, message: &str) -> Bytes {
+    protocol::error(&Refusal::new(&Value::Null, code, message))
+}
+
+fn live_error(code: live::Code, message: &str) -> Bytes {
+    live::error(&live::Refusal::new(code, message))
 }
 
 /// Bare channels are numbered apart from those of the host.

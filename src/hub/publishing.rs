@@ -44,6 +44,7 @@ impl Hub {
             self.publish_book(id, sport, book, stamp, changes);
         }
         self.publish_consensus(id, sport, touched, stamp, changes);
+        self.relay(id, touched, stamp, changes);
         self.note_end(id, moment);
     }
 

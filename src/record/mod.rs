@@ -7,6 +7,7 @@
 mod odds;
 mod of_match;
 mod play;
+mod source;
 mod status;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -11,6 +11,7 @@ mod databases;
 mod door;
 mod gate;
 mod limits;
+mod live_sockets;
 mod mail;
 mod money;
 mod payments;
