@@ -59,7 +59,7 @@ pub(super) fn parse_for_socket(bytes: &[u8]) -> Head {
         let begun = bytes.len().min(beginning.len());
         bytes[..begun] == beginning[..begun]
     };
-    if !BEGINNINGS.iter().any(|beginning| may_be(beginning)) {
+    if !BEGINNINGS.iter().any(may_be) {
         return Head::Other;
     }
     match parse(bytes) {

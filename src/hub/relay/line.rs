@@ -126,8 +126,9 @@ impl Prices {
 }
 
 impl Line {
-    /// `epoch`: another one each time that a line of the match is opened.
-    pub(super) fn open(channel: Channel, scene: &Scene<'_>, now: Micros) -> Self {
+    /// `channel` has another epoch each time that a line of the match is opened. `told`: the prices that
+    /// its first snapshot tells.
+    pub(super) fn open(channel: Channel, scene: &Scene<'_>, told: Object, now: Micros) -> Self {
         Self {
             channel,
             head: 0,
@@ -137,7 +138,7 @@ impl Line {
             told_header: Some(scene.header),
             event_due: now + EVENT_EVERY_US,
             time_due: now + TIME_EVERY_US,
-            prices: Prices::new(odds::consensus(scene.state), now),
+            prices: Prices::new(told, now),
             books: Vec::new(),
             snapshot: None,
         }
@@ -152,9 +153,14 @@ impl Line {
     }
 
     /// The line of a bookmaker, opened where there is none.
-    pub(super) fn book(&mut self, book: &Book, channel: Channel, now: Micros) -> &mut BookLine {
+    pub(super) fn book(
+        &mut self,
+        book: &Book,
+        told: Object,
+        channel: Channel,
+        now: Micros,
+    ) -> &mut BookLine {
         let place = self.books.iter().position(|own| own.slug == book.slug).unwrap_or_else(|| {
-            let told = odds::of_book(book, sport_of(&channel));
             self.books.push(BookLine {
                 slug: Arc::clone(&book.slug),
                 channel,
@@ -233,6 +239,11 @@ impl Line {
         }
     }
 
+    pub(super) fn has_prices_due(&self, now: Micros, goes_on: bool) -> bool {
+        let books = self.books.iter().map(|book| &book.prices);
+        books.chain([&self.prices]).any(|prices| prices.is_due(now, goes_on))
+    }
+
     /// Tells the prices of bookmakers that have changed or are due.
     pub(super) fn tell_books<'a>(
         &mut self,
@@ -243,7 +254,7 @@ impl Line {
     ) {
         for line in self.books.iter_mut().filter(|book| book.prices.is_due(now, goes_on)) {
             let Some((state, book, header)) = find(&line.slug) else { continue };
-            let told = odds::of_book(book, state.sport);
+            let told = odds::of_book(book, header, state.sport);
             let Some(otherwise) = line.prices.tell(&told, now, goes_on) else { continue };
             let reason = odds::reason(header, otherwise);
             let urgent = header.suspended == Some(true) && otherwise == CHANGED;
@@ -308,10 +319,4 @@ fn publication(channel: &Channel, prev: Seq, frame: Object, urgent: bool) -> Arc
     let body = live::Numbered { frame, epoch: channel.epoch, seq };
     let publication = Publication::new(channel.clone(), prev, seq, Box::new(body));
     Arc::new(publication.urgent(urgent))
-}
-
-fn sport_of(channel: &Channel) -> ingest::event::Sport {
-    let name = fanout::live::Name::of(channel.name.as_str());
-    let tennis = name.is_some_and(|name| name.sport == ingest::event::Sport::Tennis.as_str());
-    if tennis { ingest::event::Sport::Tennis } else { ingest::event::Sport::Football }
 }

@@ -61,10 +61,7 @@ impl Relay {
         touched: &Touched,
         at: Micros,
     ) -> Vec<(Kind, Object)> {
-        let nothing = touched.football_events.is_empty()
-            && !touched.football.contains(&FootballPart::Ball)
-            && !touched.tennis.contains(&TennisPart::Score);
-        if nothing {
+        if !happens(touched) {
             return Vec::new();
         }
         let recent = self.recent.entry(scene.state.id).or_default();
@@ -116,7 +113,9 @@ impl Hub {
         changes: &mut Vec<Change>,
     ) {
         let Some(known) = self.matches.get(&id) else { return };
-        if !matches!(known.state.sport, Sport::Football | Sport::Tennis) {
+        let told = matches!(known.state.sport, Sport::Football | Sport::Tennis);
+        let followed = self.relay.lines.contains_key(&id);
+        if !told || !followed && !happens(touched) {
             return;
         }
         let scene = self.scene(known, stamp.published);
@@ -148,7 +147,11 @@ impl Hub {
                 self.relay.lines.remove(&id);
                 continue;
             }
-            if line.told_header != Some(scene.header) || line.event_due <= now && scene.goes_on() {
+            let turned = line.told_header != Some(scene.header);
+            if turned {
+                line.prices_changed(true);
+            }
+            if turned || line.event_due <= now && scene.goes_on() {
                 line.tell_event(&scene, now, changes);
             }
             if line.time_due <= now {
@@ -167,12 +170,15 @@ impl Hub {
     /// Tells the prices of a match that have changed or are due.
     fn relay_prices(&mut self, id: Id, now: Micros, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.get(&id) else { return };
-        let header = self.consensus_header(known);
         let goes_on = self.match_header(known).life != Life::Ended;
+        if !self.relay.lines.get(&id).is_some_and(|line| line.has_prices_due(now, goes_on)) {
+            return;
+        }
+        let header = self.consensus_header(known);
         let state = &known.state;
         let Some(line) = self.relay.lines.get_mut(&id) else { return };
         if line.prices.is_due(now, goes_on) {
-            let told = odds::consensus(state);
+            let told = odds::consensus(state, header);
             if let Some(otherwise) = line.prices.tell(&told, now, goes_on) {
                 let reason = odds::reason(header, otherwise);
                 let urgent = header.suspended == Some(true) && otherwise == CHANGED;
@@ -194,6 +200,13 @@ const CHANGED: &str = "change";
 /// The moment of a change by its source's clock, where that is near ours.
 fn moment(stamp: Stamp) -> Micros {
     Moment { source: stamp.source, received: stamp.received }.anchor()
+}
+
+/// Whether anything happened that is kept for who joins later.
+fn happens(touched: &Touched) -> bool {
+    !touched.football_events.is_empty()
+        || touched.football.contains(&FootballPart::Ball)
+        || touched.tennis.contains(&TennisPart::Score)
 }
 
 /// Whether the `event` frame is to tell of it at once: of a score or a status.
