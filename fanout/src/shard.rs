@@ -6,6 +6,7 @@
 
 mod clock;
 mod item;
+mod said;
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -18,25 +19,26 @@ use bytes::Bytes;
 use metrics::{counter, gauge};
 use mio::{Events, Poll, Token};
 use rustc_hash::FxBuildHasher;
-use serde_json::Value;
 use tracing::{debug, error};
 
-use self::clock::Clock;
 pub(crate) use self::item::Item;
+use self::{
+    clock::Clock,
+    said::{error, live_error},
+};
 use crate::{
     Micros,
-    audience::{Audience, Command, Due, Shares},
+    audience::{Audience, Due, Shares},
     catch_up::{Answer, Ask, Asker, Question},
     channel::{Channel, Epoch},
     close::Close,
     connection::{Arrival, Connection, Overdue, Purpose, Reading},
     encode,
     fanout::Shared,
-    inbound::Received,
     live,
     mailbox::{Taken, Wake},
     outbox::Budget,
-    protocol::{self, Code, Hello, HelloLimits, Lag, Refusal},
+    protocol::{self, Code, Hello, HelloLimits, Lag},
     session::{Dialect, Session},
     socket::Socket,
 };
@@ -365,47 +367,6 @@ impl Shard {
         self.unread.push(slot);
     }
 
-    fn received(&mut self, slot: usize, received: Received, now: Micros) {
-        match received {
-            Received::Text(text) => self.command(slot, &text, now),
-            Received::Binary => {
-                let message = "commands are text messages";
-                let frame = match self.dialect(slot) {
-                    Dialect::Stream => error(Code::BadCommand, message),
-                    Dialect::Live(_) => live_error(live::Code::BadAction, message),
-                    Dialect::Bare => return,
-                };
-                self.audience.reply(slot, frame, now);
-            }
-            Received::Control(answer) if answer.is_empty() => {}
-            Received::Control(answer) => self.audience.reply(slot, answer.into(), now),
-            Received::End(close) => self.close(slot, close, now),
-        }
-    }
-
-    fn dialect(&self, slot: usize) -> Dialect {
-        self.audience.get(slot).map(|member| member.session.dialect()).unwrap_or_default()
-    }
-
-    fn command(&mut self, slot: usize, text: &str, now: Micros) {
-        let command = match self.dialect(slot) {
-            Dialect::Stream => protocol::Command::parse(text)
-                .map(Command::Stream)
-                .map_err(|refusal| protocol::error(&refusal)),
-            Dialect::Live(sports) => live::Command::parse(text, sports)
-                .map(Command::Live)
-                .map_err(|refusal| live::error(&refusal)),
-            Dialect::Bare => return,
-        };
-        match command {
-            Ok(command) => self.audience.command(slot, command, now),
-            Err(frame) => {
-                counter!("matchwire_commands_refused_total").increment(1);
-                self.audience.reply(slot, frame, now);
-            }
-        }
-    }
-
     fn end(&mut self, key: u64, close: Close, now: Micros) {
         let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
         let slots = self.audience.iter().filter(|(_, member)| own(&member.sink));
@@ -545,14 +506,6 @@ impl Shard {
         self.audience.tell_lag(slot, protocol::lag(lag), now);
         counter!("matchwire_lag_frames_total").increment(1);
     }
-}
-
-fn error(code: Code, message: &str) -> Bytes {
-    protocol::error(&Refusal::new(&Value::Null, code, message))
-}
-
-fn live_error(code: live::Code, message: &str) -> Bytes {
-    live::error(&live::Refusal::new(code, message))
 }
 
 /// Bare channels are numbered apart from those of the host.
