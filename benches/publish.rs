@@ -21,7 +21,7 @@ use criterion::{
     measurement::WallTime,
 };
 use fanout::{
-    Change, ChannelId, Epoch, Fanout, Limits, Owner, Publication, Seq,
+    Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
     catch_up::{Answer, Ask, CaughtUp, Host, Verdict},
     channel::{Channel, Rate},
     encode::{Encode, payload},
@@ -118,7 +118,7 @@ impl Rig {
         let (mut readers, streams) = Readers::connect();
         for stream in streams {
             let owner = Owner { key: 1, expires: None, guard: Box::new(()) };
-            fanout.serve(Stream::Unix(stream), Vec::new(), owner);
+            fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
         }
         readers.subscribe();
         for Ask { asker, .. } in questions.iter().take(SUBSCRIBERS) {

@@ -6,6 +6,7 @@ use fanout::{
     Position, Seq,
     catch_up::{Answer, CaughtUp, Forward, Gap, Question, Verdict, check},
     encode::text_frame,
+    live,
 };
 
 use crate::{
@@ -32,6 +33,14 @@ impl Hub {
     pub fn answer(&mut self, question: &Question) -> Answer {
         match question {
             Question::Match { pattern } => Answer::Matched(self.channels.matching(pattern)),
+            Question::Begin { channel, book, from, bytes_max } => {
+                self.begin(channel, book.as_ref(), *from, *bytes_max)
+            }
+            Question::CatchUp { channel, from, why, bytes_max, .. }
+                if live::Name::of(channel.as_str()).is_some() =>
+            {
+                self.bring_forward(channel.as_str(), *from, why, *bytes_max)
+            }
             Question::CatchUp { channel, rate, from, why, bytes_max } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
                     return Answer::NotTracked;

@@ -70,14 +70,20 @@ impl Channels {
         epoch: Epoch,
         header: Header,
     ) -> &Entry {
-        self.numbers += 1;
+        let number = self.next_number();
         let trails = subject == Subject::Feeds;
-        let channel = Channel { number: self.numbers, name: name.clone(), epoch, trails };
+        let channel = Channel { number, name: name.clone(), epoch, trails };
         let sequence = Sequence::new(channel);
         let lanes = Lanes::default();
         let entry = Entry { subject, sequence, lanes, header, image: None, stamp: None };
         self.names.insert(name, subject);
         self.entries.entry(subject).or_insert(entry)
+    }
+
+    /// A number that no channel has had.
+    pub fn next_number(&mut self) -> u32 {
+        self.numbers += 1;
+        self.numbers
     }
 
     /// Forgets a channel.

@@ -26,8 +26,9 @@ use crate::{
     Micros,
     catch_up::{Answer, Question},
     channel::{Channel, Publication, Rate},
+    live,
     outbox::{Budget, Outbox, Written},
-    protocol::Command,
+    protocol,
     run::{Run, Set},
     session::{Join, Means, Next, Session},
     topics::{Place, Topic, Topics},
@@ -65,6 +66,25 @@ pub struct Audience<S> {
     // Kept for their allocations between two runs.
     met: Vec<u32>,
     one_by_one: Vec<Slow>,
+}
+
+/// What a client asks for, in the words of its dialect.
+#[derive(Debug)]
+pub enum Command {
+    Stream(protocol::Command),
+    Live(live::Command),
+}
+
+impl From<protocol::Command> for Command {
+    fn from(command: protocol::Command) -> Self {
+        Self::Stream(command)
+    }
+}
+
+impl From<live::Command> for Command {
+    fn from(command: live::Command) -> Self {
+        Self::Live(command)
+    }
 }
 
 /// What the shard has to do about a member.
@@ -194,12 +214,16 @@ impl<S: Write> Audience<S> {
     }
 
     /// Carries out a command. The run has been performed, and the session waits for no answer.
-    pub fn command(&mut self, slot: usize, command: Command, now: Micros) {
+    pub fn command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
         let Self { members, topics, shares, .. } = self;
         let Member { outbox, session, .. } = &mut members[slot];
         debug_assert!(self.run.is_empty() && !session.is_waiting(), "a command comes in its turn");
         let budget = shares.budget;
-        let (all_left, next) = session.command(command, &mut Means { outbox, topics, budget, now });
+        let means = &mut Means { outbox, topics, budget, now };
+        let (all_left, next) = match command.into() {
+            Command::Stream(command) => session.command(command, means),
+            Command::Live(command) => session.live_command(command, means),
+        };
         self.leave(all_left);
         if let Next::Ask(question) = next {
             self.due.push((slot, Due::Ask(question)));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::channel::{Channel, Epoch, Pattern, Position, Rate, Seq};
+use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
 
 /// Who asks: a connection of a shard. A connection that is gone when the answer comes is passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,15 @@ pub enum Question {
     },
     /// Which channels match now?
     Match { pattern: Pattern },
+    /// Begin a match for me as the older sockets tell it, from `from` where that can be honoured.
+    Begin {
+        /// See [`crate::live::Name`].
+        channel: ChannelId,
+        /// The bookmaker whose prices are wanted beside.
+        book: Option<Arc<str>>,
+        from: Option<Position>,
+        bytes_max: usize,
+    },
 }
 
 #[derive(Debug)]
@@ -47,6 +56,11 @@ pub enum Answer {
     /// The channel does not exist (yet, or any more).
     NotTracked,
     Matched(Vec<Channel>),
+    /// A match of the older sockets: its first frame says how it begins. Where prices of a bookmaker
+    /// were asked for, with their channel, and where that stands in the first frame.
+    Began(CaughtUp, Option<(Channel, Seq)>),
+    /// Nobody tells prices of that bookmaker.
+    NoBook,
 }
 
 #[derive(Debug)]
@@ -59,7 +73,8 @@ pub struct CaughtUp {
     pub frames: Vec<Forward>,
     /// Where a reader of `frames` stands; before `head` when `bytes_max` cut them short.
     pub to: Seq,
-    /// Held for as long as the channel is followed at a rate other than [`Rate::Each`].
+    /// Held for as long as the channel is followed, where the host makes it for its followers alone:
+    /// at a rate other than [`Rate::Each`], and in the dialect of the older sockets.
     pub lease: Option<Lease>,
 }
 
@@ -71,8 +86,8 @@ pub struct Forward {
     pub to: Seq,
 }
 
-/// Somebody follows a channel at some rate: the host merges changes for it while a clone of its
-/// lease is held, whether on its way in an answer or by a subscription.
+/// Somebody follows a channel at some rate, or a match as the older sockets tell it: the host merges
+/// changes for it, or tells it, while a clone of its lease is held, whether on its way in an answer or by a subscription.
 #[derive(Debug, Clone, Default)]
 pub struct Lease(Arc<()>);
 

@@ -50,6 +50,12 @@ impl Pattern {
         (name.len() <= NAME_BYTES_MAX && name.split('/').all(segment)).then(|| Self(name.into()))
     }
 
+    /// The one that covers this channel alone.
+    #[must_use]
+    pub fn exactly(channel: &ChannelId) -> Self {
+        Self(Arc::clone(&channel.0))
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

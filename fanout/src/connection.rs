@@ -5,10 +5,13 @@ use std::{
     io::{self, IoSlice, Read, Write},
 };
 
+use bytes::Bytes;
+
 use crate::{
     Micros,
     close::Close,
     inbound::{Inbound, Received},
+    session::Dialect,
     socket::{Socket, Stream},
 };
 
@@ -58,11 +61,11 @@ pub(crate) struct Arrival {
 
 #[derive(Debug)]
 pub(crate) enum Purpose {
-    Serve(Owner),
+    Serve(Owner, Dialect),
     /// To follow one bare channel, by its number among those.
     Bare(u32),
-    /// To be told why it is not served, and closed.
-    Refuse(crate::protocol::Refusal, Close),
+    /// To be told by a frame why it is not served, and closed.
+    Refuse(Bytes, Close),
 }
 
 /// Reads of a connection that is closing at a turn.

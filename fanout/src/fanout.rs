@@ -22,12 +22,14 @@ use crate::{
     connection::{Arrival, Purpose},
     encode::binary_frame,
     mailbox::Mailbox,
-    protocol::Refusal,
     shard::{self, Item, Shard, bare_channel},
     socket::{SocketOptions, Stream},
 };
 
-pub use crate::connection::{Guard, Owner};
+pub use crate::{
+    connection::{Guard, Owner},
+    session::Dialect,
+};
 
 /// What the fan-out may use, and how long it waits.
 #[derive(Debug, Clone)]
@@ -236,8 +238,8 @@ impl Fanout {
     }
 
     /// Takes over a connection whose handshake is done. `read_ahead` is what came in behind it.
-    pub fn serve(&self, stream: Stream, read_ahead: Vec<u8>, owner: Owner) {
-        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Serve(owner) });
+    pub fn serve(&self, stream: Stream, read_ahead: Vec<u8>, owner: Owner, dialect: Dialect) {
+        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Serve(owner, dialect) });
     }
 
     /// Takes over a connection whose handshake is done, to follow one bare channel.
@@ -245,9 +247,10 @@ impl Fanout {
         self.connect(Arrival { stream, read_ahead, purpose: Purpose::Bare(channel) });
     }
 
-    /// Takes over a connection whose handshake is done, only to tell it why it is not served.
-    pub fn refuse(&self, stream: Stream, refusal: Refusal, close: Close) {
-        let purpose = Purpose::Refuse(refusal, close);
+    /// Takes over a connection whose handshake is done, only to tell it by a frame why it is not
+    /// served.
+    pub fn refuse(&self, stream: Stream, frame: Bytes, close: Close) {
+        let purpose = Purpose::Refuse(frame, close);
         self.connect(Arrival { stream, read_ahead: Vec::new(), purpose });
     }
 

@@ -7,14 +7,15 @@
 //! ([`catch_up`]), through the same queue as publications, so that a join has no race and a slow
 //! reader costs a position, not a queue.
 //!
-//! This crate knows channels and the stream protocol. It does not know sports, and the documents it
-//! carries are opaque bytes to it.
+//! This crate knows channels and the words of two dialects: the stream protocol, and that of the older
+//! sockets. It does not know sports, and the documents it carries are opaque bytes to it.
 
 pub mod channel;
 pub mod encode;
 
 pub mod catch_up;
 pub mod close;
+pub mod live;
 pub mod protocol;
 
 pub mod audience;
@@ -35,7 +36,7 @@ mod fanout;
 
 pub use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
-    fanout::{Change, Fanout, Guard, Limits, Owner, StartError},
+    fanout::{Change, Dialect, Fanout, Guard, Limits, Owner, StartError},
 };
 
 /// Microseconds since the Unix epoch, UTC.

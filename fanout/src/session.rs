@@ -7,6 +7,7 @@
 mod commands;
 mod delivery;
 mod forward;
+mod live;
 mod subscription;
 
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ use crate::{
     Micros,
     catch_up::Question,
     channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
+    live::Sports,
     outbox::{Budget, Of, Outbox},
     protocol::{self, OnSlow, Terms},
     topics::{Place, Topic, Topics},
@@ -44,8 +46,7 @@ pub struct Session {
     merged: u64,
     /// A wildcard was asked for, and its channels have not all been brought forward since.
     unsettled: bool,
-    /// It follows one bare channel, and speaks no protocol.
-    bare: bool,
+    dialect: Dialect,
 }
 
 /// What a session works with that is not its own.
@@ -56,6 +57,18 @@ pub struct Means<'a> {
     pub topics: &'a Topics,
     pub budget: Budget,
     pub now: Micros,
+}
+
+/// What is spoken on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// The stream protocol.
+    #[default]
+    Stream,
+    /// That of the older sockets, with these sports.
+    Live(&'static Sports),
+    /// None: one bare channel is followed.
+    Bare,
 }
 
 #[derive(Debug)]
@@ -108,14 +121,21 @@ impl Session {
             open: None,
             merged: 0,
             unsettled: false,
-            bare: false,
+            dialect: Dialect::Stream,
         }
+    }
+
+    /// `channels_max`: how many channels one socket of the stream protocol may follow. Those of the
+    /// others have limits of their own.
+    #[must_use]
+    pub fn speaking(dialect: Dialect, channels_max: usize) -> Self {
+        Self { dialect, ..Self::new(channels_max) }
     }
 
     /// Follows one bare channel from now on.
     #[must_use]
     pub fn bare(channel: Channel) -> (Self, Join) {
-        let mut session = Self { bare: true, ..Self::new(1) };
+        let mut session = Self::speaking(Dialect::Bare, 1);
         let terms = Terms { on_slow: OnSlow::Skip, ..Terms::default() };
         let key = session.insert(Subscription {
             channel,
@@ -132,7 +152,7 @@ impl Session {
     /// How a bare channel is followed again by a shard that has forgotten its index.
     #[must_use]
     pub fn bare_join(&self) -> Option<Join> {
-        let (key, sub) = self.subscriptions.iter().next().filter(|_| self.bare)?;
+        let (key, sub) = self.subscriptions.iter().next().filter(|_| self.is_bare())?;
         Some(Join { key, topic: sub.topic(), head: 0 })
     }
 
@@ -151,7 +171,12 @@ impl Session {
     /// Whether it follows a bare channel.
     #[must_use]
     pub fn is_bare(&self) -> bool {
-        self.bare
+        self.dialect == Dialect::Bare
+    }
+
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     #[must_use]
@@ -283,7 +308,7 @@ impl Session {
     /// Publications were lost on the way to this shard: everything is to be brought forward. The
     /// shard forgets its whole index.
     pub fn all_behind(&mut self, topics: &Topics) {
-        if self.bare {
+        if self.is_bare() {
             return;
         }
         let keys: Vec<usize> = self.subscriptions.iter().map(|(key, _)| key).collect();
@@ -301,10 +326,11 @@ impl Session {
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.place()).collect()
     }
 
-    /// The beat, or nothing where nothing is followed.
+    /// The beat, or nothing where nothing is followed, or where the dialect has none.
     #[must_use]
     pub fn beat(&self, topics: &Topics, now: Micros) -> Option<Bytes> {
-        if self.bare || self.subscriptions.is_empty() && !self.has_wildcards() {
+        let is_idle = self.subscriptions.is_empty() && !self.has_wildcards();
+        if self.dialect != Dialect::Stream || is_idle {
             return None;
         }
         let heads: Vec<(&ChannelId, Seq)> = self

@@ -6,6 +6,7 @@
 
 mod clock;
 mod item;
+mod said;
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -14,14 +15,17 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use bytes::Bytes;
 use metrics::{counter, gauge};
 use mio::{Events, Poll, Token};
 use rustc_hash::FxBuildHasher;
-use serde_json::Value;
 use tracing::{debug, error};
 
-use self::clock::Clock;
 pub(crate) use self::item::Item;
+use self::{
+    clock::Clock,
+    said::{error, live_error},
+};
 use crate::{
     Micros,
     audience::{Audience, Due, Shares},
@@ -31,11 +35,11 @@ use crate::{
     connection::{Arrival, Connection, Overdue, Purpose, Reading},
     encode,
     fanout::Shared,
-    inbound::Received,
+    live,
     mailbox::{Taken, Wake},
     outbox::Budget,
-    protocol::{self, Code, Command, Hello, HelloLimits, Lag, Refusal},
-    session::Session,
+    protocol::{self, Code, Hello, HelloLimits, Lag},
+    session::{Dialect, Session},
     socket::Socket,
 };
 
@@ -291,11 +295,14 @@ impl Shard {
         let mut connection = Connection::new(self.generation, socket, &read_ahead, now);
         gauge!("matchwire_sockets").increment(1.0);
         match purpose {
-            Purpose::Serve(owner) => {
+            Purpose::Serve(owner, dialect) => {
                 connection.owner = Some(owner);
-                self.audience.admit(Session::new(limits.channels_max), connection);
-                let hello = self.hello(now);
-                self.audience.reply(slot, hello, now);
+                let session = Session::speaking(dialect, limits.channels_max);
+                self.audience.admit(session, connection);
+                if dialect == Dialect::Stream {
+                    let hello = self.hello(now);
+                    self.audience.reply(slot, hello, now);
+                }
             }
             Purpose::Bare(number) => {
                 let (session, join) = Session::bare(bare_channel(number));
@@ -303,9 +310,9 @@ impl Shard {
                 self.audience.admit(session, connection);
                 self.audience.join(slot, Some(join));
             }
-            Purpose::Refuse(refusal, close) => {
-                self.audience.admit(Session::new(0), connection);
-                self.audience.reply(slot, protocol::error(&refusal), now);
+            Purpose::Refuse(frame, close) => {
+                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
+                self.audience.reply(slot, frame, now);
                 self.close(slot, close, now);
             }
         }
@@ -316,7 +323,7 @@ impl Shard {
         self.unread.push(slot);
     }
 
-    fn hello(&self, now: Micros) -> bytes::Bytes {
+    fn hello(&self, now: Micros) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
         protocol::hello(&Hello {
@@ -360,36 +367,6 @@ impl Shard {
         self.unread.push(slot);
     }
 
-    fn received(&mut self, slot: usize, received: Received, now: Micros) {
-        match received {
-            Received::Text(text) if self.is_bare(slot) => drop(text),
-            Received::Text(text) => self.command(slot, &text, now),
-            Received::Binary if self.is_bare(slot) => {}
-            Received::Binary => {
-                let refusal =
-                    Refusal::new(&Value::Null, Code::BadCommand, "commands are text messages");
-                self.audience.reply(slot, protocol::error(&refusal), now);
-            }
-            Received::Control(answer) if answer.is_empty() => {}
-            Received::Control(answer) => self.audience.reply(slot, answer.into(), now),
-            Received::End(close) => self.close(slot, close, now),
-        }
-    }
-
-    fn is_bare(&self, slot: usize) -> bool {
-        self.audience.get(slot).is_some_and(|member| member.session.is_bare())
-    }
-
-    fn command(&mut self, slot: usize, text: &str, now: Micros) {
-        match Command::parse(text) {
-            Ok(command) => self.audience.command(slot, command, now),
-            Err(refusal) => {
-                counter!("matchwire_commands_refused_total").increment(1);
-                self.audience.reply(slot, protocol::error(&refusal), now);
-            }
-        }
-    }
-
     fn end(&mut self, key: u64, close: Close, now: Micros) {
         let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
         let slots = self.audience.iter().filter(|(_, member)| own(&member.sink));
@@ -422,6 +399,7 @@ impl Shard {
         debug!(slot, code = close.code(), reason = close.reason(), "closing");
         counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
         let has_owner = connection.owner.is_some();
+        let dialect = member.session.dialect();
         self.audience.end(slot, now);
         self.tell_use(slot, now);
         if let Some(member) = self.audience.get_mut(slot) {
@@ -430,10 +408,14 @@ impl Shard {
         self.closing.insert(slot);
         if close == Close::AddonRequired && has_owner {
             let message = "the WebSocket add-on has run out";
-            let refusal = Refusal::new(&Value::Null, Code::AddonRequired, message);
-            self.audience.reply(slot, protocol::error(&refusal), now);
+            let frame = match dialect {
+                Dialect::Stream | Dialect::Bare => error(Code::AddonRequired, message),
+                Dialect::Live(_) => live_error(live::Code::SubscriptionRequired, message),
+            };
+            self.audience.reply(slot, frame, now);
         }
-        if let Some((why, after)) = close.bye() {
+        // The older sockets have no `bye`: their clients go by the code.
+        if let Some((why, after)) = close.bye().filter(|_| dialect == Dialect::Stream) {
             self.audience.reply(slot, protocol::bye(why, after), now);
         }
         let frame = encode::close_frame(close.code(), close.reason());

@@ -104,6 +104,7 @@ impl Host {
                 let all = self.heads.keys().map(|number| Self::channel(*number));
                 Answer::Matched(all.filter(|channel| pattern.matches(&channel.name)).collect())
             }
+            Question::Begin { .. } => unreachable!("nobody speaks that dialect here"),
             Question::CatchUp { channel, rate, from, bytes_max, .. } => {
                 let number = channel.as_str()[2..].parse().expect("channels are numbered");
                 let Some(head) = self.heads.get(&number).copied() else {

@@ -1,6 +1,6 @@
 //! The way in: accepts connections and reads the head of the first request of each.
 //!
-//! An upgrade to the stream is answered here and its socket handed over, with nothing of HTTP left
+//! An upgrade to one of the sockets is answered here and its socket handed over, with nothing of HTTP left
 //! behind; everything else is served by the router. A rush of clients that come back after a
 //! restart is why: the way through the router costs each of them a task and twice the work.
 
@@ -161,11 +161,12 @@ impl Door {
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
         let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
-        if let Some(Upgrade { wish, length, .. }) = upgrade
+        if let Some(Upgrade { uri, wish, length }) = upgrade
+            && let Some(dialect) = ws::dialect(uri.path())
             // For whoever has no valid key the router has the words, and a limit.
             && let Ok(Some(caller)) = ws::authenticate(&self.shared, wish.shown()).await
         {
-            let verdict = ws::admit(&self.shared, caller);
+            let verdict = ws::admit(&self.shared, caller, dialect);
             line.answer(&wish.answer()).await?;
             let (stream, read_ahead) = line.into_stream(bytes.split_off(length))?;
             ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
@@ -199,7 +200,7 @@ impl Door {
             _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
         };
         while read > 0 {
-            match head::parse_for_stream(bytes) {
+            match head::parse_for_socket(bytes) {
                 Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
                 Head::Other => return Ok((line, None)),
                 Head::Incomplete => (line, read) = line.read(bytes).await?,

@@ -9,7 +9,10 @@ use hyper::{
     },
 };
 
-use super::{credential, ws::Wish};
+use super::{
+    credential,
+    ws::{self, Wish},
+};
 
 /// Bytes of a head that the door reads itself. A longer one is the router's.
 pub(super) const BYTES_MAX: usize = 8 * 1024;
@@ -17,8 +20,8 @@ pub(super) const BYTES_MAX: usize = 8 * 1024;
 /// Fields of it. A request with more is the router's.
 const FIELDS_MAX: usize = 48;
 
-/// How each request for the stream begins.
-const BEGINNING: &[u8] = b"GET /stream/v1";
+/// How each request for one of the sockets begins.
+const BEGINNINGS: [&[u8]; 3] = [b"GET /stream/v1", b"GET /live/football", b"GET /ws/live"];
 
 /// Every field that decides about an upgrade.
 const DECISIVE: [HeaderName; 6] = [
@@ -50,14 +53,17 @@ pub(super) struct Upgrade {
     pub(super) length: usize,
 }
 
-/// An upgrade to the stream is one; anything else is told apart as early as can be.
-pub(super) fn parse_for_stream(bytes: &[u8]) -> Head {
-    let begun = bytes.len().min(BEGINNING.len());
-    if bytes[..begun] != BEGINNING[..begun] {
+/// An upgrade to one of the sockets is one; anything else is told apart as early as can be.
+pub(super) fn parse_for_socket(bytes: &[u8]) -> Head {
+    let may_be = |beginning: &&[u8]| {
+        let begun = bytes.len().min(beginning.len());
+        bytes[..begun] == beginning[..begun]
+    };
+    if !BEGINNINGS.iter().any(may_be) {
         return Head::Other;
     }
     match parse(bytes) {
-        Head::Upgrade(it) if !["/stream/v1", "/stream/v1/"].contains(&it.uri.path()) => Head::Other,
+        Head::Upgrade(it) if ws::dialect(it.uri.path()).is_none() => Head::Other,
         head => head,
     }
 }
@@ -101,23 +107,25 @@ mod tests {
         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
     fn check(request: &str, expected: &str) {
-        let found = match parse_for_stream(request.as_bytes()) {
+        let found = match parse_for_socket(request.as_bytes()) {
             Head::Incomplete => "incomplete".to_owned(),
-            Head::Upgrade(it) => format!("stream, then {:?}", &request[it.length..]),
+            Head::Upgrade(it) => format!("socket, then {:?}", &request[it.length..]),
             Head::Other => "other".to_owned(),
         };
         assert_eq!(found, expected, "{request:?}");
     }
 
     #[test]
-    fn upgrade_to_the_stream_is_recognised_once_it_is_whole() {
+    fn upgrade_to_a_socket_is_recognised_once_it_is_whole() {
         let request = format!("GET /stream/v1?token=k HTTP/1.1\r\n{FIELDS}\r\n");
         for end in 0..request.len() {
             check(&request[..end], "incomplete");
         }
-        check(&request, r#"stream, then """#);
-        check(&format!("{request}more"), r#"stream, then "more""#);
-        check(&format!("GET /stream/v1/ HTTP/1.1\r\n{FIELDS}\r\n"), r#"stream, then """#);
+        check(&request, r#"socket, then """#);
+        check(&format!("{request}more"), r#"socket, then "more""#);
+        for path in ["/stream/v1/", "/live/football", "/live/football/?token=k", "/ws/live/"] {
+            check(&format!("GET {path} HTTP/1.1\r\n{FIELDS}\r\n"), r#"socket, then """#);
+        }
     }
 
     #[test]
@@ -128,6 +136,8 @@ mod tests {
         check(&format!("GET /stream/v1 HTTP/1.1\r\n{FIELDS}Content-Length: 1\r\n\r\n"), "other");
         check("GET /stream/v1 HTTP/1.1\r\nHost: x\r\n\r\n", "other");
         check("GET /stream/v1/channels/football HTTP/1.1\r\n\r\n", "other");
+        check(&format!("GET /live/tennis/ HTTP/1.1\r\n{FIELDS}\r\n"), "other");
+        check(&format!("GET /ws/live/football HTTP/1.1\r\n{FIELDS}\r\n"), "other");
         check("GET /healthz", "other");
         check("GET /stream/v1 HTTP/1.1\r\nnonsense\r\n", "other");
         check(&format!("GET /stream/v1 HTTP/1.1\r\nx: {}", "y".repeat(BYTES_MAX)), "other");

@@ -10,10 +10,12 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use fanout::{
-    Owner,
+    Dialect, Owner,
     close::Close,
-    protocol::{Code, Refusal},
+    live::{self, Sports},
+    protocol::{self, Code, Refusal},
     socket::Stream,
 };
 use hyper::{
@@ -49,8 +51,32 @@ const ASK_AGAIN_MS: u32 = 1_000;
 /// What becomes of a socket once the handshake is done.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    Serve(Owner, Caller),
-    Refuse(Refusal, Close),
+    Serve(Owner, Dialect, Caller),
+    /// The frame says why.
+    Refuse(Bytes, Close),
+}
+
+/// Why a socket is not served.
+#[derive(Debug, Clone, Copy)]
+enum Reason {
+    NoKey,
+    WrongKey,
+    DifferentKeys,
+    NoAddon,
+    TooMany,
+}
+
+static FOOTBALL: Sports = Sports(&["football"]);
+static FOOTBALL_OR_TENNIS: Sports = Sports(&["football", "tennis"]);
+
+/// What is spoken at an address, with or without a slash at its end; `None` where there is no socket.
+pub(super) fn dialect(path: &str) -> Option<Dialect> {
+    match path.strip_suffix('/').unwrap_or(path) {
+        "/stream/v1" => Some(Dialect::Stream),
+        "/live/football" => Some(Dialect::Live(&FOOTBALL)),
+        "/ws/live" => Some(Dialect::Live(&FOOTBALL_OR_TENNIS)),
+        _ => None,
+    }
 }
 
 /// What a proper upgrade request asks for.
@@ -122,16 +148,17 @@ impl Wish {
     }
 }
 
-/// `/stream/v1`, where the door left it to the router.
-pub(super) async fn stream(
+/// The sockets, where the door left them to the router.
+pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
+    let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
     let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
     let verdict = match authenticate(&shared, wish.shown()).await? {
-        Some(caller) => admit(&shared, caller),
-        None => turn_away(&shared, wish.shown(), peer)?,
+        Some(caller) => admit(&shared, caller, dialect),
+        None => turn_away(&shared, wish.shown(), peer, dialect)?,
     };
     Ok(upgrade(shared, request, &wish, verdict))
 }
@@ -142,7 +169,9 @@ pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
     let Some(wish) = Wish::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
-    let verdict = refuse(Code::NotFound, "there is no socket at this address", Close::NotFound);
+    let message = "there is no socket at this address";
+    let frame = protocol::error(&Refusal::new(&Value::Null, Code::NotFound, message));
+    let verdict = refuse(frame, Close::NotFound);
     upgrade(shared, request, &wish, verdict)
 }
 
@@ -167,39 +196,77 @@ pub(super) async fn authenticate(
 }
 
 /// Whether this caller is served.
-pub(super) fn admit(shared: &Shared, caller: Caller) -> Verdict {
+pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdict {
     if !caller.has(Addon::Websocket, now()) {
-        let message = "the WebSocket add-on is missing";
-        return refuse(Code::AddonRequired, message, Close::AddonRequired);
+        return Reason::NoAddon.refuse(dialect);
     }
     let Some(place) = shared.parts.registry.enter(caller) else {
-        let message = "the account has as many sockets open as it may";
-        return refuse(Code::Limit, message, Close::TooManySockets);
+        return Reason::TooMany.refuse(dialect);
     };
     let owner = Owner {
         key: caller.key.number(),
         expires: caller.expiry(Addon::Websocket),
         guard: Box::new(Seat { place, meter: shared.parts.meter.clone() }),
     };
-    Verdict::Serve(owner, caller)
+    Verdict::Serve(owner, dialect, caller)
 }
 
 /// Whoever has no valid key. Who tries many is answered before there is a socket, which costs more.
-fn turn_away(shared: &Shared, shown: &Shown, peer: Peer) -> Result<Verdict, HttpError> {
-    let message = match shown {
-        Shown::Nothing => "send a valid key: header, subprotocol or query",
+fn turn_away(
+    shared: &Shared,
+    shown: &Shown,
+    peer: Peer,
+    dialect: Dialect,
+) -> Result<Verdict, HttpError> {
+    let reason = match shown {
+        Shown::Nothing => Reason::NoKey,
         Shown::One(_) => {
             shared.parts.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
-            "send a valid key: header, subprotocol or query"
+            Reason::WrongKey
         }
-        Shown::Different => credential::DIFFERENT,
+        Shown::Different => Reason::DifferentKeys,
     };
-    Ok(refuse(Code::AuthFailed, message, Close::Unauthorised))
+    Ok(reason.refuse(dialect))
 }
 
-fn refuse(code: Code, message: &str, close: Close) -> Verdict {
+impl Reason {
+    /// The codes of the stream protocol and of the older sockets, in what words, and how it ends.
+    fn told(self) -> (Code, live::Code, &'static str, Close) {
+        let key = "send a valid key: header, subprotocol or query";
+        match self {
+            Self::NoKey => (Code::AuthFailed, live::Code::AuthRequired, key, Close::Unauthorised),
+            Self::WrongKey => (Code::AuthFailed, live::Code::AuthFailed, key, Close::Unauthorised),
+            Self::DifferentKeys => {
+                let message = credential::DIFFERENT;
+                (Code::AuthFailed, live::Code::AuthFailed, message, Close::Unauthorised)
+            }
+            Self::NoAddon => {
+                let message = "the WebSocket add-on is missing";
+                let code = live::Code::SubscriptionRequired;
+                (Code::AddonRequired, code, message, Close::AddonRequired)
+            }
+            Self::TooMany => {
+                let message = "the account has as many sockets open as it may";
+                (Code::Limit, live::Code::Limit, message, Close::TooManySockets)
+            }
+        }
+    }
+
+    fn refuse(self, dialect: Dialect) -> Verdict {
+        let (code, live_code, message, close) = self.told();
+        let frame = match dialect {
+            Dialect::Stream | Dialect::Bare => {
+                protocol::error(&Refusal::new(&Value::Null, code, message))
+            }
+            Dialect::Live(_) => live::error(&live::Refusal::new(live_code, message)),
+        };
+        refuse(frame, close)
+    }
+}
+
+fn refuse(frame: Bytes, close: Close) -> Verdict {
     counter!("matchwire_sockets_refused_total", "reason" => close.reason()).increment(1);
-    Verdict::Refuse(Refusal::new(&Value::Null, code, message), close)
+    Verdict::Refuse(frame, close)
 }
 
 /// Answers 101 and hands the socket over as soon as the router is done with it.
@@ -233,10 +300,10 @@ pub(super) async fn hand_over(
 ) {
     let fanout = &shared.parts.fanout;
     match verdict {
-        Verdict::Refuse(refusal, close) => fanout.refuse(stream, refusal, close),
-        Verdict::Serve(owner, caller) => {
+        Verdict::Refuse(frame, close) => fanout.refuse(stream, frame, close),
+        Verdict::Serve(owner, dialect, caller) => {
             let key = owner.key;
-            fanout.serve(stream, read_ahead, owner);
+            fanout.serve(stream, read_ahead, owner, dialect);
             // A revocation between authentication and here found no socket to close.
             match shared.parts.accounts.renew(&caller).await {
                 Ok(Some(_)) => {}

@@ -85,7 +85,7 @@ impl Hub {
 
     /// The source on which a match's own document depends: who leads its score, or else who told of
     /// it first, as long as nobody else tells its books and is better off.
-    fn teller(&self, known: &Known) -> &Source {
+    pub(super) fn teller(&self, known: &Known) -> &Source {
         let source = |number: SourceNumber| &self.sources[number.0];
         let lead =
             known.state.leads.of(Kind::Score).or_else(|| known.state.leads.of(Kind::Incidents));

@@ -186,6 +186,8 @@ impl Hub {
     /// What time alone makes due: the counts of the `feeds` channel, tails that have aged, and lanes
     /// that nobody follows any more. What lanes hold is due more often: see [`Hub::flush_lanes`].
     pub fn tick(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        self.latest = now;
+        self.relay_due(now, changes);
         if now < self.feeds_due {
             return;
         }
@@ -213,5 +215,6 @@ impl Hub {
             entry.lanes.close_unfollowed();
             self.lanes_open += entry.lanes.len();
         }
+        self.trim_relay(now);
     }
 }

@@ -147,6 +147,7 @@ impl Hub {
         for subject in books.chain([Subject::Consensus(id), Subject::Match(id)]) {
             changes.extend(self.channels.close(subject).map(Change::Closed));
         }
+        self.relay.forget(id, changes);
         self.leave_board(state, stamp, changes);
     }
 }

@@ -10,6 +10,7 @@ mod images;
 mod joining;
 pub mod lanes;
 mod publishing;
+mod relay;
 pub mod sequence;
 mod signals;
 pub mod state;
@@ -23,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::{
     feeds::{Feed, Source, SourceNumber, Terms},
     lanes::Timers,
+    relay::Relay,
     sequence::{Stamp, Window},
     signals::Desk,
     state::{Life, Match, Moment, Origin, Touched},
@@ -78,6 +80,9 @@ pub struct Hub {
     lane_timers: Timers,
     /// Lanes that were open when they were counted last.
     lanes_open: usize,
+    relay: Relay,
+    /// The time that was passed in last.
+    latest: Micros,
     /// Matches that have changed, and those that were forgotten, since [`Hub::take_changed`].
     changed: FxHashSet<Id>,
     gone: Vec<Id>,
@@ -141,6 +146,8 @@ impl Hub {
             feeds_due: 0,
             lane_timers: Timers::default(),
             lanes_open: 0,
+            relay: Relay::default(),
+            latest: 0,
             changed: FxHashSet::default(),
             gone: Vec::new(),
             signals: Desk::default(),
@@ -222,6 +229,7 @@ impl Hub {
         now: Micros,
         changes: &mut Vec<Change>,
     ) -> Vec<ApplyError> {
+        self.latest = now;
         self.sources[source.0].message(batch.price_changes, received);
         self.heal(source, now, changes);
         let moment = Moment { source: batch.at, received };

@@ -47,6 +47,7 @@ impl Hub {
         }
         let markets = self.publish_consensus(id, sport, touched, stamp, changes);
         self.publish_signals(id, touched, &markets, moment, stamp, changes);
+        self.relay(id, touched, stamp, changes);
         self.note_end(id, moment);
     }
 

@@ -8,6 +8,7 @@ mod fill;
 mod odds;
 mod of_match;
 mod play;
+mod source;
 mod status;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ mod facts;
 mod joining;
 mod json;
 mod lanes;
+mod live;
 mod properties;
 mod recordings;
 mod rules;

@@ -14,6 +14,7 @@ mod football_v2;
 mod gate;
 mod import;
 mod limits;
+mod live_sockets;
 mod mail;
 mod money;
 mod payments;

@@ -24,7 +24,7 @@ impl Session {
         if publication.seq <= position {
             return Delivered::Known;
         }
-        if publication.prev > position && !self.bare {
+        if publication.prev > position && !self.is_bare() {
             return self.behind_with(key, "resume", means.topics);
         }
         if publication.channel.trails && self.others_are_behind() {

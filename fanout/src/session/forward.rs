@@ -1,16 +1,17 @@
 //! How subscriptions are brought forward: the questions put to the host, and what its answers do.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
-    Join, Means, Session, Wildcard,
+    Dialect, Join, Means, Session, Wildcard,
     subscription::{Behind, Stand, Subscription},
 };
 use crate::{
     catch_up::{Answer, CaughtUp, Forward, Gap, Question, Verdict},
     channel::{Channel, ChannelId, Pattern, Position},
+    live,
     outbox::Of,
     protocol::{self, Code, From, OnSlow, Refusal, Terms},
     topics::Place,
@@ -30,6 +31,11 @@ pub(super) enum Open {
         pattern: Pattern,
         terms: Terms,
         from: From,
+    },
+    /// A match of the older sockets, and the bookmaker wanted beside.
+    Begin {
+        event: live::Event,
+        book: Option<Arc<str>>,
     },
     /// `set`: whose answer goes before what brings the subscription forward, if it is one.
     Forward {
@@ -65,6 +71,9 @@ impl Session {
             }
             (Some(Open::SubscribeAll { id, pattern, terms, from }), Answer::Matched(channels)) => {
                 (None, self.subscribed_all(&id, pattern, terms, &from, &channels, means))
+            }
+            (Some(Open::Begin { event, book }), answer) => {
+                self.began(event, book.as_deref(), answer, means)
             }
             (Some(Open::Forward { key, channel, set }), answer) => {
                 self.forwarded(key, channel, set.as_ref(), answer, means)
@@ -176,7 +185,12 @@ impl Session {
     }
 
     /// Queues what brings a subscription forward; it is live when that reaches the head.
-    fn advance(&mut self, key: usize, caught_up: CaughtUp, means: &mut Means<'_>) -> Option<Join> {
+    pub(super) fn advance(
+        &mut self,
+        key: usize,
+        caught_up: CaughtUp,
+        means: &mut Means<'_>,
+    ) -> Option<Join> {
         let CaughtUp { head, frames, to, verdict, .. } = caught_up;
         let sub = &mut self.subscriptions[key];
         let Stand::Behind(behind) = &sub.stand else { return None };
@@ -259,7 +273,8 @@ impl Session {
         let sub = &mut self.subscriptions[key];
         let lost = matches!(caught_up.verdict, Verdict::Refused(_))
             || sub.terms.on_slow == OnSlow::Resync && why == "slow";
-        if lost {
+        // The older sockets have no word for it: the snapshot says enough.
+        if lost && self.dialect == Dialect::Stream {
             let why = match caught_up.verdict {
                 Verdict::Refused(Gap::Epoch) => "epoch",
                 _ if why == "slow" => "slow",
@@ -281,8 +296,17 @@ impl Session {
     }
 
     pub(super) fn channel_gone(&mut self, key: usize, means: &mut Means<'_>) -> Option<Place> {
-        let gone = protocol::channel_gone(self.subscriptions.get(key)?.channel.name.as_str());
-        means.outbox.push_reply(gone, means.now);
+        let name = &self.subscriptions.get(key)?.channel.name;
+        let gone = match self.dialect {
+            Dialect::Stream | Dialect::Bare => Some(protocol::channel_gone(name.as_str())),
+            Dialect::Live(sports) => live::Name::of(name.as_str())
+                .filter(|name| name.book.is_none())
+                .and_then(|name| name.event(sports))
+                .map(|event| live::unsubscribed(event, Some("gone"))),
+        };
+        if let Some(gone) = gone {
+            means.outbox.push_reply(gone, means.now);
+        }
         self.remove(key)
     }
 
@@ -307,7 +331,7 @@ impl Session {
                 self.behind.push_back(key);
                 continue;
             }
-            let Some(channel) = Pattern::parse(sub.channel.name.as_str()) else { continue };
+            let channel = Pattern::exactly(&sub.channel.name);
             let image = sub.terms.on_slow == OnSlow::Resync && why == "slow";
             let (number, rate) = (sub.channel.number, sub.terms.rate);
             let bytes_max = means.outbox.room(means.budget).max(URGENT_BYTES);

@@ -1,0 +1,341 @@
+//! The words of the two older sockets, on which a client follows matches by their ids.
+//!
+//! Snapshots and all that happens are the host's to render; answers and errors are rendered here. Which
+//! sports a socket has are words that the host gives: this module does not know what they mean.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    channel::{ChannelId, Epoch, Position},
+    encode::text_frame,
+};
+
+/// Matches that one socket follows at a time.
+pub const EVENTS_MAX: usize = 10;
+
+/// Which sports a socket has, by their names in commands. The first is the one of commands that name
+/// none; frames about the others name theirs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sports(pub &'static [&'static str]);
+
+/// A match as commands name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    pub id: u64,
+    /// Named in frames; absent for the sport that need not be.
+    pub sport: Option<&'static str>,
+    default_sport: &'static str,
+}
+
+/// What a client may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    Subscribe {
+        event: Event,
+        /// The bookmaker whose prices are wanted beside.
+        book: Option<Arc<str>>,
+        /// Where the client stands, if it says so in a form that can be proved.
+        from: Option<Position>,
+    },
+    Unsubscribe {
+        event: Event,
+    },
+    Ping,
+}
+
+/// What cannot be done, told in an `error` frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: Code,
+    pub message: String,
+    pub event: Option<Event>,
+}
+
+/// The `code` of an `error` frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    AuthRequired,
+    AuthFailed,
+    SubscriptionRequired,
+    NotTracked,
+    Limit,
+    BadAction,
+    BadEventId,
+    UnknownBookmaker,
+}
+
+/// Whatever stands in front of a name of ours no client of the stream protocol can spell.
+const MARK: char = '~';
+
+impl Event {
+    /// The channel of its frames.
+    #[must_use]
+    pub fn channel(&self) -> ChannelId {
+        let sport = self.sport.unwrap_or(self.default_sport);
+        ChannelId::new(format!("{MARK}{sport}/{}", self.id))
+    }
+
+    /// The channel of one bookmaker's prices of it.
+    #[must_use]
+    pub fn book_channel(&self, slug: &str) -> ChannelId {
+        ChannelId::new(format!("{}/{slug}", self.channel()))
+    }
+}
+
+/// What a channel of this dialect is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name<'a> {
+    pub sport: &'a str,
+    pub id: u64,
+    /// The bookmaker, where it is the channel of one's prices.
+    pub book: Option<&'a str>,
+}
+
+impl<'a> Name<'a> {
+    /// `None` for a channel of the stream protocol.
+    #[must_use]
+    pub fn of(channel: &'a str) -> Option<Self> {
+        let mut parts = channel.strip_prefix(MARK)?.splitn(3, '/');
+        let (sport, id) = (parts.next()?, parts.next()?.parse().ok()?);
+        Some(Self { sport, id, book: parts.next() })
+    }
+
+    /// The match as a client of these sports knows it.
+    pub(crate) fn event(&self, sports: &'static Sports) -> Option<Event> {
+        sports.event(self.id, self.sport)
+    }
+}
+
+impl Sports {
+    fn event(&'static self, id: u64, sport: &str) -> Option<Event> {
+        let default_sport = self.0.first()?;
+        let sport = self.0.iter().find(|own| **own == sport)?;
+        Some(Event { id, sport: (sport != default_sport).then_some(sport), default_sport })
+    }
+}
+
+impl Refusal {
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), event: None }
+    }
+
+    #[must_use]
+    pub fn about(self, event: Event) -> Self {
+        Self { event: Some(event), ..self }
+    }
+
+    pub(crate) fn not_tracked(event: Event) -> Self {
+        let message = format!("No live tracking for event {}", event.id);
+        Self::new(Code::NotTracked, message).about(event)
+    }
+}
+
+/// The longest word of a client's that an answer repeats, in characters.
+const REPEATED_MAX: usize = 64;
+
+impl Command {
+    /// Reads one text message.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] that names what is wrong.
+    pub fn parse(text: &str, sports: &'static Sports) -> Result<Self, Refusal> {
+        let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
+            return Err(Refusal::new(Code::BadAction, "A message is one JSON object"));
+        };
+        match fields.get("action") {
+            Some(Value::String(action)) if action == "ping" => Ok(Self::Ping),
+            Some(Value::String(action)) if action == "subscribe" => {
+                let event = event(&fields, sports)?;
+                let book = fields.get("bookmaker_slug").and_then(Value::as_str);
+                let book = book.filter(|slug| !slug.is_empty()).map(Into::into);
+                Ok(Self::Subscribe { event, book, from: position(&fields) })
+            }
+            Some(Value::String(action)) if action == "unsubscribe" => {
+                Ok(Self::Unsubscribe { event: event(&fields, sports)? })
+            }
+            other => Err(unknown_action(other)),
+        }
+    }
+}
+
+fn unknown_action(action: Option<&Value>) -> Refusal {
+    let shown: String = match action {
+        None | Some(Value::Null) => "None".to_owned(),
+        Some(Value::String(action)) => action.chars().take(REPEATED_MAX).collect(),
+        Some(other) => other.to_string().chars().take(REPEATED_MAX).collect(),
+    };
+    Refusal::new(Code::BadAction, format!("Unknown action: {shown}"))
+}
+
+/// An id is an integer, or a text of one.
+fn event(fields: &Map<String, Value>, sports: &'static Sports) -> Result<Event, Refusal> {
+    let id = match fields.get("event_id") {
+        Some(Value::Number(id)) => id.as_u64(),
+        Some(Value::String(id)) => id.trim().parse().ok(),
+        _ => None,
+    };
+    let Some(id) = id else {
+        return Err(Refusal::new(Code::BadEventId, "event_id is missing or no integer"));
+    };
+    let default_sport = sports.0.first().copied().unwrap_or_default();
+    let unnamed = Event { id, sport: None, default_sport };
+    match fields.get("sport") {
+        None | Some(Value::Null) => Ok(unnamed),
+        Some(Value::String(sport)) => {
+            sports.event(id, sport).ok_or_else(|| Refusal::not_tracked(unnamed))
+        }
+        Some(_) => Err(Refusal::not_tracked(unnamed)),
+    }
+}
+
+/// Anything but `{epoch, seq}` proves nothing, and counts as no position.
+fn position(fields: &Map<String, Value>) -> Option<Position> {
+    let from = fields.get("from")?;
+    let epoch = Epoch::parse(from.get("epoch")?.as_str()?);
+    Some(Position { epoch, seq: from.get("seq")?.as_u64()? })
+}
+
+// ------------------------------------------------------------------------- frames to the client
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Frame<'a> {
+    Unsubscribed {
+        event_id: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sport: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
+    },
+    Pong,
+    Error {
+        code: Code,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        event_id: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sport: Option<&'a str>,
+    },
+}
+
+fn json_frame(value: &impl Serialize) -> Bytes {
+    text_frame(|out| {
+        serde_json::to_writer(out, value).expect("our own frames have string keys only");
+    })
+}
+
+/// `why`: where the client did not ask for it.
+#[must_use]
+pub fn unsubscribed(event: Event, why: Option<&str>) -> Bytes {
+    json_frame(&Frame::Unsubscribed { event_id: event.id, sport: event.sport, why })
+}
+
+#[must_use]
+pub fn pong() -> Bytes {
+    json_frame(&Frame::Pong)
+}
+
+#[must_use]
+pub fn error(refusal: &Refusal) -> Bytes {
+    json_frame(&Frame::Error {
+        code: refusal.code,
+        message: &refusal.message,
+        event_id: refusal.event.map(|event| event.id),
+        sport: refusal.event.and_then(|event| event.sport),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::payload;
+
+    static ONE: Sports = Sports(&["football"]);
+    static BOTH: Sports = Sports(&["football", "tennis"]);
+
+    fn check(text: &str, sports: &'static Sports, channel: &str) {
+        let event = match Command::parse(text, sports).expect(text) {
+            Command::Subscribe { event, .. } | Command::Unsubscribe { event } => event,
+            Command::Ping => panic!("{text} is no ping"),
+        };
+        assert_eq!(event.channel().as_str(), channel, "{text}");
+    }
+
+    fn refused(text: &str, sports: &'static Sports, expected: &str) {
+        let refusal = Command::parse(text, sports).expect_err(text);
+        assert_eq!(payload(&error(&refusal)), expected, "{text}");
+    }
+
+    #[test]
+    fn matches_are_named_as_clients_in_the_wild_do() {
+        check(r#"{"action":"subscribe","event_id":7}"#, &ONE, "~football/7");
+        check(r#"{"action":"subscribe","event_id":"7","sport":null}"#, &ONE, "~football/7");
+        check(r#"{"action":"subscribe","event_id":7,"sport":"football"}"#, &BOTH, "~football/7");
+        check(r#"{"action":"unsubscribe","event_id":7,"sport":"tennis"}"#, &BOTH, "~tennis/7");
+        assert_eq!(Command::parse(r#"{"action":"ping","more":1}"#, &ONE), Ok(Command::Ping));
+    }
+
+    #[test]
+    fn position_is_one_only_with_its_epoch() {
+        let check = |from: &str, expected: Option<Position>| {
+            let text = format!(r#"{{"action":"subscribe","event_id":7,"from":{from}}}"#);
+            let Ok(Command::Subscribe { from, .. }) = Command::parse(&text, &ONE) else {
+                panic!("{text} is a subscribe");
+            };
+            assert_eq!(from, expected, "{text}");
+        };
+        let epoch = Epoch::parse("k3f9");
+        check(r#"{"epoch":"k3f9","seq":8}"#, Some(Position { epoch, seq: 8 }));
+        check(r#"{"epoch":"K3F9","seq":8}"#, Some(Position { epoch: None, seq: 8 }));
+        for nothing in ["8", "null", "{}", r#"{"seq":8}"#, r#"{"epoch":"k3f9","seq":-1}"#] {
+            check(nothing, None);
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong_in_the_words_of_the_wild() {
+        let none = r#"{"type":"error","code":"bad_action","message":"Unknown action: None"}"#;
+        refused("{}", &ONE, none);
+        refused(r#"{"action":null}"#, &ONE, none);
+        let cheer = r#"{"type":"error","code":"bad_action","message":"Unknown action: cheer"}"#;
+        refused(r#"{"action":"cheer"}"#, &ONE, cheer);
+        let no_object =
+            r#"{"type":"error","code":"bad_action","message":"A message is one JSON object"}"#;
+        refused("[]", &ONE, no_object);
+        refused("ping", &ONE, no_object);
+        let bad_id = r#"{"type":"error","code":"bad_event_id","message":"event_id is missing or no integer"}"#;
+        for id in ["", r#","event_id":-1"#, r#","event_id":1.5"#, r#","event_id":"x""#] {
+            refused(&format!(r#"{{"action":"subscribe"{id}}}"#), &ONE, bad_id);
+        }
+        let tennis = r#"{"action":"subscribe","event_id":7,"sport":"tennis"}"#;
+        let not_here = r#"{"type":"error","code":"not_tracked","message":"No live tracking for event 7","event_id":7}"#;
+        refused(tennis, &ONE, not_here);
+    }
+
+    #[test]
+    fn long_words_are_not_repeated() {
+        let text = format!(r#"{{"action":"{}"}}"#, "x".repeat(5000));
+        let refusal = Command::parse(&text, &ONE).expect_err("no such action");
+        assert!(refusal.message.len() < 100, "{}", refusal.message);
+    }
+
+    #[test]
+    fn names_lead_back_to_the_match() {
+        let event = BOTH.event(7, "tennis").expect("a sport of the socket");
+        let name = event.book_channel("bet-fair");
+        let read = Name::of(name.as_str()).expect("a channel of this dialect");
+        assert_eq!(read, Name { sport: "tennis", id: 7, book: Some("bet-fair") });
+        assert_eq!(read.event(&BOTH), Some(event));
+        for other in ["football/7", "~football", "~football/x", "feeds"] {
+            assert_eq!(Name::of(other), None, "{other}");
+        }
+        assert!(crate::Pattern::parse(name.as_str()).is_none(), "nobody else can spell it");
+    }
+}

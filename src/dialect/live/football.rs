@@ -1,0 +1,381 @@
+//! Football: `event`, `livedata` and `action`.
+
+use fanout::Micros;
+use ingest::event::{
+    Ball, FootballStatus, GoalKind, IncidentKind, Pair, Participant, Side, Situation, Stat,
+    VarDecision,
+};
+use rust_decimal::Decimal;
+
+use super::{Scene, frame, kickoff, uts};
+use crate::{
+    document::{Node, Object},
+    hub::state::{Clock, Entry, Football, Match},
+};
+
+/// What the match clock says, as the frames tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Time {
+    /// Whole minutes played; in stoppage time that of the end of the part.
+    pub minute: Option<u32>,
+    pub second: Option<u32>,
+    /// The minute of stoppage time in progress.
+    pub added: Option<u32>,
+    /// 1 and 2 are the halves, 3 and 4 those of extra time, 5 the shoot-out. In a break the one before.
+    pub period: Option<u8>,
+}
+
+impl Time {
+    /// `until`: up to when the clock is known to have run.
+    #[must_use]
+    pub fn of(state: &Football, until: Micros) -> Self {
+        let period = state.status.and_then(period);
+        let Some(clock) = state.clock.filter(|_| period.is_some()) else {
+            return Self { period, ..Self::default() };
+        };
+        let second = shown(clock, until);
+        let end = period.map_or(u32::MAX, |period| END[usize::from(period) - 1]);
+        let passed = second / 60;
+        let added = (passed >= end).then(|| passed - end + 1);
+        Self { minute: Some(passed.min(end)), second: Some(second % 60), added, period }
+    }
+
+    fn display(self) -> Option<String> {
+        let minute = self.minute?;
+        Some(match self.added {
+            Some(added) => format!("{minute}+{added}'"),
+            None => format!("{minute}'"),
+        })
+    }
+}
+
+/// The minute at which each part ends. The shoot-out has no clock of its own.
+const END: [u32; 5] = [45, 90, 105, 120, 120];
+
+fn shown(clock: Clock, until: Micros) -> u32 {
+    let passed = if clock.running { (until - clock.at).max(0) / 1_000_000 } else { 0 };
+    clock.second.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX))
+}
+
+fn period(status: FootballStatus) -> Option<u8> {
+    match status {
+        FootballStatus::FirstHalf | FootballStatus::HalfTime => Some(1),
+        FootballStatus::SecondHalf => Some(2),
+        FootballStatus::ExtraFirst | FootballStatus::ExtraHalf => Some(3),
+        FootballStatus::ExtraSecond => Some(4),
+        FootballStatus::Penalties => Some(5),
+        FootballStatus::NotStarted
+        | FootballStatus::Finished
+        | FootballStatus::Postponed
+        | FootballStatus::Abandoned
+        | FootballStatus::Cancelled => None,
+    }
+}
+
+/// `time.status`.
+fn status(scene: &Scene<'_>, state: &Football) -> &'static str {
+    match scene.state.football_status(state) {
+        Some(FootballStatus::NotStarted) => "notstarted",
+        Some(FootballStatus::FirstHalf) => "1st_half",
+        Some(FootballStatus::HalfTime) => "halftime",
+        Some(FootballStatus::SecondHalf) => "2nd_half",
+        Some(
+            FootballStatus::ExtraFirst | FootballStatus::ExtraHalf | FootballStatus::ExtraSecond,
+        ) => "extratime",
+        Some(FootballStatus::Penalties) => "penalties",
+        Some(FootballStatus::Finished) => "finished",
+        Some(FootballStatus::Postponed) => "postponed",
+        Some(FootballStatus::Abandoned) => "abandoned",
+        Some(FootballStatus::Cancelled) => "cancelled",
+        // In play, and nobody tells the phase.
+        None => "live",
+    }
+}
+
+pub(super) fn event(out: &mut Object, scene: &Scene<'_>, state: &Football) {
+    out.set("score", score(state.told_score().map(|told| told.goals)));
+    let time = Time::of(state, scene.until);
+    let told = out.object("time");
+    told.set_or_null("minute", time.minute);
+    told.set_or_null("second", time.second);
+    told.set_or_null("display", time.display());
+    told.set_or_null("period", time.period);
+    told.set("status", status(scene, state));
+    told.set_or_null("added_time", time.added);
+    told.set_or_null("kickoff_at", kickoff(scene.state));
+    let stats = out.object("stats");
+    for side in Side::BOTH {
+        let stats = stats.object(side_name(side));
+        for (stat, value) in &state.stats[side.index()] {
+            stats.set(stat_name(*stat), *value);
+        }
+    }
+    out.set("websocket_plus", state.is_full());
+}
+
+/// The counters by their names over REST.
+fn stat_name(stat: Stat) -> &'static str {
+    match stat {
+        Stat::Saves => "goalkeeper_saves",
+        Stat::Attacks => "attack",
+        Stat::DangerousAttacks => "dangerous_attack",
+        Stat::BallPossession
+        | Stat::TotalShots
+        | Stat::ShotsOnTarget
+        | Stat::ShotsOffTarget
+        | Stat::BlockedShots
+        | Stat::CornerKicks
+        | Stat::Fouls
+        | Stat::Offsides
+        | Stat::YellowCards
+        | Stat::RedCards
+        | Stat::Passes
+        | Stat::AccuratePasses
+        | Stat::ThrowIns
+        | Stat::GoalKicks
+        | Stat::FreeKicks => stat.as_str(),
+    }
+}
+
+/// Where nobody tells the score it is `null`, and not 0.
+fn score(goals: Option<Pair<u16>>) -> Object {
+    let mut out = Object::default();
+    out.set_or_null("home", goals.map(|goals| goals[0]));
+    out.set_or_null("away", goals.map(|goals| goals[1]));
+    out
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::First => "home",
+        Side::Second => "away",
+    }
+}
+
+/// Where the ball was, at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    pub at: Micros,
+    pub time: Time,
+    pub ball: Ball,
+    /// Which of the balls of this match.
+    pub number: u32,
+}
+
+/// The `livedata` frame. `moved` is absent where no feed tells of the ball: the frame tells the time.
+#[must_use]
+pub fn livedata(state: &Match, at: Micros, time: Time, moved: Option<&Moved>) -> Object {
+    let mut out = frame("livedata", state);
+    out.set("uts", uts(at));
+    out.set_or_null("side", moved.map(|moved| side_name(moved.ball.side)));
+    out.set_or_null("situation", moved.map(|moved| moved.ball.situation.as_str()));
+    let coordinates = moved.map(|moved| Node::Object(coordinates(moved.ball)));
+    out.set("coordinates", Node::List(coordinates.into_iter().collect()));
+    out.set_or_null("commentary", moved.and_then(|moved| commentary(state, moved.ball)));
+    out.set_or_null("minute", time.minute);
+    out.set_or_null("second", time.second);
+    out.set_or_null("period", time.period);
+    out
+}
+
+fn coordinates(ball: Ball) -> Object {
+    let mut out = Object::default();
+    out.set("x", percent(ball.x));
+    out.set("y", percent(ball.y));
+    out
+}
+
+/// Tenths of a percent become percent.
+fn percent(tenths: u16) -> Node {
+    Node::Number(Decimal::new(tenths.into(), 1).normalize())
+}
+
+/// What the situation says, in words.
+fn commentary(state: &Match, ball: Ball) -> Option<String> {
+    let name = &state.fixture.sides.as_ref()?[ball.side.index()].name;
+    let words = match ball.situation {
+        Situation::Possession => "In possession",
+        Situation::Attack => "Attack",
+        Situation::Dangerous => "Dangerous attack",
+        Situation::Safe => "Safe possession",
+        Situation::Corner => "Corner",
+        Situation::FreeKick => "Free kick",
+        Situation::ThrowIn => "Throw-in",
+        Situation::GoalKick => "Goal kick",
+        Situation::Penalty => "Penalty",
+        Situation::ShotOnTarget => "Shot on target",
+        Situation::ShotOffTarget => "Shot off target",
+        Situation::Goal => "Goal",
+        Situation::Offside => "Offside",
+        Situation::Injury => "Injury",
+        Situation::Substitution => "Substitution",
+    };
+    Some(format!("{words}: {name}"))
+}
+
+/// Numbers of actions that the ball tells begin here; those of incidents are below.
+const BALLS_FROM: u32 = 100_000;
+
+/// The `action` frame of a ball whose situation is an act: a shot, a corner, an offside. Goals,
+/// penalties and substitutions are told as incidents, and the other situations are no acts.
+#[must_use]
+pub fn ball_action(state: &Match, football: &Football, moved: &Moved) -> Option<Object> {
+    let (kind, qualifier) = match moved.ball.situation {
+        Situation::ShotOnTarget => ("shot", Some("on_target")),
+        Situation::ShotOffTarget => ("shot", Some("off_target")),
+        Situation::Corner => ("corner", None),
+        Situation::Offside => ("offside", None),
+        Situation::Possession
+        | Situation::Attack
+        | Situation::Dangerous
+        | Situation::Safe
+        | Situation::FreeKick
+        | Situation::ThrowIn
+        | Situation::GoalKick
+        | Situation::Penalty
+        | Situation::Goal
+        | Situation::Injury
+        | Situation::Substitution => return None,
+    };
+    let act = Act {
+        kind,
+        tid: BALLS_FROM + moved.number,
+        place: Some(moved.ball),
+        side: Some(moved.ball.side),
+        player: None,
+        score: football.told_score().map(|told| told.goals),
+        qualifiers: qualifier.into_iter().collect(),
+        minute: moved.time.minute,
+        second: moved.time.second,
+        period: moved.time.period,
+        at: moved.at,
+    };
+    Some(action(state, &act))
+}
+
+/// What an `action` frame tells.
+struct Act<'a> {
+    kind: &'static str,
+    tid: u32,
+    place: Option<Ball>,
+    side: Option<Side>,
+    player: Option<&'a Participant>,
+    score: Option<Pair<u16>>,
+    qualifiers: Vec<&'static str>,
+    minute: Option<u32>,
+    second: Option<u32>,
+    period: Option<u8>,
+    at: Micros,
+}
+
+fn action(state: &Match, act: &Act<'_>) -> Object {
+    let mut out = frame("action", state);
+    out.set("action_type", act.kind);
+    out.set("tid", act.tid);
+    out.set_or_null("x", act.place.map(|ball| percent(ball.x)));
+    out.set_or_null("y", act.place.map(|ball| percent(ball.y)));
+    out.set_or_null("team", act.side.map(side_name));
+    out.set_or_null("player", act.player.map(named));
+    out.set("score", score(act.score));
+    let qualifiers = act.qualifiers.iter().map(|word| Node::Word(word));
+    out.set("qualifiers", Node::List(qualifiers.collect()));
+    out.set_or_null("minute", act.minute);
+    out.set_or_null("second", act.second);
+    out.set_or_null("period", act.period);
+    out.set("ts", uts(act.at));
+    out
+}
+
+fn named(player: &Participant) -> Object {
+    let mut out = Object::default();
+    out.set("id", player.id.0);
+    out.set("name", &player.name);
+    out
+}
+
+/// The `action` frame of an incident; `None` for those that the `event` frame tells, and for a kind
+/// that clients have no word for. `place` is that of the incident among those of its match.
+#[must_use]
+pub fn incident_action(
+    state: &Match,
+    football: &Football,
+    place: usize,
+    at: Micros,
+    until: Micros,
+) -> Option<Object> {
+    let Entry { incident, .. } = football.incidents.get(place)?;
+    let (kind, qualifiers) = incident_kind(incident.kind)?;
+    let told = football.told_score().map(|told| told.goals);
+    // A kick of the shoot-out counts apart from the score.
+    let own = incident.score.filter(|_| !matches!(incident.kind, IncidentKind::Shootout { .. }));
+    let act = Act {
+        kind,
+        tid: tid(place),
+        place: None,
+        side: incident.side,
+        player: incident.player.as_ref(),
+        score: own.or(told),
+        qualifiers,
+        minute: Some(incident.minute.into()),
+        second: None,
+        period: Time::of(football, until).period,
+        at,
+    };
+    let mut out = action(state, &act);
+    // Who comes on, or who gave the pass.
+    out.set_some("related_player", incident.assist.as_ref().map(named));
+    out.set_some("added_time", incident.added);
+    Some(out)
+}
+
+/// The `deleted_event` action: an incident is taken back, and the score is this now.
+#[must_use]
+pub fn deleted_action(
+    state: &Match,
+    football: &Football,
+    place: usize,
+    at: Micros,
+    until: Micros,
+) -> Option<Object> {
+    let Entry { incident, retracted, .. } = football.incidents.get(place)?;
+    incident_kind(incident.kind)?;
+    let act = Act {
+        kind: "deleted_event",
+        tid: tid(place),
+        place: None,
+        side: incident.side,
+        player: incident.player.as_ref(),
+        score: football.told_score().map(|told| told.goals),
+        qualifiers: Vec::new(),
+        minute: Some(incident.minute.into()),
+        second: None,
+        period: Time::of(football, until).period,
+        at,
+    };
+    let mut out = action(state, &act);
+    out.set_some("reason", retracted.as_ref());
+    Some(out)
+}
+
+fn tid(place: usize) -> u32 {
+    u32::try_from(place + 1).unwrap_or(BALLS_FROM - 1).min(BALLS_FROM - 1)
+}
+
+fn incident_kind(kind: IncidentKind) -> Option<(&'static str, Vec<&'static str>)> {
+    Some(match kind {
+        IncidentKind::Goal(GoalKind::Regular) => ("goal", Vec::new()),
+        IncidentKind::Goal(GoalKind::Penalty) => ("goal", vec!["penalty"]),
+        IncidentKind::Goal(GoalKind::OwnGoal) => ("goal", vec!["own_goal"]),
+        IncidentKind::Yellow => ("yellow_card", Vec::new()),
+        IncidentKind::SecondYellow => ("red_card", vec!["second_yellow"]),
+        IncidentKind::Red => ("red_card", Vec::new()),
+        IncidentKind::Substitution => ("substitution", Vec::new()),
+        IncidentKind::PenaltyMissed => ("shot", vec!["penalty", "missed"]),
+        IncidentKind::Var(VarDecision::Checking) => ("var_review", vec!["checking"]),
+        IncidentKind::Var(VarDecision::Confirmed) => ("var_review", vec!["confirmed"]),
+        IncidentKind::Var(VarDecision::Overturned) => ("var_review", vec!["overturned"]),
+        IncidentKind::Shootout { scored: true } => ("shot", vec!["shootout", "scored"]),
+        IncidentKind::Shootout { scored: false } => ("shot", vec!["shootout", "missed"]),
+        IncidentKind::Period(_) => return None,
+    })
+}

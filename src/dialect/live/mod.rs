@@ -1,0 +1,168 @@
+//! The dialect of the older sockets, `/live/football/` and `/ws/live/`: frames about one match, each
+//! whole in itself.
+//!
+//! A frame is made of the typed state at a moment; nothing is added that no feed has told. Which frame
+//! is due when is the hub's to say.
+
+pub mod football;
+pub mod odds;
+pub mod tennis;
+
+use std::io::Write as _;
+
+use fanout::{Epoch, Micros, Seq, encode::Encode};
+use ingest::event::{Participant, Sport};
+
+use crate::{
+    api::time,
+    document::{Node, Object},
+    hub::{
+        Header,
+        feeds::Feed,
+        state::{Life, Match, Play},
+    },
+};
+
+/// A match as it is to be told now.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    pub state: &'a Match,
+    pub header: Header,
+    /// Up to when its clock is known to have run: now, or when its feed was last live.
+    pub until: Micros,
+}
+
+impl Scene<'_> {
+    /// Whether the match is being played, as far as its feed is believed.
+    #[must_use]
+    pub fn is_in_play(&self) -> bool {
+        self.header.life == Life::Live
+    }
+
+    /// Whether anything is still to come.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.header.life != Life::Ended
+    }
+}
+
+/// A frame with its number. The fields of the number stand last, as older clients do not know them.
+#[derive(Debug)]
+pub struct Numbered {
+    pub frame: Object,
+    pub epoch: Epoch,
+    pub seq: Seq,
+}
+
+impl Encode for Numbered {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.frame.write(out);
+        out.pop();
+        let Self { epoch, seq, .. } = self;
+        write!(out, r#","epoch":"{epoch}","seq":{seq}}}"#).expect("memory takes what is written");
+    }
+}
+
+/// What each frame begins with.
+#[must_use]
+pub fn frame(kind: &'static str, state: &Match) -> Object {
+    let mut out = Object::default();
+    out.set("type", kind);
+    out.set("event_id", state.id.0);
+    if state.sport != Sport::Football {
+        out.set("sport", state.sport.as_str());
+    }
+    out
+}
+
+/// The `event` frame: how the match stands.
+#[must_use]
+pub fn event(scene: &Scene<'_>) -> Object {
+    let mut out = frame("event", scene.state);
+    let sides = scene.state.fixture.sides.as_ref();
+    out.set("home", side(sides.map(|sides| &sides[0])));
+    out.set("away", side(sides.map(|sides| &sides[1])));
+    match &scene.state.play {
+        Play::Football(football) => football::event(&mut out, scene, football),
+        Play::Tennis(tennis) => tennis::event(&mut out, scene, tennis),
+        Play::Scoreboard(_) | Play::Race(_) | Play::None => {}
+    }
+    out.set("feed", scene.header.feed.as_str());
+    out
+}
+
+/// `{id, name, short_name}`. No feed tells a short name.
+fn side(participant: Option<&Participant>) -> Object {
+    let mut out = Object::default();
+    out.set_or_null("id", participant.map(|it| it.id.0));
+    out.set_or_null("name", participant.map(|it| &it.name));
+    out.set("short_name", Node::Null);
+    out
+}
+
+/// How a subscription begins: the snapshot, with what has happened of late.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    pub scene: Scene<'a>,
+    pub odds: Object,
+    pub odds_book: Option<Object>,
+    pub livedata: Vec<Object>,
+    pub history: Vec<Object>,
+    /// Why the position that the client gave could not be honoured, if it gave one.
+    pub why: Option<&'static str>,
+}
+
+#[must_use]
+pub fn subscribed(snapshot: Snapshot<'_>) -> Object {
+    let Snapshot { scene, odds, odds_book, livedata, history, why } = snapshot;
+    let mut out = begun(scene.state);
+    out.set("event", event(&scene));
+    out.set("livedata", list(livedata));
+    out.set("history", list(history));
+    out.set("odds", odds);
+    out.set_some("odds_book", odds_book);
+    out.set("resumed", false);
+    out.set_some("why", why);
+    out
+}
+
+/// How a subscription begins that goes on where the client was: what it missed follows.
+#[must_use]
+pub fn resumed(state: &Match, odds_book: Option<Object>) -> Object {
+    let mut out = begun(state);
+    out.set("livedata", Node::List(Vec::new()));
+    out.set("history", Node::List(Vec::new()));
+    out.set_some("odds_book", odds_book);
+    out.set("resumed", true);
+    out
+}
+
+fn begun(state: &Match) -> Object {
+    let mut out = frame("subscribed", state);
+    out.set("source", if state.is_full() { "full" } else { "basic" });
+    out
+}
+
+fn list(frames: Vec<Object>) -> Node {
+    Node::List(frames.into_iter().map(Node::Object).collect())
+}
+
+/// Milliseconds since 1970, of 13 digits.
+#[must_use]
+pub fn uts(at: Micros) -> i64 {
+    at.div_euclid(1000)
+}
+
+fn kickoff(state: &Match) -> Option<Node> {
+    state.fixture.start.and_then(time::offset).map(Node::from)
+}
+
+/// What holds prices back where the feed does.
+fn late(feed: Feed) -> Option<&'static str> {
+    match feed {
+        Feed::Live => None,
+        Feed::Late => Some("feed_late"),
+        Feed::Down => Some("feed_down"),
+        Feed::Recovering => Some("feed_recovering"),
+    }
+}

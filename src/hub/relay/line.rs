@@ -1,0 +1,322 @@
+//! One match that somebody follows: its numbers, its tail, and when what is due.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bytes::Bytes;
+use fanout::{
+    Change, Epoch, Micros, Position, Publication, Seq,
+    catch_up::{Forward, Gap, Lease, check},
+    channel::{Channel, Rate},
+};
+
+use super::{CHANGED, EVENT_EVERY_US, PRICES_EVERY_US, TIME_EVERY_US};
+use crate::{
+    dialect::live::{
+        self, Scene,
+        football::{self, Time},
+        odds,
+    },
+    document::Object,
+    hub::{
+        Header,
+        state::{Book, Match, Play},
+    },
+};
+
+/// Frames of a match that can be sent again.
+const TAIL_MAX: usize = 256;
+
+/// What a frame tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Event,
+    Livedata,
+    Odds,
+    Action,
+    Score,
+}
+
+impl Kind {
+    /// Whether a later frame of the kind says all that this one does.
+    fn is_superseded(self) -> bool {
+        match self {
+            Self::Event | Self::Livedata | Self::Odds => true,
+            Self::Action | Self::Score => false,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) channel: Channel,
+    head: Seq,
+    tail: VecDeque<Kept>,
+    pub(super) lease: Lease,
+    /// Since when nobody follows it.
+    forsaken: Option<Micros>,
+    /// What the last `event` frame told of life, feed and status.
+    pub(super) told_header: Option<Header>,
+    pub(super) event_due: Micros,
+    pub(super) time_due: Micros,
+    pub(super) prices: Prices,
+    pub(super) books: Vec<BookLine>,
+    /// The plain snapshot, for as long as nothing has happened since, and when it was made.
+    pub(super) snapshot: Option<(Seq, Micros, Bytes)>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    kind: Kind,
+    at: Micros,
+    publication: Arc<Publication>,
+}
+
+/// The prices of one bookmaker beside, for those who asked.
+#[derive(Debug)]
+pub(super) struct BookLine {
+    pub(super) slug: Arc<str>,
+    pub(super) channel: Channel,
+    head: Seq,
+    last: Option<Arc<Publication>>,
+    pub(super) lease: Lease,
+    prices: Prices,
+}
+
+/// When prices are told.
+#[derive(Debug, Default)]
+pub(super) struct Prices {
+    last: Object,
+    changed: bool,
+    /// A market has opened or was suspended.
+    turned: bool,
+    free_at: Micros,
+    due: Micros,
+}
+
+impl Prices {
+    /// `last`: those that the snapshot tells.
+    fn new(last: Object, now: Micros) -> Self {
+        let (free_at, due) = (now + PRICES_EVERY_US, now + odds::EVERY_US);
+        Self { last, changed: false, turned: false, free_at, due }
+    }
+
+    pub(super) fn is_due(&self, now: Micros, goes_on: bool) -> bool {
+        self.turned || self.changed && self.free_at <= now || goes_on && self.due <= now
+    }
+
+    /// Why these prices are to be told, if they are.
+    pub(super) fn tell(
+        &mut self,
+        told: &Object,
+        now: Micros,
+        goes_on: bool,
+    ) -> Option<&'static str> {
+        (self.changed, self.turned) = (false, false);
+        let why = if self.last != *told {
+            self.last = told.clone();
+            CHANGED
+        } else if goes_on && self.due <= now {
+            "interval"
+        } else {
+            return None;
+        };
+        (self.free_at, self.due) = (now + PRICES_EVERY_US, now + odds::EVERY_US);
+        Some(why)
+    }
+}
+
+impl Line {
+    /// `channel` has another epoch each time that a line of the match is opened. `told`: the prices that
+    /// its first snapshot tells.
+    pub(super) fn open(channel: Channel, scene: &Scene<'_>, told: Object, now: Micros) -> Self {
+        Self {
+            channel,
+            head: 0,
+            tail: VecDeque::new(),
+            lease: Lease::default(),
+            forsaken: None,
+            told_header: Some(scene.header),
+            event_due: now + EVENT_EVERY_US,
+            time_due: now + TIME_EVERY_US,
+            prices: Prices::new(told, now),
+            books: Vec::new(),
+            snapshot: None,
+        }
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        self.channel.epoch
+    }
+
+    pub(super) fn head(&self) -> Seq {
+        self.head
+    }
+
+    /// The line of a bookmaker, opened where there is none.
+    pub(super) fn book(
+        &mut self,
+        book: &Book,
+        told: Object,
+        channel: Channel,
+        now: Micros,
+    ) -> &mut BookLine {
+        let place = self.books.iter().position(|own| own.slug == book.slug).unwrap_or_else(|| {
+            self.books.push(BookLine {
+                slug: Arc::clone(&book.slug),
+                channel,
+                head: 0,
+                last: None,
+                lease: Lease::default(),
+                prices: Prices::new(told, now),
+            });
+            self.books.len() - 1
+        });
+        &mut self.books[place]
+    }
+
+    pub(super) fn into_channels(self) -> impl Iterator<Item = Channel> {
+        self.books.into_iter().map(|book| book.channel).chain([self.channel])
+    }
+
+    /// Whether nobody has followed it for so long.
+    pub(super) fn is_forsaken(&mut self, now: Micros, linger_us: Micros) -> bool {
+        if self.lease.is_shared() {
+            self.forsaken = None;
+            return false;
+        }
+        now - *self.forsaken.get_or_insert(now) >= linger_us
+    }
+
+    /// Numbers a frame, keeps it, and hands it out.
+    pub(super) fn push(
+        &mut self,
+        kind: Kind,
+        frame: Object,
+        urgent: bool,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
+        let prev = self.head;
+        self.head += 1;
+        let publication = publication(&self.channel, prev, frame, urgent);
+        if self.tail.len() == TAIL_MAX {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(Kept { kind, at: now, publication: Arc::clone(&publication) });
+        changes.push(Change::Published(Rate::Each, publication));
+    }
+
+    /// Lets go of what is older than can be resumed from.
+    pub(super) fn trim(&mut self, now: Micros, age_us: Micros) {
+        while self.tail.front().is_some_and(|kept| now - kept.at > age_us) {
+            self.tail.pop_front();
+        }
+    }
+
+    pub(super) fn tell_event(&mut self, scene: &Scene<'_>, now: Micros, changes: &mut Vec<Change>) {
+        self.told_header = Some(scene.header);
+        self.event_due = now + EVENT_EVERY_US;
+        self.push(Kind::Event, live::event(scene), false, now, changes);
+    }
+
+    /// Tells the time of a match in play, where nobody tells of the ball.
+    pub(super) fn tell_time(&mut self, scene: &Scene<'_>, now: Micros, changes: &mut Vec<Change>) {
+        self.time_due = now + TIME_EVERY_US;
+        let Play::Football(state) = &scene.state.play else { return };
+        if state.ball.is_none() && scene.is_in_play() {
+            let time = Time::of(state, scene.until);
+            let frame = football::livedata(scene.state, now, time, None);
+            self.push(Kind::Livedata, frame, false, now, changes);
+        }
+    }
+
+    /// `turned`: a market has opened or was suspended, which is told at once.
+    pub(super) fn prices_changed(&mut self, turned: bool) {
+        let books = self.books.iter_mut().map(|book| &mut book.prices);
+        for prices in books.chain([&mut self.prices]) {
+            prices.changed = true;
+            prices.turned |= turned;
+        }
+    }
+
+    pub(super) fn has_prices_due(&self, now: Micros, goes_on: bool) -> bool {
+        let books = self.books.iter().map(|book| &book.prices);
+        books.chain([&self.prices]).any(|prices| prices.is_due(now, goes_on))
+    }
+
+    /// Tells the prices of bookmakers that have changed or are due.
+    pub(super) fn tell_books<'a>(
+        &mut self,
+        now: Micros,
+        goes_on: bool,
+        changes: &mut Vec<Change>,
+        find: impl Fn(&Arc<str>) -> Option<(&'a Match, &'a Book, Header)>,
+    ) {
+        for line in self.books.iter_mut().filter(|book| book.prices.is_due(now, goes_on)) {
+            let Some((state, book, header)) = find(&line.slug) else { continue };
+            let told = odds::of_book(book, header, state.sport);
+            let Some(otherwise) = line.prices.tell(&told, now, goes_on) else { continue };
+            let reason = odds::reason(header, otherwise);
+            let urgent = header.suspended == Some(true) && otherwise == CHANGED;
+            let frame = odds::book_frame(state, book, told, reason, now);
+            let publication = publication(&line.channel, line.head, frame, urgent);
+            line.head += 1;
+            line.last = Some(Arc::clone(&publication));
+            changes.push(Change::Published(Rate::Each, publication));
+        }
+    }
+
+    /// Whether the tail leads from this position to the head.
+    pub(super) fn verify(&self, from: Position) -> Result<Seq, Gap> {
+        let oldest = self.tail.front().map_or(self.head, |kept| kept.publication.prev);
+        check(from, self.epoch(), oldest, self.head)
+    }
+
+    /// The frames after `from`, up to the first that reaches `bytes_max`, and where they lead. For a
+    /// reader who is slow (`only_last`) without those of which a later one says all.
+    pub(super) fn since(
+        &self,
+        from: Seq,
+        only_last: bool,
+        bytes_max: usize,
+    ) -> (Vec<Forward>, Seq) {
+        let (mut frames, mut to, mut bytes) = (Vec::new(), from, 0);
+        let missing = || self.tail.iter().filter(|kept| kept.publication.seq > from);
+        let is_last = |kept: &Kept| {
+            let later = |other: &Kept| {
+                other.kind == kept.kind && other.publication.seq > kept.publication.seq
+            };
+            !kept.kind.is_superseded() || !missing().any(later)
+        };
+        for kept in missing().filter(|kept| !only_last || is_last(kept)) {
+            if bytes >= bytes_max {
+                return (frames, to);
+            }
+            let frame = kept.publication.frame().clone();
+            bytes += frame.len();
+            to = kept.publication.seq;
+            frames.push(Forward { frame, to });
+        }
+        // What was left out at the end cannot be: the last of each kind is there.
+        (frames, self.head.max(to))
+    }
+}
+
+impl BookLine {
+    pub(super) fn head(&self) -> Seq {
+        self.head
+    }
+
+    /// The last prices, if a reader who stands at `from` has not got them.
+    pub(super) fn since(&self, from: Option<Seq>) -> Vec<Forward> {
+        let last = self.last.iter().filter(|_| from.is_none_or(|from| from < self.head));
+        last.map(|last| Forward { frame: last.frame().clone(), to: self.head }).collect()
+    }
+}
+
+fn publication(channel: &Channel, prev: Seq, frame: Object, urgent: bool) -> Arc<Publication> {
+    let seq = prev + 1;
+    let body = live::Numbered { frame, epoch: channel.epoch, seq };
+    let publication = Publication::new(channel.clone(), prev, seq, Box::new(body));
+    Arc::new(publication.urgent(urgent))
+}

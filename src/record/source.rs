@@ -1,0 +1,43 @@
+//! How closely a match is told: what the older sockets call its source, and the flag `websocket_plus`.
+
+use super::{FootballRecord, MatchRecord, PlayRecord};
+use crate::hub::state::{Football, Match, Play};
+
+/// A football match is told in full where a feed says who or where: an incident with its player, or the
+/// place of the ball. Else it is told by score, clock and counts alone.
+fn says_who_or_where(has_ball: bool, mut has_player: impl Iterator<Item = bool>) -> bool {
+    has_ball || has_player.any(|has_player| has_player)
+}
+
+impl FootballRecord {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let players = self.incidents.iter().map(|incident| incident.player.is_some());
+        says_who_or_where(self.ball.is_some(), players)
+    }
+}
+
+impl MatchRecord {
+    /// Whether a feed tells who or where. Never of another sport than football.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(&self.play, PlayRecord::Football(football) if football.is_full())
+    }
+}
+
+impl Football {
+    /// The same of the state that a record is made of.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let players = self.incidents.iter().map(|entry| entry.incident.player.is_some());
+        says_who_or_where(self.ball.is_some(), players)
+    }
+}
+
+impl Match {
+    /// The same of the state that a record is made of.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(&self.play, Play::Football(football) if football.is_full())
+    }
+}

@@ -1,0 +1,345 @@
+//! Matches as the older sockets tell them: the very frames, and that none is missing.
+
+use std::sync::Arc;
+
+use fanout::{
+    Change, ChannelId, Position, Seq,
+    catch_up::{Answer, CaughtUp, Question},
+    encode::payload,
+    live::Name,
+};
+use ingest::event::{
+    Ball, Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
+    Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
+    Participant, SelectionChange, SelectionDefinition, SelectionStatus, Side, Situation, Sport,
+    Stat,
+};
+use matchwire::hub::{
+    Epochs, Hub,
+    feeds::{Feed, Health, SourceNumber, Terms},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{SETTINGS, START},
+    facts::batches,
+};
+
+/// A hub, and one who follows its matches as the older sockets tell them.
+struct Told {
+    hub: Hub,
+    source: SourceNumber,
+    now: i64,
+    /// Texts of the frames, in order.
+    frames: Vec<String>,
+}
+
+const SECOND: i64 = 1_000_000;
+
+impl Told {
+    fn new() -> Self {
+        let epochs = Epochs { matches: fanout::Epoch(7), feeds: fanout::Epoch(8) };
+        let mut hub = Hub::new(SETTINGS, epochs, matchwire::identity::Identity::default());
+        let source = hub.source("test".into(), "simulator", Terms::default());
+        Self { hub, source, now: START, frames: Vec::new() }
+    }
+
+    fn apply(&mut self, facts: &[Fact]) {
+        let event =
+            |fact: &Fact| Event { sport: Sport::Football, match_id: Id(1), fact: fact.clone() };
+        let events = facts.iter().map(event).collect();
+        self.apply_batch(&Batch { at: None, price_changes: 0, events });
+    }
+
+    fn apply_batch(&mut self, batch: &Batch) {
+        let mut changes = Vec::new();
+        self.hub.apply(self.source, batch, self.now, self.now, &mut changes);
+        self.read(&changes);
+    }
+
+    /// So much time passes, in the hub's own ticks.
+    fn wait(&mut self, seconds: i64) {
+        let until = self.now + seconds * SECOND;
+        while self.now < until {
+            self.now += 250_000;
+            let mut changes = Vec::new();
+            self.hub.tick(self.now, &mut changes);
+            self.read(&changes);
+        }
+    }
+
+    fn source_is(&mut self, feed: Feed) {
+        let mut changes = Vec::new();
+        self.hub.source_is(self.source, &Health { feed, why: None }, self.now, &mut changes);
+        self.read(&changes);
+    }
+
+    fn read(&mut self, changes: &[Change]) {
+        for change in changes {
+            if let Change::Published(_, publication) = change
+                && Name::of(publication.channel.name.as_str()).is_some()
+            {
+                let text = payload(publication.frame());
+                self.frames.push(String::from_utf8(text.to_vec()).expect("frames are text"));
+            }
+        }
+    }
+
+    fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.frames)
+    }
+
+    fn begin(&mut self, channel: &str, from: Option<Position>) -> CaughtUp {
+        let channel = ChannelId::new(channel);
+        let question = Question::Begin { channel, book: None, from, bytes_max: usize::MAX };
+        match self.hub.answer(&question) {
+            Answer::Began(caught_up, None) => caught_up,
+            other => panic!("it is told: {other:?}"),
+        }
+    }
+}
+
+fn team(id: u64, name: &str) -> Participant {
+    Participant { id: Id(id), name: name.into() }
+}
+
+fn fixture() -> Fact {
+    Fact::Fixture(Fixture {
+        provider: "test".into(),
+        provider_key: "1".into(),
+        competition: None,
+        start: Some(START),
+        date: None,
+        sides: Some([team(11, "Alpha FC"), team(12, "Beta FC")]),
+    })
+}
+
+fn status(status: FootballStatus) -> Fact {
+    Fact::Football(FootballFact::Status(status))
+}
+
+fn score(home: u16, away: u16) -> Fact {
+    Fact::Football(FootballFact::Score(FootballScore {
+        goals: [home, away],
+        ..FootballScore::default()
+    }))
+}
+
+fn clock(second: u32) -> Fact {
+    Fact::Football(FootballFact::Clock { second, running: true })
+}
+
+fn prices(
+    kind: &str,
+    line: Option<&str>,
+    status: MarketStatus,
+    all: &[(Outcome, &str)],
+) -> [Fact; 2] {
+    let market: Arc<str> = format!("{kind}{}", line.unwrap_or_default()).into();
+    let odds =
+        |change| Fact::Odds(OddsFact { book: "acme".into(), market: Arc::clone(&market), change });
+    let selection = |(outcome, _): &(Outcome, &str)| SelectionDefinition {
+        id: outcome.as_str().into(),
+        name: None,
+        status: SelectionStatus::Active,
+        outcome: Some(*outcome),
+    };
+    let price = |(outcome, price): &(Outcome, &str)| SelectionChange {
+        id: outcome.as_str().into(),
+        price: Some(price.parse().expect("a price")),
+        ..SelectionChange::default()
+    };
+    [
+        odds(MarketChange::Define(MarketDefinition {
+            kind: kind.into(),
+            name: None,
+            line: line.map(|line| line.parse().expect("a line")),
+            period: None,
+            status,
+            in_play: true,
+            selections: all.iter().map(selection).collect(),
+        })),
+        odds(MarketChange::Prices { selections: all.iter().map(price).collect(), volume: None }),
+    ]
+}
+
+/// A match in its second half, 1-0, that somebody follows.
+fn followed() -> (Told, CaughtUp) {
+    let mut told = Told::new();
+    told.apply(&[fixture(), status(FootballStatus::SecondHalf), clock(67 * 60 + 12), score(1, 0)]);
+    let stats = [(Stat::BallPossession, 55), (Stat::DangerousAttacks, 9)];
+    let stats = FootballFact::Stats { side: Side::First, values: stats.into() };
+    told.apply(&[Fact::Football(stats)]);
+    let begun = told.begin("~football/1", None);
+    (told, begun)
+}
+
+#[test]
+fn frames_are_those_of_the_wild() {
+    let (mut told, begun) = followed();
+    let event = r#"{"type":"event","event_id":1,"home":{"id":11,"name":"Alpha FC","short_name":null},"away":{"id":12,"name":"Beta FC","short_name":null},"score":{"home":1,"away":0},"time":{"minute":67,"second":12,"display":"67'","period":2,"status":"2nd_half","added_time":null,"kickoff_at":"2026-09-01T00:00:00+00:00"},"stats":{"home":{"ball_possession":55,"dangerous_attack":9},"away":{}},"websocket_plus":false,"feed":"live""#;
+    let subscribed = format!(
+        r#"{{"type":"subscribed","event_id":1,"source":"basic","event":{event}}},"livedata":[{{"type":"livedata","event_id":1,"uts":1788220800000,"side":null,"situation":null,"coordinates":[],"commentary":null,"minute":67,"second":12,"period":2}}],"history":[],"odds":{{"type":"odds","event_id":1,"odds":{{}},"updated_at":"2026-09-01T00:00:00Z","next_update_at":"2026-09-01T00:00:30Z","update_reason":"subscribe"}},"resumed":false,"epoch":"{}","seq":0}}"#,
+        begun.channel.epoch
+    );
+    assert_eq!(payload(&begun.frames[0].frame), subscribed);
+    let number = |seq: Seq| format!(r#","epoch":"{}","seq":{seq}}}"#, begun.channel.epoch);
+
+    let goal = Incident {
+        eid: "g1".into(),
+        kind: IncidentKind::Goal(GoalKind::Penalty),
+        minute: 68,
+        added: None,
+        side: Some(Side::First),
+        player: Some(team(501, "A. Example")),
+        assist: None,
+        score: Some([2, 0]),
+    };
+    told.apply(&[Fact::Football(FootballFact::Incident(goal)), score(2, 0)]);
+    let frames = told.take();
+    let action = r#"{"type":"action","event_id":1,"action_type":"goal","tid":1,"x":null,"y":null,"team":"home","player":{"id":501,"name":"A. Example"},"score":{"home":2,"away":0},"qualifiers":["penalty"],"minute":68,"second":null,"period":2,"ts":1788220800000"#;
+    assert_eq!(frames[0], format!("{action}{}", number(1)));
+    let event = event.replace(r#""home":1"#, r#""home":2"#).replace("plus\":false", "plus\":true");
+    assert_eq!(frames[1], format!("{event}{}", number(2)));
+
+    let ball = Ball { x: 630, y: 415, side: Side::Second, situation: Situation::Dangerous };
+    told.apply(&[Fact::Football(FootballFact::Ball(ball))]);
+    let livedata = r#"{"type":"livedata","event_id":1,"uts":1788220800000,"side":"away","situation":"dangerous","coordinates":[{"x":63,"y":41.5}],"commentary":"Dangerous attack: Beta FC","minute":67,"second":12,"period":2"#;
+    assert_eq!(told.take(), [format!("{livedata}{}", number(3))]);
+
+    use Outcome::{Away, Draw, Home, Over, Under};
+    let open = MarketStatus::Open;
+    let mut all =
+        prices("match_winner", None, open, &[(Home, "1.20"), (Draw, "6.5"), (Away, "15")]).to_vec();
+    all.extend(prices("over_under", Some("2.5"), open, &[(Over, "1.90"), (Under, "1.95")]));
+    all.extend(prices("asian_handicap", Some("-0.25"), open, &[(Home, "1.88"), (Away, "2.02")]));
+    told.apply(&all);
+    let table = r#"{"asian_handicap":[{"line":-0.25,"push":"half","home":1.88,"away":2.02,"bookmaker_count":1}]"#;
+    let frame: Value = serde_json::from_str(&told.take()[0]).expect("a frame is JSON");
+    assert_eq!(
+        frame["odds"]["asian_handicap"],
+        serde_json::from_str::<Value>(&format!("{table}}}")).expect("JSON")["asian_handicap"]
+    );
+    assert_eq!(frame["odds"]["over_under"], json!({"over_25": 1.90, "under_25": 1.95}));
+    let begun = told.begin("~football/1", None);
+    let text = String::from_utf8_lossy(&begun.frames[0].frame).into_owned();
+    assert!(text.contains(r#""match_winner":{"home":1.20,"draw":6.5,"away":15}"#), "{text}");
+}
+
+#[test]
+fn cadence_is_that_of_the_wild() {
+    let (mut told, _begun) = followed();
+    told.wait(61);
+    let kinds = |frames: &[String], kind: &str| {
+        let kind = format!(r#"{{"type":"{kind}""#);
+        frames.iter().filter(|frame| frame.starts_with(&kind)).count()
+    };
+    let frames = told.take();
+    assert_eq!((kinds(&frames, "event"), kinds(&frames, "odds")), (2, 2), "{frames:#?}");
+    assert_eq!(kinds(&frames, "livedata"), 12);
+    let last = frames.iter().rfind(|frame| frame.contains("livedata")).expect("one came");
+    let last: Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!((&last["minute"], &last["second"]), (&json!(68), &json!(12)), "{last}");
+
+    // What is known of a feed that is down is not told as if it were known now.
+    told.source_is(Feed::Down);
+    told.wait(31);
+    let frames = told.take();
+    assert_eq!(kinds(&frames, "livedata"), 0, "nobody knows the time of play");
+    let events: Vec<Value> = frames
+        .iter()
+        .map(|frame| serde_json::from_str(frame).expect("JSON"))
+        .filter(|frame: &Value| frame["type"] == "event")
+        .collect();
+    assert_eq!(events.len(), 2, "at once, and after a while");
+    for event in events {
+        assert_eq!((&event["feed"], &event["time"]["minute"]), (&json!("down"), &json!(68)));
+        assert_eq!(event["time"]["second"], 13, "the clock stands since then");
+    }
+
+    told.source_is(Feed::Live);
+    told.apply(&[status(FootballStatus::Finished)]);
+    told.take();
+    told.wait(70);
+    assert_eq!(told.take(), [""; 0], "nothing is still to come");
+}
+
+#[test]
+fn match_that_nobody_follows_any_more_is_told_for_a_while() {
+    let (mut told, begun) = followed();
+    let epoch = begun.channel.epoch;
+    drop(begun);
+    told.wait(55);
+    let begun = told.begin("~football/1", None);
+    assert_eq!(begun.channel.epoch, epoch, "who comes back finds its place");
+    told.wait(120);
+    assert!(!told.take().is_empty());
+    drop(begun);
+    told.wait(65);
+    told.take();
+    told.wait(65);
+    assert_eq!(told.take(), [""; 0], "nobody is there to be told");
+    assert_ne!(told.begin("~football/1", None).channel.epoch, epoch, "what lay between is unknown");
+}
+
+#[test]
+fn prices_are_told_once_a_second_but_a_suspension_at_once() {
+    use Outcome::{Away, Draw, Home};
+    let (mut told, _begun) = followed();
+    let market = |status, home: &str| {
+        prices("match_winner", None, status, &[(Home, home), (Draw, "6.5"), (Away, "15")])
+    };
+    told.apply(&market(MarketStatus::Open, "1.20"));
+    told.take();
+    for cents in 21..30 {
+        told.apply(&market(MarketStatus::Open, &format!("1.{cents}"))[1..]);
+    }
+    assert_eq!(told.take(), [""; 0], "they wait, merged");
+    told.wait(2);
+    let frames: Vec<String> = told.take().into_iter().filter(|it| it.contains("odds")).collect();
+    assert_eq!(frames.len(), 1, "{frames:#?}");
+    assert!(frames[0].contains(r#""home":1.29"#), "{}", frames[0]);
+    told.apply(&market(MarketStatus::Suspended, "1.29"));
+    let frames = told.take();
+    assert_eq!(frames.len(), 1, "{frames:#?}");
+    let none = r#""match_winner":{"home":null,"draw":null,"away":null}"#;
+    assert!(
+        frames[0].contains(none) && frames[0].contains(r#""update_reason":"suspended""#),
+        "{}",
+        frames[0]
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is told: numbers have no hole, and from each position the tail brings the very frames
+    /// that came live.
+    #[test]
+    fn who_resumes_gets_the_very_frames(all in batches(30), place in any::<prop::sample::Index>()) {
+        let mut told = Told::new();
+        told.apply(&[fixture()]);
+        let begun = told.begin("~football/1", None);
+        for batch in &all {
+            told.apply_batch(batch);
+            told.now += SECOND / 3;
+        }
+        let frames = told.take();
+        for (number, frame) in (1..).zip(&frames) {
+            let frame: Value = serde_json::from_str(frame).expect("a frame is JSON");
+            prop_assert_eq!(&frame["seq"], number, "{}", frame);
+        }
+        if frames.len() < 200 {
+            let from = place.index(frames.len() + 1);
+            let epoch = Some(begun.channel.epoch);
+            let caught_up = told.begin("~football/1", Some(Position { epoch, seq: from as Seq }));
+            let again = caught_up.frames[1..].iter();
+            let again: Vec<String> = again
+                .map(|it| String::from_utf8_lossy(&payload(&it.frame)).into_owned())
+                .collect();
+            prop_assert_eq!(&again[..], &frames[from..]);
+            prop_assert_eq!(caught_up.to, frames.len() as Seq);
+        }
+    }
+}

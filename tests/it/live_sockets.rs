@@ -1,0 +1,428 @@
+//! The two older sockets, `/live/football/` and `/ws/live/`, as a client in the wild meets them: it reads
+//! `type` and the fields it knows, by a match's id, and sends `action`.
+
+mod old;
+mod pushed;
+
+use futures_util::SinkExt;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use self::{old::Old, pushed::Pushed};
+use crate::support::{Hub, QUIET, Setting, shared};
+
+#[tokio::test]
+async fn key_is_taken_from_query_and_subprotocol_and_never_selected() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = hub.key(&["websocket"]);
+    for path in ["/live/football/", "/live/football", "/ws/live/", "/ws/live"] {
+        let mut client = Old::connect(&hub, &format!("{path}?token={key}"), None).await;
+        client.send(&json!({"action": "ping"})).await;
+        assert_eq!(client.next().await, Ok(json!({"type": "pong"})), "{path}");
+        let mut client = Old::connect(&hub, path, Some(&format!("token, {key}"))).await;
+        assert_eq!(client.handshake.headers()["sec-websocket-protocol"], "token", "{path}");
+        client.send(&json!({"action": "ping"})).await;
+        assert_eq!(client.next().await, Ok(json!({"type": "pong"})), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_come_in_is_told_and_closed() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let wrong = format!("mw_{}", "0".repeat(48));
+    for path in ["/live/football/", "/ws/live/"] {
+        let check = async |path: &str, code: &str, close: u16| {
+            let client = Old::connect(&hub, path, None).await;
+            assert_eq!(client.refused().await, (json!(code), close), "{path}");
+        };
+        check(path, "auth_required", 4401).await;
+        check(&format!("{path}?token={wrong}"), "auth_failed", 4401).await;
+        let poor = hub.key(&[]);
+        check(&format!("{path}?token={poor}"), "subscription_required", 4402).await;
+    }
+    let key = hub.key(&["websocket"]);
+    let client = Old::connect(&hub, &format!("/live/tennis/?token={key}"), None).await;
+    assert_eq!(client.refused().await, (json!("not_found"), 4404));
+}
+
+#[tokio::test]
+async fn key_that_is_revoked_ends_the_socket() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = hub.key(&["websocket"]);
+    let mut client = Old::football(&hub, &key).await;
+    client.send(&json!({"action": "ping"})).await;
+    client.next_of("pong").await;
+    hub.revoke(&key);
+    assert_eq!(client.next().await, Err(4410), "no frame that an older client does not know");
+}
+
+#[tokio::test]
+async fn match_is_told_as_it_happens() {
+    let mut feed = Pushed::start(&[]);
+    let id = feed.football("one").await;
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    client.subscribe(id).await;
+    let begun = client.next().await.expect("a snapshot");
+    assert_eq!((&begun["type"], &begun["event_id"]), (&json!("subscribed"), &json!(id)), "{begun}");
+    assert_eq!((&begun["source"], &begun["history"]), (&json!("basic"), &json!([])), "{begun}");
+    let event = &begun["event"];
+    assert_eq!(event["type"], "event");
+    assert_eq!(event["score"], json!({"home": 0, "away": 0}));
+    assert_eq!(event["home"]["name"], "Home one");
+    assert_eq!(event["time"]["status"], "1st_half");
+    assert_eq!(event["time"]["period"], 1);
+    assert_eq!(event["time"]["kickoff_at"], "2026-09-01T16:26:40+00:00");
+    assert_eq!(event["websocket_plus"], false);
+    assert_eq!(begun["odds"]["odds"], json!({}), "nobody has told a price");
+    // Of whose ball nobody tells, the time is told.
+    let time = client.next_of("livedata").await;
+    assert_eq!((&time["side"], &time["coordinates"]), (&Value::Null, &json!([])), "{time}");
+
+    let goal = json!({"football": {"incident": {"eid": "g1", "kind": {"goal": "regular"}, "minute": 17,
+        "side": "home", "player": {"name": "A. Striker", "key": "9"}, "score": [1, 0]}}});
+    feed.push("football", "one", goal).await;
+    let action = client.next_of("action").await;
+    assert_eq!(action["action_type"], "goal", "{action}");
+    assert_eq!((&action["team"], &action["minute"]), (&json!("home"), &json!(17)), "{action}");
+    assert_eq!(action["player"]["name"], "A. Striker");
+    assert_eq!(action["score"], json!({"home": 1, "away": 0}));
+    feed.push("football", "one", json!({"football": {"score": {"goals": [1, 0]}}})).await;
+    let event = client.next_of("event").await;
+    assert_eq!(event["score"], json!({"home": 1, "away": 0}));
+    assert_eq!(event["websocket_plus"], true, "a player was named");
+
+    let ball = json!({"football": {"ball": {"x": 881, "y": 460, "side": "away", "situation": "shot_on_target"}}});
+    feed.push("football", "one", ball).await;
+    let livedata = client.next_where("the ball", |it| it["side"] == "away").await;
+    assert_eq!(livedata["situation"], "shotontarget");
+    assert_eq!(livedata["coordinates"], json!([{"x": 88.1, "y": 46}]));
+    assert_eq!(livedata["uts"].as_i64().map(|uts| uts.to_string().len()), Some(13));
+    let shot = client.next_of("action").await;
+    assert_eq!((&shot["action_type"], &shot["x"]), (&json!("shot"), &json!(88.1)), "{shot}");
+    assert_eq!(shot["seq"].as_u64(), livedata["seq"].as_u64().map(|seq| seq + 1));
+
+    let retract = json!({"football": {"retract": {"of": "g1", "why": "offside", "score": {"goals": [0, 0]}}}});
+    feed.push("football", "one", retract).await;
+    let deleted = client.next_of("action").await;
+    assert_eq!(deleted["action_type"], "deleted_event");
+    assert_eq!(deleted["tid"], action["tid"], "{deleted}");
+    assert_eq!(deleted["score"], json!({"home": 0, "away": 0}));
+
+    feed.push("football", "one", json!({"football": {"status": "half_time"}})).await;
+    let event = client.next_where("half time", |it| it["time"]["status"] == "halftime").await;
+    assert_eq!(event["score"], json!({"home": 0, "away": 0}));
+
+    // Who joins later is told of it.
+    let mut late = Old::football(&feed.hub, &feed.key).await;
+    late.subscribe(id).await;
+    let begun = late.next_of("subscribed").await;
+    assert_eq!(begun["source"], "full");
+    let kinds = begun["history"].as_array().expect("a list");
+    let kinds: Vec<&Value> = kinds.iter().map(|it| &it["action_type"]).collect();
+    assert_eq!(kinds, ["goal", "shot", "deleted_event"]);
+    assert_eq!(begun["livedata"].as_array().map(Vec::len), Some(1));
+    assert_eq!(begun["epoch"], event["epoch"]);
+}
+
+#[tokio::test]
+async fn prices_are_numbers_with_their_digits_and_none_while_suspended() {
+    let mut feed = Pushed::start(&[]);
+    let id = feed.football("one").await;
+    feed.prices("one", "open", "2.10").await;
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    client.send(&json!({"action": "subscribe", "event_id": id, "bookmaker_slug": "acmebet"})).await;
+    let begun = client.next_of("subscribed").await;
+    let winner = json!({"home": 2.10, "draw": 3.40, "away": 3.55});
+    assert_eq!(begun["odds"]["odds"]["match_winner"], winner);
+    assert!(begun["odds"].to_string().contains("3.4"));
+    let book = &begun["odds_book"];
+    assert_eq!(
+        (&book["bookmaker_slug"], &book["bookmaker"]),
+        (&json!("acmebet"), &json!("acmebet"))
+    );
+    assert_eq!(book["odds"]["match_winner"], winner);
+
+    feed.prices("one", "open", "2.25").await;
+    let odds = client.next_of("odds").await;
+    assert_eq!(odds["odds"]["match_winner"]["home"], 2.25);
+    assert_eq!(odds["update_reason"], "change");
+    feed.prices("one", "suspended", "2.25").await;
+    let nothing = json!({"home": null, "draw": null, "away": null});
+    let is_held = |it: &Value| it["odds"]["match_winner"] == nothing;
+    let mut held = vec![];
+    while held.len() < 2 {
+        held.push(client.next_where("held prices", is_held).await);
+    }
+    for frame in &held {
+        assert_eq!(frame["update_reason"], "suspended", "{frame}");
+    }
+    held.sort_by_key(|frame| frame["type"].to_string());
+    assert_eq!((&held[0]["type"], &held[1]["type"]), (&json!("odds"), &json!("odds_book")));
+
+    client.send(&json!({"action": "subscribe", "event_id": id, "bookmaker_slug": "nobody"})).await;
+    let error = client.next_of("error").await;
+    assert_eq!((&error["code"], &error["event_id"]), (&json!("unknown_bookmaker"), &json!(id)));
+}
+
+#[tokio::test]
+async fn errors_leave_the_socket_open() {
+    let mut feed = Pushed::start(&[]);
+    let id = feed.football("one").await;
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut check = async |text: &str, code: &str, message: &str| {
+        client.send_text(text).await;
+        let error = client.next_of("error").await;
+        assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)), "{text}");
+    };
+    check("{}", "bad_action", "Unknown action: None").await;
+    check(r#"{"action":"jump"}"#, "bad_action", "Unknown action: jump").await;
+    check("nonsense", "bad_action", "A message is one JSON object").await;
+    let no_id = "event_id is missing or no integer";
+    check(r#"{"action":"subscribe"}"#, "bad_event_id", no_id).await;
+    check(r#"{"action":"unsubscribe","event_id":[]}"#, "bad_event_id", no_id).await;
+    let not_tracked = "No live tracking for event 7";
+    check(r#"{"action":"subscribe","event_id":7}"#, "not_tracked", not_tracked).await;
+    let not_tracked = format!("No live tracking for event {id}");
+    let tennis = json!({"action": "subscribe", "event_id": id, "sport": "tennis"}).to_string();
+    check(&tennis, "not_tracked", &not_tracked).await;
+    client.socket.send(Message::binary(vec![1_u8])).await.expect("it is sent");
+    assert_eq!(client.next_of("error").await["code"], "bad_action");
+    client.send(&json!({"action": "ping"})).await;
+    assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
+}
+
+#[tokio::test]
+async fn eleventh_match_is_refused_and_the_socket_stays() {
+    let mut feed = Pushed::start(&[]);
+    let mut ids = Vec::new();
+    for number in 0..12 {
+        ids.push(feed.football(&format!("m{number}")).await);
+    }
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    for id in &ids {
+        client.subscribe(*id).await;
+    }
+    for id in &ids[..10] {
+        assert_eq!(client.next_of("subscribed").await["event_id"], *id);
+    }
+    for id in &ids[10..] {
+        let error = client.next_of("error").await;
+        assert_eq!((&error["code"], &error["event_id"]), (&json!("limit"), &json!(id)));
+    }
+    // One that is followed may begin again, and one that is left makes room.
+    client.subscribe(ids[0]).await;
+    assert_eq!(client.next_of("subscribed").await["event_id"], ids[0]);
+    client.send(&json!({"action": "unsubscribe", "event_id": ids[0]})).await;
+    let left = client.next_of("unsubscribed").await;
+    assert_eq!(left, json!({"type": "unsubscribed", "event_id": ids[0]}));
+    client.subscribe(ids[11]).await;
+    assert_eq!(client.next_of("subscribed").await["event_id"], ids[11]);
+
+    feed.push("football", "m0", json!({"football": {"score": {"goals": [1, 0]}}})).await;
+    feed.push("football", "m1", json!({"football": {"score": {"goals": [1, 0]}}})).await;
+    let event = client.next_of("event").await;
+    assert_eq!(event["event_id"], ids[1], "nothing comes of a match that was left");
+}
+
+#[tokio::test]
+async fn tennis_and_football_share_a_socket() {
+    let mut feed = Pushed::start(&[]);
+    let (football, tennis) = (feed.football("one").await, feed.tennis("final").await);
+    let mut client = Old::both(&feed.hub, &feed.key).await;
+    client.subscribe(football).await;
+    let begun = client.next_of("subscribed").await;
+    assert_eq!((&begun["event_id"], begun.get("sport")), (&json!(football), None));
+    client.send(&json!({"action": "subscribe", "event_id": tennis, "sport": "tennis"})).await;
+    let begun = client.next_of("subscribed").await;
+    assert_eq!((&begun["event_id"], &begun["sport"]), (&json!(tennis), &json!("tennis")));
+    assert_eq!(begun["history"], json!([]));
+    assert_eq!(begun["event"]["status"]["name"], "live");
+    assert_eq!(begun["event"]["score"]["point"], "0-0");
+    let point = |number: u32, game: [u8; 2]| {
+        json!({"tennis": {"point": {"eid": number.to_string(), "winner": "p1", "server": "p1",
+            "how": "ace", "score": {"server": "p1", "sets": [{"games": [0, 0]}],
+            "game": {"points": game}, "points": number}}}})
+    };
+    feed.push("tennis", "final", point(1, [1, 0])).await;
+    let score = client.next_of("score").await;
+    assert_eq!((&score["point"], &score["server"]), (&json!("15-0"), &json!("home")), "{score}");
+    assert_eq!((&score["sets"], &score["sport"]), (&json!([[0, 0]]), &json!("tennis")));
+    feed.push("tennis", "final", point(2, [2, 0])).await;
+    assert_eq!(client.next_of("score").await["point"], "30-0");
+    feed.push("football", "one", json!({"football": {"score": {"goals": [0, 1]}}})).await;
+    let event = client.next_of("event").await;
+    assert_eq!((&event["event_id"], &event["score"]["away"]), (&json!(football), &json!(1)));
+
+    client.send(&json!({"action": "unsubscribe", "event_id": tennis, "sport": "tennis"})).await;
+    let left = json!({"type": "unsubscribed", "event_id": tennis, "sport": "tennis"});
+    assert_eq!(client.next_of("unsubscribed").await, left);
+    let mut again = Old::both(&feed.hub, &feed.key).await;
+    again.send(&json!({"action": "subscribe", "event_id": tennis, "sport": "tennis"})).await;
+    let begun = again.next_of("subscribed").await;
+    let points = begun["livedata"].as_array().expect("a list").iter().map(|it| it["point"].clone());
+    let points: Vec<Value> = points.collect();
+    assert_eq!(points[points.len() - 3..], ["0-0", "15-0", "30-0"]);
+    assert_eq!(begun["event"]["stats"]["home"]["aces"], 2);
+}
+
+#[tokio::test]
+async fn who_was_cut_off_gets_what_it_missed() {
+    let mut feed = Pushed::start(&[]);
+    let id = feed.football("one").await;
+    let score = |home: u32| json!({"football": {"score": {"goals": [home, 0]}}});
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    client.subscribe(id).await;
+    client.next_of("subscribed").await;
+    feed.push("football", "one", score(1)).await;
+    let last = client.next_of("event").await;
+    drop(client);
+    for home in 2..=4 {
+        feed.push("football", "one", score(home)).await;
+    }
+    let subscribe = |from: Value| json!({"action": "subscribe", "event_id": id, "from": from});
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let from = json!({"epoch": last["epoch"], "seq": last["seq"]});
+    client.send(&subscribe(from)).await;
+    let begun = client.next_of("subscribed").await;
+    assert_eq!((&begun["resumed"], &begun["seq"]), (&json!(true), &last["seq"]), "{begun}");
+    assert_eq!(begun.get("event"), None, "what is missing is told one by one");
+    let mut seq = last["seq"].as_u64().expect("a number");
+    let mut scores = Vec::new();
+    while scores.last() != Some(&json!(4)) {
+        let frame = client.next().await.expect("it is not cut off");
+        seq += 1;
+        assert_eq!(frame["seq"], seq, "a hole before {frame}");
+        if frame["type"] == "event" {
+            scores.push(frame["score"]["home"].clone());
+        }
+    }
+    assert_eq!(scores, [2, 3, 4]);
+
+    for (from, why) in [
+        (json!({"epoch": last["epoch"], "seq": 1_000_000}), json!("ahead")),
+        (json!({"epoch": "zz", "seq": 1}), json!("epoch")),
+        (json!(1), Value::Null),
+    ] {
+        client.send(&subscribe(from.clone())).await;
+        let begun = client.next_of("subscribed").await;
+        assert_eq!((&begun["resumed"], &begun["why"]), (&json!(false), &why), "{from}");
+        assert_eq!(begun["event"]["score"]["home"], 4, "the snapshot comes instead");
+    }
+}
+
+/// It is told merged, and nothing that happened is left out.
+#[tokio::test]
+async fn slow_reader_misses_no_action() {
+    const NARROW: [Setting; 3] = [
+        ("FANOUT_OUTBOX_BYTES", "4096"),
+        ("FANOUT_WRITE_BYTES_MAX", "4096"),
+        ("FANOUT_SEND_BUFFER_BYTES", "4096"),
+    ];
+    let mut feed = Pushed::start(&NARROW);
+    let id = feed.football("one").await;
+    let mut slow = Old::narrow(&feed.hub, &feed.key).await;
+    slow.subscribe(id).await;
+    slow.next_of("subscribed").await;
+    let mut all = Vec::new();
+    for number in 0..100_u32 {
+        let eid = format!("c{number}");
+        let player = json!({"name": format!("Player {number}"), "key": number.to_string()});
+        all.push(json!({"football": {"incident": {"eid": eid, "kind": "yellow", "minute": 20,
+            "side": "home", "player": player}}}));
+        all.push(json!({"football": {"score": {"goals": [number, 0]}}}));
+    }
+    let mut fast = Old::football(&feed.hub, &feed.key).await;
+    fast.subscribe(id).await;
+    fast.next_of("subscribed").await;
+    for fact in all {
+        feed.push("football", "one", fact).await;
+    }
+    let last = |it: &Value| it["type"] == "event" && it["score"]["home"] == 99;
+    fast.next_where("the last score", last).await;
+    let mut names = Vec::new();
+    let (mut seq, mut left_out) = (0, 0);
+    loop {
+        let frame = slow.next().await.expect("it is not cut off");
+        let own = frame["seq"].as_u64().expect("a number");
+        left_out += own - seq - 1;
+        seq = own;
+        match frame["type"].as_str() {
+            Some("action") => names.push(frame["player"]["name"].clone()),
+            // It was further behind than the tail reaches.
+            Some("subscribed") => panic!("the tail was long enough: {frame}"),
+            _ => {}
+        }
+        if last(&frame) {
+            break;
+        }
+    }
+    let expected: Vec<Value> = (0..100).map(|number| json!(format!("Player {number}"))).collect();
+    assert_eq!(names, expected);
+    assert!(left_out > 0, "it was never slow, so nothing was shown");
+}
+
+#[tokio::test]
+async fn match_that_is_forgotten_says_so() {
+    let mut feed = Pushed::start(&[("HUB_ENDED_KEEP_MS", "1000")]);
+    let id = feed.football("one").await;
+    let mut client = Old::football(&feed.hub, &feed.key).await;
+    client.subscribe(id).await;
+    client.next_of("subscribed").await;
+    feed.push("football", "one", json!({"football": {"status": "finished"}})).await;
+    let event = client.next_of("event").await;
+    assert_eq!(event["time"]["status"], "finished");
+    feed.football("two").await;
+    let left = client.next_of("unsubscribed").await;
+    assert_eq!(left, json!({"type": "unsubscribed", "event_id": id, "why": "gone"}));
+}
+
+#[tokio::test]
+async fn recording_is_told_point_by_point() {
+    let Some(path) = shared("slam-pointbypoint/2012-ausopen-1701.points.csv.gz") else { return };
+    let path = path.to_str().expect("a path of text").to_owned();
+    let hub = Hub::start(&["replay", "--speed", "500", "--hold", &path]);
+    let key = hub.key(&["websocket"]);
+    // Held back until somebody follows it.
+    let mut waker = crate::support::Client::connect(&hub.address, &key).await;
+    waker.subscribe("*").await;
+    waker.subscribe("*/*").await;
+    waker.until(|it| it.channels.keys().any(|name| name.starts_with("tennis/"))).await;
+    let name = waker.channels.keys().find(|name| name.starts_with("tennis/")).expect("a match");
+    let id: u64 = name["tennis/".len()..].parse().expect("an id");
+    let mut client = Old::both(&hub, &key).await;
+    client.send(&json!({"action": "subscribe", "event_id": id, "sport": "tennis"})).await;
+    let begun = client.next_of("subscribed").await;
+    let mut seq = begun["seq"].as_u64().expect("a position");
+    let mut scores = 0;
+    loop {
+        let frame = client.next().await.expect("it is not cut off");
+        seq += 1;
+        assert_eq!(frame["seq"], seq, "a hole before {frame}");
+        scores += u32::from(frame["type"] == "score");
+        if frame["type"] == "event" && frame["status"]["name"] == "finished" {
+            break;
+        }
+    }
+    assert!(scores > 20, "{scores} points were told");
+}
+
+#[tokio::test]
+async fn demo_is_told_in_full() {
+    let hub = Hub::start(&["serve"]);
+    let key = hub.key(&["websocket"]);
+    let board = hub.get(&format!("/stream/v1/channels/football?token={key}")).await.json();
+    let matches = board["data"]["matches"].as_object().expect("a board has matches").clone();
+    let live =
+        matches.iter().find(|(_, line)| line["life"] == "live" && line["status"] != "half_time");
+    let id: u64 = live.expect("a match is in play").0.parse().expect("an id");
+    let mut client = Old::football(&hub, &key).await;
+    client.subscribe(id).await;
+    let begun = client.next_of("subscribed").await;
+    assert_eq!(begun["source"], "full", "{begun}");
+    assert!(begun["livedata"].as_array().is_some_and(|frames| frames.len() <= 30), "{begun}");
+    assert!(begun["odds"]["odds"]["match_winner"].is_object(), "{begun}");
+    for kind in ["livedata", "odds"] {
+        let frame = client.next_of(kind).await;
+        assert_eq!(frame["event_id"], id, "{frame}");
+    }
+}
