@@ -45,6 +45,7 @@ pub mod backup_command;
 pub mod database;
 pub mod feeds_command;
 pub mod http;
+pub mod images;
 pub mod key_command;
 pub mod limits;
 pub mod mail;
