@@ -14,18 +14,19 @@ use crate::api::base::{FORWARDED_HOST, FORWARDED_PROTO, is_host, is_scheme};
 /// sends them could lead readers of an answer elsewhere, so nothing behind this sees them.
 pub(super) fn settle(proxies: &Proxies, connection: IpAddr, headers: &mut HeaderMap) {
     let is_trusted = proxies.trusts_connection(connection);
-    let checks: [(HeaderName, fn(&str) -> bool); 2] =
-        [(FORWARDED_PROTO, is_scheme), (FORWARDED_HOST, is_host)];
-    for (name, is_valid) in checks {
-        let Some(told) = headers.get_all(&name).iter().next_back().cloned() else { continue };
-        headers.remove(&name);
-        let last = told.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default().trim();
-        if is_trusted
-            && is_valid(last)
-            && let Ok(value) = HeaderValue::from_str(last)
-        {
-            headers.insert(name, value);
-        }
+    keep_last(headers, &FORWARDED_PROTO, |proto| is_trusted && is_scheme(proto));
+    keep_last(headers, &FORWARDED_HOST, |host| is_trusted && is_host(host));
+}
+
+/// Leaves the last entry of a header, if it can be believed, and else nothing.
+fn keep_last(headers: &mut HeaderMap, name: &HeaderName, is_believed: impl Fn(&str) -> bool) {
+    let Some(told) = headers.get_all(name).iter().next_back().cloned() else { return };
+    headers.remove(name);
+    let last = told.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default().trim();
+    if is_believed(last)
+        && let Ok(value) = HeaderValue::from_str(last)
+    {
+        headers.insert(name.clone(), value);
     }
 }
 
