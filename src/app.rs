@@ -37,6 +37,7 @@ use crate::{
     http::{self, BenchDoor, Proxies, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
+    images::Images,
     limits,
     mail::MailError,
     payments::{SetUpError, sandbox::SandboxError},
@@ -214,6 +215,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
         ingest: config.ingest.clone(),
         numbers: http::Numbers::of(&config),
+        images: Images::new(&config.images),
     };
     let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
     if let Some(listener) = bench_listener {

@@ -8,6 +8,7 @@
 mod accounts;
 mod archive;
 mod database;
+mod images;
 mod limits;
 mod mail;
 mod payments;
@@ -31,6 +32,7 @@ use toml::{Table, Value};
 pub use self::accounts::{AccountsConfig, Pepper};
 pub use self::archive::ArchiveConfig;
 pub use self::database::DatabaseConfig;
+pub use self::images::ImagesConfig;
 pub use self::limits::LimitsConfig;
 pub use self::mail::MailConfig;
 pub use self::payments::PaymentsConfig;
@@ -66,6 +68,7 @@ pub struct Config {
     pub bench: BenchConfig,
     pub feeds: FeedsConfig,
     pub ingest: IngestConfig,
+    pub images: ImagesConfig,
     pub log: LogConfig,
     /// The live feeds, if any. With one of them the demo is not played.
     #[serde(skip_serializing, rename = "source")]
@@ -224,6 +227,7 @@ impl Config {
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
         let Self { archive, feeds, ingest, .. } = self;
+        let Self { feeds, ingest, images, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
@@ -270,6 +274,8 @@ impl Config {
             ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
             ("ingest.body_ms", ingest.body_ms),
             ("ingest.wait_ms", ingest.wait_ms),
+            ("images.file_bytes_max", images.file_bytes_max as u64),
+            ("images.renders_max", images.renders_max as u64),
         ];
         match knobs.into_iter().chain(self.accounts.knobs()).find(|&(_, value)| value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),

@@ -47,6 +47,7 @@ pub mod database;
 pub mod feeds_command;
 pub mod http;
 pub mod import_command;
+pub mod images;
 pub mod key_command;
 pub mod limits;
 pub mod mail;

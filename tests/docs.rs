@@ -98,7 +98,7 @@ fn every_metric_is_explained_and_none_is_invented() {
 fn every_setting_that_is_named_exists() {
     let sections = [
         "server", "tls", "database", "accounts", "mail", "payments", "limits", "usage", "hub",
-        "fanout", "demo", "bench", "feeds", "ingest", "log",
+        "fanout", "demo", "bench", "feeds", "images", "ingest", "log",
     ];
     for name in [PROTOCOL, OPERATING, INGEST, ACCOUNTS, PAYMENTS]
         .into_iter()

@@ -5,6 +5,7 @@
 //! shapes of them; where a shape comes from is said beside it. Nothing here changes anything.
 
 pub mod answer;
+pub mod base;
 pub mod error;
 pub mod football;
 pub mod number;

@@ -1,10 +1,10 @@
 //! A page of a list: SERVICE section 1.2.
 
-use hyper::{HeaderMap, header::HOST};
+use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Api, Params};
+use super::{Api, Params, base};
 use crate::archive::Window;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,19 +53,7 @@ impl Place<'_> {
         query.extend_pairs(self.params.filters());
         query.append_pair("limit", &limit.to_string());
         query.append_pair("offset", &offset.to_string());
-        format!("{}{}?{}", self.base(), self.path, query.finish())
-    }
-
-    /// The base that is configured, else the one that the client used.
-    fn base(&self) -> String {
-        let host = self.headers.get(HOST).and_then(|host| host.to_str().ok());
-        match (self.api.configured_url, host) {
-            (false, Some(host)) => {
-                let scheme =
-                    if self.api.public_url.starts_with("https:") { "https" } else { "http" };
-                format!("{scheme}://{host}")
-            }
-            (true, _) | (false, None) => self.api.public_url.to_string(),
-        }
+        let base = base::of(self.headers, &self.api.public_url, self.api.configured_url);
+        format!("{}{}?{}", base, self.path, query.finish())
     }
 }

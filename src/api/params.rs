@@ -57,7 +57,7 @@ impl Params {
         Ok(Self { pairs })
     }
 
-    /// The last value of this name; `None` where it is absent or empty.
+    /// The last value of this name, as clients' own frameworks read it; `None` where it is absent or empty.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         let mut named = self.pairs.iter().rev().filter(|(own, _)| own == name);
@@ -70,13 +70,16 @@ impl Params {
         pairs.filter(|(name, _)| !matches!(*name, "limit" | "offset" | "page" | "page_size"))
     }
 
-    /// An id or another whole number.
+    /// An id or another whole number; one beyond all that there are is the largest.
     ///
     /// # Errors
     ///
     /// If the value is none.
     pub fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
-        self.parsed(name, "a whole number", |text| text.parse().ok())
+        self.parsed(name, "a whole number", |text| {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| text.parse().unwrap_or(u64::MAX))
+        })
     }
 
     /// An id of ours.
@@ -170,6 +173,8 @@ pub fn sport(name: &str) -> Option<Sport> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SPEC: Spec = Spec {
@@ -190,5 +195,52 @@ mod tests {
             panic!("an unknown name was taken");
         };
         assert_eq!(unknown, ["foo"]);
+    }
+
+    fn read(query: &str) -> Params {
+        Params::read(Some(query), SPEC).expect("known names")
+    }
+
+    #[test]
+    fn absurd_pages_are_pages_all_the_same() {
+        let check = |query: &str, offset, limit| {
+            assert_eq!(read(query).window().unwrap(), Window { offset, limit }, "{query}");
+        };
+        check("offset=99999999999999999999999999&limit=0", usize::MAX, LIMIT_DEFAULT);
+        check("offset=007&limit=99999999999999999999999999", 7, LIMIT_MAX);
+        check("limit=10&limit=20", 0, 20);
+        check("limit=&offset=%20", 0, LIMIT_DEFAULT);
+        for query in ["limit=-1", "offset=1.5", "offset=1e3", "limit=%2B1", "offset=٣", "limit=0x1"]
+        {
+            let refused = read(query).window();
+            assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{query}: {refused:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_is_too_odd(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
+            for query in [query.clone(), format!("{name}={value}"), format!("status={query}")] {
+                if let Ok(params) = Params::read(Some(&query), SPEC) {
+                    for name in SPEC.accepted {
+                        let _: (Result<_, _>, Result<_, _>) = (params.number(name), params.flag(name));
+                        let _: (Result<_, _>, Result<_, _>) = (params.from(name), params.before(name));
+                    }
+                    let window = params.window();
+                    prop_assert!(window.is_err() || window.is_ok_and(|it| (1..=LIMIT_MAX).contains(&it.limit)));
+                }
+            }
+        }
+
+        #[test]
+        fn what_was_encoded_is_read(values in prop::collection::vec(".{0,20}", 1..4)) {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query.extend_pairs(values.iter().map(|value| ("status", value)));
+            let params = read(&query.finish());
+            let last = values.last().map(|value| value.trim()).filter(|value| !value.is_empty());
+            prop_assert_eq!(params.text("status"), last);
+            let filters: Vec<_> = params.filters().map(|(_, value)| value.to_owned()).collect();
+            prop_assert_eq!(filters, values);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Moments in requests and answers.
 
 use fanout::Micros;
-use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// What a filter takes, for people.
 pub const EXPECTED: &str = "a day as 2026-08-30 or a moment as 2026-08-30T18:00:00Z";
@@ -9,14 +9,14 @@ pub const EXPECTED: &str = "a day as 2026-08-30 or a moment as 2026-08-30T18:00:
 /// The begin of a day in UTC, or a moment.
 #[must_use]
 pub fn begin(text: &str) -> Option<Micros> {
-    day(text).map_or_else(|| moment(text), midnight)
+    day(text).map_or_else(|| moment(text), |day| Some(midnight(day)))
 }
 
 /// The end of a day in UTC, or just after a moment.
 #[must_use]
 pub fn end(text: &str) -> Option<Micros> {
     match day(text) {
-        Some(day) => midnight(day.checked_add(1.day()).ok()?),
+        Some(day) => Some(midnight(day.tomorrow().unwrap_or(Date::MAX))),
         None => moment(text)?.checked_add(1),
     }
 }
@@ -27,13 +27,20 @@ pub fn day(text: &str) -> Option<Date> {
     (text.len() == 10).then(|| text.parse().ok()).flatten()
 }
 
-fn midnight(day: Date) -> Option<Micros> {
-    Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond())
+/// The last day that there is begins after the last moment.
+fn midnight(day: Date) -> Micros {
+    let begin = day.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |day| day.timestamp());
+    begin.as_microsecond()
 }
 
-/// ISO 8601; without an offset it is taken for UTC. A `+` that came as a blank is a `+`.
+/// ISO 8601; without an offset it is taken for UTC. A `+` that came as a blank is a `+`, but for one
+/// between day and time, which stands for `T`.
 fn moment(text: &str) -> Option<Micros> {
-    let text = text.replace(' ', "+");
+    let (day, rest) = text.split_at_checked(10)?;
+    let text = match rest.strip_prefix(' ') {
+        Some(time) => format!("{day}T{}", time.replace(' ', "+")),
+        None => text.replace(' ', "+"),
+    };
     let moment: Option<Timestamp> = text.parse().ok().or_else(|| {
         let civil: jiff::civil::DateTime = text.parse().ok()?;
         Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
@@ -57,6 +64,8 @@ pub fn zulu(at: Micros) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -65,8 +74,32 @@ mod tests {
         assert_eq!(end("2026-08-30").and_then(zulu).unwrap(), "2026-08-31T00:00:00Z");
         let moment = begin("2026-08-30T20:00:00+02:00");
         assert_eq!(moment.and_then(offset).unwrap(), "2026-08-30T18:00:00+00:00");
-        assert_eq!(begin("2026-08-30T18:00:00").unwrap(), moment.unwrap());
+        for same in ["2026-08-30T18:00:00", "2026-08-30 18:00:00", "2026-08-30 18:00:00 00:00"] {
+            assert_eq!(begin(same), moment, "{same}");
+        }
+        assert_eq!(begin("2026-08-30T20:00:00 02:00"), moment);
+        assert_eq!(end("9999-12-31"), Some(Timestamp::MAX.as_microsecond()));
         assert_eq!(begin("yesterday"), None);
         assert_eq!(end("2026-02-30"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in ".{0,30}", digits in "[0-9TZ:+. -]{0,30}") {
+            for text in [&text, &digits] {
+                let span = begin(text).zip(end(text));
+                prop_assert!(span.is_none_or(|(begin, end)| begin <= end), "{text}");
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read(second in -62_000_000_000_i64..253_000_000_000) {
+            let at = second * 1_000_000;
+            for text in [offset(at), zulu(at)] {
+                let text = text.expect("a moment that there is");
+                prop_assert_eq!(begin(&text), Some(at), "{}", text);
+                prop_assert_eq!(end(&text), Some(at + 1), "{}", text);
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     usage::{Counts, DAYS_SHOWN, Day, UsageDay},
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Account {
     email: Option<String>,
     /// The public part of its key; the key itself is not to be had again.
@@ -29,7 +29,7 @@ struct Account {
     usage: Usage,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct HeldAddon {
     addon: &'static str,
     active: bool,
@@ -37,7 +37,7 @@ struct HeldAddon {
     expires: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Usage {
     days: u32,
     /// The first and the last of those days, in UTC.
@@ -48,7 +48,7 @@ struct Usage {
     by_day: Vec<DayUsed>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Used {
     calls: u64,
     mcp_calls: u64,
@@ -56,14 +56,14 @@ struct Used {
     messages: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct ProductUsed {
     product: &'static str,
     #[serde(flatten)]
     used: Used,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct DayUsed {
     day: String,
     product: &'static str,
@@ -71,7 +71,10 @@ struct DayUsed {
     used: Used,
 }
 
+/// The account of the key.
+///
 /// Any key will do, whatever its account has paid for; asking is no call that counts.
+#[utoipa::path(get, path = "/api/v2/account/", tag = "account", responses((status = 200, description = "Its add-ons, and what it has used in the last 30 days", body = Account)))]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

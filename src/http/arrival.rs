@@ -8,7 +8,7 @@ use hyper::{
     header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL},
 };
 
-use super::{Shared, credential, uri};
+use super::{Shared, cors, credential, forwarded, uri};
 use crate::products::Product;
 
 /// Takes a request in that came over a connection from this address.
@@ -23,8 +23,11 @@ pub(super) fn receive<B>(
         request.extensions_mut().insert(in_query);
     }
     hide(request.headers_mut());
+    forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
     if let Some(product) = Product::of_path(request.uri().path()) {
         request.extensions_mut().insert(product);
+        end_in_slash(request.uri_mut());
+    } else if cors::is_open(request.uri().path()) {
         end_in_slash(request.uri_mut());
     }
     request
@@ -38,7 +41,7 @@ fn hide(headers: &mut HeaderMap) {
     }
 }
 
-/// With and without a slash at the end, a path of a product is the same: routes stand there once.
+/// With and without a slash at the end, a path that programs ask is the same: routes stand there once.
 fn end_in_slash(uri: &mut Uri) {
     if !uri.path().ends_with('/') {
         let (path, query) = (format!("{}/", uri.path()), uri.query().map(ToOwned::to_owned));

@@ -1,10 +1,11 @@
 //! Pages of other origins may ask the products with a key of their own (SERVICE section 0).
 //!
-//! Any origin, since a key has to be shown in any case; never with cookies. Only products answer so:
-//! what stands on the hub's own pages is for those alone.
+//! Any origin, since a key has to be shown in any case; never with cookies. Only products answer so, and
+//! what is open to everybody without a key: what stands on the hub's own pages is for those alone.
 
 use axum::{
     extract::Request,
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use hyper::{
@@ -21,7 +22,7 @@ const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 const HEADERS: &str = "authorization, content-type, if-none-match";
 /// What a script may read of an answer beside its body.
 const EXPOSED: &str = "etag, link, ratelimit, ratelimit-policy, retry-after, www-authenticate, \
-                       x-cache-status, mcp-session-id";
+                       x-cache-status, x-matchwire-seq, mcp-session-id";
 /// How long a browser need not ask again, in seconds: as long as it will have it.
 const AGE_MAX: &str = "86400";
 
@@ -47,4 +48,25 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
 pub(super) fn allow(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+}
+
+/// Whether everybody may ask for what is below a path, without a key: images, the documents of the
+/// interface, and what there is.
+pub(super) fn is_open(path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
+    matches!(parts, ["img", ..] | ["api", "schema" | "asyncapi", ""] | ["api", "v2", "coverage"])
+}
+
+/// The same for what is open as the gate does for products.
+pub(super) async fn open(request: Request, next: Next) -> Response {
+    if !is_open(request.uri().path()) {
+        return next.run(request).await;
+    }
+    if let Some(answer) = preflight(&request) {
+        return answer;
+    }
+    let mut response = next.run(request).await;
+    allow(response.headers_mut());
+    response
 }

@@ -58,8 +58,8 @@ pub(super) struct Needed {
 }
 
 /// SPEC section 7, status 401.
-#[derive(Debug, Serialize)]
-struct AuthenticationRequired {
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct AuthenticationRequired {
     error: &'static str,
     code: &'static str,
     detail: &'static str,
@@ -67,8 +67,8 @@ struct AuthenticationRequired {
 }
 
 /// SPEC section 7, status 402.
-#[derive(Debug, Serialize)]
-struct AddonRequired {
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct AddonRequired {
     error: &'static str,
     code: &'static str,
     detail: String,

@@ -4,16 +4,20 @@
 //! from the writer's images, sockets go to the fan-out.
 
 mod account;
+mod address;
 mod admin;
 mod arrival;
 mod bench;
+mod compression;
 mod cors;
 mod credential;
 mod docs;
 mod door;
 mod error;
+mod forwarded;
 mod gate;
 mod head;
+mod images;
 mod ingest;
 mod line;
 mod pages;
@@ -21,6 +25,7 @@ mod peer;
 mod pricing;
 mod registry;
 mod rest;
+mod schema;
 mod site;
 mod ticket;
 pub mod tls;
@@ -68,6 +73,7 @@ use crate::{
     archive::Archive,
     clock,
     config::IngestConfig,
+    images::Images,
     limits::Limits,
     payments::Payments,
     pipeline::Doors,
@@ -111,6 +117,8 @@ pub struct Parts {
     pub ingest: IngestConfig,
     /// What the documentation tells of the settings.
     pub numbers: Numbers,
+    /// What is shown of whom matches are of.
+    pub images: Images,
 }
 
 /// Shared by all requests.
@@ -183,8 +191,10 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/v2/stream/ticket/", post(rest::ticket))
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
+        .route("/img/{*path}", get(images::show))
         .route("/pricing/", get(pricing::show))
         .merge(docs::routes())
+        .merge(schema::routes())
         .merge(admin::routes())
         .route("/webhooks/stripe/", post(webhooks::stripe))
         .route("/webhooks/paypal/", post(webhooks::paypal))
@@ -199,7 +209,10 @@ fn router(shared: Arc<Shared>) -> Router {
         }))
         .fallback(ws::unknown)
         .method_not_allowed_fallback(error::method_not_allowed)
+        .layer(middleware::from_fn(address::check))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), gate::gate))
+        .layer(middleware::from_fn(cors::open))
+        .layer(middleware::from_fn(compression::compress))
         .layer(middleware::from_fn(secure))
         .with_state(shared)
 }

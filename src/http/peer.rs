@@ -35,6 +35,11 @@ impl Proxies {
         Peer(address)
     }
 
+    /// Whether whoever is at the other end of a connection is believed about others.
+    pub(super) fn trusts_connection(&self, connection: IpAddr) -> bool {
+        self.header.is_some() && self.trusts(connection.to_canonical())
+    }
+
     fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|network| network.contains(address))
     }

@@ -54,7 +54,22 @@ pub(super) struct AtLeast {
     at_least: Option<Seq>,
 }
 
-/// `GET /stream/v1/channels/{ch}`: the image that the socket sends, over HTTP.
+/// The image of a channel.
+///
+/// The very frame that a socket sends: the whole document, its epoch and its sequence.
+#[utoipa::path(
+    get,
+    path = "/stream/v1/channels/{channel}",
+    tag = "websocket",
+    params(
+        ("channel" = String, Path, description = "The name of one channel, of which slashes are not escaped", example = "football"),
+        ("at_least" = Option<u64>, Query, description = "Waits for this sequence, for 5 seconds at most"),
+    ),
+    responses(
+        (status = 200, description = "The frame `image`", body = ImageFrame),
+        (status = 304, description = "It is what `If-None-Match` names"),
+    )
+)]
 pub(super) async fn channel(
     State(shared): State<Arc<Shared>>,
     Path(channel): Path<String>,
@@ -89,6 +104,33 @@ pub(super) async fn image(
     }
 }
 
+/// The shape of a frame, which is written once for all who follow the channel.
+#[derive(Debug, utoipa::ToSchema)]
+#[expect(dead_code, reason = "it describes what is written elsewhere")]
+struct ImageFrame {
+    /// `image`.
+    #[schema(rename = "type")]
+    kind: String,
+    ch: String,
+    epoch: String,
+    seq: u64,
+    /// When the source says it was, when the hub heard it, when it was published: microseconds since 1970.
+    at: ImageMoments,
+    /// The document: see `docs/PROTOCOL.md` for that of each channel.
+    #[schema(value_type = Object)]
+    data: (),
+}
+
+#[derive(Debug, utoipa::ToSchema)]
+#[expect(dead_code, reason = "it describes what is written elsewhere")]
+struct ImageMoments {
+    src: Option<u64>,
+    #[schema(rename = "in")]
+    heard: Option<u64>,
+    #[schema(rename = "pub")]
+    published: Option<u64>,
+}
+
 fn answer(headers: &HeaderMap, image: &Image) -> Response {
     let tag = format!("\"{}-{}\"", image.epoch, image.seq);
     let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
@@ -107,13 +149,16 @@ fn answer(headers: &HeaderMap, image: &Image) -> Response {
     response
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Ticket {
     ticket: String,
     expires_in_ms: u32,
 }
 
-/// `POST /api/v2/stream/ticket/`: a credential for one socket.
+/// A credential for one socket.
+///
+/// It stands in for the key where an address may end up in a log: it opens one socket within 30 seconds.
+#[utoipa::path(post, path = "/api/v2/stream/ticket/", tag = "websocket", responses((status = 200, description = "A ticket", body = Ticket)))]
 pub(super) async fn ticket(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

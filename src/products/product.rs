@@ -79,14 +79,16 @@ impl Product {
     /// The product that a path belongs to, found or not: `/api/` is football's, `/tennis/` is
     /// tennis's, `/odds/api/` is that of the odds; `None` for pages, images and what operators ask.
     /// Products without a key of their own to show (`/api/v2/coverage/`, `/api/schema/`,
-    /// `/api/docs/`) are `None` too.
+    /// `/api/asyncapi/`, `/api/docs/`) are `None` too.
     #[must_use]
     pub fn of_path(path: &str) -> Option<Self> {
         let mut parts = path.split('/').filter(|part| !part.is_empty());
         let first = parts.next()?;
         let [second, third] = [parts.next(), parts.next()].map(Option::unwrap_or_default);
         match (first, second, third) {
-            ("api", "v2", "coverage") | ("api", "schema" | "docs" | "redoc", _) => None,
+            ("api", "v2", "coverage") | ("api", "schema" | "asyncapi" | "docs" | "redoc", _) => {
+                None
+            }
             ("api" | "mcp", ..) => Some(Self::Football),
             ("stream", "v1", "channels") => Some(Self::Websocket),
             (name, "api" | "mcp", _) => {
@@ -154,6 +156,7 @@ mod tests {
             "/healthz",
             "/api/v2/coverage/",
             "/api/schema/",
+            "/api/asyncapi/",
             "/api/docs/",
             "/websocket/api/",
             "/football/api/v2/",

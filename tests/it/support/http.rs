@@ -72,6 +72,43 @@ pub(crate) async fn try_request(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> io::Result<Answer> {
+    let Raw { status, head, body } = try_raw(address, method, path, headers, body).await?;
+    Ok(Answer { status, head, body: String::from_utf8(body).expect("an answer is text") })
+}
+
+/// What came back, whatever it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Raw {
+    pub(crate) status: u16,
+    /// The status line and the headers, as they came.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Raw {
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+}
+
+/// A request whose answer need not be text.
+pub(crate) async fn raw(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Raw {
+    try_raw(address, method, path, headers, &[]).await.expect("a whole answer")
+}
+
+async fn try_raw(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> io::Result<Raw> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     headers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
     text += "\r\n";
@@ -82,11 +119,12 @@ pub(crate) async fn try_request(
     let mut bytes = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
     read.expect("an answer in time")?;
-    let text = String::from_utf8(bytes).expect("an answer is text");
-    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Err(io::ErrorKind::UnexpectedEof.into());
     };
+    let body = bytes.split_off(end + 4);
+    bytes.truncate(end);
+    let head = String::from_utf8(bytes).expect("a head is text");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let status = status.expect("a status");
-    Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
+    Ok(Raw { status: status.expect("a status"), head, body })
 }

@@ -8,6 +8,7 @@ pub(crate) mod cluster;
 pub(crate) mod feed;
 mod http;
 mod hub;
+pub(crate) mod json_schema;
 mod place;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
@@ -18,7 +19,7 @@ use std::{path::PathBuf, time::Duration};
 pub(crate) use self::{
     browser::{Browser, between},
     client::{Client, Closed, Followed},
-    http::{Answer, request_with},
+    http::{Answer, Raw, raw, request_with},
     hub::{Hub, QUIET, Setting, program},
     place::{Place, on_each, postgres_or_skipped},
 };

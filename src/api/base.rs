@@ -1,0 +1,67 @@
+//! Where the hub is, as the client of a request knows it.
+
+use hyper::{
+    HeaderMap,
+    header::{HOST, HeaderName},
+    http::uri::Authority,
+};
+
+/// What a proxy in front was asked with. Behind the way in these are there only if the proxy is trusted.
+pub const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+pub const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// The base of addresses in an answer, without a slash at the end: the one that is configured, else the one
+/// that the client used.
+#[must_use]
+pub fn of(headers: &HeaderMap, public_url: &str, is_configured: bool) -> String {
+    let Some(host) = host(headers).filter(|_| !is_configured) else {
+        return public_url.to_owned();
+    };
+    let told = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
+    let own = if public_url.starts_with("https:") { "https" } else { "http" };
+    format!("{}://{host}", told.filter(|it| is_scheme(it)).unwrap_or(own))
+}
+
+/// Whether it is one that can be asked by.
+#[must_use]
+pub fn is_scheme(text: &str) -> bool {
+    ["http", "https"].contains(&text)
+}
+
+/// A host, and its port if there is one; nobody's name or password.
+#[must_use]
+pub fn is_host(text: &str) -> bool {
+    let authority = text.parse::<Authority>();
+    authority.is_ok_and(|it| !text.contains('@') && !it.host().is_empty())
+}
+
+fn host(headers: &HeaderMap) -> Option<&str> {
+    let named = [FORWARDED_HOST, HOST].into_iter().find_map(|name| headers.get(name));
+    named?.to_str().ok().filter(|host| is_host(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pairs: &[(HeaderName, &str)], is_configured: bool, expected: &str) {
+        let pairs = pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+        let headers: HeaderMap = pairs.collect();
+        assert_eq!(of(&headers, "http://127.0.0.1:8080", is_configured), expected);
+    }
+
+    #[test]
+    fn base_is_the_configured_one_else_what_the_client_used() {
+        check(&[(HOST, "hub.test:81")], true, "http://127.0.0.1:8080");
+        check(&[(HOST, "hub.test:81")], false, "http://hub.test:81");
+        check(&[(HOST, "[::1]:81")], false, "http://[::1]:81");
+        check(&[], false, "http://127.0.0.1:8080");
+        check(&[(HOST, "a@b")], false, "http://127.0.0.1:8080");
+        check(&[(HOST, "a/b")], false, "http://127.0.0.1:8080");
+        check(
+            &[(HOST, "10.0.0.1"), (FORWARDED_HOST, "api.test"), (FORWARDED_PROTO, "https")],
+            false,
+            "https://api.test",
+        );
+    }
+}

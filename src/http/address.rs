@@ -1,0 +1,50 @@
+//! How long an address may be that is looked into.
+
+use axum::{
+    extract::Request,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use hyper::{StatusCode, Uri};
+
+use super::error::HttpError;
+
+/// Bytes of a path and of a query. Names and moments of all filters together have some hundreds.
+const PATH_BYTES_MAX: usize = 2 * 1024;
+const QUERY_BYTES_MAX: usize = 8 * 1024;
+/// Parameters of a query.
+const PARAMETERS_MAX: usize = 200;
+
+/// Lets a request through whose address can be read at little cost.
+pub(super) async fn check(request: Request, next: Next) -> Response {
+    match problem(request.uri()) {
+        Some(error) => error.into_response(),
+        None => next.run(request).await,
+    }
+}
+
+fn problem(uri: &Uri) -> Option<HttpError> {
+    let query = uri.query().unwrap_or_default();
+    if uri.path().len() > PATH_BYTES_MAX || query.len() > QUERY_BYTES_MAX {
+        let detail = "the address is too long";
+        return Some(HttpError::Refused(StatusCode::URI_TOO_LONG, detail));
+    }
+    let parameters = query.split('&').count();
+    (parameters > PARAMETERS_MAX).then_some(HttpError::BadRequest("too many parameters"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_addresses_are_refused() {
+        let of = |path: &str, query: &str| problem(&format!("{path}?{query}").parse().unwrap());
+        assert!(of("/api/", &"a".repeat(QUERY_BYTES_MAX)).is_none());
+        let refused = of("/api/", &"a".repeat(QUERY_BYTES_MAX + 1));
+        assert!(matches!(refused, Some(HttpError::Refused(StatusCode::URI_TOO_LONG, _))));
+        let refused = of(&format!("/{}", "a".repeat(PATH_BYTES_MAX)), "");
+        assert!(matches!(refused, Some(HttpError::Refused(StatusCode::URI_TOO_LONG, _))));
+        assert!(matches!(of("/", &"a&".repeat(PARAMETERS_MAX)), Some(HttpError::BadRequest(_))));
+    }
+}

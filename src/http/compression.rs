@@ -1,0 +1,253 @@
+//! Answers compressed with what the client takes: Brotli, Zstandard or gzip.
+//!
+//! Only whole bodies of text are, from a size on at which it saves a packet. Event streams and upgrades have
+//! no length and are left as they are; images are compressed already. Pages are left out since they hold
+//! tokens of forms beside what others may have sent, and the length of both together would tell of the token.
+
+use std::io::{self, Write as _};
+
+use axum::{
+    body::{Body, HttpBody as _, to_bytes},
+    extract::Request,
+    middleware::Next,
+    response::Response,
+};
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use hyper::{
+    HeaderMap, Method, StatusCode,
+    header::{
+        ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
+        HeaderValue, IF_NONE_MATCH, VARY,
+    },
+};
+use tokio::task::spawn_blocking;
+use tracing::warn;
+
+/// Bytes from which on it is worth it: about what a packet holds.
+const BYTES_MIN: u64 = 1_200;
+/// Longer ones would hold a thread of the others.
+const BYTES_IN_PLACE: usize = 32 * 1024;
+
+/// What a body can be compressed with, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Brotli,
+    Zstd,
+    Gzip,
+}
+
+impl Coding {
+    const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// The one that a client likes most, of those that it likes alike the best; `None` if it takes none.
+    fn wanted(headers: &HeaderMap) -> Option<Self> {
+        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+        let entries: Vec<_> = lines.flat_map(|line| line.split(',')).map(entry).collect();
+        let quality = |coding: Self| {
+            let of = |name: &str| entries.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+            of(coding.name()).or_else(|| of("*")).map_or(0, |(_, quality)| *quality)
+        };
+        let taken = Self::ALL.into_iter().filter(|coding| quality(*coding) > 0);
+        // Of equal ones `max_by_key` takes the last.
+        taken.rev().max_by_key(|coding| quality(*coding))
+    }
+
+    /// With little work for each byte: bodies are made anew for most requests.
+    fn compress(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(bytes.len() / 4);
+        match self {
+            Self::Brotli => {
+                let mut encoder = brotli::CompressorWriter::new(&mut out, 4096, 4, 19);
+                encoder.write_all(bytes)?;
+            }
+            Self::Zstd => out = zstd::bulk::compress(bytes, 3)?,
+            Self::Gzip => {
+                let mut encoder = GzEncoder::new(&mut out, Compression::new(4));
+                encoder.write_all(bytes)?;
+                encoder.finish()?;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// An entry of `Accept-Encoding` and its quality in thousandths.
+fn entry(text: &str) -> (&str, u16) {
+    let mut parts = text.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    let quality =
+        parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    let quality = quality.map_or(Some(1.0), |text| text.parse::<f32>().ok());
+    // What cannot be read is not taken.
+    let thousandths = quality.map_or(0.0, |it| it.clamp(0.0, 1.0) * 1000.0);
+    (name, thousandths.round() as u16)
+}
+
+/// Compresses the answer to a request, if it is to be.
+pub(super) async fn compress(mut request: Request, next: Next) -> Response {
+    let coding = Coding::wanted(request.headers());
+    let is_head = request.method() == Method::HEAD;
+    compare_weakly(request.headers_mut());
+    let mut response = next.run(request).await;
+    if !is_text(&response) {
+        return response;
+    }
+    response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
+    let Some(coding) = coding else { return response };
+    if is_head {
+        // How long the answer to GET is would have to be found out by making it.
+        response.headers_mut().remove(CONTENT_LENGTH);
+        return response;
+    }
+    match response.body().size_hint().exact() {
+        Some(BYTES_MIN..) => encode(response, coding).await,
+        Some(_) | None => response,
+    }
+}
+
+/// `If-None-Match` compares weakly (RFC 9110, 13.1.2), so that a tag which went out as weak since its body was
+/// compressed is the strong one that the endpoint gave.
+fn compare_weakly(headers: &mut HeaderMap) {
+    let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let strong: Vec<_> = lines.map(|line| line.replace("W/", "")).collect();
+    if let Ok(value) = HeaderValue::try_from(strong.join(","))
+        && !strong.is_empty()
+    {
+        headers.insert(IF_NONE_MATCH, value);
+    }
+}
+
+/// Whether it is of a kind that is compressed, whatever its length.
+fn is_text(response: &Response) -> bool {
+    let headers = response.headers();
+    let is_whole = !headers.contains_key(CONTENT_ENCODING) && !headers.contains_key(CONTENT_RANGE);
+    let has_body = response.status() != StatusCode::SWITCHING_PROTOCOLS
+        && response.status() != StatusCode::NO_CONTENT;
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let is_text = [
+        "application/json",
+        "application/yaml",
+        "application/x-ndjson",
+        "image/svg+xml",
+        "text/css",
+        "text/javascript",
+        "text/plain",
+    ];
+    is_whole
+        && has_body
+        && (is_text.contains(&kind) || response.status() == StatusCode::NOT_MODIFIED)
+}
+
+async fn encode(response: Response, coding: Coding) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        // A body of known length that does not come; the connection would have to end as well.
+        parts.status = StatusCode::INTERNAL_SERVER_ERROR;
+        return Response::from_parts(parts, Body::empty());
+    };
+    let compressed = if bytes.len() <= BYTES_IN_PLACE {
+        coding.compress(&bytes)
+    } else {
+        let whole = bytes.clone();
+        let compressed = spawn_blocking(move || coding.compress(&whole)).await;
+        compressed.unwrap_or_else(|error| Err(io::Error::other(error)))
+    };
+    let body = match compressed {
+        Ok(compressed) if compressed.len() < bytes.len() => {
+            parts.headers.remove(CONTENT_LENGTH);
+            parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+            weaken(&mut parts.headers);
+            Bytes::from(compressed)
+        }
+        Ok(_) => bytes,
+        Err(error) => {
+            warn!(%error, coding = coding.name(), "an answer could not be compressed");
+            bytes
+        }
+    };
+    Response::from_parts(parts, Body::from(body))
+}
+
+/// A strong tag is of the bytes, which are others now.
+fn weaken(headers: &mut HeaderMap) {
+    let strong = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
+    let weak = strong.filter(|tag| tag.starts_with('"')).map(|tag| format!("W/{tag}"));
+    if let Some(Ok(weak)) = weak.map(HeaderValue::try_from) {
+        headers.insert(ETAG, weak);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn wanted(accepted: &str) -> Option<Coding> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_ENCODING, accepted.parse().unwrap());
+        Coding::wanted(&headers)
+    }
+
+    #[test]
+    fn client_gets_what_it_likes_most() {
+        for (accepted, expected) in [
+            ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
+            ("gzip, zstd", Some(Coding::Zstd)),
+            ("br;q=0.5, gzip;q=0.9", Some(Coding::Gzip)),
+            ("BR;q=0, GZIP", Some(Coding::Gzip)),
+            ("*", Some(Coding::Brotli)),
+            ("*, br;q=0", Some(Coding::Zstd)),
+            ("identity", None),
+            ("br;q=nonsense", None),
+            ("", None),
+        ] {
+            assert_eq!(wanted(accepted), expected, "{accepted}");
+        }
+        assert_eq!(Coding::wanted(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn what_is_compressed_is_had_again() {
+        let text = "{\"home\":\"Alpha\",\"away\":\"Beta\"},".repeat(500);
+        for coding in Coding::ALL {
+            let compressed = coding.compress(text.as_bytes()).unwrap();
+            assert!(compressed.len() < text.len() / 10, "{coding:?}: {}", compressed.len());
+            let mut again = Vec::new();
+            match coding {
+                Coding::Brotli => {
+                    let mut reader = brotli::Decompressor::new(&*compressed, 4096);
+                    reader.read_to_end(&mut again).unwrap();
+                }
+                Coding::Zstd => again = zstd::decode_all(&*compressed).unwrap(),
+                Coding::Gzip => {
+                    let mut reader = flate2::read::GzDecoder::new(&*compressed);
+                    reader.read_to_end(&mut again).unwrap();
+                }
+            }
+            assert_eq!(again, text.as_bytes(), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn tags_are_weakened_and_found_again() {
+        let mut headers = HeaderMap::new();
+        headers.insert(ETAG, "\"k3-8\"".parse().unwrap());
+        weaken(&mut headers);
+        assert_eq!(headers[ETAG], "W/\"k3-8\"");
+        headers.insert(IF_NONE_MATCH, "W/\"a\", \"b\"".parse().unwrap());
+        headers.append(IF_NONE_MATCH, "W/\"k3-8\"".parse().unwrap());
+        compare_weakly(&mut headers);
+        assert_eq!(headers[IF_NONE_MATCH], "\"a\", \"b\",\"k3-8\"");
+    }
+}

@@ -1,0 +1,113 @@
+//! `GET /img/{type}/{id}/`: images, for everybody and from every page (SERVICE section 4.1).
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, Request, State},
+    response::{IntoResponse, Response},
+};
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{
+        ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
+        IF_NONE_MATCH, RETRY_AFTER, VARY,
+    },
+};
+use tracing::warn;
+
+use super::{Shared, error::HttpError};
+use crate::images::{Found, ImageError, Kind, Subject, Wanted};
+
+/// A year: what is at an address changes only with a name or an operator's file.
+const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=31536000");
+/// Where there is no image yet there may be one soon.
+const NONE_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// An image of a team, a league, a player, a manager or a venue.
+///
+/// A drawing that is the same for ever, unless the operator has a picture. Types: `team`, `league`, `player`, `manager`,
+/// `venue`, `tennis-player`, `csgo-team`, `csgo-tournament`, `basketball/team`, `hockey/team`, `csgo/team`.
+#[utoipa::path(
+    get,
+    path = "/img/{type}/{id}/",
+    tag = "images",
+    params(
+        ("type" = String, Path, description = "What it is of; a type of one sport has its name in front, as `basketball/team`", example = "team"),
+        ("id" = u64, Path, description = "Its id"),
+        ("size" = Option<u32>, Query, minimum = 16, maximum = 512, description = "Pixels of a side, 128 unless told; rounded up to one of 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512"),
+        ("format" = Option<String>, Query, description = "`png` or `webp`; without it `Accept` decides"),
+        ("bg" = Option<String>, Query, description = "`transparent`: without a flat background"),
+        ("sor" = Option<bool>, Query, description = "Cut out, for people"),
+    ),
+    responses(
+        (status = 200, description = "The image", content((Vec<u8> = "image/png"), (Vec<u8> = "image/webp"))),
+        (status = 204, description = "The id is known, but there is no image of it"),
+        (status = 304, description = "It is what `If-None-Match` names"),
+    )
+)]
+pub(super) async fn show(
+    State(shared): State<Arc<Shared>>,
+    Path(path): Path<String>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let subject = subject(&shared, &path).ok_or(HttpError::NotFound)?;
+    let headers = request.headers();
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let wanted = Wanted::read(request.uri().query(), accept).map_err(HttpError::BadRequest)?;
+    let found = shared.parts.images.find(subject, wanted, |tag| knows(headers, tag)).await;
+    match found {
+        Ok(Found::Image { tag, bytes }) => {
+            let mut response = match bytes {
+                Some(bytes) => bytes.into_response(),
+                None => StatusCode::NOT_MODIFIED.into_response(),
+            };
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(wanted.format.mime()));
+            headers.insert(CACHE_CONTROL, KEPT);
+            headers.insert(VARY, HeaderValue::from_static("accept"));
+            // Nothing in it may run, wherever it is opened.
+            let policy = HeaderValue::from_static("default-src 'none'");
+            headers.insert(CONTENT_SECURITY_POLICY, policy);
+            if let Ok(tag) = HeaderValue::try_from(tag) {
+                headers.insert(ETAG, tag);
+            }
+            Ok(response)
+        }
+        Ok(Found::Nothing) => {
+            let mut response = StatusCode::NO_CONTENT.into_response();
+            response.headers_mut().insert(CACHE_CONTROL, NONE_KEPT);
+            Ok(response)
+        }
+        Ok(Found::Unknown) => Err(HttpError::NotFound),
+        Err(ImageError::Busy) => {
+            let busy = "too many images are being rendered: try again";
+            let refused = HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, busy);
+            let mut response = refused.into_response();
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            Ok(response)
+        }
+        Err(error @ ImageError::Failed(_)) => {
+            warn!(error = &error as &dyn std::error::Error, "an image cannot be shown");
+            Err(HttpError::Internal)
+        }
+    }
+}
+
+/// `team/5/`, `basketball/team/5`: a type, and an id that is written in one way alone.
+fn subject(shared: &Shared, path: &str) -> Option<Subject> {
+    let (kind, id) = path.strip_suffix('/').unwrap_or(path).rsplit_once('/')?;
+    let kind = Kind::named(kind)?;
+    let written = id;
+    let id = written.parse().ok().filter(|id: &u64| id.to_string() == written)?;
+    let entity = shared.parts.archive.entity(kind.entity(), id);
+    let entity = entity.filter(|it| kind.sport().is_none_or(|sport| it.sport == sport));
+    Some(Subject { kind, id, name: entity.map(|it| Arc::clone(&it.name)) })
+}
+
+fn knows(headers: &HeaderMap, tag: &str) -> bool {
+    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    known.flat_map(|value| value.split(',')).map(str::trim).any(|it| {
+        let it = it.strip_prefix("W/").unwrap_or(it);
+        it == "*" || it == tag
+    })
+}

@@ -1,0 +1,145 @@
+use std::{collections::BTreeMap, fs, path::Path};
+
+use super::*;
+
+/// Calls a function for every object in a document, with the way to it.
+fn each<'a>(value: &'a Value, way: &str, see: &mut impl FnMut(&str, &'a Value)) {
+    see(way, value);
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| each(value, &format!("{way}/{name}"), see));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| each(item, &format!("{way}/{at}"), see));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = (&String, &String, &Value)> {
+    let paths = document["paths"].as_object().expect("paths").iter();
+    paths.flat_map(|(path, item)| {
+        let methods = item.as_object().expect("an item").iter();
+        methods.map(move |(method, operation)| (path, method, operation))
+    })
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document = openapi();
+    let mut references = 0;
+    each(&document, "", &mut |way, value| {
+        if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
+            let target = reference.strip_prefix('#').and_then(|way| document.pointer(way));
+            assert!(target.is_some(), "{way} refers to {reference}");
+            references += 1;
+        }
+    });
+    assert!(references > 10, "{references} references");
+}
+
+#[test]
+fn document_has_the_structure_of_openapi_3_1() {
+    let document = openapi();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
+    let known = ["openapi", "info", "servers", "paths", "components", "security", "tags"];
+    for name in document.as_object().expect("an object").keys() {
+        assert!(known.contains(&name.as_str()), "{name}");
+    }
+    let (mut ids, mut count) = (BTreeMap::new(), 0);
+    let tags = document["tags"].as_array().expect("tags");
+    for (path, method, operation) in operations(&document) {
+        let place = format!("{method} {path}");
+        assert!(
+            path.starts_with('/') && path.ends_with('/') || path.contains("channels"),
+            "{place}"
+        );
+        assert!(["get", "post", "delete", "put", "patch"].contains(&method.as_str()), "{place}");
+        let id = operation["operationId"].as_str().expect("an id").to_owned();
+        assert_eq!(ids.insert(id, place.clone()), None, "{place}: the id is another's");
+        let own_tags = operation["tags"].as_array().unwrap_or_else(|| panic!("{place}: no tag"));
+        for tag in own_tags {
+            assert!(tags.iter().any(|it| it["name"] == *tag), "{place}: {tag}");
+        }
+        let in_path: Vec<&str> =
+            path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')).collect();
+        let mut names = Vec::new();
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().expect("a name");
+            let at = parameter["in"].as_str().expect("a place");
+            assert!(!names.contains(&(name, at)), "{place}: {name} twice");
+            assert!(parameter["schema"].is_object(), "{place}: {name} has no schema");
+            names.push((name, at));
+            if at == "path" {
+                assert!(in_path.contains(&name), "{place}: {name} is not in the path");
+                assert_eq!(parameter["required"], true, "{place}: {name}");
+            }
+        }
+        for name in in_path {
+            assert!(names.contains(&(name, "path")), "{place}: {name} is not described");
+        }
+        let responses = operation["responses"].as_object().expect("responses");
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{place}");
+        for (status, response) in responses {
+            assert!(status.parse::<u16>().is_ok_and(|it| (100..600).contains(&it)), "{place}");
+            let described = response["description"].is_string() || response["$ref"].is_string();
+            assert!(described, "{place}: {status}");
+        }
+        count += 1;
+    }
+    assert!(count >= 5, "{count} operations");
+}
+
+#[test]
+fn what_stands_in_front_of_a_product_is_told_of_all_below_it() {
+    let document = openapi();
+    let responses = |path: &str, method: &str| {
+        let responses = document["paths"][path][method]["responses"].as_object();
+        responses.unwrap_or_else(|| panic!("{path}")).keys().cloned().collect::<Vec<_>>()
+    };
+    let live = responses("/api/v2/events/live/", "get");
+    for status in ["200", "400", "401", "404", "429"] {
+        assert!(live.contains(&status.to_owned()), "{status}: {live:?}");
+    }
+    assert!(!live.contains(&"402".to_owned()), "football needs no add-on");
+    assert!(responses("/stream/v1/channels/{channel}", "get").contains(&"402".to_owned()));
+    let image = "/img/{type}/{id}/";
+    assert!(!responses(image, "get").contains(&"401".to_owned()));
+    assert_eq!(document["paths"][image]["get"]["security"], json!([]));
+}
+
+/// Components have the names of their types, without modules: the second of one name would take the place of
+/// the first, and be told of endpoints that answer the other.
+#[test]
+fn no_two_shapes_have_one_name() {
+    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut open = vec![src.join("api"), src.join("http")];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mut is_shape = false;
+        let mut own_name = None;
+        for line in text.lines() {
+            let line = line.trim();
+            is_shape |= line.starts_with("#[derive") && line.contains("ToSchema");
+            if let Some((_, name)) = line.split_once("schema(as = ") {
+                own_name = Some(name.trim_end_matches(")]").trim().to_owned());
+            }
+            let words = line
+                .split(['<', '(', '{', ';', ' '])
+                .skip_while(|word| !["struct", "enum"].contains(word));
+            let Some(name) = words.skip(1).find(|word| !word.is_empty()) else { continue };
+            if std::mem::take(&mut is_shape) {
+                let name = own_name.take().unwrap_or_else(|| name.to_owned());
+                let other = places.insert(name.clone(), path.display().to_string());
+                assert_eq!(other, None, "{name} is also in {}", path.display());
+            }
+        }
+    }
+    assert!(places.len() > 5, "{places:?}");
+}

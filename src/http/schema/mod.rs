@@ -1,0 +1,126 @@
+//! What programs read of the interface: `/api/schema/`, `/api/asyncapi/`, and Swagger UI at `/api/docs/`.
+//!
+//! No key is needed, since nothing stands there that is not on the pages, and everything is served from
+//! here: the page loads nothing from elsewhere.
+
+mod document;
+mod swagger;
+mod yaml;
+
+use std::sync::{Arc, LazyLock};
+
+use axum::{
+    Extension, Router,
+    extract::{Request, State},
+    response::{Redirect, Response},
+    routing::get,
+};
+use hyper::{
+    HeaderMap,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+};
+use serde_json::{Value, json};
+
+use super::{Peer, Shared, error::HttpError};
+use crate::api::{Kept, base};
+
+/// What stands in the texts for what is told to each client anew.
+const BASE: &str = "@base@";
+const HOST: &str = "@host@";
+const PROTOCOL: &str = "@protocol@";
+
+/// A document in both forms, the same for everybody but for the address of the server.
+#[derive(Debug)]
+struct Texts {
+    json: String,
+    yaml: String,
+}
+
+static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
+    let mut document = document::openapi();
+    document["servers"] = json!([{"url": BASE}]);
+    Texts::of(&document)
+});
+
+static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
+    let text = include_str!("../../../docs/asyncapi.json");
+    let mut document: Value = serde_json::from_str(text).expect("a file of ours, which tests read");
+    document["servers"]["hub"]["host"] = HOST.into();
+    document["servers"]["hub"]["protocol"] = PROTOCOL.into();
+    document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
+    Texts::of(&document)
+});
+
+/// Where the documents and the page are.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    let to_the_page = || async { Redirect::permanent("/api/docs/") };
+    Router::new()
+        .route("/api/schema/", get(openapi))
+        .route("/api/asyncapi/", get(asyncapi))
+        .route("/api/docs", get(to_the_page))
+        .route("/api/docs/", get(swagger::page))
+        .route("/api/docs/{file}", get(swagger::file))
+        .route("/api/redoc", get(to_the_page))
+        .route("/api/redoc/", get(to_the_page))
+}
+
+/// `/api/schema/`: the OpenAPI document.
+async fn openapi(
+    State(shared): State<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    let base = own_base(&shared, request.headers());
+    OPENAPI.answer(&request, &[(BASE, &base)])
+}
+
+/// `/api/asyncapi/`: what goes over the sockets.
+async fn asyncapi(
+    State(shared): State<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    let base = own_base(&shared, request.headers());
+    let (protocol, host) = match base.split_once("://") {
+        Some(("https", host)) => ("wss", host),
+        Some((_, host)) => ("ws", host),
+        None => ("ws", base.as_str()),
+    };
+    ASYNCAPI.answer(&request, &[(HOST, host), (PROTOCOL, protocol)])
+}
+
+fn own_base(shared: &Shared, headers: &HeaderMap) -> String {
+    let parts = &shared.parts;
+    base::of(headers, &parts.public_url, parts.configured_url)
+}
+
+impl Texts {
+    fn of(document: &Value) -> Self {
+        Self { json: document.to_string(), yaml: yaml::of(document) }
+    }
+
+    /// As JSON, or as YAML for who asks for it; `openapi-json` is an older way to say `json`.
+    fn answer(&self, request: &Request, told: &[(&str, &str)]) -> Result<Response, HttpError> {
+        let query = request.uri().query().unwrap_or_default();
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let format = pairs.find(|(name, _)| name == "format").map(|(_, value)| value);
+        let (text, kind) = match format.as_deref().unwrap_or("json") {
+            "json" | "openapi-json" | "openapi" | "" => (&self.json, "application/json"),
+            "yaml" | "openapi-yaml" => (&self.yaml, "application/yaml"),
+            _ => return Err(HttpError::BadRequest("format is to be json or yaml.")),
+        };
+        let mut text = text.clone();
+        for (place, value) in told {
+            // As it stands within quotes, in JSON and in YAML.
+            let quoted = Value::from(*value).to_string();
+            text = text.replacen(&format!("\"{place}\""), &quoted, 1);
+        }
+        let mut response = Kept::REFERENCE.answer_bytes(request.headers(), text.into());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+        Ok(response)
+    }
+}

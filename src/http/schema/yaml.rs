@@ -1,0 +1,80 @@
+//! JSON as YAML in blocks.
+
+use serde_json::Value;
+
+/// The same values. Texts are in double quotes, which YAML reads as JSON does, so none is taken for a
+/// number or a truth value.
+pub(super) fn of(value: &Value) -> String {
+    let mut out = String::new();
+    write(value, 0, &mut out);
+    out.push('\n');
+    out
+}
+
+fn write(value: &Value, depth: usize, out: &mut String) {
+    let line = |out: &mut String| {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.extend(std::iter::repeat_n("  ", depth));
+    };
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (name, value) in fields {
+                line(out);
+                out.push_str(&Value::from(name.as_str()).to_string());
+                out.push(':');
+                write_behind(value, depth, out);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                line(out);
+                out.push('-');
+                write_behind(item, depth, out);
+            }
+        }
+        plain => out.push_str(&plain.to_string()),
+    }
+}
+
+/// What stands behind a name or a dash: a plain value on the same line, others on lines of their own.
+fn write_behind(value: &Value, depth: usize, out: &mut String) {
+    let is_block = match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    if !is_block {
+        out.push(' ');
+    }
+    write(value, depth + 1, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_keep_their_kinds_and_places() {
+        let value = json!({"a": {"b": [1, "yes", {"c": null}], "d": []}, "200": "x: \"y\"\n"});
+        let expected = concat!(
+            "\"200\": \"x: \\\"y\\\"\\n\"\n",
+            "\"a\":\n",
+            "  \"b\":\n",
+            "    - 1\n",
+            "    - \"yes\"\n",
+            "    -\n",
+            "      \"c\": null\n",
+            "  \"d\": []\n",
+        );
+        let mut lines: Vec<_> = expected.lines().collect();
+        // The order of names is that of the JSON library, which a feature of it may change.
+        if of(&value).starts_with("\"a\"") {
+            lines.rotate_left(1);
+        }
+        assert_eq!(of(&value).lines().collect::<Vec<_>>(), lines);
+    }
+}

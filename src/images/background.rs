@@ -1,0 +1,79 @@
+//! Takes a flat background away, from the edges inwards.
+
+use resvg::tiny_skia::Pixmap;
+
+/// How far a channel may be from that of the background.
+const NEAR: u8 = 24;
+
+/// Makes transparent what is like the corners and can be reached from an edge. Nothing is changed where the
+/// corners are not of one colour, or are transparent already.
+pub(super) fn remove(pixels: &mut Pixmap) {
+    let (width, height) = (pixels.width() as usize, pixels.height() as usize);
+    let data = pixels.data_mut();
+    let at = |x: usize, y: usize| 4 * (y * width + x);
+    let of = |data: &[u8], place: usize| {
+        [data[place], data[place + 1], data[place + 2], data[place + 3]]
+    };
+    let corners = [at(0, 0), at(width - 1, 0), at(0, height - 1), at(width - 1, height - 1)];
+    let ground = of(data, corners[0]);
+    let is_like = |own: [u8; 4]| own.iter().zip(ground).all(|(own, it)| own.abs_diff(it) <= NEAR);
+    if ground[3] != u8::MAX || !corners.iter().all(|place| is_like(of(data, *place))) {
+        return;
+    }
+    let edges = (0..width).flat_map(|x| [(x, 0), (x, height - 1)]);
+    let edges = edges.chain((0..height).flat_map(|y| [(0, y), (width - 1, y)]));
+    let mut open: Vec<(usize, usize)> = edges.collect();
+    while let Some((x, y)) = open.pop() {
+        let place = at(x, y);
+        let own = of(data, place);
+        if own[3] == 0 || !is_like(own) {
+            continue;
+        }
+        data[place..place + 4].fill(0);
+        let steps = [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)];
+        open.extend(steps.into_iter().filter(|(x, y)| *x < width && *y < height));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resvg::tiny_skia::{Color, Paint, Rect, Transform};
+
+    use super::*;
+
+    /// A red square with a white hole on a ground of this colour.
+    fn picture(ground: Color) -> Pixmap {
+        let mut pixels = Pixmap::new(32, 32).unwrap();
+        pixels.fill(ground);
+        for (colour, near, side) in
+            [(Color::from_rgba8(200, 0, 0, 255), 8.0, 16.0), (ground, 14.0, 4.0)]
+        {
+            let mut paint = Paint::default();
+            paint.set_color(colour);
+            let square = Rect::from_xywh(near, near, side, side).unwrap();
+            pixels.fill_rect(square, &paint, Transform::identity(), None);
+        }
+        pixels
+    }
+
+    fn alpha(pixels: &Pixmap, x: u32, y: u32) -> u8 {
+        pixels.pixel(x, y).unwrap().alpha()
+    }
+
+    #[test]
+    fn flat_ground_goes_and_what_it_surrounds_stays() {
+        let mut pixels = picture(Color::WHITE);
+        remove(&mut pixels);
+        let alphas = [(0, 0), (31, 31), (10, 10), (15, 15)].map(|(x, y)| alpha(&pixels, x, y));
+        assert_eq!(alphas, [0, 0, 255, 255], "the hole cannot be reached from an edge");
+    }
+
+    #[test]
+    fn ground_of_several_colours_stays() {
+        let mut pixels = picture(Color::WHITE);
+        pixels.data_mut()[..4].copy_from_slice(&[0, 0, 90, 255]);
+        let before = pixels.data().to_vec();
+        remove(&mut pixels);
+        assert_eq!(pixels.data(), before);
+    }
+}

@@ -1,0 +1,213 @@
+//! Images of whom and what matches are of: an operator's own files, else drawings of ours.
+//!
+//! In: a [`Subject`] and what is [`Wanted`] of it. Out: the bytes of a PNG or WebP. A drawing is made of the
+//! id and the name alone, so it is the same for ever and everywhere, and nobody's crest or face is copied.
+//! At most so many are rendered at a time, and those that were rendered last are kept, up to a number of
+//! bytes. It knows neither HTTP nor the archive.
+
+mod background;
+mod cache;
+mod crest;
+mod files;
+mod ground;
+mod kind;
+mod letters;
+mod palette;
+mod portrait;
+mod render;
+mod wanted;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use tokio::{sync::Semaphore, time::timeout};
+
+use self::{cache::Cache, files::Files, palette::Seed};
+pub use self::{
+    kind::Kind,
+    wanted::{Format, Wanted},
+};
+use crate::{config::ImagesConfig, record::Key};
+
+/// Counts up when drawings change, since clients keep them for a year.
+const VERSION: u8 = 1;
+
+/// How long a request waits for its turn to be rendered.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whose image it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    pub kind: Kind,
+    pub id: Key,
+    /// `None` where the id is not known, and there can be a file alone.
+    pub name: Option<Arc<str>>,
+}
+
+/// What there is to answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    Image {
+        /// Changes with the bytes, and with nothing else.
+        tag: String,
+        /// `None` where the caller has what this tag is of.
+        bytes: Option<Bytes>,
+    },
+    /// It is known, but there is no image of it.
+    Nothing,
+    Unknown,
+}
+
+/// Why there is no image now.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    #[error("too many images are being rendered")]
+    Busy,
+    #[error("an image could not be rendered: {0}")]
+    Failed(String),
+}
+
+/// A handle; clones share it.
+#[derive(Debug, Clone)]
+pub struct Images {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    files: Option<Files>,
+    draws: bool,
+    turns: Semaphore,
+    cache: Mutex<Cache>,
+}
+
+/// What an image is made of.
+#[derive(Debug)]
+enum Origin {
+    File(files::Found),
+    Drawing { name: Arc<str> },
+}
+
+impl Images {
+    /// As the settings say.
+    #[must_use]
+    pub fn new(config: &ImagesConfig) -> Self {
+        let folder = Some(&config.folder).filter(|folder| !folder.as_os_str().is_empty());
+        let inner = Inner {
+            files: folder.map(|folder| Files::new(folder.clone(), config.file_bytes_max)),
+            draws: config.draw,
+            turns: Semaphore::new(config.renders_max),
+            cache: Cache::new(config.cache_bytes).into(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The image of a subject; `is_known` says whether the caller has what a tag is of.
+    ///
+    /// # Errors
+    ///
+    /// If too many are being rendered, or a file is no image.
+    pub async fn find(
+        &self,
+        subject: Subject,
+        wanted: Wanted,
+        is_known: impl FnOnce(&str) -> bool,
+    ) -> Result<Found, ImageError> {
+        let Some(origin) = self.origin(&subject).await? else {
+            let is_known = subject.name.is_some();
+            return Ok(if is_known { Found::Nothing } else { Found::Unknown });
+        };
+        let tag = tag(&subject, wanted, &origin);
+        if is_known(&tag) {
+            return Ok(Found::Image { tag, bytes: None });
+        }
+        if let Some(bytes) = self.cache(|cache| cache.get(&tag)) {
+            return Ok(Found::Image { tag, bytes: Some(bytes) });
+        }
+        let bytes = self.rendered(subject, wanted, origin).await?;
+        self.cache(|cache| cache.put(tag.clone(), bytes.clone()));
+        Ok(Found::Image { tag, bytes: Some(bytes) })
+    }
+
+    fn cache<T>(&self, act: impl FnOnce(&mut Cache) -> T) -> T {
+        act(&mut self.inner.cache.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn origin(&self, subject: &Subject) -> Result<Option<Origin>, ImageError> {
+        if let Some(files) = self.inner.files.clone() {
+            let (kind, id) = (subject.kind, subject.id);
+            if let Some(found) = in_background(move || Ok(files.find(kind, id))).await? {
+                return Ok(Some(Origin::File(found)));
+            }
+        }
+        let name = subject.name.clone().filter(|_| self.inner.draws);
+        Ok(name.map(|name| Origin::Drawing { name }))
+    }
+
+    async fn rendered(
+        &self,
+        subject: Subject,
+        wanted: Wanted,
+        origin: Origin,
+    ) -> Result<Bytes, ImageError> {
+        let turn = timeout(PATIENCE, self.inner.turns.acquire()).await;
+        let Ok(Ok(_turn)) = turn else { return Err(ImageError::Busy) };
+        in_background(move || {
+            let pixels = match origin {
+                Origin::File(found) => found.pixels(wanted)?,
+                Origin::Drawing { name } => {
+                    render::svg(&drawing(&subject, &name, wanted), wanted.size)?
+                }
+            };
+            render::encoded(pixels, wanted.format)
+        })
+        .await
+    }
+}
+
+/// A drawing of ours as SVG, on a field of 128 by 128.
+fn drawing(subject: &Subject, name: &str, wanted: Wanted) -> String {
+    let seed = Seed::of(subject.kind, subject.id);
+    match subject.kind {
+        Kind::Player | Kind::TennisPlayer | Kind::Manager => {
+            portrait::svg(seed, subject.kind == Kind::Manager, !wanted.cut_out)
+        }
+        Kind::Venue => ground::svg(seed, !wanted.cut_out),
+        Kind::League | Kind::CsgoTournament => crest::svg(seed, name, crest::Shape::Rosette),
+        Kind::Team | Kind::CsgoTeam | Kind::BasketballTeam | Kind::HockeyTeam => {
+            crest::svg(seed, name, crest::Shape::of(seed))
+        }
+    }
+}
+
+/// Known before the image is rendered, since all that it depends on is in it.
+fn tag(subject: &Subject, wanted: Wanted, origin: &Origin) -> String {
+    let mut digest = Sha256::new();
+    digest.update([VERSION, u8::from(wanted.cut_out)]);
+    digest.update(wanted.size.to_be_bytes());
+    digest.update(wanted.format.mime());
+    digest.update(subject.kind.path());
+    digest.update(subject.id.to_be_bytes());
+    match origin {
+        Origin::File(found) => digest.update(found.version()),
+        Origin::Drawing { name } => digest.update(letters::initials(name)),
+    }
+    let digest = digest.finalize();
+    let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
+}
+
+/// Work that takes a core or waits for a disk.
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
+) -> Result<T, ImageError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| ImageError::Failed(error.to_string()))?
+}
+
+#[cfg(test)]
+mod tests;

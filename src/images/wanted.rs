@@ -1,0 +1,120 @@
+//! What a request wants of an image.
+
+use std::borrow::Cow;
+
+/// How an image is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Png,
+    Webp,
+}
+
+impl Format {
+    #[must_use]
+    pub fn mime(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Webp => "image/webp",
+        }
+    }
+}
+
+/// Sides of images, in pixels. What is asked for is rounded up to one of them, so that few are rendered.
+pub(super) const SIZES: [u32; 11] = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
+
+const SIZE_DEFAULT: u32 = 128;
+
+/// Size, format, and whether without a background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Pixels of a side.
+    pub size: u32,
+    pub format: Format,
+    pub cut_out: bool,
+}
+
+impl Wanted {
+    /// Reads a query, and the header `Accept`. Other parameters mean nothing: addresses of images are
+    /// often given one to get around caches.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a value, as a sentence.
+    pub fn read(query: Option<&str>, accept: &str) -> Result<Self, &'static str> {
+        let mut wanted = Self { size: SIZE_DEFAULT, format: Format::Png, cut_out: false };
+        let (mut format, mut is_transparent) = (None, false);
+        for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+            match (&*name, value.trim()) {
+                ("size" | "format", "") => {}
+                ("size", text) => wanted.size = size(text).ok_or(WRONG_SIZE)?,
+                ("format", text) => format = Some(named(text).ok_or(WRONG_FORMAT)?),
+                ("bg", text) => is_transparent = text.eq_ignore_ascii_case("transparent"),
+                ("sor", text) => wanted.cut_out |= is_true(text),
+                _ => {}
+            }
+        }
+        wanted.cut_out |= is_transparent;
+        // What has been cut out is a PNG unless the address says otherwise: SERVICE section 4.1.
+        let takes_webp = accept.split(',').any(takes_webp) && !is_transparent;
+        wanted.format = format.unwrap_or(if takes_webp { Format::Webp } else { Format::Png });
+        Ok(wanted)
+    }
+}
+
+const WRONG_SIZE: &str = "size is to be a number of pixels, from 16 to 512.";
+const WRONG_FORMAT: &str = "format is to be png or webp.";
+
+/// Smaller and larger ones than there are get the smallest and the largest.
+fn size(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let asked = digits.then(|| text.parse().unwrap_or(u32::MAX))?;
+    let largest = SIZES[SIZES.len() - 1];
+    Some(SIZES.into_iter().find(|size| *size >= asked).unwrap_or(largest))
+}
+
+fn named(text: &str) -> Option<Format> {
+    match text.to_ascii_lowercase().as_str() {
+        "png" => Some(Format::Png),
+        "webp" => Some(Format::Webp),
+        _ => None,
+    }
+}
+
+fn is_true(text: &str) -> bool {
+    ["true", "1", "yes"].contains(&&*text.to_ascii_lowercase())
+}
+
+/// An entry of `Accept` that names WebP, and does not say that it is not taken.
+fn takes_webp(entry: &str) -> bool {
+    let mut parts = entry.split(';').map(str::trim);
+    let is_webp = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("image/webp"));
+    let quality = parts.find_map(|part| part.strip_prefix("q=").map(Cow::from));
+    is_webp && quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|it| it > 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(query: &str, accept: &str, expected: (u32, Format, bool)) {
+        let wanted = Wanted::read(Some(query), accept).unwrap();
+        assert_eq!((wanted.size, wanted.format, wanted.cut_out), expected, "{query} {accept}");
+    }
+
+    #[test]
+    fn size_format_and_background_are_read() {
+        check("", "", (128, Format::Png, false));
+        check("", "image/avif,image/webp,*/*;q=0.8", (128, Format::Webp, false));
+        check("", "image/webp;q=0, image/png", (128, Format::Png, false));
+        check("format=png&size=64&v=3", "image/webp", (64, Format::Png, false));
+        check("size=65", "", (96, Format::Png, false));
+        check("size=1", "", (16, Format::Png, false));
+        check("size=99999999999999999999", "", (512, Format::Png, false));
+        check("bg=transparent", "image/webp", (128, Format::Png, true));
+        check("bg=transparent&format=webp", "", (128, Format::Webp, true));
+        check("sor=true", "image/webp", (128, Format::Webp, true));
+        assert_eq!(Wanted::read(Some("size=large"), ""), Err(WRONG_SIZE));
+        assert_eq!(Wanted::read(Some("size=-1"), ""), Err(WRONG_SIZE));
+        assert_eq!(Wanted::read(Some("format=gif"), ""), Err(WRONG_FORMAT));
+    }
+}

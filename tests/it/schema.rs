@@ -1,0 +1,150 @@
+//! The documents of the interface, as programs read them, and whether the hub does what they say.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Hub, QUIET, json_schema::problems};
+
+const EVERY: [(&str, &str); 1] = [("accept", "*/*")];
+
+#[tokio::test]
+async fn openapi_document_is_open_to_everybody_in_each_format() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let json = hub.get("/api/schema/").await;
+    assert_eq!((json.status, json.header("content-type")), (200, Some("application/json")));
+    assert_eq!(json.header("access-control-allow-origin"), Some("*"));
+    let document = json.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let own = json!([{"url": format!("http://{}", hub.address)}]);
+    assert_eq!(document["servers"], own, "the request's own host");
+    for same in ["/api/schema", "/api/schema/?format=json", "/api/schema/?format=openapi-json"] {
+        assert_eq!(hub.get(same).await.json(), document, "{same}");
+    }
+    let yaml = hub.get("/api/schema/?format=yaml").await;
+    assert_eq!((yaml.status, yaml.header("content-type")), (200, Some("application/yaml")));
+    assert!(
+        yaml.body.contains("\n\"openapi\": \"3.1.0\"\n") || yaml.body.starts_with("\"openapi\"")
+    );
+    assert_eq!(hub.get("/api/schema/?format=pdf").await.status, 400);
+    let tag = json.header("etag").expect("a tag");
+    assert_eq!(hub.request("GET", "/api/schema/", &[("if-none-match", tag)]).await.status, 304);
+}
+
+/// Every path that needs no id is asked: it is there, for a key that may have everything.
+#[tokio::test]
+async fn every_path_of_the_document_is_served() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = hub.key(&["sports", "odds", "websocket"]);
+    let authorization = format!("Token {key}");
+    let document = hub.get("/api/schema/").await.json();
+    let mut asked = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        if path.contains('{') || item["get"].is_null() {
+            continue;
+        }
+        let mut headers = vec![];
+        if item["get"]["security"] != json!([]) {
+            assert_eq!(hub.get(path).await.status, 401, "{path} without a key");
+            headers.push(("authorization", authorization.as_str()));
+        }
+        let answer = hub.request("GET", path, &headers).await;
+        let status = answer.status.to_string();
+        let told = item["get"]["responses"].as_object().expect("responses");
+        assert!(told.contains_key(&status), "{path}: {status} is not told of");
+        assert_ne!((answer.status, answer.status / 100), (404, 5), "{path}");
+        asked += 1;
+    }
+    assert!(asked >= 2, "{asked} paths");
+}
+
+#[tokio::test]
+async fn swagger_page_loads_nothing_from_elsewhere() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let page = hub.request("GET", "/api/docs/", &[("accept", "text/html")]).await;
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.starts_with("default-src 'self'"), "{policy}");
+    assert!(!page.body.contains("//unpkg") && !page.body.contains("https://"), "{}", page.body);
+    for part in page.body.split(['"']).filter(|part| part.starts_with("/api/docs/")) {
+        let file = hub.get(part).await;
+        assert_eq!(file.status, 200, "{part}");
+        assert!(file.body.len() > 200, "{part}");
+    }
+    assert_eq!(hub.get("/api/docs/../schema/").await.status, 404);
+    assert_eq!(hub.get("/api/docs/index.html").await.status, 404);
+    let json = hub.request("GET", "/api/docs/", &[("accept", "application/json")]).await;
+    assert_eq!((json.status, json.json()["status"].clone()), (406, json!(406)));
+    for (other, status) in [("/api/docs", 308), ("/api/redoc/", 308)] {
+        let moved = hub.request("GET", other, &EVERY).await;
+        assert_eq!((moved.status, moved.header("location")), (status, Some("/api/docs/")));
+    }
+}
+
+/// The message of this name in the document.
+fn payload<'a>(document: &'a Value, name: &str) -> &'a Value {
+    &document["components"]["messages"][name]["payload"]
+}
+
+#[tokio::test]
+async fn asyncapi_document_is_whole_and_its_examples_fit_it() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_PUBLIC_URL", "https://api.test/hub")]);
+    let document = hub.get("/api/asyncapi/").await.json();
+    assert_eq!(document["asyncapi"], "3.0.0");
+    let server = &document["servers"]["hub"];
+    assert_eq!((&server["host"], &server["protocol"]), (&json!("api.test/hub"), &json!("wss")));
+    let mut open = vec![&document];
+    while let Some(value) = open.pop() {
+        if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
+            let target = document.pointer(reference.strip_prefix('#').expect("a way from the top"));
+            assert!(target.is_some(), "{reference} leads nowhere");
+        }
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    for (name, message) in document["components"]["messages"].as_object().expect("messages") {
+        let examples = message["examples"].as_array().expect("examples");
+        assert!(!examples.is_empty(), "{name}");
+        for example in examples {
+            let wrong = problems(&document, payload(&document, name), &example["payload"]);
+            assert_eq!(wrong, [""; 0], "{name}");
+        }
+    }
+}
+
+/// Real frames of a hub that plays its demo: every type that a client can bring about.
+#[tokio::test]
+async fn frames_of_the_stream_are_as_the_document_says() {
+    let hub = Hub::start_with(&["serve"], &[("FANOUT_BEAT_MS", "50")]);
+    let key = hub.key(&["websocket"]);
+    let document = hub.get("/api/asyncapi/").await.json();
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.subscribe("football").await;
+    client.subscribe("*/*").await;
+    client.subscribe("*/*/odds").await;
+    for command in [
+        json!({"op": "ping", "id": 7, "t": {"own": true}}),
+        json!({"op": "subscribe", "id": 8, "ch": "football/1"}),
+        json!({"op": "subscribe", "id": 9, "ch": "not a channel"}),
+        json!({"op": "set", "id": 10, "ch": "football", "every_ms": 100, "lag": true}),
+        json!({"op": "unsubscribe", "id": 11, "ch": "football"}),
+        json!({"op": "nothing"}),
+    ] {
+        client.send(&command).await;
+    }
+    let wanted =
+        ["hello", "subscribed", "image", "update", "beat", "pong", "error", "unsubscribed"];
+    let mut seen = BTreeSet::new();
+    let mut frames = 0;
+    while frames < 200 || !wanted.iter().all(|kind| seen.contains(*kind)) {
+        let frame = client.next().await.expect("the hub does not close");
+        let kind = frame["type"].as_str().expect("a type").to_owned();
+        let wrong = problems(&document, payload(&document, &kind), &frame);
+        assert_eq!(wrong, [""; 0], "{frame}");
+        seen.insert(kind);
+        frames += 1;
+    }
+}
