@@ -2,10 +2,15 @@
 
 use std::borrow::Cow;
 
+use axum::{extract::State, http::Uri, response::Response};
+use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{api::ApiError, record::CONSENSUS};
+use crate::{
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec},
+    record::CONSENSUS,
+};
 
 /// Our slugs, what the houses call themselves, and the slug under which clients of this interface know
 /// them where that is another one.
@@ -122,6 +127,33 @@ impl Bookmaker {
     pub(in crate::api) fn of(slug: &str) -> Self {
         Self { slug: slug.to_owned(), name: name(slug).into_owned() }
     }
+}
+
+const LIST: Spec = Spec {
+    accepted: &["limit", "offset"],
+    aliases: &[("page_size", "limit"), ("page", "offset")],
+    tolerated: &["tz", "full", "ordering"],
+};
+
+/// Every bookmaker of whom there is a price, and the consensus.
+#[utoipa::path(
+    get, path = "/api/v2/bookmakers/", tag = "football v2",
+    params(
+        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("offset" = Option<u64>, Query),
+    ),
+    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+)]
+pub(super) async fn bookmakers(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), LIST)?;
+    let window = params.window()?;
+    let all = api.archive.bookmakers().iter().map(|slug| Bookmaker::of(slug)).collect();
+    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
+    Kept::REFERENCE.answer(&headers, &Page::of_all(&place, window, all))
 }
 
 #[cfg(test)]

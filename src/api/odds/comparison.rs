@@ -14,12 +14,13 @@ use utoipa::ToSchema;
 
 use super::{
     OF_EVENT, bookmaker, football_record, id_of, needs_bookmakers,
-    quote::{Quote, on_offer},
+    quote::{self, is_consensus, on_offer},
     quotes,
 };
 use crate::{
     accounts::Caller,
     api::{Api, ApiError, Kept, Number, Params, time},
+    archive::OddsRow,
     record::{MatchRecord, Named},
 };
 
@@ -37,12 +38,12 @@ pub(in crate::api) struct Comparison {
     /// Prices in it.
     total_odds: usize,
     /// By market, then by outcome: `over@2.5`, `HOME@-1.75`, `DRAW`.
-    markets: BTreeMap<&'static str, BTreeMap<String, ComparedOutcome>>,
+    markets: BTreeMap<String, BTreeMap<String, ComparedOutcome>>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::api) struct ComparedOutcome {
-    outcome: &'static str,
+    outcome: String,
     line: Option<Number>,
     outcome_name: String,
     best_odds: Number,
@@ -60,7 +61,7 @@ pub(in crate::api) struct ComparedPrice {
 }
 
 impl Comparison {
-    fn of(record: &MatchRecord, quotes: &[Quote]) -> Self {
+    fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
         let names = &record.names;
         let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
         let text = |named: Option<&Named>| named.map(|named| named.name.to_string());
@@ -78,8 +79,10 @@ impl Comparison {
             markets: BTreeMap::new(),
         };
         let mut bookmakers = BTreeSet::new();
-        for quote in on_offer(record, quotes).filter(|quote| !quote.is_consensus()) {
-            if comparison.add(quote) {
+        for quote in on_offer(record, quotes).filter(|quote| !is_consensus(quote)) {
+            // Markets of a part of the match are told by the Odds API alone.
+            if quote.period.is_none() {
+                comparison.add(quote);
                 bookmakers.insert(&quote.bookmaker);
                 comparison.total_odds += 1;
             }
@@ -88,19 +91,18 @@ impl Comparison {
         comparison
     }
 
-    /// Whether it has a name here.
-    fn add(&mut self, quote: &Quote) -> bool {
-        let Some((market, outcome)) = quote.football() else { return false };
+    fn add(&mut self, quote: &OddsRow) {
+        let (market, outcome) = quote::football(quote);
         let key = match quote.line {
             Some(line) => format!("{outcome}@{}", line.normalize()),
-            None => outcome.to_owned(),
+            None => outcome.clone().into_owned(),
         };
         let slug = quote.bookmaker.to_string();
-        let outcomes = self.markets.entry(market.name).or_default();
+        let outcomes = self.markets.entry(market.into_owned()).or_default();
         let row = outcomes.entry(key).or_insert_with(|| ComparedOutcome {
-            outcome,
+            outcome: outcome.into_owned(),
             line: quote.line.map(|line| Number(line.normalize())),
-            outcome_name: quote.outcome_name(),
+            outcome_name: quote::outcome_name(quote),
             best_odds: Number(quote.price),
             best_bookmaker_slug: slug.clone(),
             best_bookmaker_name: bookmaker::name(&slug).into_owned(),
@@ -115,11 +117,10 @@ impl Comparison {
             slug,
             ComparedPrice {
                 decimal_odds: Number(quote.price),
-                movement: quote.movement().as_str(),
-                updated_at: time::zulu(quote.at),
+                movement: quote::movement(quote),
+                updated_at: time::zulu(quote.updated_us),
             },
         );
-        true
     }
 }
 

@@ -6,17 +6,18 @@ use axum::{
     response::Response,
 };
 use hyper::HeaderMap;
-use rust_decimal::dec;
+use rust_decimal::{Decimal, dec};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     OF_EVENT, football_record, id_of,
-    quote::{Quote, on_offer},
+    quote::{is_consensus, on_offer},
     quotes,
 };
 use crate::{
     api::{Api, ApiError, Kept, Number, Params, time},
+    archive::OddsRow,
     record::{MatchRecord, Status},
 };
 
@@ -52,9 +53,9 @@ pub(in crate::api) struct MainOdds {
 impl MainOdds {
     /// Of the consensus on offer.
     #[must_use]
-    pub(in crate::api) fn of(record: &MatchRecord, quotes: &[Quote]) -> Self {
+    pub(in crate::api) fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
         let mut odds = Self::default();
-        for quote in on_offer(record, quotes).filter(|quote| quote.is_consensus()) {
+        for quote in on_offer(record, quotes).filter(|quote| is_consensus(quote)) {
             if quote.period.is_none()
                 && let Some(place) = odds.place(&quote.market, &quote.outcome, quote.line)
             {
@@ -68,7 +69,7 @@ impl MainOdds {
         &mut self,
         market: &str,
         outcome: &str,
-        line: Option<rust_decimal::Decimal>,
+        line: Option<Decimal>,
     ) -> Option<&mut Option<Number>> {
         Some(match (market, outcome, line) {
             ("match_winner", "home", None) => &mut self.home_win,
@@ -88,8 +89,8 @@ impl MainOdds {
 }
 
 impl ConsensusOdds {
-    fn of(record: &MatchRecord, quotes: &[Quote]) -> Self {
-        let last = quotes.iter().map(|quote| quote.received).max();
+    fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+        let last = quotes.iter().map(|quote| quote.received_us).max();
         Self {
             event_id: record.brief.id,
             odds: MainOdds::of(record, quotes),

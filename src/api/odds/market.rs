@@ -57,6 +57,9 @@ pub(in crate::api) struct Market {
 }
 
 impl Market {
+    pub(in crate::api) const RESULT: Self =
+        Self { name: "1x2", kind: "match_winner", line: None, outcomes: RESULT };
+
     /// The market of this name, if there is one.
     #[must_use]
     pub(in crate::api) fn named(name: &str) -> Option<Self> {
@@ -94,16 +97,17 @@ impl Market {
         self.outcomes.iter().find(|(ours, _)| *ours == own).map(|(_, theirs)| *theirs)
     }
 
+    /// Where one of our outcomes stands among those of its market.
+    #[must_use]
+    pub(in crate::api) fn rank(self, own: &str) -> usize {
+        self.outcomes.iter().position(|(ours, _)| *ours == own).unwrap_or(self.outcomes.len())
+    }
+
     /// Our name of one of their outcomes, whatever its case.
     #[must_use]
     pub(in crate::api) fn own_outcome(self, theirs: &str) -> Option<&'static str> {
         let same = |(_, it): &&(&str, &str)| it.eq_ignore_ascii_case(theirs);
         self.outcomes.iter().find(same).map(|(ours, _)| *ours)
-    }
-
-    /// Where an outcome stands among those of its market.
-    pub(in crate::api) fn rank(self, own: &str) -> usize {
-        self.outcomes.iter().position(|(ours, _)| *ours == own).unwrap_or(self.outcomes.len())
     }
 }
 
@@ -114,15 +118,11 @@ pub(super) fn names() -> String {
     plain.chain(NAMED_LINES.iter().map(|(name, _)| *name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether some market has this outcome.
+/// Our name of an outcome of theirs, which is the same in all markets; `None` if no market has it.
 #[must_use]
-pub(super) fn own_outcomes(theirs: &str) -> Vec<&'static str> {
-    let all = PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter());
-    let mut same: Vec<_> =
-        all.filter(|(_, it)| it.eq_ignore_ascii_case(theirs)).map(|(ours, _)| *ours).collect();
-    same.sort_unstable();
-    same.dedup();
-    same
+pub(super) fn own_outcome(theirs: &str) -> Option<&'static str> {
+    let mut all = PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter());
+    all.find(|(_, it)| it.eq_ignore_ascii_case(theirs)).map(|(ours, _)| *ours)
 }
 
 /// What an outcome is called for people: `Home`, `Over 2.50`, `Home or Draw`, `Away +0.75`.
@@ -194,7 +194,7 @@ mod tests {
             (Some("home"), Some("AWAY"))
         );
         assert_eq!(result.own_outcome("over"), None, "incoherent");
-        assert_eq!(own_outcomes("HOME"), ["home"]);
+        assert_eq!((own_outcome("HOME"), own_outcome("maybe")), (Some("home"), None));
     }
 
     #[test]

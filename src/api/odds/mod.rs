@@ -1,12 +1,15 @@
 //! Prices: those of football version 2, and the Odds API of all sports. SERVICE section 3.
 //!
-//! A price is a [`quote::Quote`]: what the archive has of it (how it opened, what it was before), and
+//! A price is an [`OddsRow`]: what the archive has of it (how it opened, what it was before), and
 //! how it stands now. Prices of bookmakers by name are for those who have them; the consensus is for
 //! everybody.
 
+mod best;
 pub(in crate::api) mod bookmaker;
 mod comparison;
 pub(in crate::api) mod consensus;
+mod feed;
+mod list;
 pub(in crate::api) mod market;
 pub(in crate::api) mod quote;
 pub(in crate::api) mod status;
@@ -16,16 +19,23 @@ use std::sync::Arc;
 use ingest::event::Sport;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use self::quote::Quote;
 use super::{Api, ApiError, Spec};
 use crate::{
     accounts::Caller,
+    archive::{OddsFilter, OddsRow, Period, Window},
     clock::now,
     record::{Key, MatchRecord},
 };
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().routes(routes!(consensus::odds)).routes(routes!(comparison::comparison))
+    OpenApiRouter::new()
+        .routes(routes!(consensus::odds))
+        .routes(routes!(comparison::comparison))
+        .routes(routes!(list::list))
+        .routes(routes!(list::detail))
+        .routes(routes!(best::best))
+        .routes(routes!(bookmaker::bookmakers))
+        .merge(feed::routes())
 }
 
 /// The parameters of what is asked of one event: none that do anything.
@@ -45,13 +55,18 @@ pub(in crate::api) async fn football_record(
     record.filter(|record| record.brief.sport == Sport::Football).ok_or(ApiError::NotFound)
 }
 
-/// All prices of a match, by market, outcome and bookmaker; the consensus comes first.
+/// All prices of a match: by market, line, outcome and bookmaker, the consensus first.
 pub(in crate::api) async fn quotes(
     api: &Api,
     record: &MatchRecord,
-) -> Result<Vec<Quote>, ApiError> {
-    let _ = api;
-    Ok(quote::up_to_date(record, Vec::new()))
+) -> Result<Vec<OddsRow>, ApiError> {
+    let filter = OddsFilter {
+        matches: Some(vec![record.brief.id]),
+        period: Period::Any,
+        ..OddsFilter::default()
+    };
+    let (_, kept) = api.archive.odds(&filter, Window::ALL).await?;
+    Ok(quote::up_to_date(record, kept))
 }
 
 /// Refuses who has not prices of bookmakers by name.
