@@ -13,6 +13,7 @@ pub mod page;
 pub mod params;
 pub mod predictions;
 pub mod time;
+pub mod v1;
 
 use std::sync::Arc;
 
@@ -82,6 +83,7 @@ fn all() -> OpenApiRouter<Api> {
         .merge(football::routes())
         .merge(odds::routes())
         .merge(predictions::routes())
+        .merge(v1::routes())
 }
 
 /// Every route of the interface.

@@ -57,7 +57,7 @@ impl Place<'_> {
     }
 
     /// The base that is configured, else the one that the client used.
-    fn base(&self) -> String {
+    pub(super) fn base(&self) -> String {
         let host = self.headers.get(HOST).and_then(|host| host.to_str().ok());
         match (self.api.configured_url, host) {
             (false, Some(host)) => {

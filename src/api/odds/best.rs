@@ -122,7 +122,7 @@ pub(in crate::api) async fn rows(
         let first = best.partition_point(|(thing, _)| thing.match_id < brief.id);
         let own = best[first..].iter().take_while(|(thing, _)| thing.match_id == brief.id);
         let mut own: Vec<_> = own.map(|(_, row)| *row).collect();
-        own.sort_by_key(|row| (row.line, market.rank(&row.outcome)));
+        own.sort_by_key(|row| (row.line, market::rank(&row.outcome)));
         rows.extend(own.into_iter().map(|row| BestOdds::new(api, brief, row)));
     }
     Ok(rows)

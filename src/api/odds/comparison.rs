@@ -21,7 +21,7 @@ use crate::{
     accounts::Caller,
     api::{Api, ApiError, Kept, Number, Params, time},
     archive::OddsRow,
-    record::{MatchRecord, Named},
+    record::{Key, MatchRecord, Named},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -139,7 +139,12 @@ pub(super) async fn comparison(
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), OF_EVENT)?;
     needs_bookmakers(&api, &caller)?;
-    let record = football_record(&api, id_of(&id)?).await?;
-    let quotes = quotes(&api, &record).await?;
-    Kept::ODDS.answer(&headers, &Comparison::of(&record, &quotes))
+    Kept::ODDS.answer(&headers, &compare(&api, id_of(&id)?).await?)
+}
+
+/// The prices of a match side by side.
+pub(in crate::api) async fn compare(api: &Api, event: Key) -> Result<Comparison, ApiError> {
+    let record = football_record(api, event).await?;
+    let quotes = quotes(api, &record).await?;
+    Ok(Comparison::of(&record, &quotes))
 }

@@ -97,12 +97,6 @@ impl Market {
         self.outcomes.iter().find(|(ours, _)| *ours == own).map(|(_, theirs)| *theirs)
     }
 
-    /// Where one of our outcomes stands among those of its market.
-    #[must_use]
-    pub(in crate::api) fn rank(self, own: &str) -> usize {
-        self.outcomes.iter().position(|(ours, _)| *ours == own).unwrap_or(self.outcomes.len())
-    }
-
     /// Our name of one of their outcomes, whatever its case.
     #[must_use]
     pub(in crate::api) fn own_outcome(self, theirs: &str) -> Option<&'static str> {
@@ -123,6 +117,13 @@ pub(super) fn names() -> String {
 pub(super) fn own_outcome(theirs: &str) -> Option<&'static str> {
     let mut all = PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter());
     all.find(|(_, it)| it.eq_ignore_ascii_case(theirs)).map(|(ours, _)| *ours)
+}
+
+/// Where an outcome is shown among others of its market: home before draw before away.
+#[must_use]
+pub(super) fn rank(outcome: &str) -> usize {
+    const ORDER: [&str; 9] = ["home", "p1", "draw", "away", "p2", "over", "under", "yes", "no"];
+    ORDER.iter().position(|own| *own == outcome).unwrap_or(ORDER.len())
 }
 
 /// What an outcome is called for people: `Home`, `Over 2.50`, `Home or Draw`, `Away +0.75`.

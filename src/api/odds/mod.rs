@@ -4,12 +4,12 @@
 //! how it stands now. Prices of bookmakers by name are for those who have them; the consensus is for
 //! everybody.
 
-mod best;
+pub(in crate::api) mod best;
 pub(in crate::api) mod bookmaker;
-mod comparison;
+pub(in crate::api) mod comparison;
 pub(in crate::api) mod consensus;
 mod feed;
-mod list;
+pub(in crate::api) mod list;
 pub(in crate::api) mod market;
 pub(in crate::api) mod quote;
 pub(in crate::api) mod status;
@@ -70,7 +70,7 @@ pub(in crate::api) async fn quotes(
 }
 
 /// Refuses who has not prices of bookmakers by name.
-fn needs_bookmakers(api: &Api, caller: &Caller) -> Result<(), ApiError> {
+pub(in crate::api) fn needs_bookmakers(api: &Api, caller: &Caller) -> Result<(), ApiError> {
     if api.sees_bookmakers(caller, now()) {
         return Ok(());
     }

@@ -84,6 +84,8 @@ fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
 #[derive(Debug, Default)]
 pub(in crate::api) struct Wanted {
     pub(in crate::api) filter: Filter,
+    /// This one match.
+    pub(in crate::api) event: Option<Key>,
     /// 0 to 1.
     pub(in crate::api) confidence_min: Option<f64>,
     pub(in crate::api) recommended: Option<bool>,
@@ -118,6 +120,9 @@ impl Wanted {
     pub(in crate::api) fn rows(&self, api: &Api, window: Window) -> (usize, Vec<Prediction>) {
         let found = api.archive.find(&self.filter, Window::ALL).briefs;
         let is_wanted = |brief: &Brief| {
+            if self.event.is_some_and(|event| event != brief.id) {
+                return false;
+            }
             let Some(forecast) = forecast(api, brief) else { return false };
             let recommends = || Recommendations::of(&forecast).is_recommended();
             self.confidence_min.is_none_or(|least| confidence(&forecast) >= least)

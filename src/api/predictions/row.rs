@@ -1,5 +1,6 @@
 //! A prediction as it is told: SERVICE section 1.9. Probabilities are percentages, to one decimal place.
 
+use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,13 +16,13 @@ const RECOMMENDED_FROM: f64 = 60.0;
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct Prediction {
     /// That of the event: there is one prediction of each.
-    pub(in crate::api) id: u64,
+    id: u64,
     /// When the model was fitted.
     created_at: Option<String>,
-    pub(in crate::api) event: PredictedEvent,
-    pub(in crate::api) markets: Markets,
-    pub(in crate::api) recommendations: Recommendations,
-    pub(in crate::api) model: ModelInfo,
+    event: PredictedEvent,
+    markets: Markets,
+    recommendations: Recommendations,
+    model: ModelInfo,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -33,7 +34,10 @@ pub(in crate::api) struct PredictedEvent {
     home_team: Option<String>,
     away_team_id: u64,
     away_team: Option<String>,
-    pub(in crate::api) event_date: Option<String>,
+    event_date: Option<String>,
+    /// The same as a moment.
+    #[serde(skip)]
+    start: Option<Micros>,
     status: &'static str,
 }
 
@@ -113,7 +117,7 @@ pub(in crate::api) struct Recommendations {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct ModelInfo {
     /// The probability of what is predicted, 0 to 1.
-    pub(in crate::api) confidence: f64,
+    confidence: f64,
     version: &'static str,
 }
 
@@ -142,6 +146,7 @@ impl Prediction {
             away_team_id: sides[1],
             away_team,
             event_date: brief.start.and_then(time::offset),
+            start: brief.start,
             status: status::word(brief.status),
         };
         Self {
@@ -152,6 +157,13 @@ impl Prediction {
             recommendations: Recommendations::of(forecast),
             model: ModelInfo { confidence: confidence(forecast), version: predict::VERSION },
         }
+    }
+}
+
+impl Prediction {
+    /// Writes the date of the event in another way.
+    pub(in crate::api) fn date(&mut self, write: impl Fn(Micros) -> Option<String>) {
+        self.event.event_date = self.event.start.and_then(write);
     }
 }
 

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::{
     events::OddsEvent,
-    history::{TickRow, ids_of},
+    history::{TickRow, exact, ids_of},
 };
 use crate::{
     api::{
@@ -27,7 +27,6 @@ use crate::{
             quote::{self, Thing},
             quotes,
         },
-        time,
     },
     archive::OddsRow,
     record::{Key, MatchRecord},
@@ -183,14 +182,14 @@ impl PriceRow {
             price: Number(row.price),
             previous: row.previous.map(Number),
             opening: Number(row.opening),
-            opening_at: time::zulu(row.opening_us),
+            opening_at: exact(row.opening_us),
             movement: quote::movement(row),
             implied_probability: quote::implied(row.price),
             is_max,
             suspended: !row.is_open,
             in_play: row.in_play,
-            source_at: time::zulu(row.price_us),
-            received_at: time::zulu(row.received_us),
+            source_at: exact(row.price_us),
+            received_at: exact(row.received_us),
             history,
         }
     }

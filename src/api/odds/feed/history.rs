@@ -7,7 +7,9 @@ use axum::{
     http::Uri,
     response::Response,
 };
+use fanout::Micros;
 use hyper::HeaderMap;
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,7 +18,6 @@ use crate::{
     api::{
         Api, ApiError, Kept, Number, Page, Params, Place, Spec,
         odds::{id_of, quotes},
-        time,
     },
     archive::{OddsRow, Tick},
     record::Key,
@@ -38,8 +39,8 @@ pub(super) struct TickRow {
 impl TickRow {
     pub(super) fn of(tick: &Tick) -> Self {
         Self {
-            source_at: time::zulu(tick.at_us),
-            received_at: time::zulu(tick.received_us),
+            source_at: exact(tick.at_us),
+            received_at: exact(tick.received_us),
             price: tick.price.map(Number),
         }
     }
@@ -72,6 +73,12 @@ impl HistoryRow {
             tick: TickRow::of(tick),
         }
     }
+}
+
+/// `2026-08-30T18:00:00.123456Z`: how old a price is matters here.
+pub(super) fn exact(at: Micros) -> Option<String> {
+    let at = Timestamp::from_microsecond(at).ok()?;
+    Some(at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string())
 }
 
 /// The ids of these prices, if they are not too many.
