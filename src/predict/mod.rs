@@ -135,3 +135,6 @@ fn result(brief: &Brief, now: Micros) -> Option<Played> {
         days: age / DAY_US,
     })
 }
+
+#[cfg(test)]
+mod tests;

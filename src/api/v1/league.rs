@@ -7,6 +7,7 @@ use axum::{
     http::Uri,
     response::Response,
 };
+use fanout::Micros;
 use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::request::Asked;
 use crate::{
-    api::{Api, ApiError, Kept, Page, odds::id_of},
+    api::{Api, ApiError, Kept, Page, odds::id_of, time},
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
@@ -47,7 +48,8 @@ pub(super) struct SeasonRow {
 /// The seasons of football, and which is the current one of each league: that of its last match.
 #[derive(Debug, Default)]
 pub(super) struct Seasons {
-    spans: HashMap<Key, [Option<String>; 2]>,
+    /// The starts of the first and the last match of each season.
+    spans: HashMap<Key, [Micros; 2]>,
     current: HashMap<Key, Key>,
 }
 
@@ -70,12 +72,7 @@ impl Seasons {
             return;
         };
         self.current.insert(league, season);
-        let day = crate::api::time::zulu(start).and_then(|at| Some(at.get(..10)?.to_owned()));
-        let span = self.spans.entry(season).or_default();
-        if span[0].is_none() {
-            span[0].clone_from(&day);
-        }
-        span[1] = day;
+        self.spans.entry(season).or_insert([start, start])[1] = start;
     }
 
     pub(super) fn league(&self, api: &Api, league: &Entity) -> LeagueRow {
@@ -93,15 +90,16 @@ impl Seasons {
     }
 
     fn season(&self, season: &Entity) -> SeasonRow {
-        let [start_date, end_date] = self.spans.get(&season.id).cloned().unwrap_or_default();
+        let day = |at: Micros| Some(time::zulu(at)?.get(..10)?.to_owned());
+        let span = self.spans.get(&season.id);
         let of_league = season.parent.and_then(|league| self.current.get(&league));
         SeasonRow {
             id: season.id,
             league_id: season.parent,
             name: season.name.to_string(),
             year: season.name.to_string(),
-            start_date,
-            end_date,
+            start_date: span.and_then(|span| day(span[0])),
+            end_date: span.and_then(|span| day(span[1])),
             is_current: of_league == Some(&season.id),
         }
     }
