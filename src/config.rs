@@ -12,6 +12,7 @@ mod images;
 mod limits;
 mod mail;
 mod payments;
+mod predictions;
 mod products;
 mod proxies;
 pub mod secret;
@@ -36,6 +37,7 @@ pub use self::images::ImagesConfig;
 pub use self::limits::LimitsConfig;
 pub use self::mail::MailConfig;
 pub use self::payments::PaymentsConfig;
+pub use self::predictions::PredictionsConfig;
 pub use self::products::ProductsConfig;
 pub use self::proxies::Network;
 pub use self::sections::{
@@ -58,6 +60,7 @@ pub struct Config {
     pub archive: ArchiveConfig,
     pub accounts: AccountsConfig,
     pub products: ProductsConfig,
+    pub predictions: PredictionsConfig,
     pub mail: MailConfig,
     pub payments: PaymentsConfig,
     pub limits: LimitsConfig,
@@ -226,8 +229,7 @@ impl Config {
     /// `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { archive, feeds, ingest, .. } = self;
-        let Self { feeds, ingest, images, .. } = self;
+        let Self { archive, feeds, ingest, images, predictions, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
@@ -246,6 +248,9 @@ impl Config {
             ("payments.sweep_ms", payments.sweep_ms),
             ("payments.sweep_orders_max", payments.sweep_orders_max.into()),
             ("limits.addresses_max", limits.addresses_max as u64),
+            ("predictions.refit_ms", predictions.refit_ms),
+            ("predictions.half_life_days", predictions.half_life_days.into()),
+            ("predictions.matches_min", predictions.matches_min as u64),
             ("usage.flush_ms", usage.flush_ms),
             ("usage.entries_max", usage.entries_max as u64),
             ("database.acquire_ms", database.acquire_ms),

@@ -36,6 +36,7 @@ pub mod dialect;
 pub mod record;
 
 pub mod archive;
+pub mod predict;
 pub mod reader;
 
 pub mod api;
@@ -46,8 +47,8 @@ pub mod backup_command;
 pub mod database;
 pub mod feeds_command;
 pub mod http;
-pub mod import_command;
 pub mod images;
+pub mod import_command;
 pub mod key_command;
 pub mod limits;
 pub mod mail;

@@ -9,10 +9,13 @@ pub mod base;
 pub mod error;
 pub mod football;
 pub mod number;
+pub mod odds;
 pub mod page;
 pub mod params;
+pub mod predictions;
 pub mod signals;
 pub mod time;
+pub mod v1;
 
 use std::sync::Arc;
 
@@ -31,6 +34,7 @@ pub use self::{
 use crate::{
     accounts::Caller,
     archive::Archive,
+    predict::Predictor,
     products::{Catalogue, Product},
     reader::Reader,
     record::{Key, MatchRecord},
@@ -43,6 +47,7 @@ pub struct Api {
     pub reader: Reader,
     pub archive: Archive,
     pub signals: SignalBoard,
+    pub predictor: Predictor,
     /// Where clients reach the hub, without a slash at the end.
     pub public_url: Arc<str>,
     /// Whether that is a setting; if not, addresses are built from what the client itself used.
@@ -78,7 +83,12 @@ impl Api {
 struct Title;
 
 fn all() -> OpenApiRouter<Api> {
-    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes()).merge(signals::routes())
+    OpenApiRouter::with_openapi(Title::openapi())
+        .merge(football::routes())
+        .merge(odds::routes())
+        .merge(predictions::routes())
+        .merge(v1::routes())
+        .merge(signals::routes())
 }
 
 /// Every route of the interface.

@@ -53,7 +53,11 @@ impl Place<'_> {
         query.extend_pairs(self.params.filters());
         query.append_pair("limit", &limit.to_string());
         query.append_pair("offset", &offset.to_string());
-        let base = base::of(self.headers, &self.api.public_url, self.api.configured_url);
-        format!("{}{}?{}", base, self.path, query.finish())
+        format!("{}{}?{}", self.base(), self.path, query.finish())
+    }
+
+    /// Where the client reaches the hub, without a slash at the end.
+    pub(super) fn base(&self) -> String {
+        base::of(self.headers, &self.api.public_url, self.api.configured_url)
     }
 }

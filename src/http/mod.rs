@@ -77,6 +77,7 @@ use crate::{
     limits::Limits,
     payments::Payments,
     pipeline::Doors,
+    predict::Predictor,
     products::Catalogue,
     push::Sources,
     reader::Reader,
@@ -98,6 +99,8 @@ pub struct Parts {
     pub meter: Meter,
     pub metrics: PrometheusHandle,
     pub archive: Archive,
+    /// What football matches may end like.
+    pub predictor: Predictor,
     /// What the hub knows of matches now.
     pub reader: Reader,
     /// What odds and play say.
@@ -203,6 +206,7 @@ fn router(shared: Arc<Shared>) -> Router {
             reader: shared.parts.reader.clone(),
             archive: shared.parts.archive.clone(),
             signals: shared.parts.signals.clone(),
+            predictor: shared.parts.predictor.clone(),
             public_url: shared.parts.public_url.as_str().into(),
             configured_url: shared.parts.configured_url,
             catalogue: Arc::clone(&shared.parts.catalogue),

@@ -1,0 +1,291 @@
+//! A match as version 1 tells it: SERVICE section 1.6.
+
+use std::collections::BTreeMap;
+
+use fanout::Micros;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{league::LeagueRow, request::Asked};
+use crate::{
+    api::{
+        Number,
+        odds::{consensus::MainOdds, status},
+    },
+    archive::EntityKind,
+    record::{
+        Brief, ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status,
+    },
+};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Event {
+    id: u64,
+    league: Option<LeagueRow>,
+    home_team: Option<String>,
+    away_team: Option<String>,
+    home_team_obj: Option<TeamBrief>,
+    away_team_obj: Option<TeamBrief>,
+    /// In the zone that was asked for.
+    event_date: Option<String>,
+    status: &'static str,
+    /// Without extra time and the shoot-out.
+    home_score: Option<u32>,
+    away_score: Option<u32>,
+    current_minute: Option<u32>,
+    /// `1T`, `HT`, `2T`, `FT`, `ET`, `PEN` or nothing.
+    period: &'static str,
+    odds_home: Option<Number>,
+    odds_draw: Option<Number>,
+    odds_away: Option<Number>,
+    odds_over_15: Option<Number>,
+    odds_over_25: Option<Number>,
+    odds_over_35: Option<Number>,
+    odds_under_15: Option<Number>,
+    odds_under_25: Option<Number>,
+    odds_under_35: Option<Number>,
+    odds_btts_yes: Option<Number>,
+    odds_btts_no: Option<Number>,
+    live_stats: SideStats,
+    venue: Option<PlaceBrief>,
+    incidents: Vec<Incident>,
+    /// Nothing of ours: always empty, and null below.
+    funfacts: Vec<String>,
+    unavailable_players: Unavailable,
+    home_coach: Option<CoachBrief>,
+    away_coach: Option<CoachBrief>,
+    actual_home_xg: Option<f64>,
+    home_xg_live: Option<f64>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TeamBrief {
+    id: u64,
+    name: String,
+    /// No feed of ours has one: the name.
+    short_name: String,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct PlaceBrief {
+    id: u64,
+    name: String,
+    city: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct CoachBrief {
+    id: u64,
+    name: String,
+    short_name: String,
+}
+
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct SideStats {
+    home: BTreeMap<String, u32>,
+    away: BTreeMap<String, u32>,
+}
+
+/// No feed of ours tells of them.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct Unavailable {
+    home: Vec<String>,
+    away: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Incident {
+    /// `goal`, `card`, `substitution`, `period`, `var`, `penalty_missed`, `shootout`.
+    #[serde(rename = "type")]
+    kind: String,
+    minute: u16,
+    added_time: Option<u16>,
+    is_home: Option<bool>,
+    player: Option<String>,
+    player_id: Option<u64>,
+    assist: Option<String>,
+    /// Of a goal `regular`, `own_goal`, `penalty`; of a card `yellow`, `yellowRed`, `red`.
+    detail: Option<String>,
+    home_score: Option<u16>,
+    away_score: Option<u16>,
+}
+
+impl Incident {
+    fn new(told: &IncidentRecord) -> Self {
+        let (kind, card) = match &*told.kind {
+            "yellow" => ("card", Some("yellow")),
+            "second_yellow" => ("card", Some("yellowRed")),
+            "red" => ("card", Some("red")),
+            other => (other, None),
+        };
+        let detail = card.map(ToOwned::to_owned);
+        Self {
+            kind: kind.to_owned(),
+            minute: told.minute,
+            added_time: told.added,
+            is_home: told.side.map(|side| side == 0),
+            player: told.player.as_ref().map(|it| it.name.to_string()),
+            player_id: told.player.as_ref().map(|it| it.id),
+            assist: told.assist.as_ref().map(|it| it.name.to_string()),
+            detail: detail.or_else(|| told.detail.as_ref().map(|it| it.to_string())),
+            home_score: told.score.map(|score| score[0]),
+            away_score: told.score.map(|score| score[1]),
+        }
+    }
+}
+
+/// Goals without those of extra time.
+pub(super) fn regular(brief: &Brief) -> Option<[u32; 2]> {
+    let [home, away] = brief.score?;
+    let [of_home, of_away] = brief.extra_time.unwrap_or_default().map(u32::from);
+    Some([home.checked_sub(of_home)?, away.checked_sub(of_away)?])
+}
+
+impl Event {
+    pub(super) fn new(
+        asked: &Asked<'_>,
+        record: &MatchRecord,
+        odds: &MainOdds,
+        league: Option<LeagueRow>,
+        now: Micros,
+    ) -> Self {
+        let MatchRecord { brief, names, .. } = record;
+        let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
+        let team = |place: usize| {
+            let side = side(place)?;
+            let name = side.name.to_string();
+            Some(TeamBrief { id: side.id, short_name: name.clone(), name })
+        };
+        let coach = |place: usize| {
+            let coach = names.coaches[place].as_ref()?;
+            let name = coach.name.to_string();
+            Some(CoachBrief { id: coach.id, short_name: name.clone(), name })
+        };
+        let football = match &record.play {
+            PlayRecord::Football(football) => Some(&**football),
+            PlayRecord::Tennis(_)
+            | PlayRecord::Scoreboard(_)
+            | PlayRecord::Race(_)
+            | PlayRecord::None => None,
+        };
+        let score = regular(brief);
+        Self {
+            id: brief.id,
+            league,
+            home_team: side(0).map(|it| it.name.to_string()),
+            away_team: side(1).map(|it| it.name.to_string()),
+            home_team_obj: team(0),
+            away_team_obj: team(1),
+            event_date: brief.start.and_then(|at| asked.date(at)),
+            status: status::word(brief.status),
+            home_score: score.map(|score| score[0]),
+            away_score: score.map(|score| score[1]),
+            current_minute: football.and_then(|it| minute(brief.status, it.clock?, now)),
+            period: period(brief.status),
+            odds_home: odds.home_win,
+            odds_draw: odds.draw,
+            odds_away: odds.away_win,
+            odds_over_15: odds.over_15_goals,
+            odds_over_25: odds.over_25_goals,
+            odds_over_35: odds.over_35_goals,
+            odds_under_15: odds.under_15_goals,
+            odds_under_25: odds.under_25_goals,
+            odds_under_35: odds.under_35_goals,
+            odds_btts_yes: odds.btts_yes,
+            odds_btts_no: odds.btts_no,
+            live_stats: football.map(live_stats).unwrap_or_default(),
+            venue: names.venue.as_ref().map(|venue| PlaceBrief {
+                id: venue.id,
+                name: venue.name.to_string(),
+                city: names.city.as_ref().map(|city| city.to_string()),
+            }),
+            incidents: football.map(incidents).unwrap_or_default(),
+            funfacts: Vec::new(),
+            unavailable_players: Unavailable::default(),
+            home_coach: coach(0),
+            away_coach: coach(1),
+            actual_home_xg: None,
+            home_xg_live: None,
+        }
+    }
+}
+
+fn live_stats(football: &FootballRecord) -> SideStats {
+    let [home, away] = football
+        .stats
+        .each_ref()
+        .map(|stats| stats.iter().map(|(name, count)| (name.to_string(), *count)).collect());
+    SideStats { home, away }
+}
+
+/// Those that stand.
+fn incidents(football: &FootballRecord) -> Vec<Incident> {
+    let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
+    standing.map(Incident::new).collect()
+}
+
+/// The minute in progress as scoreboards count it, which stands still in added time.
+fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
+    let last = match status {
+        Status::FirstHalf | Status::HalfTime => 45,
+        Status::SecondHalf | Status::ExtraHalf => 90,
+        Status::ExtraFirst => 105,
+        Status::ExtraSecond | Status::Penalties => 120,
+        Status::Live => u32::MAX,
+        Status::NotStarted
+        | Status::Interrupted
+        | Status::AtThePost
+        | Status::Finished
+        | Status::Retired
+        | Status::Walkover
+        | Status::Postponed
+        | Status::Abandoned
+        | Status::Cancelled
+        | Status::Unresolved => return None,
+    };
+    let since = if clock.running { now.saturating_sub(clock.at).max(0) / 1_000_000 } else { 0 };
+    let second = i64::from(clock.second).saturating_add(since);
+    Some(u32::try_from(second / 60 + 1).unwrap_or(u32::MAX).min(last))
+}
+
+fn period(status: Status) -> &'static str {
+    match status {
+        Status::FirstHalf => "1T",
+        Status::HalfTime => "HT",
+        Status::SecondHalf => "2T",
+        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "ET",
+        Status::Penalties => "PEN",
+        Status::Finished | Status::Retired | Status::Walkover => "FT",
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Live
+        | Status::Interrupted
+        | Status::Postponed
+        | Status::Abandoned
+        | Status::Cancelled
+        | Status::Unresolved => "",
+    }
+}
+
+/// Team of a brief.
+pub(super) fn team_brief(asked: &Asked<'_>, id: Key) -> Option<TeamBrief> {
+    let name = asked.name(EntityKind::Team, Some(id))?;
+    Some(TeamBrief { id, short_name: name.clone(), name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minute_runs_with_the_clock_and_stands_in_added_time() {
+        let clock = |second, running| ClockRecord { at: 0, second, running };
+        let after = 90 * 1_000_000;
+        let told = |status, clock| minute(status, clock, after);
+        assert_eq!(told(Status::FirstHalf, clock(0, true)), Some(2));
+        assert_eq!(told(Status::FirstHalf, clock(0, false)), Some(1));
+        assert_eq!(told(Status::FirstHalf, clock(2_760, true)), Some(45), "added time");
+        assert_eq!(told(Status::SecondHalf, clock(2_700, true)), Some(47));
+        assert_eq!(told(Status::Finished, clock(5_400, false)), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! Events, and the same under the names `fixtures` and `matches`; what is live.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+
+use super::{
+    event::Event,
+    league::{LeagueRow, Seasons},
+    request::Asked,
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page,
+        odds::{consensus::MainOdds, football_record, id_of},
+    },
+    archive::{EntityKind, Filter, OddsFilter, OddsRow, Window},
+    clock::now,
+    record::{CONSENSUS, Key, MatchRecord},
+};
+
+/// Rows of these matches.
+async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Event>, ApiError> {
+    let (api, now) = (asked.api, now());
+    let filter = OddsFilter {
+        matches: Some(records.iter().map(|record| record.brief.id).collect()),
+        bookmakers: Some(vec![CONSENSUS.to_owned()]),
+        ..OddsFilter::default()
+    };
+    let mut prices: HashMap<Key, Vec<OddsRow>> = HashMap::new();
+    for row in api.archive.odds(&filter, Window::ALL).await?.1 {
+        prices.entry(row.match_id).or_default().push(row);
+    }
+    let seasons = Seasons::of(api, None);
+    let mut leagues: HashMap<Key, Option<LeagueRow>> = HashMap::new();
+    let rows = records.iter().map(|record| {
+        let odds = prices.get(&record.brief.id).map(Vec::as_slice).unwrap_or_default();
+        let league = record.brief.competition.and_then(|id| {
+            let known = leagues.entry(id).or_insert_with(|| {
+                let league = api.archive.entity(EntityKind::Competition, id)?;
+                Some(seasons.league(api, &league))
+            });
+            known.clone()
+        });
+        Event::new(asked, record, &MainOdds::of(record, odds), league, now)
+    });
+    Ok(rows.collect())
+}
+
+/// The page of the matches that a filter lets through.
+pub(super) async fn page(asked: &Asked<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
+    let found = asked.api.archive.find(filter, asked.window());
+    let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
+    let mut records = asked.api.archive.records(&ids).await?;
+    for record in &mut records {
+        if let Some(fresh) = asked.api.reader.get(record.brief.id) {
+            *record = fresh;
+        }
+    }
+    Ok(asked.page(found.count, rows(asked, &records).await?))
+}
+
+/// The filters of events: SERVICE section 1.6.
+const FILTERS: &[&str] = &["date_from", "date_to", "league", "season", "status", "team"];
+
+fn filter(asked: &Asked<'_>) -> Result<Filter, ApiError> {
+    Ok(Filter {
+        sport: Some(Sport::Football),
+        from: asked.from()?,
+        before: asked.before()?,
+        competition: asked.params.id("league")?,
+        season: asked.params.id("season")?,
+        team: asked.params.id("team")?,
+        statuses: asked.statuses(),
+        ..Filter::default()
+    })
+}
+
+/// Events, by their start.
+#[utoipa::path(
+    get, path = "/api/events/", tag = "football v1",
+    params(
+        ("date_from" = Option<String>, Query, description = "A day in the zone, or a moment"),
+        ("date_to" = Option<String>, Query, description = "A day in the zone, which is included, or a moment"),
+        ("league" = Option<u64>, Query), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query),
+        ("status" = Option<String>, Query),
+        ("tz" = Option<String>, Query, description = "An IANA name; Asia/Dubai unless told"),
+        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"), ("offset" = Option<u64>, Query),
+    ),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+)]
+pub(super) async fn events(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::windows(&api, &uri, &headers, FILTERS)?;
+    Kept::LIST.answer(&headers, &page(&asked, &filter(&asked)?).await?)
+}
+
+/// The same in numbered pages.
+async fn numbered(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let asked = Asked::pages(api, uri, headers, FILTERS)?;
+    Kept::LIST.answer(headers, &page(&asked, &filter(&asked)?).await?)
+}
+
+/// Events in numbered pages.
+#[utoipa::path(
+    get, path = "/api/fixtures/", tag = "football v1",
+    params(("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("league" = Option<u64>, Query), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+)]
+pub(super) async fn fixtures(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    numbered(&api, &uri, &headers).await
+}
+
+/// Events in numbered pages.
+#[utoipa::path(
+    get, path = "/api/matches/", tag = "football v1",
+    params(("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("league" = Option<u64>, Query), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+)]
+pub(super) async fn matches(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    numbered(&api, &uri, &headers).await
+}
+
+async fn one(api: &Api, id: &str, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let asked = Asked::windows(api, uri, headers, &[])?;
+    let record = football_record(api, id_of(id)?).await?;
+    let row = rows(&asked, &[record]).await?.pop().ok_or(ApiError::NotFound)?;
+    Kept::LIST.answer(headers, &row)
+}
+
+macro_rules! detail {
+    ($name:ident, $path:literal) => {
+        /// An event.
+        #[utoipa::path(
+            get, path = $path, tag = "football v1",
+            params(("id" = u64, Path), ("tz" = Option<String>, Query)),
+            responses((status = 200, body = Event), (status = 404, description = "No such event"))
+        )]
+        pub(super) async fn $name(
+            State(api): State<Api>,
+            Path(id): Path<String>,
+            uri: Uri,
+            headers: HeaderMap,
+        ) -> Result<Response, ApiError> {
+            one(&api, &id, &uri, &headers).await
+        }
+    };
+}
+
+detail!(event, "/api/events/{id}/");
+detail!(fixture, "/api/fixtures/{id}/");
+detail!(match_, "/api/matches/{id}/");
+detail!(live_event, "/api/live/{id}/");
+
+/// Events in play.
+#[utoipa::path(
+    get, path = "/api/live/", tag = "football v1",
+    params(("tz" = Option<String>, Query), ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"), ("offset" = Option<u64>, Query)),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+)]
+pub(super) async fn live(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::windows(&api, &uri, &headers, &[])?;
+    let all = api.reader.live(Sport::Football);
+    let window = asked.window();
+    let shown: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
+    let rows = rows(&asked, &shown).await?;
+    Kept::LIVE.answer(&headers, &asked.page(all.len(), rows))
+}

@@ -1,0 +1,106 @@
+//! `/api/predicted-lineup/{event_id}/`: nothing of ours predicts line-ups, so this tells those that
+//! feeds have told, and 404 before.
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use hyper::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    api::{
+        Api, ApiError, Kept,
+        odds::{football_record, id_of},
+    },
+    record::{LineUpPlayerRecord, LineUpRecord, Named, PlayRecord},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LineUps {
+    event_id: u64,
+    /// Always `confirmed`.
+    lineup_status: &'static str,
+    lineups: SideLineUps,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct SideLineUps {
+    home: Option<LineUp>,
+    away: Option<LineUp>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct LineUp {
+    team_id: Option<u64>,
+    team_name: Option<String>,
+    formation: Option<String>,
+    players: Vec<LineUpPlayer>,
+    substitutes: Vec<LineUpPlayer>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct LineUpPlayer {
+    id: u64,
+    name: String,
+    short_name: String,
+    /// `G`, `D`, `M`, `F` or nothing.
+    position: String,
+    jersey_number: Option<u16>,
+    captain: bool,
+}
+
+impl LineUp {
+    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+        let of = |starter: bool| {
+            let players = told.players.iter().filter(move |it| it.starter == starter);
+            players.map(LineUpPlayer::of).collect()
+        };
+        Self {
+            team_id: team.map(|team| team.id),
+            team_name: team.map(|team| team.name.to_string()),
+            formation: told.formation.as_ref().map(|it| it.to_string()),
+            players: of(true),
+            substitutes: of(false),
+        }
+    }
+}
+
+impl LineUpPlayer {
+    fn of(told: &LineUpPlayerRecord) -> Self {
+        Self {
+            id: told.player.id,
+            name: told.player.name.to_string(),
+            short_name: told.player.name.to_string(),
+            position: told.position.as_deref().unwrap_or_default().to_owned(),
+            jersey_number: told.number,
+            captain: told.captain,
+        }
+    }
+}
+
+/// The line-ups of an event, once they are known.
+#[utoipa::path(
+    get, path = "/api/predicted-lineup/{event_id}/", tag = "football v1",
+    params(("event_id" = u64, Path)),
+    responses((status = 200, body = LineUps), (status = 404, description = "No such event, or no line-up of it is known"))
+)]
+pub(super) async fn line_ups(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let record = football_record(&api, id_of(&id)?).await?;
+    let PlayRecord::Football(football) = &record.play else { return Err(ApiError::NotFound) };
+    let side = |place: usize| {
+        let team = record.names.sides.as_ref().map(|sides| &sides[place]);
+        football.line_ups[place].as_ref().map(|told| LineUp::of(told, team))
+    };
+    let lineups = SideLineUps { home: side(0), away: side(1) };
+    if lineups.home.is_none() && lineups.away.is_none() {
+        return Err(ApiError::NotFound);
+    }
+    let answer = LineUps { event_id: record.brief.id, lineup_status: "confirmed", lineups };
+    Kept::LIST.answer(&headers, &answer)
+}

@@ -1,0 +1,142 @@
+//! Prices: the rows of version 2 under the names and in the pages of version 1.
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+
+use super::request::Asked;
+use crate::{
+    accounts::Caller,
+    api::{
+        Api, ApiError, Kept, Page,
+        odds::{
+            best::{self, BestOdds},
+            bookmaker::Bookmaker,
+            comparison::{Comparison, compare},
+            id_of,
+            list::{self, Odds},
+            market::Market,
+            needs_bookmakers, status,
+        },
+    },
+    archive::Filter,
+    clock::now,
+};
+
+/// Prices. `event`, `league`, `team` and `bookmaker` are taken for `event_id` and so on.
+#[utoipa::path(
+    get, path = "/api/odds/", tag = "football v1",
+    params(("event" = Option<u64>, Query), ("league" = Option<u64>, Query), ("team" = Option<u64>, Query), ("bookmaker" = Option<String>, Query), ("market" = Option<String>, Query), ("outcome" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
+    responses((status = 200, body = Page<Odds>), (status = 400, description = "A value that cannot be used"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let uri = renamed(&uri)?;
+    let asked = Asked::pages(&api, &uri, &headers, list::ACCEPTED)?;
+    let wanted = list::Asked::read(&api, &caller, &asked.params, now())?;
+    let (count, rows) = wanted.rows(&api, asked.window()).await?;
+    Kept::ODDS.answer(&headers, &asked.page(count, rows))
+}
+
+/// The address with the names of version 2.
+fn renamed(uri: &Uri) -> Result<Uri, ApiError> {
+    const NAMES: [(&str, &str); 5] = [
+        ("event", "event_id"),
+        ("league", "league_id"),
+        ("season", "season_id"),
+        ("team", "team_id"),
+        ("bookmaker", "bookmaker_slug"),
+    ];
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+        let own = NAMES.iter().find(|(own, _)| *own == name).map_or(&*name, |(_, other)| *other);
+        query.append_pair(own, &value);
+    }
+    let address = format!("{}?{}", uri.path(), query.finish());
+    address.parse().map_err(|_| ApiError::BadParameter("the address is too long.".to_owned()))
+}
+
+/// One price.
+#[utoipa::path(
+    get, path = "/api/odds/{id}/", tag = "football v1", params(("id" = u64, Path)),
+    responses((status = 200, body = Odds), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such price"))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Kept::ODDS.answer(&headers, &list::one(&api, &caller, id_of(&id)?).await?)
+}
+
+/// The highest price of each outcome of a market: of one event, else of those that have not begun.
+#[utoipa::path(
+    get, path = "/api/odds/best/", tag = "football v1",
+    params(("event" = Option<u64>, Query), ("league" = Option<u64>, Query), ("market" = Option<String>, Query, description = "1x2 unless told"), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
+    responses((status = 200, body = Page<BestOdds>), (status = 400, description = "A value that cannot be used"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+)]
+pub(super) async fn best_odds(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    needs_bookmakers(&api, &caller)?;
+    let asked = Asked::pages(&api, &uri, &headers, &["event", "league", "market"])?;
+    let event = asked.params.id("event")?;
+    let market = asked.params.parsed("market", "the name of a market, as 1x2", Market::named)?;
+    let filter = Filter {
+        sport: Some(Sport::Football),
+        competition: asked.params.id("league")?,
+        from: event.is_none().then(now),
+        statuses: status::wanted("upcoming").filter(|_| event.is_none()),
+        ..Filter::default()
+    };
+    let rows = best::rows(&api, &filter, event, market.unwrap_or(Market::RESULT)).await?;
+    Kept::ODDS.answer(&headers, &asked.page_of(rows))
+}
+
+/// Every bookmaker of whom there is a price, and the consensus.
+#[utoipa::path(
+    get, path = "/api/odds/bookmakers/", tag = "football v1",
+    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
+    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "A value that cannot be used"))
+)]
+pub(super) async fn bookmakers(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let all = api.archive.bookmakers().iter().map(|slug| Bookmaker::of(slug)).collect();
+    Kept::REFERENCE.answer(&headers, &asked.page_of(all))
+}
+
+/// Every bookmaker's price of every outcome of a match, side by side.
+#[utoipa::path(
+    get, path = "/api/odds/compare/", tag = "football v1",
+    params(("event" = u64, Query)),
+    responses((status = 200, body = Comparison), (status = 400, description = "No event is named"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such event"))
+)]
+pub(super) async fn compared(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    needs_bookmakers(&api, &caller)?;
+    let asked = Asked::pages(&api, &uri, &headers, &["event"])?;
+    let missing = || ApiError::BadParameter("event is to be the id of an event.".to_owned());
+    let event = asked.params.id("event")?.ok_or_else(missing)?;
+    Kept::ODDS.answer(&headers, &compare(&api, event).await?)
+}

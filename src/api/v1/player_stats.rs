@@ -1,0 +1,103 @@
+//! What players did in single matches.
+
+use std::collections::BTreeMap;
+
+use axum::{extract::State, http::Uri, response::Response};
+use hyper::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{event::regular, request::Asked};
+use crate::{
+    api::{Api, ApiError, Kept, Page},
+    archive::{Appearance, AppearanceFilter, EntityKind},
+    record::{Key, MatchRecord},
+};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct PlayerStats {
+    event: StatsEvent,
+    player: StatsPlayer,
+    /// Counters by the names of version 2; what is absent was not told.
+    #[serde(flatten)]
+    counters: BTreeMap<String, u32>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct StatsEvent {
+    id: u64,
+    home_team: Option<String>,
+    away_team: Option<String>,
+    event_date: Option<String>,
+    home_score: Option<u32>,
+    away_score: Option<u32>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct StatsPlayer {
+    id: u64,
+    name: Option<String>,
+    short_name: Option<String>,
+    position: String,
+    specific_position: Option<String>,
+    positions_detailed: Vec<String>,
+    team: Option<String>,
+}
+
+impl PlayerStats {
+    fn new(asked: &Asked<'_>, it: &Appearance, record: Option<&MatchRecord>) -> Self {
+        let brief = record.map(|record| &record.brief);
+        let sides = record.and_then(|record| record.names.sides.as_ref());
+        let side = |place: usize| sides.map(|sides| sides[place].name.to_string());
+        let score = brief.and_then(regular);
+        let name = asked.name(EntityKind::Player, Some(it.player));
+        Self {
+            event: StatsEvent {
+                id: it.match_id,
+                home_team: side(0),
+                away_team: side(1),
+                event_date: it.start.and_then(|at| asked.date(at)),
+                home_score: score.map(|score| score[0]),
+                away_score: score.map(|score| score[1]),
+            },
+            player: StatsPlayer {
+                id: it.player,
+                short_name: name.clone(),
+                name,
+                position: it.position.as_deref().unwrap_or_default().to_owned(),
+                specific_position: None,
+                positions_detailed: Vec::new(),
+                team: asked.name(EntityKind::Team, Some(it.team)),
+            },
+            counters: it.stats.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
+        }
+    }
+}
+
+/// What players did, the latest match first.
+#[utoipa::path(
+    get, path = "/api/player-stats/", tag = "football v1",
+    params(("player" = Option<u64>, Query), ("event" = Option<u64>, Query), ("team" = Option<u64>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
+    responses((status = 200, body = Page<PlayerStats>), (status = 400, description = "A value that cannot be used"))
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::pages(&api, &uri, &headers, &["player", "event", "team"])?;
+    let filter = AppearanceFilter {
+        match_id: asked.params.id("event")?,
+        player: asked.params.id("player")?,
+        team: asked.params.id("team")?,
+        ..AppearanceFilter::default()
+    };
+    let (count, found) = api.archive.appearances(&filter, asked.window()).await?;
+    let mut ids: Vec<Key> = found.iter().map(|it| it.match_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let records = api.archive.records(&ids).await?;
+    let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
+    let rows = found.iter().map(|it| PlayerStats::new(&asked, it, record(it.match_id))).collect();
+    Kept::LIST.answer(&headers, &asked.page(count, rows))
+}

@@ -1,0 +1,102 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    database::testing::on_each,
+    record::{MatchRecord, Named, Names, PlayRecord},
+};
+
+/// 2026-09-01T16:26:40Z
+const NOW: Micros = 1_788_280_000_000_000;
+const LEAGUE: Key = 5;
+
+fn named(id: Key) -> Named {
+    Named { id, name: format!("name {id}").into() }
+}
+
+/// A match that ended, a day earlier for each that was before it.
+fn finished(
+    id: Key,
+    sides: [Key; 2],
+    score: [u32; 2],
+    extra_time: Option<[u16; 2]>,
+) -> MatchRecord {
+    let brief = Brief {
+        id,
+        sport: Sport::Football,
+        competition: Some(LEAGUE),
+        season: None,
+        start: NOW.checked_sub_unsigned(id * 86_400_000_000),
+        status: Status::Finished,
+        sides: Some(sides),
+        round: None,
+        round_name: None,
+        group: None,
+        venue: None,
+        referee: None,
+        coaches: [None, None],
+        attendance: None,
+        neutral: None,
+        score: Some(score),
+        half_time: None,
+        extra_time,
+        penalties: None,
+        parts: Vec::new(),
+        winner: None,
+        best_of: None,
+        updated: NOW,
+    };
+    let names = Names {
+        competition: Some(named(LEAGUE)),
+        sides: Some(sides.map(named)),
+        ..Names::default()
+    };
+    MatchRecord {
+        brief,
+        refs: [("test".into(), id.to_string().into())].into(),
+        names,
+        play: PlayRecord::Football(Box::default()),
+        prices: Vec::new(),
+        position: None,
+    }
+}
+
+#[tokio::test]
+async fn league_has_a_model_once_it_has_enough_results() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let config = PredictionsConfig { matches_min: 6, ..PredictionsConfig::default() };
+        let predictor = Predictor::default();
+        let (strong, weak) = (100, 200);
+        for id in 1..=6 {
+            let sides = if id % 2 == 0 { [strong, weak] } else { [weak, strong] };
+            let score = if id % 2 == 0 { [3, 0] } else { [0, 2] };
+            let record = Arc::new(finished(id, sides, score, None));
+            archive.put(&[record], NOW).await.unwrap();
+            predictor.refit(&archive, &config, NOW);
+            assert_eq!(predictor.of(LEAGUE).is_some(), id == 6, "with {id} results");
+        }
+        let fitted = predictor.of(LEAGUE).unwrap();
+        let [home, _, away] = fitted.model.forecast([weak, strong], false).unwrap().scores.result();
+        assert!(away > 2.0 * home, "{away} of the strong, {home} of the weak");
+        assert_eq!(predictor.of(LEAGUE + 1).map(|it| it.at), None);
+
+        predictor.refit(&archive, &config, NOW + 1);
+        assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW, "it was fitted again for nothing");
+        let record = Arc::new(finished(7, [weak, strong], [1, 0], None));
+        archive.put(&[record], NOW).await.unwrap();
+        predictor.refit(&archive, &config, NOW + 2);
+        assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW + 2, "a result was passed over");
+    })
+    .await;
+}
+
+#[test]
+fn goals_of_extra_time_do_not_count() {
+    let record = finished(1, [100, 200], [2, 1], Some([1, 0]));
+    let played = result(&record.brief, NOW).unwrap();
+    assert_eq!(played.goals, [1, 1]);
+    assert!((played.days - 1.0).abs() < 1e-9, "{} days", played.days);
+    let strange = finished(1, [100, 200], [0, 1], Some([1, 0]));
+    assert_eq!(result(&strange.brief, NOW), None, "more in extra time than in all");
+}

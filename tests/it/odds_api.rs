@@ -1,0 +1,162 @@
+//! Prices and predictions over HTTP: who sees what, and that digits stay what they were.
+
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::support::{Answer, Hub, PATIENCE, Setting};
+
+/// Otherwise everybody has the odds until a day.
+const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
+
+async fn ask(hub: &Hub, path: &str, key: &str) -> Answer {
+    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
+}
+
+async fn ok(hub: &Hub, path: &str, key: &str) -> Value {
+    let answer = ask(hub, path, key).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    answer.json()
+}
+
+/// Asks until the answer has rows: what the hub knows is written a moment later.
+async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
+    let asking = async {
+        loop {
+            let answer = ok(hub, path, key).await;
+            if answer["count"].as_u64() > Some(0) {
+                return answer;
+            }
+        }
+    };
+    timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("no rows of {path} came"))
+}
+
+/// SERVICE section 3, over the demo: an account with the odds, and one without.
+#[tokio::test]
+async fn prices_of_bookmakers_are_for_whoever_has_them() {
+    let hub = Hub::start_with(&["serve"], &[ODDS_COST]);
+    let (key, free) = (hub.key(&["odds"]), hub.key(&[]));
+
+    let all = rows(&hub, "/api/v2/odds/?limit=200&market=1x2", &key).await;
+    let named = all["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["bookmaker_slug"] != "consensus" && row["is_max_quote"] == true);
+    let named = named.expect("some bookmaker has the highest price");
+    assert!(["HOME", "DRAW", "AWAY"].contains(&named["outcome"].as_str().unwrap()), "{named}");
+    for name in ["decimal_odds", "opening_decimal_odds", "implied_probability"] {
+        assert!(named[name].is_number(), "{name} of {named}");
+    }
+    let (event, id) = (&named["event_id"], &named["id"]);
+    let one = ok(&hub, &format!("/api/v2/odds/{id}/"), &key).await;
+    assert_eq!((&one["id"], &one["bookmaker_slug"]), (id, &named["bookmaker_slug"]));
+
+    // The same without the add-on.
+    let consensus = rows(&hub, "/api/v2/odds/?limit=200", &free).await;
+    let slugs = consensus["results"].as_array().unwrap().iter().map(|row| &row["bookmaker_slug"]);
+    assert!(slugs.into_iter().all(|slug| slug == "consensus"), "a named price for a free account");
+    let slug = named["bookmaker_slug"].as_str().unwrap();
+    for path in [
+        format!("/api/v2/odds/?bookmaker_slug={slug}"),
+        format!("/api/v2/odds/{id}/"),
+        format!("/api/v2/events/{event}/odds/comparison/"),
+        "/api/v2/odds/best/".to_owned(),
+    ] {
+        let answer = ask(&hub, &path, &free).await;
+        let code = answer.json()["code"].clone();
+        assert_eq!(
+            (answer.status, code.as_str()),
+            (403, Some("bookmakers_not_entitled")),
+            "{path}"
+        );
+        assert_eq!(ask(&hub, &path, &key).await.status, 200, "{path}");
+    }
+    assert_eq!(ask(&hub, "/odds/api/sports/", &free).await.status, 402);
+    let odds = ok(&hub, &format!("/api/v2/events/{event}/odds/"), &free).await;
+    assert!(odds["update_reason"].is_string() && odds["odds"].as_object().unwrap().len() == 11);
+
+    let compared = ok(&hub, &format!("/api/v2/events/{event}/odds/comparison/"), &key).await;
+    let home = &compared["markets"]["1x2"]["HOME"];
+    if !home.is_null() {
+        let best = home["best_bookmaker_slug"].as_str().unwrap();
+        assert_eq!(home["bookmakers"][best]["decimal_odds"], home["best_odds"], "{home}");
+    }
+    let slugs = ok(&hub, "/api/v2/bookmakers/", &free).await["results"].to_string();
+    assert!(slugs.contains("consensus"), "{slugs}");
+
+    for (path, detail) in [
+        ("/api/v2/odds/?market=1x2&outcome=over", "has no outcome"),
+        ("/api/v2/odds/?market=sixes", "market is to be"),
+        ("/api/v2/odds/?bookmaker_slug=William%20Hill", "slug"),
+        ("/api/v2/odds/?movement=up", "movement is to be"),
+        ("/api/v2/odds/?foo=1", "Unknown query parameter(s): foo."),
+    ] {
+        let answer = ask(&hub, path, &key).await;
+        let told = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert_eq!(answer.status, 400, "{path}");
+        assert!(told.contains(detail), "{path}: {told}");
+    }
+    for path in ["/api/v2/odds/1/", "/api/v2/events/1/odds/", "/api/v2/events/x/prediction/"] {
+        assert_eq!(ask(&hub, path, &key).await.status, 404, "{path}");
+    }
+}
+
+/// Every price of a match, its history, and that a price of two decimal places has two.
+#[tokio::test]
+async fn odds_api_tells_all_prices_and_what_they_were() {
+    let hub = Hub::start(&["serve"]);
+    let key = hub.key(&["odds"]);
+    let sports = ok(&hub, "/odds/api/sports/", &key).await;
+    let named =
+        |sport: &str| sports["results"].as_array().unwrap().iter().any(|row| row["sport"] == sport);
+    assert!(named("football") && named("tennis"), "{sports}");
+
+    let live = rows(&hub, "/odds/api/events/?sport=football&status=live", &key).await;
+    let id = &live["results"][0]["event_id"];
+    let prices = async {
+        loop {
+            let answer = ask(&hub, &format!("/odds/api/events/{id}/?history=true"), &key).await;
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            let event = answer.json();
+            let first = &event["markets"][0]["outcomes"][0]["bookmakers"][0];
+            if first["history"].as_array().is_some_and(|history| !history.is_empty()) {
+                return (answer.body, event);
+            }
+        }
+    };
+    let (text, event) = timeout(PATIENCE, prices).await.expect("prices came");
+    assert!(event["bookmakers_count"].as_u64() > Some(1), "{event}");
+    let price = text.split(r#""price":"#).nth(1).unwrap();
+    let digits = price.split([',', '}']).next().unwrap();
+    assert!(digits.contains('.') && !digits.contains('"'), "a price is {digits}");
+    let own = &event["markets"][0]["outcomes"][0]["bookmakers"][0];
+    for name in ["opening", "opening_at", "source_at", "received_at", "suspended", "movement"] {
+        assert!(!own[name].is_null(), "{name} of {own}");
+    }
+
+    let market = event["markets"][0]["market"].as_str().unwrap();
+    let path = format!("/odds/api/events/{id}/history/?market={market}&limit=2");
+    let history = ok(&hub, &path, &key).await;
+    assert!(history["count"].as_u64() > Some(2), "{history}");
+    let results = history["results"].as_array().unwrap();
+    assert!(results.iter().all(|tick| tick["market"] == market), "{history}");
+    let next = history["next"].as_str().unwrap();
+    assert!(next.contains(&format!("market={market}")) && next.contains("offset=2"), "{next}");
+    let of_one = format!("/odds/api/events/{id}/?bookmaker=consensus&market={market}");
+    assert_eq!(ok(&hub, &of_one, &key).await["bookmakers_count"], 0);
+    assert_eq!(ask(&hub, "/odds/api/events/?sport=chess", &key).await.status, 400);
+    assert_eq!(ask(&hub, "/odds/api/events/1/", &key).await.status, 404);
+}
+
+/// SERVICE section 6: 503 while there is nothing to predict from, and lists are empty.
+#[tokio::test]
+async fn without_results_there_is_no_prediction() {
+    let hub = Hub::start_with(&["serve"], &[("PREDICTIONS_MATCHES_MIN", "1000")]);
+    let key = hub.key(&["odds"]);
+    let live = rows(&hub, "/odds/api/events/?sport=football&status=live", &key).await;
+    let id = &live["results"][0]["event_id"];
+    assert_eq!(ask(&hub, &format!("/api/v2/events/{id}/prediction/"), &key).await.status, 503);
+    assert_eq!(ok(&hub, "/api/v2/predictions/?upcoming=true", &key).await["count"], 0);
+    assert_eq!(ask(&hub, "/api/v2/predictions/?min_confidence=7", &key).await.status, 400);
+}
