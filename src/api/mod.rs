@@ -10,6 +10,7 @@ pub mod football;
 pub mod number;
 pub mod page;
 pub mod params;
+pub mod sports;
 pub mod time;
 
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl Api {
 struct Title;
 
 fn all() -> OpenApiRouter<Api> {
-    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes())
+    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes()).merge(sports::routes())
 }
 
 /// Every route of the interface.
