@@ -33,6 +33,12 @@ impl Seen {
         Some(if self.place == 0 { score } else { [score[1], score[0]] })
     }
 
+    /// The same of each part: the rounds of each map.
+    pub(super) fn parts(&self) -> impl Iterator<Item = [u32; 2]> {
+        let turned = self.place == 1;
+        self.brief.parts.iter().map(move |[a, b]| if turned { [*b, *a] } else { [*a, *b] })
+    }
+
     pub(super) fn opponent(&self) -> Option<Key> {
         self.brief.sides?.get(1 - self.place).copied()
     }

@@ -5,14 +5,22 @@
 //! in [`forecast`].
 
 mod asked;
+mod basketball;
+mod csgo;
+mod darts;
 mod digest;
 mod forecast;
+mod form;
+mod hockey;
+mod lists;
 mod meetings;
 mod predicted;
 mod price;
 mod shape;
+mod standings;
 mod status;
 mod stick;
+mod team_prediction;
 mod tennis;
 
 use axum::Extension;
@@ -21,5 +29,11 @@ use utoipa_axum::router::OpenApiRouter;
 use super::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().merge(tennis::routes()).layer(Extension(digest::Digests::default()))
+    OpenApiRouter::new()
+        .merge(tennis::routes())
+        .merge(csgo::routes())
+        .merge(darts::routes())
+        .merge(hockey::routes())
+        .merge(basketball::routes())
+        .layer(Extension(digest::Digests::default()))
 }
