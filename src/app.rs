@@ -41,6 +41,7 @@ use crate::{
     mail::MailError,
     payments::{SetUpError, sandbox::SandboxError},
     pipeline::{self, Doors, Request, Shelf},
+    predict::Predictor,
     quarantine::{self, Quarantine},
     reader::Reader,
     revocation::{self, Revoker},
@@ -177,6 +178,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         &stopped,
     );
     let sweeping = accounts.sweep_always(stopped.clone());
+    let predictor = Predictor::default();
+    let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
     let ordering = take_orders(identities, &config, &doors, &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
@@ -197,6 +200,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         meter,
         metrics,
         archive,
+        predictor,
         reader,
         public_url,
         configured_url: !config.server.public_url.is_empty(),
@@ -236,7 +240,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     stop_writer(&doors, writer).await;
     // The writer has laid out its last.
     keeping.await.ok();
-    for task in revoking.into_iter().chain(ordering).chain([deciding, sweeping]) {
+    for task in revoking.into_iter().chain(ordering).chain([deciding, sweeping, fitting]) {
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;

@@ -10,6 +10,7 @@ mod database;
 mod limits;
 mod mail;
 mod payments;
+mod predictions;
 mod products;
 mod proxies;
 pub mod secret;
@@ -32,6 +33,7 @@ pub use self::database::DatabaseConfig;
 pub use self::limits::LimitsConfig;
 pub use self::mail::MailConfig;
 pub use self::payments::PaymentsConfig;
+pub use self::predictions::PredictionsConfig;
 pub use self::products::ProductsConfig;
 pub use self::proxies::Network;
 pub use self::sections::{
@@ -53,6 +55,7 @@ pub struct Config {
     pub database: DatabaseConfig,
     pub accounts: AccountsConfig,
     pub products: ProductsConfig,
+    pub predictions: PredictionsConfig,
     pub mail: MailConfig,
     pub payments: PaymentsConfig,
     pub limits: LimitsConfig,
@@ -220,7 +223,7 @@ impl Config {
     /// `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { feeds, ingest, .. } = self;
+        let Self { feeds, ingest, predictions, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
@@ -239,6 +242,9 @@ impl Config {
             ("payments.sweep_ms", payments.sweep_ms),
             ("payments.sweep_orders_max", payments.sweep_orders_max.into()),
             ("limits.addresses_max", limits.addresses_max as u64),
+            ("predictions.refit_ms", predictions.refit_ms),
+            ("predictions.half_life_days", predictions.half_life_days.into()),
+            ("predictions.matches_min", predictions.matches_min as u64),
             ("usage.flush_ms", usage.flush_ms),
             ("usage.entries_max", usage.entries_max as u64),
             ("database.acquire_ms", database.acquire_ms),

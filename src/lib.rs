@@ -35,6 +35,7 @@ pub mod dialect;
 pub mod record;
 
 pub mod archive;
+pub mod predict;
 pub mod rating;
 pub mod reader;
 

@@ -1,6 +1,15 @@
 -- What has passed through the hub, kept. Ids are ours. Times are microseconds since the epoch, UTC.
--- Prices and lines are decimal texts, digits as they were told. `change` grows with each write of its
--- table, so that whoever keeps a copy in memory asks for what is newer than it has seen.
+-- Prices and lines are decimal texts: digits of prices as they were told, lines without needless zeros. `change` is the
+-- number of the write, so that whoever keeps a copy in memory asks for what is newer than it has seen.
+
+-- One row: the number of the last write. Who writes counts on here first and holds the row until it has
+-- committed, so that numbers become visible in their order.
+CREATE TABLE archive_counter (
+    id     BIGINT PRIMARY KEY,
+    change BIGINT NOT NULL
+);
+
+INSERT INTO archive_counter (id, change) VALUES (1, 0);
 
 -- A match; `record` is all of it as JSON, the columns beside it are what lists filter by and show.
 CREATE TABLE archive_matches (
@@ -44,6 +53,8 @@ CREATE TABLE archive_appearances (
     season    BIGINT,
     start_us  BIGINT,
     starter   BIGINT NOT NULL,
+    -- Whether the player was on the pitch.
+    played    BIGINT NOT NULL,
     position  TEXT,
     number    BIGINT,
     goals     BIGINT NOT NULL,
@@ -57,6 +68,7 @@ CREATE TABLE archive_appearances (
 );
 
 CREATE INDEX archive_appearances_by_player ON archive_appearances (player, start_us);
+CREATE INDEX archive_appearances_by_team ON archive_appearances (team, start_us);
 CREATE INDEX archive_appearances_by_season ON archive_appearances (season, player);
 
 -- One price of one bookmaker: how it opened, what it was, what it is.
@@ -77,12 +89,22 @@ CREATE TABLE archive_odds (
     received_us BIGINT NOT NULL,
     -- Whether it can be taken now.
     is_open     BIGINT NOT NULL,
+    -- Whether there is a price at all, be the market suspended or not.
+    is_offered  BIGINT NOT NULL,
     in_play     BIGINT NOT NULL,
+    -- When its last tick was, and when any of this was written last.
+    ticked_us   BIGINT NOT NULL,
     updated_us  BIGINT NOT NULL
 );
 
 CREATE INDEX archive_odds_by_match ON archive_odds (match_id);
 CREATE INDEX archive_odds_by_update ON archive_odds (updated_us, id);
+
+-- Every bookmaker of whom there is a price.
+CREATE TABLE archive_bookmakers (
+    slug   TEXT PRIMARY KEY,
+    change BIGINT NOT NULL
+);
 
 -- Every price that a row has had, at most one for each time that the archive was written.
 CREATE TABLE archive_ticks (

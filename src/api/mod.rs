@@ -8,8 +8,10 @@ pub mod answer;
 pub mod error;
 pub mod football;
 pub mod number;
+pub mod odds;
 pub mod page;
 pub mod params;
+pub mod predictions;
 pub mod sports;
 pub mod time;
 
@@ -30,6 +32,7 @@ pub use self::{
 use crate::{
     accounts::Caller,
     archive::Archive,
+    predict::Predictor,
     products::{Catalogue, Product},
     reader::Reader,
     record::{Key, MatchRecord},
@@ -40,6 +43,7 @@ use crate::{
 pub struct Api {
     pub reader: Reader,
     pub archive: Archive,
+    pub predictor: Predictor,
     /// Where clients reach the hub, without a slash at the end.
     pub public_url: Arc<str>,
     /// Whether that is a setting; if not, addresses are built from what the client itself used.
@@ -75,7 +79,11 @@ impl Api {
 struct Title;
 
 fn all() -> OpenApiRouter<Api> {
-    OpenApiRouter::with_openapi(Title::openapi()).merge(football::routes()).merge(sports::routes())
+    OpenApiRouter::with_openapi(Title::openapi())
+        .merge(football::routes())
+        .merge(odds::routes())
+        .merge(predictions::routes())
+        .merge(sports::routes())
 }
 
 /// Every route of the interface.

@@ -134,16 +134,16 @@ fn order(brief: &Brief) -> (Micros, Key) {
 
 impl Filter {
     fn lets_through(&self, brief: &Brief) -> bool {
-        fn is<T: PartialEq>(wanted: &Option<T>, own: Option<T>) -> bool {
-            wanted.is_none() || *wanted == own
+        fn is<T: PartialEq + Copy>(wanted: Option<T>, own: Option<T>) -> bool {
+            wanted.is_none() || wanted == own
         }
         let plays = |team: &Key| brief.sides.is_some_and(|sides| sides.contains(team));
-        is(&self.sport, Some(brief.sport))
-            && is(&self.competition, brief.competition)
-            && is(&self.season, brief.season)
-            && is(&self.round, brief.round)
-            && is(&self.venue, brief.venue)
-            && is(&self.referee, brief.referee)
+        is(self.sport, Some(brief.sport))
+            && is(self.competition, brief.competition)
+            && is(self.season, brief.season)
+            && is(self.round, brief.round)
+            && is(self.venue, brief.venue)
+            && is(self.referee, brief.referee)
             && self.manager.is_none_or(|manager| brief.coaches.contains(&Some(manager)))
             && self.team.as_ref().is_none_or(plays)
             && self.teams.as_ref().is_none_or(|teams| teams.iter().any(plays))

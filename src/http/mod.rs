@@ -71,6 +71,7 @@ use crate::{
     limits::Limits,
     payments::Payments,
     pipeline::Doors,
+    predict::Predictor,
     products::Catalogue,
     push::Sources,
     reader::Reader,
@@ -91,6 +92,8 @@ pub struct Parts {
     pub meter: Meter,
     pub metrics: PrometheusHandle,
     pub archive: Archive,
+    /// What football matches may end like.
+    pub predictor: Predictor,
     /// What the hub knows of matches now.
     pub reader: Reader,
     /// Where clients reach the hub, without a slash at the end.
@@ -185,6 +188,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .merge(api::routes(Api {
             reader: shared.parts.reader.clone(),
             archive: shared.parts.archive.clone(),
+            predictor: shared.parts.predictor.clone(),
             public_url: shared.parts.public_url.as_str().into(),
             configured_url: shared.parts.configured_url,
             catalogue: Arc::clone(&shared.parts.catalogue),

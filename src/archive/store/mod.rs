@@ -1,12 +1,19 @@
 //! The tables of the archive, and all the SQL for them. Every value is bound.
 
+mod appearances;
+mod odds;
+mod statement;
+
 use std::{collections::HashMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Sport;
 use sqlx::{AnyConnection, Row, any::AnyRow};
 
-use super::entity::{Entity, EntityKind};
+use super::{
+    entity::{Entity, EntityKind},
+    ledger::Entries,
+};
 use crate::{
     database::Database,
     record::{Brief, Key, MatchRecord},
@@ -44,33 +51,55 @@ impl Store {
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }
 
-    pub(super) async fn put(
-        &self,
-        records: &[Arc<MatchRecord>],
-        entities: &[Entity],
-        now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    /// Writes all of it or nothing, and gives the number of the write.
+    pub(super) async fn put(&self, write: &Write<'_>, now: Micros) -> Result<i64, sqlx::Error> {
         let mut transaction = self.database.begin().await?;
-        for entity in entities {
-            put_entity(&mut transaction, entity, now).await?;
+        let change = next_change(&mut transaction).await?;
+        for entity in write.entities {
+            put_entity(&mut transaction, entity, change).await?;
         }
-        for record in records {
-            put_match(&mut transaction, record, now).await?;
+        for record in write.records {
+            put_match(&mut transaction, record, now, change).await?;
         }
-        transaction.commit().await
+        odds::put_bookmakers(&mut transaction, write.bookmakers, change).await?;
+        odds::put_lines(&mut transaction, &write.entries.lines).await?;
+        odds::put_ticks(&mut transaction, &write.entries.ticks).await?;
+        appearances::remove(&mut transaction, &write.entries.gone).await?;
+        appearances::put(&mut transaction, &write.entries.appearances).await?;
+        transaction.commit().await?;
+        Ok(change)
     }
+}
+
+/// What is written at once.
+#[derive(Debug)]
+pub(super) struct Write<'a> {
+    pub(super) records: &'a [Arc<MatchRecord>],
+    pub(super) entities: &'a [Entity],
+    pub(super) bookmakers: &'a [Arc<str>],
+    pub(super) entries: &'a Entries,
+}
+
+/// Counts on, and keeps all others from writing until this is committed.
+async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "UPDATE archive_counter SET change = change + 1 WHERE id = 1 RETURNING change",
+    )
+    .fetch_one(connection)
+    .await
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
     record: &MatchRecord,
     now: Micros,
+    change: i64,
 ) -> Result<(), sqlx::Error> {
     let brief = &record.brief;
-    let status = serde_json::to_value(brief.status).map_err(|error| encode(error))?;
+    let status = serde_json::to_value(brief.status).map_err(encode)?;
     sqlx::query(
         "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, seen_us, change)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
              status = excluded.status, brief = excluded.brief, record = excluded.record,
              seen_us = excluded.seen_us, change = excluded.change",
@@ -82,6 +111,7 @@ async fn put_match(
     .bind(serde_json::to_string(brief).map_err(encode)?)
     .bind(serde_json::to_string(record).map_err(encode)?)
     .bind(now)
+    .bind(change)
     .execute(connection)
     .await?;
     Ok(())
@@ -90,7 +120,7 @@ async fn put_match(
 async fn put_entity(
     connection: &mut AnyConnection,
     entity: &Entity,
-    now: Micros,
+    change: i64,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT INTO archive_entities (kind, id, sport, name, parent, country, about, change)
@@ -106,7 +136,7 @@ async fn put_entity(
     .bind(entity.parent.map(signed))
     .bind(entity.country.as_ref().map(|country| country.to_string()))
     .bind(serde_json::to_string(&entity.about).map_err(encode)?)
-    .bind(now)
+    .bind(change)
     .execute(connection)
     .await?;
     Ok(())

@@ -1,0 +1,180 @@
+//! Bookmakers: their slugs, their names, `/api/v2/bookmakers/`.
+
+use std::borrow::Cow;
+
+use axum::{extract::State, http::Uri, response::Response};
+use hyper::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec},
+    record::CONSENSUS,
+};
+
+/// Our slugs, what the houses call themselves, and the slug under which clients of this interface know
+/// them where that is another one.
+const KNOWN: [(&str, &str, &str); 62] = [
+    (CONSENSUS, "Consensus", ""),
+    ("onexbet", "1xBet", "1xbet"),
+    ("10bet", "10Bet", ""),
+    ("sport888", "888sport", "888sport"),
+    ("ballybet", "Bally Bet", ""),
+    ("bet365", "bet365", ""),
+    ("betano", "Betano", ""),
+    ("betanysports", "BetAnySports", ""),
+    ("betclic", "Betclic", ""),
+    ("betdaq", "BETDAQ", ""),
+    ("betfair", "Betfair", ""),
+    ("betfair_ex_au", "Betfair Exchange (Australia)", "betfair-exchange-au"),
+    ("betfair_ex_eu", "Betfair Exchange (Europe)", "betfair-exchange-eu"),
+    ("betfair_ex_uk", "Betfair Exchange", "betfair-exchange"),
+    ("betfair_sb_uk", "Betfair Sportsbook", "betfair-sportsbook"),
+    ("betfred", "Betfred", ""),
+    ("betmgm", "BetMGM", ""),
+    ("betonlineag", "BetOnline.ag", ""),
+    ("betparx", "betPARX", ""),
+    ("betr_au", "Betr", "betr"),
+    ("betrivers", "BetRivers", ""),
+    ("betsson", "Betsson", ""),
+    ("betus", "BetUS", ""),
+    ("betvictor", "BetVictor", ""),
+    ("betway", "Betway", ""),
+    ("bluesquare", "Blue Square", ""),
+    ("bovada", "Bovada", ""),
+    ("boylesports", "BoyleSports", ""),
+    ("bwin", "bwin", ""),
+    ("cashpoint", "Cashpoint", ""),
+    ("casumo", "Casumo", ""),
+    ("cloudbet", "Cloudbet", ""),
+    ("coolbet", "Coolbet", ""),
+    ("coral", "Coral", ""),
+    ("dafabet", "Dafabet", ""),
+    ("draftkings", "DraftKings", ""),
+    ("espnbet", "ESPN BET", ""),
+    ("everygame", "Everygame", ""),
+    ("fanatics", "Fanatics", ""),
+    ("fanduel", "FanDuel", ""),
+    ("fonbet", "Fonbet", ""),
+    ("gamebookers", "Gamebookers", ""),
+    ("gtbets", "GTbets", ""),
+    ("interwetten", "Interwetten", ""),
+    ("ladbrokes_uk", "Ladbrokes", "ladbrokes"),
+    ("leovegas", "LeoVegas", ""),
+    ("livescorebet", "LiveScore Bet", ""),
+    ("lowvig", "LowVig.ag", ""),
+    ("mansionbet", "MansionBet", ""),
+    ("marathonbet", "Marathon Bet", "marathon"),
+    ("matchbook", "Matchbook", ""),
+    ("melbet", "Melbet", ""),
+    ("mybookieag", "MyBookie.ag", ""),
+    ("nordicbet", "NordicBet", ""),
+    ("novibet", "Novibet", ""),
+    ("paddypower", "Paddy Power", ""),
+    ("pinnacle", "Pinnacle", ""),
+    ("skybet", "Sky Bet", ""),
+    ("smarkets", "Smarkets", ""),
+    ("sportingbet", "Sportingbet", ""),
+    ("unibet", "Unibet", ""),
+    ("williamhill", "William Hill", "william-hill"),
+];
+
+/// What a bookmaker calls itself; if we do not know it, its slug in title case.
+#[must_use]
+pub(in crate::api) fn name(slug: &str) -> Cow<'static, str> {
+    match KNOWN.iter().find(|(own, ..)| *own == slug) {
+        Some((_, name, _)) => Cow::Borrowed(name),
+        None => Cow::Owned(title_case(slug)),
+    }
+}
+
+/// `lark_odds` as `Lark Odds`.
+fn title_case(slug: &str) -> String {
+    let words = slug.split(['_', '-']).filter(|word| !word.is_empty());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    words.map(capital).collect::<Vec<_>>().join(" ")
+}
+
+/// The slug that a filter means, in our own spelling.
+///
+/// # Errors
+///
+/// If it is no slug but a name for people.
+pub(in crate::api) fn slug(text: &str) -> Result<String, ApiError> {
+    let is_slug = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
+    if text.chars().all(is_slug) {
+        let known = KNOWN.iter().find(|(_, _, other)| *other == text);
+        return Ok(known.map_or(text, |(own, ..)| own).to_owned());
+    }
+    let meant = KNOWN.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(text));
+    let hint = meant.map(|(own, ..)| format!(", here {own:?}")).unwrap_or_default();
+    Err(ApiError::BadParameter(format!(
+        "bookmaker_slug is to be a slug{hint}, not the name {text:?}: see /api/v2/bookmakers/."
+    )))
+}
+
+/// SERVICE section 3.4.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(in crate::api) struct Bookmaker {
+    pub(in crate::api) slug: String,
+    pub(in crate::api) name: String,
+}
+
+impl Bookmaker {
+    pub(in crate::api) fn of(slug: &str) -> Self {
+        Self { slug: slug.to_owned(), name: name(slug).into_owned() }
+    }
+}
+
+const LIST: Spec = Spec {
+    accepted: &["limit", "offset"],
+    aliases: &[("page_size", "limit"), ("page", "offset")],
+    tolerated: &["tz", "full", "ordering"],
+};
+
+/// Every bookmaker of whom there is a price, and the consensus.
+#[utoipa::path(
+    get, path = "/api/v2/bookmakers/", tag = "football v2",
+    params(
+        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("offset" = Option<u64>, Query),
+    ),
+    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+)]
+pub(super) async fn bookmakers(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), LIST)?;
+    let window = params.window()?;
+    let all = api.archive.bookmakers().iter().map(|slug| Bookmaker::of(slug)).collect();
+    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
+    Kept::REFERENCE.answer(&headers, &Page::of_all(&place, window, all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bookmakers_have_names() {
+        assert_eq!(name("williamhill"), "William Hill");
+        assert_eq!(name("lark_odds"), "Lark Odds");
+        assert_eq!(name("larkodds"), "Larkodds");
+    }
+
+    #[test]
+    fn slug_is_taken_and_a_name_is_not() {
+        assert_eq!(slug("pinnacle").unwrap(), "pinnacle");
+        assert_eq!(slug("william-hill").unwrap(), "williamhill");
+        assert_eq!(slug("never_heard").unwrap(), "never_heard");
+        let Err(ApiError::BadParameter(told)) = slug("William Hill") else {
+            panic!("a name was taken for a slug");
+        };
+        assert!(told.contains("\"williamhill\""), "{told}");
+    }
+}

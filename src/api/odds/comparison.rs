@@ -1,0 +1,145 @@
+//! `/api/v2/events/{id}/odds/comparison/`: who offers what. SERVICE section 3.3.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    OF_EVENT, bookmaker, football_record, id_of, needs_bookmakers,
+    quote::{self, is_consensus, on_offer},
+    quotes,
+};
+use crate::{
+    accounts::Caller,
+    api::{Api, ApiError, Kept, Number, Params, time},
+    archive::OddsRow,
+    record::{MatchRecord, Named},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct Comparison {
+    event_id: u64,
+    event_date: Option<String>,
+    league_id: Option<u64>,
+    league_name: Option<String>,
+    home_team_id: Option<u64>,
+    home_team: Option<String>,
+    away_team_id: Option<u64>,
+    away_team: Option<String>,
+    bookmakers_count: usize,
+    /// Prices in it.
+    total_odds: usize,
+    /// By market, then by outcome: `over@2.5`, `HOME@-1.75`, `DRAW`.
+    markets: BTreeMap<String, BTreeMap<String, ComparedOutcome>>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct ComparedOutcome {
+    outcome: String,
+    line: Option<Number>,
+    outcome_name: String,
+    best_odds: Number,
+    best_bookmaker_slug: String,
+    best_bookmaker_name: String,
+    bookmakers: BTreeMap<String, ComparedPrice>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct ComparedPrice {
+    decimal_odds: Number,
+    /// `SHORTENING`, `DRIFTING` or nothing.
+    movement: &'static str,
+    updated_at: Option<String>,
+}
+
+impl Comparison {
+    fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+        let names = &record.names;
+        let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
+        let text = |named: Option<&Named>| named.map(|named| named.name.to_string());
+        let mut comparison = Self {
+            event_id: record.brief.id,
+            event_date: record.brief.start.and_then(time::zulu),
+            league_id: record.brief.competition,
+            league_name: text(names.competition.as_ref()),
+            home_team_id: side(0).map(|side| side.id),
+            home_team: text(side(0)),
+            away_team_id: side(1).map(|side| side.id),
+            away_team: text(side(1)),
+            bookmakers_count: 0,
+            total_odds: 0,
+            markets: BTreeMap::new(),
+        };
+        let mut bookmakers = BTreeSet::new();
+        for quote in on_offer(record, quotes).filter(|quote| !is_consensus(quote)) {
+            // Markets of a part of the match are told by the Odds API alone.
+            if quote.period.is_none() {
+                comparison.add(quote);
+                bookmakers.insert(&quote.bookmaker);
+                comparison.total_odds += 1;
+            }
+        }
+        comparison.bookmakers_count = bookmakers.len();
+        comparison
+    }
+
+    fn add(&mut self, quote: &OddsRow) {
+        let (market, outcome) = quote::football(quote);
+        let key = match quote.line {
+            Some(line) => format!("{outcome}@{}", line.normalize()),
+            None => outcome.clone().into_owned(),
+        };
+        let slug = quote.bookmaker.to_string();
+        let outcomes = self.markets.entry(market.into_owned()).or_default();
+        let row = outcomes.entry(key).or_insert_with(|| ComparedOutcome {
+            outcome: outcome.into_owned(),
+            line: quote.line.map(|line| Number(line.normalize())),
+            outcome_name: quote::outcome_name(quote),
+            best_odds: Number(quote.price),
+            best_bookmaker_slug: slug.clone(),
+            best_bookmaker_name: bookmaker::name(&slug).into_owned(),
+            bookmakers: BTreeMap::new(),
+        });
+        if Number(quote.price) > row.best_odds {
+            row.best_odds = Number(quote.price);
+            row.best_bookmaker_name = bookmaker::name(&slug).into_owned();
+            row.best_bookmaker_slug.clone_from(&slug);
+        }
+        row.bookmakers.insert(
+            slug,
+            ComparedPrice {
+                decimal_odds: Number(quote.price),
+                movement: quote::movement(quote),
+                updated_at: time::zulu(quote.updated_us),
+            },
+        );
+    }
+}
+
+/// Every bookmaker's price of every outcome of a match, side by side.
+#[utoipa::path(
+    get, path = "/api/v2/events/{id}/odds/comparison/", tag = "football v2",
+    params(("id" = u64, Path, description = "Of the event")),
+    responses((status = 200, body = Comparison), (status = 400, description = "An unknown parameter"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such event"))
+)]
+pub(super) async fn comparison(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), OF_EVENT)?;
+    needs_bookmakers(&api, &caller)?;
+    let record = football_record(&api, id_of(&id)?).await?;
+    let quotes = quotes(&api, &record).await?;
+    Kept::ODDS.answer(&headers, &Comparison::of(&record, &quotes))
+}

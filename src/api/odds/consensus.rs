@@ -1,0 +1,131 @@
+//! `/api/v2/events/{id}/odds/`: what all bookmakers together say, for everybody. SERVICE section 3.1.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use rust_decimal::{Decimal, dec};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    OF_EVENT, football_record, id_of,
+    quote::{is_consensus, on_offer},
+    quotes,
+};
+use crate::{
+    api::{Api, ApiError, Kept, Number, Params, time},
+    archive::OddsRow,
+    record::{MatchRecord, Status},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct ConsensusOdds {
+    event_id: u64,
+    odds: MainOdds,
+    /// When the last price in it came in.
+    last_update_at: Option<String>,
+    /// Prices come when bookmakers change them, so there is no moment to name: always null.
+    next_update_at: Option<String>,
+    update_interval_seconds: Option<u32>,
+    /// Always a text.
+    update_reason: &'static str,
+}
+
+/// The main markets; null where nothing is on offer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+pub(in crate::api) struct MainOdds {
+    pub(in crate::api) home_win: Option<Number>,
+    pub(in crate::api) draw: Option<Number>,
+    pub(in crate::api) away_win: Option<Number>,
+    pub(in crate::api) over_15_goals: Option<Number>,
+    pub(in crate::api) under_15_goals: Option<Number>,
+    pub(in crate::api) over_25_goals: Option<Number>,
+    pub(in crate::api) under_25_goals: Option<Number>,
+    pub(in crate::api) over_35_goals: Option<Number>,
+    pub(in crate::api) under_35_goals: Option<Number>,
+    pub(in crate::api) btts_yes: Option<Number>,
+    pub(in crate::api) btts_no: Option<Number>,
+}
+
+impl MainOdds {
+    /// Of the consensus on offer.
+    #[must_use]
+    pub(in crate::api) fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+        let mut odds = Self::default();
+        for quote in on_offer(record, quotes).filter(|quote| is_consensus(quote)) {
+            if quote.period.is_none()
+                && let Some(place) = odds.place(&quote.market, &quote.outcome, quote.line)
+            {
+                *place = Some(Number(quote.price));
+            }
+        }
+        odds
+    }
+
+    fn place(
+        &mut self,
+        market: &str,
+        outcome: &str,
+        line: Option<Decimal>,
+    ) -> Option<&mut Option<Number>> {
+        Some(match (market, outcome, line) {
+            ("match_winner", "home", None) => &mut self.home_win,
+            ("match_winner", "draw", None) => &mut self.draw,
+            ("match_winner", "away", None) => &mut self.away_win,
+            ("over_under", "over", Some(line)) if line == dec!(1.5) => &mut self.over_15_goals,
+            ("over_under", "under", Some(line)) if line == dec!(1.5) => &mut self.under_15_goals,
+            ("over_under", "over", Some(line)) if line == dec!(2.5) => &mut self.over_25_goals,
+            ("over_under", "under", Some(line)) if line == dec!(2.5) => &mut self.under_25_goals,
+            ("over_under", "over", Some(line)) if line == dec!(3.5) => &mut self.over_35_goals,
+            ("over_under", "under", Some(line)) if line == dec!(3.5) => &mut self.under_35_goals,
+            ("both_teams_to_score", "yes", None) => &mut self.btts_yes,
+            ("both_teams_to_score", "no", None) => &mut self.btts_no,
+            _ => return None,
+        })
+    }
+}
+
+impl ConsensusOdds {
+    fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+        let last = quotes.iter().map(|quote| quote.received_us).max();
+        Self {
+            event_id: record.brief.id,
+            odds: MainOdds::of(record, quotes),
+            last_update_at: last.and_then(time::zulu),
+            next_update_at: None,
+            update_interval_seconds: None,
+            update_reason: reason(record.brief.status, quotes.is_empty()),
+        }
+    }
+}
+
+fn reason(status: Status, is_empty: bool) -> &'static str {
+    match status {
+        _ if status.is_over() => "no further updates scheduled",
+        Status::Postponed => "match is postponed",
+        _ if status.is_live() => "match is in play",
+        _ if is_empty => "no bookmaker has priced the match",
+        _ => "prices are passed on as bookmakers change them",
+    }
+}
+
+/// Consensus odds of a match: the median of what bookmakers offer.
+#[utoipa::path(
+    get, path = "/api/v2/events/{id}/odds/", tag = "football v2",
+    params(("id" = u64, Path, description = "Of the event")),
+    responses((status = 200, body = ConsensusOdds), (status = 400, description = "An unknown parameter"), (status = 404, description = "No such event"))
+)]
+pub(super) async fn odds(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), OF_EVENT)?;
+    let record = football_record(&api, id_of(&id)?).await?;
+    let quotes = quotes(&api, &record).await?;
+    Kept::ODDS.answer(&headers, &ConsensusOdds::of(&record, &quotes))
+}

@@ -1,0 +1,249 @@
+//! `/odds/api/events/{event_id}/`: all prices of one match.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use rust_decimal::Decimal;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    events::OddsEvent,
+    history::{TickRow, ids_of},
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Number, Params, Spec,
+        odds::{
+            bookmaker, id_of,
+            quote::{self, Thing},
+            quotes,
+        },
+        time,
+    },
+    archive::OddsRow,
+    record::{Key, MatchRecord},
+};
+
+/// Ticks of each price that are shown beside it, the last ones; all are in the history.
+const TICKS_SHOWN: usize = 100;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EventOdds {
+    #[serde(flatten)]
+    #[schema(inline)]
+    event: OddsEvent,
+    /// Without the consensus.
+    bookmakers_count: usize,
+    prices_count: usize,
+    markets: Vec<MarketRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct MarketRow {
+    /// `match_winner`, `over_under`, `both_teams_to_score`, `asian_handicap`, ..
+    market: String,
+    /// The part of the match, `1h`, `set1`; null for all of it.
+    period: Option<String>,
+    line: Option<Number>,
+    outcomes: Vec<OutcomeRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct OutcomeRow {
+    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`.
+    outcome: String,
+    outcome_name: String,
+    bookmakers: Vec<PriceRow>,
+}
+
+/// One bookmaker's price.
+#[derive(Debug, Serialize, ToSchema)]
+struct PriceRow {
+    /// The same here and at /api/v2/odds/{id}/.
+    id: u64,
+    bookmaker_slug: String,
+    bookmaker_name: String,
+    /// The last that was on offer.
+    price: Number,
+    /// The one before it.
+    previous: Option<Number>,
+    /// The first that we were told.
+    opening: Number,
+    opening_at: Option<String>,
+    /// `SHORTENING`, `DRIFTING` or nothing.
+    movement: &'static str,
+    /// 1/price, to four decimal places.
+    implied_probability: Option<Number>,
+    /// Whether no bookmaker pays more.
+    is_max: bool,
+    /// Whether it cannot be taken now.
+    suspended: bool,
+    in_play: bool,
+    /// Since when it is the price, by the clock of its source where that has one.
+    source_at: Option<String>,
+    /// When we knew it.
+    received_at: Option<String>,
+    /// With `history=true`: the last 100 changes, the oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<Vec<TickRow>>,
+}
+
+/// Which prices of a match are asked for.
+pub(super) fn choose(params: &Params, rows: &mut Vec<OddsRow>) -> Result<(), ApiError> {
+    let slugs = params.text("bookmaker").map(|text| {
+        text.split(',').map(|slug| bookmaker::slug(slug.trim())).collect::<Result<Vec<_>, _>>()
+    });
+    let slugs = slugs.transpose()?;
+    let texts = ["market", "outcome", "period"].map(|name| params.text(name));
+    let is = |wanted: Option<&str>, own: Option<&str>| {
+        wanted.is_none_or(|wanted| own.is_some_and(|own| own.eq_ignore_ascii_case(wanted)))
+    };
+    let line: Option<Decimal> =
+        params.parsed("line", "a decimal number", |text| text.parse().ok())?;
+    rows.retain(|row| {
+        slugs.as_ref().is_none_or(|slugs| slugs.iter().any(|slug| **slug == *row.bookmaker))
+            && is(texts[0], Some(&row.market))
+            && is(texts[1], Some(&row.outcome))
+            && is(texts[2], row.period.as_deref())
+            && line.is_none_or(|line| row.line == Some(line))
+    });
+    Ok(())
+}
+
+impl EventOdds {
+    /// `highest`: of each thing the highest price. `history`: what is to be shown of each row.
+    fn new(
+        record: &MatchRecord,
+        rows: &[OddsRow],
+        highest: &HashMap<Thing, Decimal>,
+        mut history: Option<HashMap<Key, Vec<TickRow>>>,
+    ) -> Self {
+        let bookmakers: BTreeSet<_> =
+            rows.iter().filter(|row| !quote::is_consensus(row)).map(|row| &row.bookmaker).collect();
+        let mut markets: Vec<MarketRow> = Vec::new();
+        let mut last = None;
+        for row in rows {
+            let place = (Arc::clone(&row.market), row.period.clone(), row.line);
+            if last.as_ref() != Some(&place) {
+                markets.push(MarketRow {
+                    market: row.market.to_string(),
+                    period: row.period.as_ref().map(|it| it.to_string()),
+                    line: row.line.map(|line| Number(line.normalize())),
+                    outcomes: Vec::new(),
+                });
+                last = Some(place);
+            }
+            let own = history.as_mut().map(|history| history.remove(&row.id).unwrap_or_default());
+            let is_max =
+                !quote::is_consensus(row) && highest.get(&Thing::of(row)) == Some(&row.price);
+            if let Some(market) = markets.last_mut() {
+                market.add(row, PriceRow::new(row, is_max, own));
+            }
+        }
+        Self {
+            event: OddsEvent::of(record),
+            bookmakers_count: bookmakers.len(),
+            prices_count: rows.len(),
+            markets,
+        }
+    }
+}
+
+impl MarketRow {
+    /// Rows come outcome by outcome.
+    fn add(&mut self, row: &OddsRow, price: PriceRow) {
+        if self.outcomes.last().is_none_or(|last| *last.outcome != *row.outcome) {
+            self.outcomes.push(OutcomeRow {
+                outcome: row.outcome.to_string(),
+                outcome_name: quote::outcome_name(row),
+                bookmakers: Vec::new(),
+            });
+        }
+        if let Some(last) = self.outcomes.last_mut() {
+            last.bookmakers.push(price);
+        }
+    }
+}
+
+impl PriceRow {
+    fn new(row: &OddsRow, is_max: bool, history: Option<Vec<TickRow>>) -> Self {
+        Self {
+            id: row.id,
+            bookmaker_slug: row.bookmaker.to_string(),
+            bookmaker_name: bookmaker::name(&row.bookmaker).into_owned(),
+            price: Number(row.price),
+            previous: row.previous.map(Number),
+            opening: Number(row.opening),
+            opening_at: time::zulu(row.opening_us),
+            movement: quote::movement(row),
+            implied_probability: quote::implied(row.price),
+            is_max,
+            suspended: !row.is_open,
+            in_play: row.in_play,
+            source_at: time::zulu(row.price_us),
+            received_at: time::zulu(row.received_us),
+            history,
+        }
+    }
+}
+
+const ONE: Spec = Spec {
+    accepted: &["bookmaker", "history", "line", "market", "outcome", "period"],
+    aliases: &[("bookmaker_slug", "bookmaker")],
+    tolerated: &["tz"],
+};
+
+/// Every price of every bookmaker of a match, with the consensus.
+#[utoipa::path(
+    get, path = "/odds/api/events/{event_id}/", tag = "odds",
+    params(
+        ("event_id" = u64, Path),
+        ("bookmaker" = Option<String>, Query, description = "A slug, or several with commas between"),
+        ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
+        ("outcome" = Option<String>, Query),
+        ("period" = Option<String>, Query, description = "A part of the match"),
+        ("line" = Option<f64>, Query),
+        ("history" = Option<bool>, Query, description = "With the last 100 changes of each price; of at most 500 prices"),
+    ),
+    responses((status = 200, body = EventOdds), (status = 400, description = "An unknown parameter, a value that cannot be used, or the history of too many prices"), (status = 404, description = "No such event"))
+)]
+pub(super) async fn event(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), ONE)?;
+    let record = api.record(id_of(&id)?).await?.ok_or(ApiError::NotFound)?;
+    let mut rows = quotes(&api, &record).await?;
+    let highest: HashMap<Thing, Decimal> =
+        quote::best(rows.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
+    choose(&params, &mut rows)?;
+    let history = if params.flag("history")? == Some(true) {
+        Some(last_ticks(&api, &rows).await?)
+    } else {
+        None
+    };
+    Kept::ODDS.answer(&headers, &EventOdds::new(&record, &rows, &highest, history))
+}
+
+async fn last_ticks(api: &Api, rows: &[OddsRow]) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {
+    let ids = ids_of(rows)?;
+    let mut all: HashMap<Key, Vec<TickRow>> = HashMap::new();
+    for tick in api.archive.ticks(&ids).await? {
+        all.entry(tick.odds).or_default().push(TickRow::of(&tick));
+    }
+    for ticks in all.values_mut() {
+        ticks.drain(..ticks.len().saturating_sub(TICKS_SHOWN));
+    }
+    Ok(all)
+}

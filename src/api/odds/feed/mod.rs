@@ -1,0 +1,20 @@
+//! The Odds API, `/odds/api/`: every price of every bookmaker, of all sports, and what it was before.
+//! SERVICE section 3.5 knows its paths alone; what answers have is decided here and told in
+//! docs/ODDS_API.md. Markets and outcomes are named as in the stream protocol.
+
+mod event;
+mod events;
+mod history;
+mod sports;
+
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::api::Api;
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(sports::sports))
+        .routes(routes!(events::events))
+        .routes(routes!(event::event))
+        .routes(routes!(history::history))
+}

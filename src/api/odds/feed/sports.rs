@@ -1,0 +1,77 @@
+//! `/odds/api/sports/`.
+
+use axum::{extract::State, http::Uri, response::Response};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status},
+    archive::{Filter, Window},
+    clock::now,
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SportRow {
+    /// As `sport` takes it.
+    sport: &'static str,
+    name: &'static str,
+    /// Matches in play.
+    live: usize,
+    /// Matches that have not begun.
+    upcoming: usize,
+}
+
+impl SportRow {
+    fn new(api: &Api, sport: Sport) -> Self {
+        let filter = Filter {
+            sport: Some(sport),
+            statuses: status::wanted("upcoming"),
+            from: Some(now()),
+            ..Filter::default()
+        };
+        Self {
+            sport: sport.as_str(),
+            name: name(sport),
+            live: api.reader.live(sport).len(),
+            upcoming: api.archive.find(&filter, Window { offset: 0, limit: 0 }).count,
+        }
+    }
+}
+
+fn name(sport: Sport) -> &'static str {
+    match sport {
+        Sport::Football => "Football",
+        Sport::Tennis => "Tennis",
+        Sport::Cs2 => "CS2",
+        Sport::Darts => "Darts",
+        Sport::Hockey => "Hockey",
+        Sport::Basketball => "Basketball",
+        Sport::HorseRacing => "Horse racing",
+        Sport::Cricket => "Cricket",
+        Sport::Other => "Other",
+    }
+}
+
+const LIST: Spec = Spec { accepted: &["limit", "offset"], aliases: &[], tolerated: &["tz"] };
+
+/// The sports that prices are told of.
+#[utoipa::path(
+    get, path = "/odds/api/sports/", tag = "odds",
+    params(
+        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("offset" = Option<u64>, Query),
+    ),
+    responses((status = 200, body = Page<SportRow>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+)]
+pub(super) async fn sports(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), LIST)?;
+    let all = Sport::ALL.into_iter().map(|sport| SportRow::new(&api, sport)).collect();
+    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
+    Kept::LIST.answer(&headers, &Page::of_all(&place, params.window()?, all))
+}

@@ -1,0 +1,353 @@
+//! `/api/v2/odds/`: one row for each price of each bookmaker. SERVICE section 3.2.
+
+use std::collections::{HashMap, HashSet};
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use fanout::Micros;
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use rust_decimal::Decimal;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    OF_EVENT, bookmaker, id_of,
+    market::{self, Market},
+    needs_bookmakers,
+    quote::{self, Thing},
+};
+use crate::{
+    accounts::Caller,
+    api::{Api, ApiError, Kept, Number, Page, Params, Place, Spec, time},
+    archive::{Filter, Movement, OddsFilter, OddsRow, Period, Window},
+    clock::now,
+    record::{CONSENSUS, Key},
+};
+
+/// Without a filter that says of which matches, prices that were told this long ago or later.
+const RECENT_US: Micros = 48 * 3600 * 1_000_000;
+
+/// A change of a match is in the archive by then.
+const WRITTEN_WITHIN_US: Micros = 3600 * 1_000_000;
+
+/// Of so many matches at most it is found out at once which prices are the highest.
+const COMPARED_MAX: usize = 500;
+
+pub(in crate::api) const ACCEPTED: &[&str] = &[
+    "bookmaker_slug",
+    "event_id",
+    "is_max_quote",
+    "league_id",
+    "limit",
+    "market",
+    "max_decimal_odds",
+    "min_decimal_odds",
+    "movement",
+    "offset",
+    "outcome",
+    "season_id",
+    "team_id",
+    "updated_after",
+];
+
+const LIST: Spec = Spec {
+    accepted: ACCEPTED,
+    aliases: &[
+        ("bookmaker", "bookmaker_slug"),
+        ("event", "event_id"),
+        ("league", "league_id"),
+        ("season", "season_id"),
+        ("team", "team_id"),
+        ("page_size", "limit"),
+        ("page", "offset"),
+    ],
+    tolerated: &["tz", "full", "ordering"],
+};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(in crate::api) struct Odds {
+    id: u64,
+    event_id: Option<u64>,
+    market: String,
+    outcome: String,
+    /// Of a handicap, the goals that the home side is given.
+    line: Option<Number>,
+    /// Whether a stake may come back: `none`, `half`, `full`; null where there is no line.
+    push: Option<&'static str>,
+    outcome_name: Option<String>,
+    bookmaker_slug: String,
+    bookmaker_name: String,
+    decimal_odds: Number,
+    previous_decimal_odds: Option<Number>,
+    opening_decimal_odds: Number,
+    opening_at: Option<String>,
+    /// 1/price, to four decimal places.
+    implied_probability: Option<Number>,
+    /// `SHORTENING`, `DRIFTING` or nothing.
+    movement: &'static str,
+    /// Whether no bookmaker pays more for the same.
+    is_max_quote: bool,
+    updated_at: Option<String>,
+}
+
+impl Odds {
+    fn new(row: &OddsRow, is_max_quote: bool) -> Self {
+        let (market, outcome) = quote::football(row);
+        Self {
+            id: row.id,
+            event_id: Some(row.match_id),
+            market: market.into_owned(),
+            outcome: outcome.into_owned(),
+            line: row.line.map(|line| Number(line.normalize())),
+            push: market::push(row.line),
+            outcome_name: Some(quote::outcome_name(row)),
+            bookmaker_slug: row.bookmaker.to_string(),
+            bookmaker_name: bookmaker::name(&row.bookmaker).into_owned(),
+            decimal_odds: Number(row.price),
+            previous_decimal_odds: row.previous.map(Number),
+            opening_decimal_odds: Number(row.opening),
+            opening_at: time::zulu(row.opening_us),
+            implied_probability: quote::implied(row.price),
+            movement: quote::movement(row),
+            is_max_quote,
+            updated_at: time::zulu(row.updated_us),
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(in crate::api) struct Asked {
+    pub(in crate::api) filter: OddsFilter,
+    is_max_quote: Option<bool>,
+}
+
+impl Asked {
+    /// Reads the filters of a request.
+    ///
+    /// # Errors
+    ///
+    /// If a value cannot be used, if market and outcome do not go together, or if a bookmaker is named
+    /// whose prices the caller does not have.
+    pub(in crate::api) fn read(
+        api: &Api,
+        caller: &Caller,
+        params: &Params,
+        now: Micros,
+    ) -> Result<Self, ApiError> {
+        let (market, line, outcome) = market_of(params)?;
+        let mut filter = OddsFilter {
+            bookmakers: bookmakers(api, caller, params)?,
+            market,
+            line,
+            outcome,
+            period: Period::WholeMatch,
+            min_price: params.parsed("min_decimal_odds", "a decimal number", decimal)?,
+            max_price: params.parsed("max_decimal_odds", "a decimal number", decimal)?,
+            movement: params.parsed("movement", "SHORTENING or DRIFTING", movement)?,
+            updated_after: params.from("updated_after")?,
+            ..OddsFilter::default()
+        };
+        filter.matches = Some(matches(api, params, &mut filter.updated_after, now)?);
+        let is_max_quote = params.flag("is_max_quote")?;
+        if is_max_quote.is_some()
+            && filter.matches.as_ref().is_some_and(|it| it.len() > COMPARED_MAX)
+        {
+            return Err(ApiError::BadParameter(
+                "is_max_quote needs event_id, league_id, season_id or team_id here: \
+                 there are too many matches."
+                    .to_owned(),
+            ));
+        }
+        Ok(Self { filter, is_max_quote })
+    }
+
+    /// How many rows there are, and those in the window.
+    pub(in crate::api) async fn rows(
+        &self,
+        api: &Api,
+        window: Window,
+    ) -> Result<(usize, Vec<Odds>), ApiError> {
+        let of_max = self.is_max_quote.is_some();
+        let asked = if of_max { Window::ALL } else { window };
+        let (count, rows) = api.archive.odds(&self.filter, asked).await?;
+        let max = highest(api, &rows).await?;
+        let all = rows.iter().map(|row| Odds::new(row, max.contains(&row.id)));
+        let Some(wanted) = self.is_max_quote else { return Ok((count, all.collect())) };
+        let all: Vec<_> = all.filter(|odds| odds.is_max_quote == wanted).collect();
+        let count = all.len();
+        Ok((count, all.into_iter().skip(window.offset).take(window.limit).collect()))
+    }
+}
+
+/// Which of these rows have the highest price of all bookmakers.
+async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> {
+    let matches: HashSet<_> = rows.iter().map(|row| row.match_id).collect();
+    if rows.iter().all(quote::is_consensus) {
+        return Ok(HashSet::new());
+    }
+    let filter =
+        OddsFilter { matches: Some(matches.into_iter().collect()), ..OddsFilter::default() };
+    let (_, all) = api.archive.odds(&filter, Window::ALL).await?;
+    let best: HashMap<Thing, Decimal> =
+        quote::best(all.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
+    let is_highest =
+        |row: &&OddsRow| !quote::is_consensus(row) && best.get(&Thing::of(row)) == Some(&row.price);
+    Ok(rows.iter().filter(is_highest).map(|row| row.id).collect())
+}
+
+/// Market, line and outcome by our own names.
+type Meant = (Option<String>, Option<Decimal>, Option<String>);
+
+fn market_of(params: &Params) -> Result<Meant, ApiError> {
+    let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
+    let outcome = params.text("outcome");
+    let wrong = |why: String| Err(ApiError::BadParameter(why));
+    let own = match (market, outcome) {
+        (_, None) => None,
+        (Some(market), Some(outcome)) => match market.own_outcome(outcome) {
+            Some(own) => Some(own),
+            None => return wrong(format!("{} has no outcome {outcome:?}.", market.name)),
+        },
+        (None, Some(outcome)) => match market::own_outcome(outcome) {
+            Some(own) => Some(own),
+            None => return wrong(format!("no market has an outcome {outcome:?}.")),
+        },
+    };
+    let kind = market.map(|market| market.kind.to_owned());
+    Ok((kind, market.and_then(|market| market.line), own.map(ToOwned::to_owned)))
+}
+
+/// Those that the caller asks for and may see; `None` for all.
+fn bookmakers(
+    api: &Api,
+    caller: &Caller,
+    params: &Params,
+) -> Result<Option<Vec<String>>, ApiError> {
+    let slugs = params.text("bookmaker_slug").map(|text| {
+        text.split(',').map(|slug| bookmaker::slug(slug.trim())).collect::<Result<Vec<_>, _>>()
+    });
+    let slugs = slugs.transpose()?;
+    match slugs {
+        Some(slugs) => {
+            if slugs.iter().any(|slug| slug != CONSENSUS) {
+                needs_bookmakers(api, caller)?;
+            }
+            Ok(Some(slugs))
+        }
+        None if api.sees_bookmakers(caller, now()) => Ok(None),
+        None => Ok(Some(vec![CONSENSUS.to_owned()])),
+    }
+}
+
+/// The football matches whose prices are asked for.
+fn matches(
+    api: &Api,
+    params: &Params,
+    updated_after: &mut Option<Micros>,
+    now: Micros,
+) -> Result<Vec<Key>, ApiError> {
+    let filter = Filter {
+        sport: Some(Sport::Football),
+        competition: params.id("league_id")?,
+        season: params.id("season_id")?,
+        team: params.id("team_id")?,
+        ..Filter::default()
+    };
+    let event = params.id("event_id")?;
+    let is_scoped = event.is_some()
+        || filter.competition.is_some()
+        || filter.season.is_some()
+        || filter.team.is_some();
+    if !is_scoped && updated_after.is_none() {
+        *updated_after = Some(now.saturating_sub(RECENT_US));
+    }
+    let after = *updated_after;
+    let found = api.archive.find(&filter, Window::ALL).briefs;
+    // A price that was written is of a match that changed a moment before.
+    let is_meant = |id: Key, updated: Micros| {
+        let since = after.map(|after| after.saturating_sub(WRITTEN_WITHIN_US));
+        event.is_none_or(|event| event == id) && since.is_none_or(|since| updated >= since)
+    };
+    Ok(found.iter().filter(|it| is_meant(it.id, it.updated)).map(|it| it.id).collect())
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    text.parse().ok()
+}
+
+fn movement(text: &str) -> Option<Movement> {
+    match text.to_ascii_uppercase().as_str() {
+        "SHORTENING" => Some(Movement::Shortening),
+        "DRIFTING" => Some(Movement::Drifting),
+        _ => None,
+    }
+}
+
+/// Prices, by match, market, line, outcome and bookmaker.
+#[utoipa::path(
+    get, path = "/api/v2/odds/", tag = "football v2",
+    params(
+        ("bookmaker_slug" = Option<String>, Query, description = "A slug, or several with commas between; others than consensus need the Odds API add-on"),
+        ("event_id" = Option<u64>, Query),
+        ("league_id" = Option<u64>, Query),
+        ("season_id" = Option<u64>, Query),
+        ("team_id" = Option<u64>, Query),
+        ("market" = Option<String>, Query, description = "1x2, btts, over_under_25, asian_handicap, .."),
+        ("outcome" = Option<String>, Query, description = "One that the market has"),
+        ("is_max_quote" = Option<bool>, Query),
+        ("movement" = Option<String>, Query, description = "SHORTENING or DRIFTING"),
+        ("min_decimal_odds" = Option<f64>, Query),
+        ("max_decimal_odds" = Option<f64>, Query),
+        ("updated_after" = Option<String>, Query, description = "A day or a moment. Without it, and without a filter that says of which matches, the last 48 hours"),
+        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("offset" = Option<u64>, Query),
+    ),
+    responses((status = 200, body = Page<Odds>), (status = 400, description = "An unknown parameter, a value that cannot be used, or an outcome that the market has not"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), LIST)?;
+    let asked = Asked::read(&api, &caller, &params, now())?;
+    let window = params.window()?;
+    let (count, rows) = asked.rows(&api, window).await?;
+    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
+    Kept::ODDS.answer(&headers, &Page::new(&place, window, count, rows))
+}
+
+/// One price of football, as a row.
+pub(in crate::api) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<Odds, ApiError> {
+    let row = api.archive.odds_row(id).await?.ok_or(ApiError::NotFound)?;
+    super::football_record(api, row.match_id).await?;
+    if !quote::is_consensus(&row) {
+        needs_bookmakers(api, caller)?;
+    }
+    let max = highest(api, std::slice::from_ref(&row)).await?;
+    Ok(Odds::new(&row, max.contains(&row.id)))
+}
+
+/// One price.
+#[utoipa::path(
+    get, path = "/api/v2/odds/{id}/", tag = "football v2",
+    params(("id" = u64, Path, description = "Of the price")),
+    responses((status = 200, body = Odds), (status = 400, description = "An unknown parameter"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such price"))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), OF_EVENT)?;
+    Kept::ODDS.answer(&headers, &one(&api, &caller, id_of(&id)?).await?)
+}

@@ -1,0 +1,208 @@
+//! A price as it is told: what the archive has of it, and how it stands now.
+
+use std::{borrow::Cow, cmp::Reverse, collections::HashMap, sync::Arc};
+
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use super::market::{self, Market};
+use crate::{
+    api::Number,
+    archive::{Movement, OddsRow},
+    record::{CONSENSUS, Key, MatchRecord, PriceRecord, odds_id},
+};
+
+/// A price that the archive has not been told yet. It begins with this.
+fn new(record: &MatchRecord, told: &PriceRecord) -> Option<OddsRow> {
+    let price = told.price?;
+    let match_id = record.brief.id;
+    Some(OddsRow {
+        id: odds_id(match_id, told),
+        match_id,
+        bookmaker: Arc::clone(&told.bookmaker),
+        market: Arc::clone(&told.market),
+        period: told.period.clone(),
+        line: told.line.map(|line| line.normalize()),
+        outcome: Arc::clone(&told.outcome),
+        opening: price,
+        opening_us: told.at,
+        previous: None,
+        price,
+        price_us: told.at,
+        received_us: record.brief.updated,
+        is_open: told.open,
+        in_play: told.in_play,
+        updated_us: record.brief.updated,
+    })
+}
+
+/// Which way a price has gone; nothing where it has not moved.
+#[must_use]
+pub(in crate::api) fn movement(row: &OddsRow) -> &'static str {
+    match row.movement() {
+        Some(Movement::Shortening) => "SHORTENING",
+        Some(Movement::Drifting) => "DRIFTING",
+        None => "",
+    }
+}
+
+/// 1/price, to four decimal places.
+#[must_use]
+pub(in crate::api) fn implied(price: Decimal) -> Option<Number> {
+    let rounding = RoundingStrategy::MidpointAwayFromZero;
+    let implied = Decimal::ONE.checked_div(price)?;
+    Some(Number(implied.round_dp_with_strategy(4, rounding)))
+}
+
+#[must_use]
+pub(in crate::api) fn is_consensus(row: &OddsRow) -> bool {
+    &*row.bookmaker == CONSENSUS
+}
+
+/// What the market and the outcome are called in the football interface; as we call them, where they
+/// have no name there.
+#[must_use]
+pub(in crate::api) fn football(row: &OddsRow) -> (Cow<'static, str>, Cow<'static, str>) {
+    let market = Market::of(&row.market, row.period.as_deref(), row.line);
+    let own = |text: &str| Cow::Owned(text.to_owned());
+    let outcome = market.and_then(|market| market.outcome(&row.outcome));
+    match (market, outcome) {
+        (Some(market), Some(outcome)) => (market.name.into(), outcome.into()),
+        (Some(_) | None, _) => (own(&row.market), own(&row.outcome)),
+    }
+}
+
+#[must_use]
+pub(in crate::api) fn outcome_name(row: &OddsRow) -> String {
+    market::outcome_name(&row.outcome, row.line)
+}
+
+/// What can be bet on, whoever takes it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::api) struct Thing {
+    pub(in crate::api) match_id: Key,
+    pub(in crate::api) market: Arc<str>,
+    pub(in crate::api) period: Option<Arc<str>>,
+    pub(in crate::api) line: Option<Decimal>,
+    pub(in crate::api) outcome: Arc<str>,
+}
+
+impl Thing {
+    /// By which prices of the same thing are put together.
+    #[must_use]
+    pub(in crate::api) fn of(row: &OddsRow) -> Self {
+        Self {
+            match_id: row.match_id,
+            market: Arc::clone(&row.market),
+            period: row.period.clone(),
+            line: row.line,
+            outcome: Arc::clone(&row.outcome),
+        }
+    }
+}
+
+/// The kept prices of a match, brought up to what the hub knows of it now: by market, line, outcome and
+/// bookmaker, the consensus first.
+#[must_use]
+pub(super) fn up_to_date(record: &MatchRecord, kept: Vec<OddsRow>) -> Vec<OddsRow> {
+    let mut rows: HashMap<Key, OddsRow> = kept.into_iter().map(|row| (row.id, row)).collect();
+    for told in &record.prices {
+        let id = odds_id(record.brief.id, told);
+        let Some(row) = rows.get_mut(&id) else {
+            rows.extend(new(record, told).map(|row| (id, row)));
+            continue;
+        };
+        row.is_open = told.open && told.price.is_some();
+        row.in_play = told.in_play;
+        if let Some(price) = told.price.filter(|price| *price != row.price) {
+            row.previous = Some(row.price);
+            row.price = price;
+            row.price_us = told.at;
+            row.received_us = record.brief.updated;
+            row.updated_us = record.brief.updated;
+        }
+    }
+    let mut rows: Vec<_> = rows.into_values().collect();
+    rows.sort_by_cached_key(|row| (Thing::of(row), !is_consensus(row), Arc::clone(&row.bookmaker)));
+    rows
+}
+
+/// Those that can be taken; of a match that is over, the last that could.
+pub(in crate::api) fn on_offer<'a>(
+    record: &MatchRecord,
+    rows: &'a [OddsRow],
+) -> impl Iterator<Item = &'a OddsRow> {
+    let over = record.brief.status.is_over();
+    rows.iter().filter(move |row| row.is_open || over)
+}
+
+/// The highest price of each thing and who has it, the first by name where several have. The
+/// consensus has none. What can be taken counts; where nothing can, what could last.
+#[must_use]
+pub(super) fn best<'a>(rows: impl Iterator<Item = &'a OddsRow>) -> HashMap<Thing, &'a OddsRow> {
+    let order = |row: &OddsRow| (row.is_open, row.price, Reverse(Arc::clone(&row.bookmaker)));
+    let mut best: HashMap<Thing, &OddsRow> = HashMap::new();
+    for row in rows.filter(|row| !is_consensus(row)) {
+        let known = best.entry(Thing::of(row)).or_insert(row);
+        if order(row) > order(known) {
+            *known = row;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use rust_decimal::dec;
+
+    use super::*;
+
+    fn row(bookmaker: &str, price: Decimal, is_open: bool) -> OddsRow {
+        OddsRow {
+            id: 1,
+            match_id: 7,
+            bookmaker: bookmaker.into(),
+            market: "over_under".into(),
+            period: None,
+            line: Some(dec!(2.5)),
+            outcome: "over".into(),
+            opening: dec!(2.00),
+            opening_us: 0,
+            previous: Some(dec!(2.10)),
+            price,
+            price_us: 0,
+            received_us: 0,
+            is_open,
+            in_play: false,
+            updated_us: 0,
+        }
+    }
+
+    #[test]
+    fn highest_price_that_can_be_taken_is_the_best() {
+        let rows = [
+            row(CONSENSUS, dec!(9), true),
+            row("b", dec!(2.30), false),
+            row("c", dec!(2.20), true),
+            row("a", dec!(2.2), true),
+        ];
+        let best_of = |rows: &[OddsRow]| {
+            let best = best(rows.iter());
+            best.values().next().map(|row| row.bookmaker.to_string())
+        };
+        assert_eq!(best_of(&rows).as_deref(), Some("a"), "the first by name of equals");
+        assert_eq!(best_of(&rows[..2]).as_deref(), Some("b"), "none can be taken");
+        assert_eq!(best_of(&rows[..1]), None, "the consensus is no bookmaker");
+    }
+
+    #[test]
+    fn price_is_told_with_its_movement_and_its_chance() {
+        assert_eq!(movement(&row("a", dec!(2.2), true)), "DRIFTING");
+        assert_eq!(movement(&row("a", dec!(2.0), true)), "SHORTENING");
+        assert_eq!(movement(&row("a", dec!(2.1), true)), "");
+        assert_eq!(implied(dec!(3)), Some(Number(dec!(0.3333))));
+        assert_eq!(implied(Decimal::ZERO), None);
+        let (market, outcome) = football(&row("a", dec!(2), true));
+        assert_eq!((&*market, &*outcome), ("over_under_25", "over"));
+        assert_eq!(outcome_name(&row("a", dec!(2), true)), "Over 2.50");
+    }
+}

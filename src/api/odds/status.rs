@@ -1,0 +1,95 @@
+//! How a match stands, in the words of SERVICE section 1.5, for all sports.
+
+use crate::record::Status;
+
+/// What an answer says.
+#[must_use]
+pub(in crate::api) fn word(status: Status) -> &'static str {
+    match status {
+        Status::NotStarted | Status::AtThePost => "notstarted",
+        Status::Live => "inprogress",
+        Status::FirstHalf => "1st_half",
+        Status::HalfTime => "halftime",
+        Status::SecondHalf => "2nd_half",
+        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "extratime",
+        Status::Penalties => "penalties",
+        Status::Interrupted => "interrupted",
+        Status::Finished | Status::Retired | Status::Walkover => "finished",
+        Status::Postponed => "postponed",
+        Status::Abandoned => "abandoned",
+        Status::Cancelled => "cancelled",
+        Status::Unresolved => "unresolved",
+    }
+}
+
+const ALL: [Status; 18] = [
+    Status::NotStarted,
+    Status::Live,
+    Status::FirstHalf,
+    Status::HalfTime,
+    Status::SecondHalf,
+    Status::ExtraFirst,
+    Status::ExtraHalf,
+    Status::ExtraSecond,
+    Status::Penalties,
+    Status::Interrupted,
+    Status::AtThePost,
+    Status::Finished,
+    Status::Retired,
+    Status::Walkover,
+    Status::Postponed,
+    Status::Abandoned,
+    Status::Cancelled,
+    Status::Unresolved,
+];
+
+/// What a filter asks for, one word or several with commas between; `None` for a word that nobody
+/// knows.
+#[must_use]
+pub(in crate::api) fn wanted(text: &str) -> Option<Vec<Status>> {
+    let mut all = Vec::new();
+    for asked in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
+        let is_meant = |status: Status| match asked.as_str() {
+            "upcoming" | "scheduled" | "not_started" => word(status) == "notstarted",
+            "live" | "inprogress" => status.is_live(),
+            "canceled" => status == Status::Cancelled,
+            "suspended" => status == Status::Interrupted,
+            "ht" => status == Status::HalfTime,
+            "ft" | "ended" => status.has_result(),
+            other => word(status) == other,
+        };
+        let before = all.len();
+        all.extend(ALL.into_iter().filter(|status| is_meant(*status)));
+        if all.len() == before {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// What a filter takes, for people.
+pub(in crate::api) const EXPECTED: &str =
+    "notstarted, inprogress, finished, postponed, abandoned, cancelled, unresolved, or a phase";
+
+/// All that may come yet or is going on.
+#[must_use]
+pub(in crate::api) fn not_over() -> Vec<Status> {
+    ALL.into_iter().filter(|status| !status.is_over()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_is_found_by_its_own_word() {
+        for status in ALL {
+            let found = wanted(word(status)).unwrap();
+            assert!(found.contains(&status), "{status:?}");
+        }
+        assert_eq!(wanted("Upcoming"), Some(vec![Status::NotStarted, Status::AtThePost]));
+        assert!(wanted("live").unwrap().iter().all(|status| status.is_live()));
+        assert_eq!(wanted("nonsense"), None);
+        assert_eq!(wanted("ft,canceled").unwrap().len(), 4);
+    }
+}

@@ -1,0 +1,255 @@
+//! A prediction as it is told: SERVICE section 1.9. Probabilities are percentages, to one decimal place.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    api::{odds::status, time},
+    predict::{self, Fitted, Forecast},
+    record::{Brief, Key},
+};
+
+/// From which probability on something is recommended, in percent: more likely than not by some way.
+const RECOMMENDED_FROM: f64 = 60.0;
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(in crate::api) struct Prediction {
+    /// That of the event: there is one prediction of each.
+    pub(in crate::api) id: u64,
+    /// When the model was fitted.
+    created_at: Option<String>,
+    pub(in crate::api) event: PredictedEvent,
+    pub(in crate::api) markets: Markets,
+    pub(in crate::api) recommendations: Recommendations,
+    pub(in crate::api) model: ModelInfo,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(in crate::api) struct PredictedEvent {
+    id: u64,
+    league_id: Option<u64>,
+    league_name: Option<String>,
+    home_team_id: u64,
+    home_team: Option<String>,
+    away_team_id: u64,
+    away_team: Option<String>,
+    pub(in crate::api) event_date: Option<String>,
+    status: &'static str,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(in crate::api) struct Markets {
+    match_result: MatchResult,
+    expected_goals: ExpectedGoals,
+    over_under: OverUnder,
+    btts: Btts,
+    score: LikelyScore,
+    draw_no_bet: DrawNoBet,
+    corners: Corners,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct MatchResult {
+    prob_home: f64,
+    prob_draw: f64,
+    prob_away: f64,
+    /// `H`, `D` or `A`.
+    predicted: &'static str,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct ExpectedGoals {
+    home: f64,
+    away: f64,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct OverUnder {
+    prob_over_15: f64,
+    prob_over_25: f64,
+    prob_over_35: f64,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Btts {
+    prob_yes: f64,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct LikelyScore {
+    /// `2-1`.
+    most_likely: String,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct DrawNoBet {
+    prob_home: f64,
+}
+
+/// The model speaks of goals alone: always null.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct Corners {
+    prob_over_85: Option<f64>,
+    prob_over_95: Option<f64>,
+    prob_over_105: Option<f64>,
+}
+
+/// True where the probability is at least 60 %.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the shape that clients read")]
+pub(in crate::api) struct Recommendations {
+    /// The likelier winner: `H` or `A`.
+    favorite: &'static str,
+    favorite_prob: f64,
+    bet_favorite: bool,
+    over_15: bool,
+    over_25: bool,
+    over_35: bool,
+    btts: bool,
+    /// What is predicted of the result, a draw included.
+    winner: bool,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(in crate::api) struct ModelInfo {
+    /// The probability of what is predicted, 0 to 1.
+    pub(in crate::api) confidence: f64,
+    version: &'static str,
+}
+
+/// The names that a row tells.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    pub(super) league: Option<String>,
+    pub(super) sides: [Option<String>; 2],
+}
+
+impl Prediction {
+    pub(super) fn new(
+        brief: &Brief,
+        sides: [Key; 2],
+        names: Names,
+        fitted: &Fitted,
+        forecast: &Forecast,
+    ) -> Self {
+        let [home_team, away_team] = names.sides;
+        let event = PredictedEvent {
+            id: brief.id,
+            league_id: brief.competition,
+            league_name: names.league,
+            home_team_id: sides[0],
+            home_team,
+            away_team_id: sides[1],
+            away_team,
+            event_date: brief.start.and_then(time::offset),
+            status: status::word(brief.status),
+        };
+        Self {
+            id: brief.id,
+            created_at: time::zulu(fitted.at),
+            event,
+            markets: Markets::of(forecast),
+            recommendations: Recommendations::of(forecast),
+            model: ModelInfo { confidence: confidence(forecast), version: predict::VERSION },
+        }
+    }
+}
+
+/// The probability of what is predicted.
+pub(super) fn confidence(forecast: &Forecast) -> f64 {
+    let likeliest = forecast.scores.result().into_iter().fold(0.0, f64::max);
+    (likeliest * 1000.0).round() / 1000.0
+}
+
+impl Markets {
+    fn of(forecast: &Forecast) -> Self {
+        let scores = &forecast.scores;
+        let [home, draw, away] = scores.result();
+        let predicted = if home >= draw && home >= away {
+            "H"
+        } else if away >= draw {
+            "A"
+        } else {
+            "D"
+        };
+        let (of_home, of_away) = scores.most_likely();
+        Self {
+            match_result: MatchResult {
+                prob_home: percent(home),
+                prob_draw: percent(draw),
+                prob_away: percent(away),
+                predicted,
+            },
+            expected_goals: ExpectedGoals {
+                home: hundredths(forecast.expected[0]),
+                away: hundredths(forecast.expected[1]),
+            },
+            over_under: OverUnder {
+                prob_over_15: percent(scores.over(1)),
+                prob_over_25: percent(scores.over(2)),
+                prob_over_35: percent(scores.over(3)),
+            },
+            btts: Btts { prob_yes: percent(scores.both_score()) },
+            score: LikelyScore { most_likely: format!("{of_home}-{of_away}") },
+            draw_no_bet: DrawNoBet { prob_home: percent(home / (home + away)) },
+            corners: Corners::default(),
+        }
+    }
+}
+
+impl Recommendations {
+    pub(super) fn of(forecast: &Forecast) -> Self {
+        let scores = &forecast.scores;
+        let [home, draw, away] = scores.result().map(percent);
+        let (favorite, favorite_prob) = if home >= away { ("H", home) } else { ("A", away) };
+        let likely = |probability: f64| percent(probability) >= RECOMMENDED_FROM;
+        Self {
+            favorite,
+            favorite_prob,
+            bet_favorite: favorite_prob >= RECOMMENDED_FROM,
+            over_15: likely(scores.over(1)),
+            over_25: likely(scores.over(2)),
+            over_35: likely(scores.over(3)),
+            btts: likely(scores.both_score()),
+            winner: favorite_prob.max(draw) >= RECOMMENDED_FROM,
+        }
+    }
+
+    /// Whether a bet on the result is recommended.
+    pub(super) fn is_recommended(&self) -> bool {
+        self.bet_favorite || self.winner
+    }
+}
+
+fn percent(probability: f64) -> f64 {
+    (probability * 1000.0).round() / 10.0
+}
+
+fn hundredths(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::ScoreMatrix;
+
+    #[test]
+    fn clear_favourite_is_recommended_and_told_in_percent() {
+        let expected = [2.4, 0.7];
+        let scores = ScoreMatrix::new(expected[0], expected[1], -0.05);
+        let forecast = Forecast { expected, scores };
+        let markets = serde_json::to_value(Markets::of(&forecast)).unwrap();
+        assert_eq!(markets["match_result"]["predicted"], "H");
+        let [home, draw, away] = ["prob_home", "prob_draw", "prob_away"]
+            .map(|name| markets["match_result"][name].as_f64().unwrap());
+        assert!((home + draw + away - 100.0).abs() < 0.2, "{markets}");
+        assert!(home > 70.0 && markets["draw_no_bet"]["prob_home"].as_f64().unwrap() > home);
+        assert_eq!(markets["score"]["most_likely"], "2-0");
+        assert!(markets["corners"]["prob_over_95"].is_null());
+        let recommended = Recommendations::of(&forecast);
+        assert!(recommended.is_recommended() && recommended.bet_favorite);
+        assert_eq!(recommended.favorite, "H");
+        assert!((confidence(&forecast) * 100.0 - home).abs() < 0.06);
+    }
+}

@@ -1,0 +1,231 @@
+//! A player in a football match.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use fanout::Micros;
+
+use crate::record::{FootballRecord, IncidentRecord, Key, MatchRecord, Named, PlayRecord, Status};
+
+/// Whether in the line-up, and what was counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appearance {
+    pub match_id: Key,
+    pub player: Key,
+    pub team: Key,
+    pub season: Option<Key>,
+    /// The start of the match.
+    pub start: Option<Micros>,
+    pub starter: bool,
+    /// Whether the player was on the pitch, and not on the bench alone.
+    pub played: bool,
+    /// `G`, `D`, `M` or `F`.
+    pub position: Option<Arc<str>>,
+    /// On the shirt.
+    pub number: Option<u16>,
+    /// Without own goals and the shoot-out.
+    pub goals: u32,
+    pub assists: u32,
+    /// A second yellow card is one of these, and a red one.
+    pub yellow: u32,
+    pub red: u32,
+    pub fouls: u32,
+    /// Counters by the names of `ingest::event::PlayerStat`; what is absent was not told.
+    pub stats: BTreeMap<Arc<str>, u32>,
+}
+
+/// Which appearances are wanted. What is absent lets everything through.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AppearanceFilter {
+    pub match_id: Option<Key>,
+    pub player: Option<Key>,
+    pub team: Option<Key>,
+    pub season: Option<Key>,
+    /// Of matches from this moment on.
+    pub from: Option<Micros>,
+    /// Of matches before this moment.
+    pub before: Option<Micros>,
+}
+
+/// What leaders of a season lead in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leader {
+    Goals,
+    Assists,
+    Yellow,
+    Red,
+    Fouls,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaderRow {
+    pub player: Key,
+    /// The one played for last in that season.
+    pub team: Key,
+    pub value: u64,
+    /// In which the player was on the pitch.
+    pub matches: u64,
+}
+
+impl Leader {
+    /// Its column.
+    pub(super) fn column(self) -> &'static str {
+        match self {
+            Self::Goals => "goals",
+            Self::Assists => "assists",
+            Self::Yellow => "yellow",
+            Self::Red => "red",
+            Self::Fouls => "fouls",
+        }
+    }
+}
+
+impl Appearance {
+    /// Everybody who is in a line-up, has done something, or was counted; by player.
+    pub(super) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
+        let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
+        let Some(sides) = record.brief.sides else { return BTreeMap::new() };
+        let mut sheet = Sheet { record, sides, appearances: BTreeMap::new() };
+        sheet.line_ups(football);
+        sheet.tallies(football);
+        sheet.incidents(football);
+        if !has_begun(record.brief.status) {
+            sheet.appearances.values_mut().for_each(|it| it.played = false);
+        }
+        sheet.appearances
+    }
+}
+
+fn has_begun(status: Status) -> bool {
+    match status {
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Walkover
+        | Status::Postponed
+        | Status::Cancelled
+        | Status::Unresolved => false,
+        Status::Live
+        | Status::FirstHalf
+        | Status::HalfTime
+        | Status::SecondHalf
+        | Status::ExtraFirst
+        | Status::ExtraHalf
+        | Status::ExtraSecond
+        | Status::Penalties
+        | Status::Interrupted
+        | Status::Finished
+        | Status::Retired
+        | Status::Abandoned => true,
+    }
+}
+
+/// Who did what, while it is written down.
+struct Sheet<'a> {
+    record: &'a MatchRecord,
+    sides: [Key; 2],
+    appearances: BTreeMap<Key, Appearance>,
+}
+
+impl Sheet<'_> {
+    /// Who is in no line-up and yet told of was on the pitch.
+    fn of(&mut self, player: Key, side: usize) -> &mut Appearance {
+        let team = self.sides[side];
+        let brief = &self.record.brief;
+        self.appearances.entry(player).or_insert_with(|| Appearance {
+            match_id: brief.id,
+            player,
+            team,
+            season: brief.season,
+            start: brief.start,
+            starter: false,
+            played: true,
+            position: None,
+            number: None,
+            goals: 0,
+            assists: 0,
+            yellow: 0,
+            red: 0,
+            fouls: 0,
+            stats: BTreeMap::new(),
+        })
+    }
+
+    fn line_ups(&mut self, football: &FootballRecord) {
+        for (side, line_up) in football.line_ups.iter().enumerate() {
+            for told in line_up.iter().flat_map(|it| &it.players) {
+                let own = self.of(told.player.id, side);
+                own.starter = told.starter;
+                own.played = told.starter;
+                own.position.clone_from(&told.position);
+                own.number = told.number;
+            }
+        }
+    }
+
+    fn tallies(&mut self, football: &FootballRecord) {
+        // Where incidents name players they are the better word: they are taken back when a goal is.
+        let incidents_name = football.incidents.iter().any(|it| it.player.is_some());
+        for told in &football.players {
+            let Some(side) = place(told.side) else { continue };
+            let own = self.of(told.player.id, side);
+            let count = |name: &str| told.values.get(name).copied().unwrap_or_default();
+            own.stats.clone_from(&told.values);
+            own.fouls = count("fouls");
+            own.played |= count("minutes_played") > 0;
+            if !incidents_name {
+                own.goals = count("goals");
+                own.assists = count("goal_assist");
+                own.yellow = count("yellow_card");
+                own.red = count("red_card");
+            }
+        }
+    }
+
+    fn incidents(&mut self, football: &FootballRecord) {
+        for told in football.incidents.iter().filter(|it| it.retracted.is_none()) {
+            if let Some(side) = told.side.and_then(place) {
+                self.incident(told, side);
+            }
+        }
+    }
+
+    fn incident(&mut self, told: &IncidentRecord, side: usize) {
+        let id = |named: &Option<Named>| named.as_ref().map(|named| named.id);
+        let (player, assist) = (id(&told.player), id(&told.assist));
+        match (&*told.kind, told.detail.as_deref()) {
+            // For the other side.
+            ("goal", Some("own_goal")) => self.note(player, 1 - side, |it| it.played = true),
+            ("goal", _) => {
+                self.note(player, side, |it| {
+                    it.goals += 1;
+                    it.played = true;
+                });
+                self.note(assist, side, |it| {
+                    it.assists += 1;
+                    it.played = true;
+                });
+            }
+            // Who sits on the bench may be booked, too.
+            ("yellow", _) => self.note(player, side, |it| it.yellow += 1),
+            ("second_yellow", _) => self.note(player, side, |it| {
+                it.yellow += 1;
+                it.red += 1;
+            }),
+            ("red", _) => self.note(player, side, |it| it.red += 1),
+            ("substitution", _) => {
+                self.note(player, side, |it| it.played = true);
+                self.note(assist, side, |it| it.played = true);
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, player: Option<Key>, side: usize, note: impl Fn(&mut Appearance)) {
+        if let Some(player) = player {
+            note(self.of(player, side));
+        }
+    }
+}
+
+fn place(side: u8) -> Option<usize> {
+    (side < 2).then_some(usize::from(side))
+}

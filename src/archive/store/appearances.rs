@@ -1,0 +1,183 @@
+//! Players in matches in the database.
+
+use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
+
+use super::{
+    Store, encode, json,
+    odds::{bind_ids, whole},
+    signed,
+    statement::{Conditions, IDS_MAX, ROWS_MAX, list, rows},
+    unsigned,
+};
+use crate::{
+    archive::{
+        appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
+        index::Window,
+    },
+    record::Key,
+};
+
+const COLUMNS: &str = "match_id, player, team, season, start_us, starter, played, position, number, \
+                       goals, assists, yellow, red, fouls, stats";
+
+impl Store {
+    /// How many there are, and those in the window: the latest match first, and in a match by team,
+    /// those who started first.
+    pub(in crate::archive) async fn appearances(
+        &self,
+        filter: &AppearanceFilter,
+        window: Window,
+    ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
+        let mut conditions = Conditions::default();
+        conditions.number("match_id = ?", filter.match_id.map(signed));
+        conditions.number("player = ?", filter.player.map(signed));
+        conditions.number("team = ?", filter.team.map(signed));
+        conditions.number("season = ?", filter.season.map(signed));
+        conditions.number("start_us >= ?", filter.from);
+        conditions.number("start_us < ?", filter.before);
+        let wanted = conditions.text_of_all();
+        let count = format!("SELECT count(*) AS n FROM archive_appearances {wanted}");
+        let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
+        let count: i64 = count.fetch_one(self.database.pool()).await?.try_get("n")?;
+        let bound = conditions.count();
+        let page = format!(
+            "SELECT {COLUMNS} FROM archive_appearances {wanted}
+             ORDER BY start_us DESC NULLS LAST, match_id, team, starter DESC, number NULLS LAST,
+                 player
+             LIMIT ${} OFFSET ${}",
+            bound + 1,
+            bound + 2
+        );
+        let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
+        let page = page.bind(whole(window.limit)).bind(whole(window.offset));
+        let page = page.try_map(|row| appearance(&row)).fetch_all(self.database.pool()).await?;
+        Ok((usize::try_from(count).unwrap_or_default(), page))
+    }
+
+    /// All that was written of the players of these matches.
+    pub(in crate::archive) async fn appearances_in(
+        &self,
+        matches: &[Key],
+    ) -> Result<Vec<Appearance>, sqlx::Error> {
+        let mut all = Vec::new();
+        for chunk in matches.chunks(IDS_MAX) {
+            let ids = list(1, chunk.len());
+            let found =
+                format!("SELECT {COLUMNS} FROM archive_appearances WHERE match_id IN {ids}");
+            let found = bind_ids(sqlx::query(AssertSqlSafe(found)), chunk);
+            let found = found.try_map(|row| appearance(&row));
+            all.extend(found.fetch_all(self.database.pool()).await?);
+        }
+        Ok(all)
+    }
+
+    /// Those with most of it, the most first, and with as much those of fewer matches.
+    pub(in crate::archive) async fn leaders(
+        &self,
+        season: Key,
+        leader: Leader,
+        limit: usize,
+    ) -> Result<Vec<LeaderRow>, sqlx::Error> {
+        let column = leader.column();
+        let leaders = format!(
+            "SELECT player, value, matches,
+                 (SELECT team FROM archive_appearances last
+                  WHERE last.player = sums.player AND last.season = $1
+                  ORDER BY start_us DESC NULLS LAST, match_id DESC LIMIT 1) AS team
+             FROM (SELECT player, CAST(sum({column}) AS BIGINT) AS value,
+                       CAST(sum(played) AS BIGINT) AS matches
+                   FROM archive_appearances WHERE season = $1 GROUP BY player) sums
+             WHERE value > 0 ORDER BY value DESC, matches, player LIMIT $2"
+        );
+        let leaders = sqlx::query(AssertSqlSafe(leaders)).bind(signed(season)).bind(whole(limit));
+        let leaders = leaders.try_map(|row: AnyRow| {
+            let number = |column: &str| row.try_get::<i64, _>(column).map(unsigned);
+            Ok(LeaderRow {
+                player: number("player")?,
+                team: number("team")?,
+                value: number("value")?,
+                matches: number("matches")?,
+            })
+        });
+        leaders.fetch_all(self.database.pool()).await
+    }
+}
+
+pub(super) async fn put(
+    connection: &mut AnyConnection,
+    appearances: &[Appearance],
+) -> Result<(), sqlx::Error> {
+    for chunk in appearances.chunks(ROWS_MAX) {
+        let statement = format!(
+            "INSERT INTO archive_appearances ({COLUMNS}) VALUES {}
+             ON CONFLICT (match_id, player) DO UPDATE SET team = excluded.team,
+                 season = excluded.season, start_us = excluded.start_us,
+                 starter = excluded.starter, played = excluded.played,
+                 position = excluded.position, number = excluded.number, goals = excluded.goals,
+                 assists = excluded.assists, yellow = excluded.yellow, red = excluded.red,
+                 fouls = excluded.fouls, stats = excluded.stats",
+            rows(15, chunk.len())
+        );
+        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
+        for it in chunk {
+            query = query
+                .bind(signed(it.match_id))
+                .bind(signed(it.player))
+                .bind(signed(it.team))
+                .bind(it.season.map(signed))
+                .bind(it.start)
+                .bind(i64::from(it.starter))
+                .bind(i64::from(it.played))
+                .bind(it.position.as_ref().map(|position| position.to_string()))
+                .bind(it.number.map(i64::from))
+                .bind(i64::from(it.goals))
+                .bind(i64::from(it.assists))
+                .bind(i64::from(it.yellow))
+                .bind(i64::from(it.red))
+                .bind(i64::from(it.fouls))
+                .bind(serde_json::to_string(&it.stats).map_err(encode)?);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Removes those who turned out not to be in a match.
+pub(super) async fn remove(
+    connection: &mut AnyConnection,
+    gone: &[(Key, Key)],
+) -> Result<(), sqlx::Error> {
+    for (match_id, player) in gone {
+        sqlx::query("DELETE FROM archive_appearances WHERE match_id = $1 AND player = $2")
+            .bind(signed(*match_id))
+            .bind(signed(*player))
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+fn appearance(row: &AnyRow) -> Result<Appearance, sqlx::Error> {
+    let number = |column: &str| row.try_get::<i64, _>(column);
+    let count = |column: &str| number(column).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    let season: Option<i64> = row.try_get("season")?;
+    let shirt: Option<i64> = row.try_get("number")?;
+    let position: Option<String> = row.try_get("position")?;
+    Ok(Appearance {
+        match_id: unsigned(number("match_id")?),
+        player: unsigned(number("player")?),
+        team: unsigned(number("team")?),
+        season: season.map(unsigned),
+        start: row.try_get("start_us")?,
+        starter: number("starter")? != 0,
+        played: number("played")? != 0,
+        position: position.map(Into::into),
+        number: shirt.and_then(|shirt| u16::try_from(shirt).ok()),
+        goals: count("goals")?,
+        assists: count("assists")?,
+        yellow: count("yellow")?,
+        red: count("red")?,
+        fouls: count("fouls")?,
+        stats: json(row, "stats")?,
+    })
+}

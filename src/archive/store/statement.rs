@@ -1,0 +1,93 @@
+//! Statements that grow with what is asked or written.
+
+use std::fmt::Write;
+
+use sqlx::{Any, any::AnyArguments, query::Query};
+
+/// Rows of one `INSERT`: few enough for the parameters that a statement of either database may have.
+pub(super) const ROWS_MAX: usize = 200;
+
+/// Ids in one question.
+pub(super) const IDS_MAX: usize = 500;
+
+pub(super) type Statement<'q> = Query<'q, Any, AnyArguments>;
+
+/// Placeholders of so many rows: `($1, $2), ($3, $4)`.
+pub(super) fn rows(columns: usize, rows: usize) -> String {
+    let row = |row: usize| list(row * columns + 1, columns);
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}
+
+/// Placeholders from this number on: `($1, $2)`.
+pub(super) fn list(first: usize, count: usize) -> String {
+    let mut list = String::with_capacity(count * 6);
+    for number in first..first + count {
+        let before = if number == first { "($" } else { ", $" };
+        // Writing to a text does not fail.
+        write!(list, "{before}{number}").ok();
+    }
+    list.push(')');
+    list
+}
+
+/// The conditions of a question, and what is bound to them.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    texts: Vec<String>,
+    values: Vec<Value>,
+}
+
+#[derive(Debug)]
+enum Value {
+    Number(i64),
+    Text(String),
+}
+
+impl Conditions {
+    /// `condition` has one `?` where the number stands.
+    pub(super) fn number(&mut self, condition: &str, number: impl Into<Option<i64>>) {
+        if let Some(number) = number.into() {
+            self.add(condition, Value::Number(number));
+        }
+    }
+
+    /// `condition` has one `?` where the text stands.
+    pub(super) fn text(&mut self, condition: &str, text: Option<impl Into<String>>) {
+        if let Some(text) = text {
+            self.add(condition, Value::Text(text.into()));
+        }
+    }
+
+    /// Needs no value.
+    pub(super) fn plain(&mut self, condition: &str) {
+        self.texts.push(condition.to_owned());
+    }
+
+    fn add(&mut self, condition: &str, value: Value) {
+        self.values.push(value);
+        self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
+    }
+
+    /// `WHERE` and all of them, or nothing.
+    pub(super) fn text_of_all(&self) -> String {
+        if self.texts.is_empty() {
+            return String::new();
+        }
+        format!("WHERE {}", self.texts.join(" AND "))
+    }
+
+    /// How many placeholders are taken.
+    pub(super) fn count(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(super) fn bind<'q>(&self, mut query: Statement<'q>) -> Statement<'q> {
+        for value in &self.values {
+            query = match value {
+                Value::Number(number) => query.bind(*number),
+                Value::Text(text) => query.bind(text.clone()),
+            };
+        }
+        query
+    }
+}

@@ -1,0 +1,275 @@
+//! Records in, rows out, on a database of each kind.
+
+mod records;
+
+use rust_decimal::dec;
+
+use self::records::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, price, record};
+use super::*;
+use crate::{
+    database::testing::on_each,
+    record::{FootballRecord, PriceRecord, Status},
+};
+
+const SECOND: Micros = 1_000_000;
+
+async fn put(archive: &Archive, record: MatchRecord, now: Micros) {
+    archive.put(&[Arc::new(record)], now).await.unwrap();
+}
+
+async fn with_prices(archive: &Archive, prices: Vec<PriceRecord>, now: Micros) {
+    let mut record = record(MATCH, football());
+    record.brief.updated = now;
+    put(archive, MatchRecord { prices, ..record }, now).await;
+}
+
+async fn all_odds(archive: &Archive) -> Vec<OddsRow> {
+    archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap().1
+}
+
+#[tokio::test]
+async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let home = price("acme", "home", Some(dec!(2.10)));
+        with_prices(&archive, vec![home.clone()], NOW).await;
+        let moved = PriceRecord { price: Some(dec!(1.95)), at: NOW + SECOND, ..home.clone() };
+        with_prices(&archive, vec![moved.clone()], NOW + SECOND).await;
+        let row = all_odds(&archive).await.pop().unwrap();
+        assert_eq!(row.id, home.id(MATCH));
+        assert_eq!((row.opening.to_string(), row.opening_us), ("2.10".to_owned(), NOW));
+        assert_eq!((row.previous, row.price), (Some(dec!(2.10)), dec!(1.95)));
+        assert_eq!(row.movement(), Some(Movement::Shortening));
+        assert!(row.is_open);
+        let gone = PriceRecord { price: None, open: false, ..moved };
+        with_prices(&archive, vec![gone], NOW + 2 * SECOND).await;
+        let row = archive.odds_row(row.id).await.unwrap().unwrap();
+        assert_eq!((row.price, row.is_open), (dec!(1.95), false), "the last price stays");
+        let ticks = archive.ticks(&[row.id]).await.unwrap();
+        let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us, tick.price)).collect();
+        let expected =
+            [(NOW, Some(dec!(2.10))), (NOW + SECOND, Some(dec!(1.95))), (NOW + 2 * SECOND, None)];
+        assert_eq!(ticks, expected);
+        assert_eq!(archive.bookmakers(), ["acme".into()]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_record_that_is_put_again_writes_no_price() {
+    on_each(async |database| {
+        let prices = vec![
+            price("acme", "home", Some(dec!(2.10))),
+            price("acme", "draw", None),
+            price("acme", "away", Some(dec!(3.5))),
+        ];
+        let archive = Archive::open(&database).await.unwrap();
+        with_prices(&archive, prices.clone(), NOW).await;
+        with_prices(&archive, prices.clone(), NOW + SECOND).await;
+        // Another run of the hub, which remembers nothing.
+        let archive = Archive::open(&database).await.unwrap();
+        with_prices(&archive, prices, NOW + 2 * SECOND).await;
+        let rows = all_odds(&archive).await;
+        assert_eq!(rows.len(), 2, "one that was never on offer is no row");
+        assert!(rows.iter().all(|row| row.updated_us == NOW), "{rows:?}");
+        let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+        assert_eq!(archive.ticks(&ids).await.unwrap().len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_price_that_is_not_told_any_more_cannot_be_taken() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        with_prices(&archive, vec![price("acme", "home", Some(dec!(2.10)))], NOW).await;
+        with_prices(&archive, Vec::new(), NOW + SECOND).await;
+        let row = all_odds(&archive).await.pop().unwrap();
+        assert!(!row.is_open);
+        assert_eq!(archive.ticks(&[row.id]).await.unwrap().len(), 1, "nobody withdrew it");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn prices_told_at_one_moment_are_ticks_of_their_own() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        for (second, odds) in [(0, dec!(2)), (1, dec!(2.1)), (2, dec!(2.2))] {
+            let at_once = PriceRecord { at: NOW, ..price("consensus", "home", Some(odds)) };
+            with_prices(&archive, vec![at_once], NOW + second * SECOND).await;
+        }
+        let row = all_odds(&archive).await.pop().unwrap();
+        let ticks = archive.ticks(&[row.id]).await.unwrap();
+        let prices: Vec<_> = ticks.iter().filter_map(|tick| tick.price).collect();
+        assert_eq!(prices, [dec!(2), dec!(2.1), dec!(2.2)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn odds_are_filtered_sorted_and_paged() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let total = |line, outcome, odds| PriceRecord {
+            market: "over_under".into(),
+            line: Some(line),
+            ..price("acme", outcome, Some(odds))
+        };
+        let half =
+            PriceRecord { period: Some("1h".into()), ..price("acme", "home", Some(dec!(3))) };
+        let prices = vec![
+            total(dec!(10.5), "over", dec!(9)),
+            total(dec!(2.50), "over", dec!(1.9)),
+            price("zeta", "home", Some(dec!(2.2))),
+            price("acme", "home", Some(dec!(2.1))),
+            half,
+        ];
+        with_prices(&archive, prices, NOW).await;
+        let check = async |filter: OddsFilter, expected: &[&str]| {
+            let (count, rows) = archive.odds(&filter, Window::ALL).await.unwrap();
+            let rows: Vec<_> = rows
+                .iter()
+                .map(|row| {
+                    let line = row.line.map(|line| format!("@{line}")).unwrap_or_default();
+                    format!("{} {}{line} {}", row.bookmaker, row.outcome, row.price)
+                })
+                .collect();
+            assert_eq!(rows, expected, "{filter:?}");
+            assert_eq!(count, expected.len(), "{filter:?}");
+        };
+        let all = ["acme home 2.1", "zeta home 2.2", "acme over@2.5 1.9", "acme over@10.5 9"];
+        let any = OddsFilter::default;
+        check(any(), &all).await;
+        check(OddsFilter { matches: Some(vec![MATCH, 8]), ..any() }, &all).await;
+        check(OddsFilter { matches: Some(vec![8]), ..any() }, &[]).await;
+        check(OddsFilter { matches: Some(Vec::new()), ..any() }, &[]).await;
+        check(OddsFilter { bookmakers: Some(vec!["zeta".into()]), ..any() }, &all[1..2]).await;
+        check(OddsFilter { line: Some(dec!(2.50)), ..any() }, &all[2..3]).await;
+        check(OddsFilter { market: Some("over_under".into()), ..any() }, &all[2..]).await;
+        check(OddsFilter { outcome: Some("home".into()), ..any() }, &all[..2]).await;
+        check(OddsFilter { min_price: Some(dec!(2.1)), ..any() }, &[all[0], all[1], all[3]]).await;
+        check(OddsFilter { max_price: Some(dec!(2.1)), ..any() }, &[all[0], all[2]]).await;
+        check(OddsFilter { updated_after: Some(NOW), ..any() }, &[]).await;
+        check(OddsFilter { updated_after: Some(NOW - 1), ..any() }, &all).await;
+        check(OddsFilter { period: Period::Part("1h".into()), ..any() }, &["acme home 3"]).await;
+        let (count, page) = archive.odds(&any(), Window { offset: 3, limit: 5 }).await.unwrap();
+        assert_eq!((count, page.len()), (4, 1));
+        let mut moved =
+            vec![price("acme", "home", Some(dec!(2.0))), price("zeta", "home", Some(dec!(2.3)))];
+        moved.iter_mut().for_each(|price| price.at = NOW + SECOND);
+        with_prices(&archive, moved, NOW + SECOND).await;
+        let down = OddsFilter { movement: Some(Movement::Shortening), ..any() };
+        check(down, &["acme home 2.0"]).await;
+        let up = OddsFilter { movement: Some(Movement::Drifting), ..any() };
+        check(up, &["zeta home 2.3"]).await;
+    })
+    .await;
+}
+
+/// Player 101 scores, 102 passes, 201 puts it into his own goal, 112 comes on for 103 and scores what
+/// is taken back, 202 is booked twice, 213 on the bench once.
+fn played() -> FootballRecord {
+    let mut retracted = incident("goal", Some("regular"), 0, 112, None);
+    retracted.retracted = Some("offside".into());
+    FootballRecord {
+        line_ups: [
+            Some(line_up(&[101, 102, 103], &[112, 113])),
+            Some(line_up(&[201, 202], &[213])),
+        ],
+        incidents: vec![
+            incident("goal", Some("penalty"), 0, 101, Some(102)),
+            incident("goal", Some("own_goal"), 0, 201, None),
+            incident("substitution", None, 0, 103, Some(112)),
+            retracted,
+            incident("yellow", None, 1, 202, None),
+            incident("second_yellow", None, 1, 202, None),
+            incident("yellow", None, 1, 213, None),
+        ],
+        ..football()
+    }
+}
+
+#[tokio::test]
+async fn players_are_kept_with_what_they_did() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        put(&archive, record(MATCH, played()), NOW).await;
+        let filter = AppearanceFilter { match_id: Some(MATCH), ..AppearanceFilter::default() };
+        let (count, rows) = archive.appearances(&filter, Window::ALL).await.unwrap();
+        assert_eq!(count, 8);
+        let told: Vec<_> = rows
+            .iter()
+            .map(|it| {
+                let counts = [it.goals, it.assists, it.yellow, it.red];
+                (it.player, it.team, it.starter, it.played, counts)
+            })
+            .collect();
+        let expected = [
+            (101, HOME, true, true, [1, 0, 0, 0]),
+            (102, HOME, true, true, [0, 1, 0, 0]),
+            (103, HOME, true, true, [0, 0, 0, 0]),
+            (112, HOME, false, true, [0, 0, 0, 0]),
+            (113, HOME, false, false, [0, 0, 0, 0]),
+            (201, AWAY, true, true, [0, 0, 0, 0]),
+            (202, AWAY, true, true, [0, 0, 2, 1]),
+            (213, AWAY, false, false, [0, 0, 1, 0]),
+        ];
+        assert_eq!(told, expected);
+        let two = Window { offset: 6, limit: 5 };
+        assert_eq!(archive.appearances(&filter, two).await.unwrap().1.len(), 2);
+        // A line-up that is corrected leaves nobody behind.
+        put(&archive, record(MATCH, FootballRecord { line_ups: [None, None], ..played() }), NOW)
+            .await;
+        let (count, _) = archive.appearances(&filter, Window::ALL).await.unwrap();
+        assert_eq!(count, 7, "113 is told of by nobody");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn leaders_of_a_season_are_counted_over_its_matches() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let again = FootballRecord {
+            incidents: vec![
+                incident("goal", Some("regular"), 0, 101, None),
+                incident("goal", Some("regular"), 1, 202, None),
+            ],
+            ..played()
+        };
+        let next_season = |id| {
+            let mut record = record(id, played());
+            record.brief.season = Some(SEASON + 1);
+            record
+        };
+        for record in [record(MATCH, played()), record(8, again), next_season(9)] {
+            put(&archive, record, NOW).await;
+        }
+        let leaders = archive.leaders(SEASON, Leader::Goals, 10).await.unwrap();
+        let leader = |player, team, value| LeaderRow { player, team, value, matches: 2 };
+        assert_eq!(leaders, [leader(101, HOME, 2), leader(202, AWAY, 1)]);
+        assert_eq!(archive.leaders(SEASON, Leader::Red, 10).await.unwrap(), [leader(202, AWAY, 1)]);
+        assert_eq!(archive.leaders(SEASON, Leader::Goals, 1).await.unwrap().len(), 1);
+        assert!(archive.leaders(SEASON + 7, Leader::Goals, 10).await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn before_the_match_nobody_has_played() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let line_ups = [Some(line_up(&[101], &[])), None];
+        let mut record = record(MATCH, FootballRecord { line_ups, ..football() });
+        record.brief.status = Status::NotStarted;
+        put(&archive, record, NOW).await;
+        let all = AppearanceFilter::default();
+        let (_, rows) = archive.appearances(&all, Window::ALL).await.unwrap();
+        assert_eq!(
+            rows.iter().map(|it| (it.starter, it.played)).collect::<Vec<_>>(),
+            [(true, false)]
+        );
+    })
+    .await;
+}

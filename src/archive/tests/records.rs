@@ -1,0 +1,122 @@
+//! Records for tests.
+
+use fanout::Micros;
+use ingest::event::Sport;
+use rust_decimal::Decimal;
+
+use crate::record::{
+    Brief, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord,
+    Named, Names, PlayRecord, PriceRecord, Status,
+};
+
+pub(in crate::archive) const MATCH: Key = 7;
+pub(in crate::archive) const HOME: Key = 100;
+pub(in crate::archive) const AWAY: Key = 200;
+pub(in crate::archive) const SEASON: Key = 50;
+/// 2026-09-01T16:26:40Z
+pub(in crate::archive) const NOW: Micros = 1_788_280_000_000_000;
+
+pub(in crate::archive) fn named(id: Key) -> Named {
+    Named { id, name: format!("name {id}").into() }
+}
+
+pub(in crate::archive) fn brief(id: Key) -> Brief {
+    Brief {
+        id,
+        sport: Sport::Football,
+        competition: Some(5),
+        season: Some(SEASON),
+        start: Some(NOW),
+        status: Status::FirstHalf,
+        sides: Some([HOME, AWAY]),
+        round: None,
+        round_name: None,
+        group: None,
+        venue: None,
+        referee: None,
+        coaches: [None, None],
+        attendance: None,
+        neutral: None,
+        score: None,
+        half_time: None,
+        extra_time: None,
+        penalties: None,
+        parts: Vec::new(),
+        winner: None,
+        best_of: None,
+        updated: NOW,
+    }
+}
+
+pub(in crate::archive) fn football() -> FootballRecord {
+    FootballRecord { followed: true, ..FootballRecord::default() }
+}
+
+pub(in crate::archive) fn record(id: Key, football: FootballRecord) -> MatchRecord {
+    let names = Names {
+        competition: Some(named(5)),
+        season: Some(named(SEASON)),
+        sides: Some([named(HOME), named(AWAY)]),
+        ..Names::default()
+    };
+    MatchRecord {
+        brief: brief(id),
+        refs: [("test".into(), id.to_string().into())].into(),
+        names,
+        play: PlayRecord::Football(Box::new(football)),
+        prices: Vec::new(),
+        position: None,
+    }
+}
+
+pub(in crate::archive) fn price(
+    bookmaker: &str,
+    outcome: &str,
+    price: Option<Decimal>,
+) -> PriceRecord {
+    PriceRecord {
+        bookmaker: bookmaker.into(),
+        market: "match_winner".into(),
+        period: None,
+        line: None,
+        outcome: outcome.into(),
+        price,
+        open: price.is_some(),
+        in_play: false,
+        at: NOW,
+    }
+}
+
+pub(in crate::archive) fn line_up(starters: &[Key], bench: &[Key]) -> LineUpRecord {
+    let player = |id: &Key, starter| LineUpPlayerRecord {
+        player: named(*id),
+        number: Some(u16::try_from(*id % 100).unwrap()),
+        position: Some("M".into()),
+        starter,
+        captain: false,
+    };
+    let starters = starters.iter().map(|id| player(id, true));
+    let bench = bench.iter().map(|id| player(id, false));
+    LineUpRecord { formation: None, players: starters.chain(bench).collect() }
+}
+
+pub(in crate::archive) fn incident(
+    kind: &str,
+    detail: Option<&str>,
+    side: u8,
+    player: Key,
+    assist: Option<Key>,
+) -> IncidentRecord {
+    IncidentRecord {
+        eid: format!("{kind} {player}").into(),
+        kind: kind.into(),
+        detail: detail.map(Into::into),
+        minute: 10,
+        added: None,
+        side: Some(side),
+        player: Some(named(player)),
+        assist: assist.map(named),
+        score: None,
+        retracted: None,
+    }
+}

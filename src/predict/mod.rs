@@ -1,0 +1,137 @@
+//! What football matches may end like: a model of each competition, fitted to the results that the
+//! archive has of it ([`model`]), and again from time to time ([`Predictor::refit_always`]).
+//!
+//! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: bookmakers' prices have no part in
+//! what it says.
+
+mod matrix;
+mod model;
+mod optimum;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use fanout::Micros;
+use ingest::event::Sport;
+use tokio::{sync::watch, task::JoinHandle, time};
+use tracing::{debug, error};
+
+pub use self::{
+    matrix::ScoreMatrix,
+    model::{Forecast, Model, Played, Strength},
+};
+use crate::{
+    archive::{Archive, EntityKind, Filter, Window},
+    clock::now,
+    config::PredictionsConfig,
+    record::{Brief, Key, Status},
+};
+
+/// What the model is called in answers.
+pub const VERSION: &str = "dixon-coles-1";
+
+/// The newest results of a competition that are looked at: with the default half-life, those of ten
+/// years of a large league.
+const RESULTS_MAX: usize = 4_000;
+
+const DAY_US: f64 = 86_400.0 * 1_000_000.0;
+
+/// A handle on the models; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Predictor {
+    fitted: Arc<RwLock<HashMap<Key, Arc<Fitted>>>>,
+}
+
+/// The model of a competition.
+#[derive(Debug)]
+pub struct Fitted {
+    pub model: Model,
+    /// When it was made.
+    pub at: Micros,
+    /// By which it is told whether there is anything new: how many results, and the last change of one.
+    of: (usize, Micros),
+}
+
+impl Predictor {
+    /// The model of a competition, once it has enough results.
+    #[must_use]
+    pub fn of(&self, competition: Key) -> Option<Arc<Fitted>> {
+        let fitted = self.fitted.read().unwrap_or_else(PoisonError::into_inner);
+        fitted.get(&competition).map(Arc::clone)
+    }
+
+    /// Fits the models again and again, until the hub stops.
+    #[must_use]
+    pub fn refit_always(
+        &self,
+        archive: Archive,
+        config: &PredictionsConfig,
+        mut stopped: watch::Receiver<bool>,
+    ) -> JoinHandle<()> {
+        let (predictor, config) = (self.clone(), config.clone());
+        tokio::spawn(async move {
+            let mut ticks = time::interval(Duration::from_millis(config.refit_ms));
+            ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    _ = ticks.tick() => {}
+                    _ = stopped.wait_for(|stopped| *stopped) => return,
+                }
+                let (predictor, archive) = (predictor.clone(), archive.clone());
+                let config = config.clone();
+                let fit = move || predictor.refit(&archive, &config, now());
+                if let Err(error) = tokio::task::spawn_blocking(fit).await {
+                    error!(error = &error as &dyn std::error::Error, "models were not fitted");
+                }
+            }
+        })
+    }
+
+    /// Fits the models of the competitions that have something new.
+    pub fn refit(&self, archive: &Archive, config: &PredictionsConfig, now: Micros) {
+        let football = archive.entities(EntityKind::Competition, |it| it.sport == Sport::Football);
+        for competition in football {
+            let found = archive.find(
+                &Filter {
+                    sport: Some(Sport::Football),
+                    competition: Some(competition.id),
+                    statuses: Some(vec![Status::Finished]),
+                    before: Some(now),
+                    newest_first: true,
+                    ..Filter::default()
+                },
+                Window { offset: 0, limit: RESULTS_MAX },
+            );
+            let played: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
+            let last = found.briefs.iter().map(|it| it.updated).max().unwrap_or_default();
+            let of = (played.len(), last);
+            let is_known = self.of(competition.id).is_some_and(|fitted| fitted.of == of);
+            if played.len() < config.matches_min || is_known {
+                continue;
+            }
+            let model = Model::fit(&played, f64::from(config.half_life_days));
+            debug!(competition = competition.id, results = played.len(), "a model was fitted");
+            let mut fitted = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
+            fitted.insert(competition.id, Arc::new(Fitted { model, at: now, of }));
+        }
+    }
+}
+
+/// Goals without extra time: that is what the model speaks of.
+fn result(brief: &Brief, now: Micros) -> Option<Played> {
+    let extra = brief.extra_time.unwrap_or_default().map(u32::from);
+    let [home, away] = brief.score?;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "an age, of which a second more or less is nothing"
+    )]
+    let age = now.saturating_sub(brief.start?) as f64;
+    Some(Played {
+        sides: brief.sides?,
+        goals: [home.checked_sub(extra[0])?, away.checked_sub(extra[1])?],
+        days: age / DAY_US,
+    })
+}
