@@ -24,6 +24,7 @@ mod secrecy;
 mod site;
 mod slow;
 mod sources;
+mod sports_api;
 mod stop;
 mod support;
 mod terms;

@@ -12,6 +12,7 @@ mod digest;
 mod forecast;
 mod form;
 mod hockey;
+mod horseracing;
 mod lists;
 mod meetings;
 mod predicted;
@@ -35,5 +36,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .merge(darts::routes())
         .merge(hockey::routes())
         .merge(basketball::routes())
+        .merge(horseracing::routes())
         .layer(Extension(digest::Digests::default()))
 }

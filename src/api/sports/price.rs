@@ -2,7 +2,7 @@
 //!
 //! They are part of the sports product: whoever may ask sees the bookmakers by name.
 
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{
     api::{Api, ApiError, number::Number, time},
+    archive::{self, OddsFilter, OddsRow, Period, Window},
     record::{CONSENSUS, Key, MatchRecord, PriceRecord},
 };
 
@@ -28,12 +29,32 @@ pub(super) enum Movement {
     Stable,
 }
 
+impl Movement {
+    /// From the price before to the price now; `None` where there is none now.
+    pub(super) fn between(before: Option<Decimal>, now: Option<Decimal>) -> Option<Self> {
+        let now = now?;
+        Some(match before.map_or(Ordering::Equal, |before| now.cmp(&before)) {
+            Ordering::Less => Self::Shortening,
+            Ordering::Equal => Self::Stable,
+            Ordering::Greater => Self::Drifting,
+        })
+    }
+}
+
 /// What a price is like, of the row with this id.
 pub(super) type Movements = BTreeMap<Key, Movement>;
 
 /// How each price of a match last moved.
-pub(super) async fn movements(_api: &Api, _id: Key) -> Result<Movements, ApiError> {
-    Ok(Movements::new())
+pub(super) async fn movements(api: &Api, id: Key) -> Result<Movements, ApiError> {
+    let filter =
+        OddsFilter { matches: Some(vec![id]), period: Period::Any, ..OddsFilter::default() };
+    let (_, rows) = api.archive.odds(&filter, Window::ALL).await?;
+    let movement = |row: &OddsRow| match row.movement() {
+        Some(archive::Movement::Shortening) => Movement::Shortening,
+        Some(archive::Movement::Drifting) => Movement::Drifting,
+        None => Movement::Stable,
+    };
+    Ok(rows.iter().map(|row| (row.id, movement(row))).collect())
 }
 
 /// Of whom prices are: several bookmakers, the consensus alone, nobody.

@@ -220,9 +220,12 @@ fn served(tennis: &TennisRecord) -> [Option<Served>; 2] {
     for point in &tennis.points {
         let Some(how) = point.how.as_deref() else { continue };
         let both = both.get_or_insert_default();
-        let Some(own) = both.get_mut(usize::from(point.server)) else { continue };
-        own.aces += u32::from(how == "ace");
-        own.double_faults += u32::from(how == "double_fault");
+        if let Some(winner) = both.get_mut(usize::from(point.winner)) {
+            winner.aces += u32::from(how == "ace");
+        }
+        if let Some(server) = both.get_mut(usize::from(point.server)) {
+            server.double_faults += u32::from(how == "double_fault");
+        }
     }
     both.map_or([None, None], |both| both.map(Some))
 }
@@ -235,8 +238,8 @@ fn aces_per_set(tennis: &TennisRecord) -> Option<Vec<SetGames>> {
     let aces = tennis.points.iter().filter(|point| point.how.as_deref() == Some("ace"));
     for point in aces {
         if let Some(set) = sets.get_mut(usize::from(point.set).saturating_sub(1)) {
-            set.p1 += u32::from(point.server == 0);
-            set.p2 += u32::from(point.server == 1);
+            set.p1 += u32::from(point.winner == 0);
+            set.p2 += u32::from(point.winner == 1);
         }
     }
     Some(sets)
