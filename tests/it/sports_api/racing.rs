@@ -55,7 +55,13 @@ async fn meeting() -> Stage {
         stage.tell("horseracing", "next", json!({"odds": odds}));
     }
     stage.push().await;
-    stage.until(&format!("{P}/races/"), |page| page["count"] == 3).await;
+    let states = [json!("archived"), json!("live"), json!("prematch")];
+    stage
+        .until(&format!("{P}/races/"), |page| {
+            let runs = each(page, "/competitors_count");
+            each(page, "/state") == states && runs == [2, 1, 2]
+        })
+        .await;
     stage
 }
 

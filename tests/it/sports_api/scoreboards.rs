@@ -34,11 +34,15 @@ async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3])
     stage.until(&list, |page| page["count"] == 3).await;
     let mut ids = [0; 3];
     for (id, word) in ids.iter_mut().zip(words) {
-        let page = stage.get(&format!("{list}?status={word}")).await;
-        assert_eq!((&page["count"], each(&page, "/status")), (&json!(1), vec![json!(word)]));
+        let path = format!("{list}?status={word}");
+        let page = stage.until(&path, |page| page["count"] == 1).await;
+        assert_eq!(each(&page, "/status"), [word]);
         *id = first_id(&page);
     }
     let [past, live, next] = ids;
+    // Ratings are made anew a few seconds later.
+    let prediction = format!("/{sport}/api/v2/predictions/{live}/");
+    stage.until(&prediction, |prediction| prediction["model"] == "elo").await;
     let upcoming = stage.get(&format!("{list}?status=upcoming")).await;
     assert_eq!(each(&upcoming, "/id"), [next]);
     let page = stage.get(&format!("{list}live/")).await;

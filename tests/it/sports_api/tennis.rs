@@ -31,6 +31,9 @@ async fn tour() -> Stage {
     stage.prices("tennis", "next", "acme", &[("p1", "4.00"), ("p2", "1.3333")]);
     stage.push().await;
     stage.until(&format!("{P}/matches/?date_from=2020-01-01"), |page| page["count"] == 4).await;
+    stage.until(&format!("{P}/matches/?status=finished"), |page| page["count"] == 1).await;
+    // Ratings are made anew a few seconds later.
+    stage.until(&format!("{P}/rankings/"), |page| page["count"] == 2).await;
     stage
 }
 
