@@ -34,7 +34,9 @@ impl Stage {
     /// A fact about a match, told so long after the one before that order is never in doubt.
     fn tell(&mut self, sport: &str, name: &str, fact: Value) {
         let at = self.now - HOUR + i64::try_from(self.lines.len()).expect("a few");
-        self.lines.push(json!({"at": at, "sport": sport, "match": name, "fact": fact}));
+        let mut line = json!({"at": at, "sport": sport, "match": name});
+        line["fact"] = fact;
+        self.lines.push(line);
     }
 
     /// A match of the league between two, at a time from now on.
@@ -67,7 +69,7 @@ impl Stage {
         }
     }
 
-    async fn push(&mut self) {
+    async fn push(&self) {
         let lines: Vec<_> = self.lines.iter().map(Value::to_string).collect();
         let token = format!("Token {}", self.feed);
         let headers = [("authorization", token.as_str())];

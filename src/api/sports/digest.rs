@@ -29,8 +29,11 @@ const PAUSE: Micros = 30 * DAY;
 /// The digests of all sports; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Digests {
-    sports: Arc<[Mutex<Option<(Micros, Arc<Digest>)>>; Sport::ALL.len()]>,
+    sports: Arc<[Mutex<Known>; Sport::ALL.len()]>,
 }
+
+/// The digest of a sport and when it was made, once somebody has asked.
+type Known = Option<(Micros, Arc<Digest>)>;
 
 /// How a handler gets at them.
 pub(super) type Shared = Extension<Digests>;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, number::Number, time},
+    api::{Api, ApiError, number::Number, odds::bookmaker, time},
     archive::{self, OddsFilter, OddsRow, Period, Window},
     record::{CONSENSUS, Key, MatchRecord, PriceRecord},
 };
@@ -124,12 +124,7 @@ pub(super) fn updated(prices: &[&PriceRecord]) -> Option<String> {
     prices.iter().map(|price| price.at).max().and_then(time::zulu)
 }
 
-/// A bookmaker's name for people: its slug in words.
+/// A bookmaker's name for people.
 pub(super) fn book_name(slug: &str) -> String {
-    let word = |word: &str| {
-        let mut letters = word.chars();
-        let first = letters.next().map(|first| first.to_uppercase().to_string());
-        first.unwrap_or_default() + letters.as_str()
-    };
-    slug.split(['-', '_']).map(word).collect::<Vec<_>>().join(" ")
+    bookmaker::name(slug).into_owned()
 }

@@ -42,7 +42,8 @@ fn won(answer: &Value) -> Value {
 /// The games of each set that was played to its end: of its last game, and of the breaks in it.
 fn check_sets(answer: &Value, sheet: &Value, breaks: bool) {
     let sets = answer["sets"].as_array().expect("a list of sets");
-    let told = sheet["sets_by_replay"].as_array().or(sheet["sets"].as_array()).expect("sets");
+    let told =
+        sheet["sets_by_replay"].as_array().or_else(|| sheet["sets"].as_array()).expect("sets");
     for (set, told) in sets.iter().zip(told) {
         let games = set["games"].as_array().expect("a list of games");
         let last = games.last().expect("a game");
@@ -70,7 +71,7 @@ async fn check_slam(name: &str) {
     assert_eq!(row["status"], if retired { "retired" } else { "finished" });
     let player1 = sheet["player1"].as_str().expect("a name");
     assert!(row["player1"]["name"].as_str().is_some_and(|name| name.starts_with(player1)), "{row}");
-    let winner = sheet["winner"].as_u64().or(sheet["winner_in_match_file"].as_u64());
+    let winner = sheet["winner"].as_u64().or_else(|| sheet["winner_in_match_file"].as_u64());
     let winner = if winner == Some(1) { &row["player1"]["id"] } else { &row["player2"]["id"] };
     assert_eq!(&row["winner_id"], winner);
     assert_eq!(json!({"1": row["p1_aces"], "2": row["p2_aces"]}), sheet["aces"], "aces");

@@ -60,7 +60,7 @@ async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3])
 
 /// The prices of both bookmakers, as exact numbers.
 fn check_odds(odds: &Value, id: u64, selections: [&str; 2]) {
-    let own = odds.get("match_id").or(odds.get("event_id"));
+    let own = odds.get("match_id").or_else(|| odds.get("event_id"));
     assert_eq!(own, Some(&json!(id)), "{odds}");
     assert_eq!((&odds["bookmakers_count"], &odds["source"]), (&json!(2), &json!("multi")));
     assert_eq!(odds["bookmakers"][1]["bookmaker_slug"], "big-book");

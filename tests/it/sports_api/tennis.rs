@@ -94,6 +94,9 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
     // 1484 against 1500.
     assert_eq!((&rated["model"], &rated["prob_player1_wins"]), (&json!("elo"), &json!(47.7)));
     assert_eq!(rated["expected_total_sets"], Value::Null);
+    let old = stage.get("/tennis/api/predictions/?upcoming=true&limit=1").await;
+    let first = &old["results"][0];
+    assert_eq!((&first["player1_obj"], &first["id"]), (&priced["match"]["player1"], &priced["id"]));
     let next = priced["match_id"].as_u64().expect("an id");
     let h2h = stage.get(&format!("{P}/matches/{next}/h2h/")).await;
     assert_eq!(

@@ -210,7 +210,7 @@ impl HockeyMatch {
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
             is_overtime: is_told.then(|| had_overtime(brief)),
-            is_shootout: is_told.then(|| brief.parts.len() > PERIODS + 1),
+            is_shootout: is_told.then_some(brief.parts.len() > PERIODS + 1),
             winner_id: team_prediction::winner_id(record),
         }
     }

@@ -26,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(people::detail))
         .routes(routes!(predictions::list))
         .routes(routes!(predictions::detail))
+        .routes(routes!(predictions::old_list))
         .routes(routes!(rankings::list))
         .routes(routes!(rankings::detail))
         .routes(routes!(tournaments::list))

@@ -90,6 +90,39 @@ pub(super) async fn list(
     predicted::page(&asked, Sport::Tennis, row).await
 }
 
+/// A prediction as the interface without a version had it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OldTennisPrediction {
+    #[serde(flatten)]
+    row: TennisPrediction,
+    player1_obj: Option<PlayerBrief>,
+    player2_obj: Option<PlayerBrief>,
+}
+
+/// The same at the address without a version, for clients of old.
+#[utoipa::path(get, path = "/tennis/api/predictions/", tag = "tennis",
+    params(Predicted, Days, Paging),
+    responses(
+        (status = 200, body = Page<OldTennisPrediction>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn old_list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    let row = |record: &MatchRecord| {
+        let [player1_obj, player2_obj] = PlayerBrief::both(&api, record, &digest);
+        let row = TennisPrediction::of(&api, record, &digest);
+        OldTennisPrediction { row, player1_obj, player2_obj }
+    };
+    predicted::page(&asked, Sport::Tennis, row).await
+}
+
 /// The prediction of one match, by the match's id.
 #[utoipa::path(get, path = "/tennis/api/v2/predictions/{id}/", tag = "tennis",
     params(("id" = u64, Path)),
