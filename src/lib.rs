@@ -37,6 +37,7 @@ pub mod record;
 
 pub mod archive;
 pub mod predict;
+pub mod rating;
 pub mod reader;
 
 pub mod api;

@@ -14,6 +14,7 @@ pub mod page;
 pub mod params;
 pub mod predictions;
 pub mod signals;
+pub mod sports;
 pub mod time;
 pub mod v1;
 
@@ -89,6 +90,7 @@ fn all() -> OpenApiRouter<Api> {
         .merge(predictions::routes())
         .merge(v1::routes())
         .merge(signals::routes())
+        .merge(sports::routes())
 }
 
 /// Every route of the interface.

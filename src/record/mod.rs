@@ -24,8 +24,8 @@ pub use self::{
     of_match::season_id,
     play::{
         BallRecord, ClockRecord, FootballRecord, IncidentRecord, LineUpPlayerRecord, LineUpRecord,
-        PlayRecord, PlayerRecord, PointRecord, RaceRecord, RunnerRecord, ScoreboardRecord,
-        SetRecord, TennisRecord,
+        PlayRecord, PlayerRecord, PointRecord, RaceRecord, RunnerPriceRecord, RunnerRecord,
+        ScoreboardRecord, SetRecord, TennisRecord,
     },
     status::Status,
 };

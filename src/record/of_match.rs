@@ -11,8 +11,8 @@ use ingest::event::{
 use super::{
     BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
     LineUpPlayerRecord, LineUpRecord, MatchRecord, Named, Names, PlayRecord, PlayerRecord,
-    PointRecord, PriceRecord, RaceRecord, RunnerRecord, ScoreboardRecord, SetRecord, Status,
-    TennisRecord,
+    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, ScoreboardRecord,
+    SetRecord, Status, TennisRecord,
 };
 use crate::{
     hub::state::{
@@ -130,7 +130,7 @@ fn play(state: &Match, brief: &mut Brief) -> PlayRecord {
         }
         Play::Race(it) => {
             brief.status = state.race_status(it).into();
-            PlayRecord::Race(race(it))
+            PlayRecord::Race(race(it, &state.books))
         }
         Play::None => PlayRecord::None,
     }
@@ -277,7 +277,7 @@ fn scoreboard(state: &Scores, brief: &mut Brief) -> ScoreboardRecord {
     ScoreboardRecord { followed: true, period: told.period.clone(), clock: state.clock.map(clock) }
 }
 
-fn race(state: &Racing) -> RaceRecord {
+fn race(state: &Racing, books: &[Book]) -> RaceRecord {
     let runners = state.runners.iter().map(|(id, it)| RunnerRecord {
         id: id.0,
         name: Arc::clone(&it.participant.name),
@@ -286,7 +286,30 @@ fn race(state: &Racing) -> RaceRecord {
         status: it.status.as_str().into(),
         position: it.position,
     });
-    RaceRecord { followed: state.status.is_some(), runners: runners.collect() }
+    RaceRecord {
+        followed: state.status.is_some(),
+        runners: runners.collect(),
+        prices: books.iter().flat_map(runner_prices).collect(),
+    }
+}
+
+fn runner_prices(book: &Book) -> impl Iterator<Item = RunnerPriceRecord> {
+    book.markets.iter().flat_map(move |market| {
+        let open = book.status(market) == MarketStatus::Open;
+        let own = market.selections.iter().filter(|selection| selection.outcome.is_none());
+        own.map(move |selection| RunnerPriceRecord {
+            bookmaker: Arc::clone(&book.slug),
+            market: Arc::clone(&market.kind),
+            selection: Arc::clone(&selection.id),
+            name: selection.name.clone(),
+            price: selection.price,
+            previous: selection.prev,
+            status: selection.status.as_str().into(),
+            open: open && selection.status == SelectionStatus::Active,
+            in_play: market.in_play,
+            at: selection.priced_at,
+        })
+    })
 }
 
 fn prices(state: &Match) -> Vec<PriceRecord> {

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::{Key, Named};
@@ -145,6 +146,32 @@ pub struct ScoreboardRecord {
 pub struct RaceRecord {
     pub followed: bool,
     pub runners: Vec<RunnerRecord>,
+    /// What bookmakers say of the runners: their outcomes mean the same in this race alone, so they
+    /// are not among the prices of the match.
+    #[serde(default)]
+    pub prices: Vec<RunnerPriceRecord>,
+}
+
+/// One bookmaker's price of one runner, in one market.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunnerPriceRecord {
+    /// The bookmaker's slug.
+    pub bookmaker: Arc<str>,
+    /// `win`, `to_be_placed`, as the feed names it.
+    pub market: Arc<str>,
+    /// The bookmaker's own id of the runner.
+    pub selection: Arc<str>,
+    /// What the bookmaker calls it; live Betfair does not say.
+    pub name: Option<Arc<str>>,
+    /// The best price to back, and the one before it; absent while none is on offer.
+    pub price: Option<Decimal>,
+    pub previous: Option<Decimal>,
+    /// As in `ingest::event::SelectionStatus`.
+    pub status: Arc<str>,
+    /// Whether it can be taken.
+    pub open: bool,
+    pub in_play: bool,
+    pub at: Micros,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

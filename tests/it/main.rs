@@ -34,6 +34,7 @@ mod signals;
 mod site;
 mod slow;
 mod sources;
+mod sports_api;
 mod stop;
 mod support;
 mod terms;

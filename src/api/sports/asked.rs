@@ -1,0 +1,223 @@
+//! A request of these sports, and answers that are alike in all of them.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{http::Uri, response::Response};
+use fanout::Micros;
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::IntoParams;
+
+use super::status;
+use crate::{
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec},
+    archive::{Entity, EntityKind, Filter, Window},
+    clock,
+    record::{Key, MatchRecord},
+};
+
+/// Names under which parameters come from clients of older interfaces.
+pub(super) const ALIASES: &[(&str, &str)] = &[
+    ("event", "match"),
+    ("event_id", "match"),
+    ("league_id", "league"),
+    ("match_id", "match"),
+    ("page", "offset"),
+    ("page_size", "limit"),
+    ("player_name", "search"),
+    ("race_id", "race"),
+    ("team_id", "team"),
+    ("team_name", "team"),
+    ("tournament_id", "tournament"),
+];
+
+/// Taken everywhere; `date` is one day, the others say nothing here.
+pub(super) const TOLERATED: &[&str] = &["date", "full", "ordering", "tz"];
+
+/// The parameters of an endpoint that has these.
+pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
+    Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
+}
+
+/// Of a page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "told of in the document alone")]
+pub(super) struct Paging {
+    /// Rows of the page: 50 unless said, 200 at most.
+    limit: Option<u64>,
+    /// Rows before the page.
+    offset: Option<u64>,
+}
+
+/// Of a span of days.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "told of in the document alone")]
+pub(super) struct Days {
+    /// From this day or moment on, UTC.
+    date_from: Option<String>,
+    /// To the end of this day, or to this moment, UTC.
+    date_to: Option<String>,
+    /// This day alone, UTC.
+    date: Option<String>,
+}
+
+/// One day, in microseconds.
+pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
+
+/// A request that was read.
+pub(super) struct Asked<'a> {
+    pub(super) api: &'a Api,
+    headers: &'a HeaderMap,
+    path: &'a str,
+    pub(super) params: Params,
+    pub(super) now: Micros,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn read(
+        api: &'a Api,
+        uri: &'a Uri,
+        headers: &'a HeaderMap,
+        spec: Spec,
+    ) -> Result<Self, ApiError> {
+        let params = Params::read(uri.query(), spec)?;
+        Ok(Self { api, headers, path: uri.path(), params, now: clock::now() })
+    }
+
+    /// The filters that lists of matches have in common. The newest come first, unless the request
+    /// says from when on.
+    pub(super) fn filter(&self, sport: Sport) -> Result<Filter, ApiError> {
+        let params = &self.params;
+        let expected = format!("one of {}", status::words(sport).join(", "));
+        let statuses = params.parsed("status", &expected, |text| status::read(sport, text))?;
+        let (from, before) = self.days()?;
+        let league = params.id("league")?;
+        let mut filter = Filter {
+            sport: Some(sport),
+            from,
+            before,
+            competition: params.id("tournament")?.or(league),
+            team: params.id("player")?,
+            statuses,
+            newest_first: from.is_none(),
+            ..Filter::default()
+        };
+        if let Some(team) = params.text("team") {
+            match team.parse() {
+                Ok(id) => filter.team = Some(id),
+                Err(_) => filter.teams = Some(self.teams_like(sport, team)),
+            }
+        }
+        Ok(filter)
+    }
+
+    /// `date_from` and `date_to`, or `date`.
+    pub(super) fn days(&self) -> Result<(Option<Micros>, Option<Micros>), ApiError> {
+        let (day, end) = (self.params.from("date")?, self.params.before("date")?);
+        Ok((self.params.from("date_from")?.or(day), self.params.before("date_to")?.or(end)))
+    }
+
+    fn teams_like(&self, sport: Sport, name: &str) -> Vec<Key> {
+        let is_like = search(name);
+        let teams = [EntityKind::Team, EntityKind::Player].into_iter().flat_map(|kind| {
+            self.api.archive.entities(kind, |it| it.sport == sport && is_like(&it.name))
+        });
+        teams.map(|team| team.id).collect()
+    }
+
+    /// The page of the matches that a filter lets through.
+    pub(super) async fn matches<T: Serialize>(
+        &self,
+        filter: &Filter,
+        row: impl Fn(&MatchRecord) -> T,
+    ) -> Result<Response, ApiError> {
+        let window = self.params.window()?;
+        let found = self.api.archive.find(filter, window);
+        let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
+        let records = records(self.api, &ids).await?;
+        let rows = records.iter().map(|record| row(record)).collect();
+        let page = Page::new(&self.place(), window, found.count, rows);
+        Kept::LIST.answer(self.headers, &page)
+    }
+
+    /// The page of a list that is at hand as a whole; of each row of it the public shape is made.
+    pub(super) fn page<S, T: Serialize>(
+        &self,
+        kept: Kept,
+        all: &[S],
+        row: impl Fn(&S) -> T,
+    ) -> Result<Response, ApiError> {
+        self.page_of(kept, self.params.window()?, all, row)
+    }
+
+    pub(super) fn page_of<S, T: Serialize>(
+        &self,
+        kept: Kept,
+        window: Window,
+        all: &[S],
+        row: impl Fn(&S) -> T,
+    ) -> Result<Response, ApiError> {
+        let rows = all.iter().skip(window.offset).take(window.limit).map(row).collect();
+        kept.answer(self.headers, &Page::new(&self.place(), window, all.len(), rows))
+    }
+
+    /// The page of rows of some matches, which came from a list of `count`.
+    pub(super) fn found<T: Serialize>(
+        &self,
+        kept: Kept,
+        count: usize,
+        rows: Vec<T>,
+    ) -> Result<Response, ApiError> {
+        let page = Page::new(&self.place(), self.params.window()?, count, rows);
+        kept.answer(self.headers, &page)
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { api: self.api, headers: self.headers, path: self.path, params: &self.params }
+    }
+}
+
+/// All that is known of these matches, in this order.
+pub(super) async fn records(api: &Api, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, ApiError> {
+    let shown = ids.iter().filter_map(|id| Some((*id, api.reader.get(*id)?)));
+    let mut found: HashMap<_, _> = shown.collect();
+    let missing: Vec<_> = ids.iter().copied().filter(|id| !found.contains_key(id)).collect();
+    let kept = api.archive.records(&missing).await?;
+    found.extend(kept.into_iter().map(|record| (record.brief.id, record)));
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}
+
+/// The match of a sport that a path names.
+pub(super) async fn record(
+    api: &Api,
+    sport: Sport,
+    id: &str,
+) -> Result<Arc<MatchRecord>, ApiError> {
+    let record = api.record(key(id)?).await?;
+    record.filter(|record| record.brief.sport == sport).ok_or(ApiError::NotFound)
+}
+
+/// Whom or what of a sport a path names.
+pub(super) fn entity(
+    api: &Api,
+    kind: EntityKind,
+    sport: Sport,
+    id: &str,
+) -> Result<Arc<Entity>, ApiError> {
+    let entity = api.archive.entity(kind, key(id)?);
+    entity.filter(|entity| entity.sport == sport).ok_or(ApiError::NotFound)
+}
+
+/// An id in a path; what is none is the id of nothing.
+pub(super) fn key(id: &str) -> Result<Key, ApiError> {
+    id.parse().map_err(|_| ApiError::NotFound)
+}
+
+/// Whether a name contains this, in any case.
+pub(super) fn search(part: &str) -> impl Fn(&str) -> bool {
+    let part = part.to_lowercase();
+    move |name| name.to_lowercase().contains(&part)
+}

@@ -1,0 +1,293 @@
+//! `/basketball/api/v2/events/`.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::super::{
+    asked::{self, Asked, Days, Paging},
+    digest::{Digest, Shared},
+    form::{HeadToHead, Report, TeamForm},
+    lists, price,
+    shape::{self, LeagueBrief, TeamBrief},
+    status,
+    stick::{IdName, StickOdds},
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params, Spec,
+        error::{ErrorBody, UnknownParametersBody},
+    },
+    record::{Key, MatchRecord, PlayRecord},
+};
+
+const MATCHES: Spec =
+    asked::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BasketballEvent {
+    id: Key,
+    league: Option<LeagueBrief>,
+    home_team: Option<TeamBrief>,
+    away_team: Option<TeamBrief>,
+    event_date: Option<String>,
+    status: &'static str,
+    home_score: Option<u32>,
+    away_score: Option<u32>,
+    /// The points of each quarter, and of each overtime.
+    periods: Vec<QuarterPoints>,
+    /// The quarter in progress, as the feed names it: `q3`.
+    current_period: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+struct QuarterPoints {
+    home: u32,
+    away: u32,
+}
+
+/// What each player did. No feed of ours tells it: the lists are empty.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BoxScore {
+    home: Vec<BoxLine>,
+    away: Vec<BoxLine>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct BoxLine {
+    name: String,
+    minutes: Option<u32>,
+    points: Option<u32>,
+    rebounds: Option<u32>,
+    assists: Option<u32>,
+    fg: Option<String>,
+    three_pt: Option<String>,
+}
+
+/// How the two teams stand before the match, by earlier results.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Pregame {
+    event_id: Key,
+    head_to_head: HeadToHead,
+    home_form: TeamForm,
+    away_form: TeamForm,
+}
+
+/// What is counted of each team: the points alone.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TeamStats {
+    event_id: Key,
+    home: TeamPoints,
+    away: TeamPoints,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct TeamPoints {
+    points: Option<u32>,
+    points_by_period: Vec<u32>,
+}
+
+/// Matches: the newest first, unless the request says from when on.
+#[utoipa::path(get, path = "/basketball/api/v2/events/", tag = "basketball",
+    params(
+        Days,
+        ("league" = Option<u64>, Query, description = "Of this league."),
+        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, live, finished, postponed, cancelled, unresolved."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<BasketballEvent>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let filter = asked.filter(Sport::Basketball)?;
+    let digest = digests.of(&api, Sport::Basketball).await?;
+    asked.matches(&filter, |record| BasketballEvent::of(&api, record, &digest)).await
+}
+
+/// Matches in play.
+#[utoipa::path(get, path = "/basketball/api/v2/events/live/", tag = "basketball",
+    params(
+        ("league" = Option<u64>, Query, description = "Of this league."),
+        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<BasketballEvent>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn live(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let digest = digests.of(&api, Sport::Basketball).await?;
+    lists::live(&asked, Sport::Basketball, |record| BasketballEvent::of(&api, record, &digest))
+}
+
+/// One match.
+#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/", tag = "basketball",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = BasketballEvent),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Basketball, &id).await?;
+    let digest = digests.of(&api, Sport::Basketball).await?;
+    Kept::LIST.answer(&headers, &BasketballEvent::of(&api, &record, &digest))
+}
+
+/// What each player did, as far as a feed tells it.
+#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/box-score/", tag = "basketball",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = BoxScore),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn box_score(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    asked::record(&api, Sport::Basketball, &id).await?;
+    Kept::LIST.answer(&headers, &BoxScore { home: Vec::new(), away: Vec::new() })
+}
+
+/// What each bookmaker gives. Who may ask sees them by name.
+#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/odds/", tag = "basketball",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = StickOdds),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn odds(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Basketball, &id).await?;
+    let movements = price::movements(&api, record.brief.id).await?;
+    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Event))
+}
+
+/// How the two teams stand before a match.
+#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/pregame/", tag = "basketball",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = Pregame),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn pregame(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Basketball, &id).await?;
+    let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(&api, &record);
+    let event_id = record.brief.id;
+    Kept::REFERENCE.answer(&headers, &Pregame { event_id, head_to_head, home_form, away_form })
+}
+
+/// What is counted of each team.
+#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/team-stats/", tag = "basketball",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = TeamStats),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn team_stats(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Basketball, &id).await?;
+    let points = |side: usize| TeamPoints {
+        points: shape::of_pair(record.brief.score, side),
+        points_by_period: record.brief.parts.iter().map(|part| part[side]).collect(),
+    };
+    let stats = TeamStats { event_id: record.brief.id, home: points(0), away: points(1) };
+    Kept::LIST.answer(&headers, &stats)
+}
+
+impl BasketballEvent {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let brief = &record.brief;
+        let [home_team, away_team] = TeamBrief::both(api, record, digest);
+        let quarters = brief.parts.iter();
+        let current = match &record.play {
+            PlayRecord::Scoreboard(board) if brief.status.is_live() => board.period.as_ref(),
+            PlayRecord::Scoreboard(_)
+            | PlayRecord::Football(_)
+            | PlayRecord::Tennis(_)
+            | PlayRecord::Race(_)
+            | PlayRecord::None => None,
+        };
+        Self {
+            id: brief.id,
+            league: LeagueBrief::of(record),
+            home_team,
+            away_team,
+            event_date: shape::start(record),
+            status: status::word(Sport::Basketball, brief.status),
+            home_score: shape::of_pair(brief.score, 0),
+            away_score: shape::of_pair(brief.score, 1),
+            periods: quarters
+                .map(|[home, away]| QuarterPoints { home: *home, away: *away })
+                .collect(),
+            current_period: shape::text(current),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Players, rankings, tournaments and predictions of darts.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        asked::{self, Asked, Days, Paging},
+        digest::{self, Digest, Shared},
+        forecast::{Forecast, Model, percent},
+        lists::{self, Inactive, Named},
+        predicted::{self, Predicted},
+        shape::{self, LeagueRow, NamedRow},
+        status,
+    },
+    matches::{DartsPlayerBrief, DartsTournament},
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params,
+        error::{ErrorBody, UnknownParametersBody},
+    },
+    archive::{Entity, EntityKind},
+    rating::{self, Rated},
+    record::{Key, MatchRecord},
+};
+
+const SPORT: Sport = Sport::Darts;
+
+/// The type of ranking that we have: Elo over the results that are kept.
+const RESULTS: &str = "results";
+
+/// What no feed of ours tells of players is null.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsPlayer {
+    id: Key,
+    api_id: Option<u64>,
+    name: String,
+    short_name: Option<String>,
+    country_code: Option<String>,
+    country_name: Option<String>,
+    /// Our own, from the results that are kept; null where there is none.
+    elo_overall: Option<i64>,
+    elo_major: Option<i64>,
+    elo_protour: Option<i64>,
+    avg_average: Option<f64>,
+    avg_checkout_pct: Option<f64>,
+    avg_180s: Option<f64>,
+    legs_won_pct: Option<f64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsRanking {
+    position: usize,
+    /// No feed of ours tells it.
+    prize_money: Option<u64>,
+    /// The rating, rounded.
+    points: i64,
+    player: Option<NamedRow>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// The same id as its match: there is one prediction of each.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsPrediction {
+    id: Key,
+    match_id: Key,
+    tournament: Option<DartsTournament>,
+    player1: Option<DartsPlayerBrief>,
+    player2: Option<DartsPlayerBrief>,
+    match_date: Option<String>,
+    status: &'static str,
+    /// In percent; null where neither prices nor results tell anything.
+    prob_player1_wins: Option<f64>,
+    prob_player2_wins: Option<f64>,
+    /// 1 or 2.
+    predicted_winner: Option<u8>,
+    /// How likely that is, in percent.
+    confidence: Option<f64>,
+    /// `consensus`: the bookmakers' prices without their margin. `elo`: from earlier results.
+    model: Option<Model>,
+    /// 1 or 2, once it is known.
+    actual_winner: Option<u8>,
+    was_winner_correct: Option<bool>,
+}
+
+/// Players, by name.
+#[utoipa::path(get, path = "/darts/api/v2/players/", tag = "darts",
+    params(
+        Named,
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<DartsPlayer>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn players(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
+    let digest = digests.of(&api, SPORT).await?;
+    lists::of_kind(&asked, SPORT, EntityKind::Player, |player| DartsPlayer::of(player, &digest))
+}
+
+/// One player.
+#[utoipa::path(get, path = "/darts/api/v2/players/{id}/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = DartsPlayer),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn player(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let player = asked::entity(&api, EntityKind::Player, SPORT, &id)?;
+    let digest = digests.of(&api, SPORT).await?;
+    Kept::REFERENCE.answer(&headers, &DartsPlayer::of(&player, &digest))
+}
+
+/// The ranking of all players who have a result, the strongest first. Rankings of other types are
+/// empty.
+#[utoipa::path(get, path = "/darts/api/v2/rankings/", tag = "darts",
+    params(
+        ("type" = Option<String>, Query, description = "`results`; there is no other."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<DartsRanking>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn rankings(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, asked::spec(&["limit", "offset", "type"]))?;
+    let digest = digests.of(&api, SPORT).await?;
+    let is_ours = asked.params.text("type").is_none_or(|kind| kind.eq_ignore_ascii_case(RESULTS));
+    let ranked = if is_ours { digest.table.ranked() } else { Vec::new() };
+    let rows: Vec<_> = (1..).zip(ranked).collect();
+    asked.page(Kept::REFERENCE, &rows, |row| DartsRanking::of(&api, row))
+}
+
+/// One row of the ranking, by the player's id.
+#[utoipa::path(get, path = "/darts/api/v2/rankings/{id}/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = DartsRanking),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn ranking(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let digest = digests.of(&api, SPORT).await?;
+    let player = asked::key(&id)?;
+    let mut rows = (1..).zip(digest.table.ranked());
+    let row = rows.find(|(_, (own, _))| *own == player).ok_or(ApiError::NotFound)?;
+    Kept::REFERENCE.answer(&headers, &DartsRanking::of(&api, &row))
+}
+
+/// Tournaments: those of which most is played first.
+#[utoipa::path(get, path = "/darts/api/v2/tournaments/", tag = "darts",
+    params(
+        Named,
+        Inactive,
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<LeagueRow>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn tournaments(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, lists::LEAGUES)?;
+    let digest = digests.of(&api, SPORT).await?;
+    lists::leagues(&asked, SPORT, &digest)
+}
+
+/// One tournament.
+#[utoipa::path(get, path = "/darts/api/v2/tournaments/{id}/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = LeagueRow),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn tournament(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, asked::spec(&[]))?;
+    let digest = digests.of(&api, SPORT).await?;
+    Kept::REFERENCE.answer(&headers, &lists::league(&asked, SPORT, &id, &digest)?)
+}
+
+/// Predictions: unless something else is asked for, of matches that are still to begin.
+#[utoipa::path(get, path = "/darts/api/v2/predictions/", tag = "darts",
+    params(
+        Predicted,
+        Days,
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<DartsPrediction>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn predictions(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
+    let digest = digests.of(&api, SPORT).await?;
+    let row = |record: &MatchRecord| DartsPrediction::of(&api, record, &digest);
+    predicted::page(&asked, SPORT, row).await
+}
+
+/// The prediction of one match, by the match's id.
+#[utoipa::path(get, path = "/darts/api/v2/predictions/{id}/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = DartsPrediction),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn prediction(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, SPORT, &id).await?;
+    let digest = digests.of(&api, SPORT).await?;
+    Kept::PREDICTIONS.answer(&headers, &DartsPrediction::of(&api, &record, &digest))
+}
+
+impl DartsPlayer {
+    fn of(player: &Entity, digest: &Digest) -> Self {
+        Self {
+            id: player.id,
+            api_id: None,
+            name: player.name.to_string(),
+            short_name: None,
+            country_code: shape::country_code(player.country.as_ref()),
+            country_name: shape::country_name(player.country.as_ref()),
+            elo_overall: digest.elo(player.id),
+            elo_major: None,
+            elo_protour: None,
+            avg_average: None,
+            avg_checkout_pct: None,
+            avg_180s: None,
+            legs_won_pct: None,
+        }
+    }
+}
+
+impl DartsRanking {
+    fn of(api: &Api, (position, (player, rated)): &(usize, (Key, Rated))) -> Self {
+        let entity = api.archive.entity(EntityKind::Player, *player);
+        Self {
+            position: *position,
+            prize_money: None,
+            points: digest::whole(rated.rating),
+            player: entity.map(|entity| NamedRow::of_entity(&entity)),
+            kind: RESULTS,
+        }
+    }
+}
+
+impl DartsPrediction {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let forecast = Forecast::of(record, digest);
+        let predicted = forecast.map(|it| u8::from(it.winner() == 1) + 1);
+        let actual = rating::winner(&record.brief).map(|winner| winner + 1);
+        let [player1, player2] = DartsPlayerBrief::both(api, record, digest);
+        Self {
+            id: record.brief.id,
+            match_id: record.brief.id,
+            tournament: DartsTournament::of(record),
+            player1,
+            player2,
+            match_date: shape::start(record),
+            status: status::word(SPORT, record.brief.status),
+            prob_player1_wins: forecast.map(|it| percent(it.first)),
+            prob_player2_wins: forecast.map(|it| percent(it.second)),
+            predicted_winner: predicted,
+            confidence: forecast.map(|it| percent(it.confidence())),
+            model: forecast.map(|it| it.model),
+            actual_winner: actual,
+            was_winner_correct: predicted.zip(actual).map(|(own, actual)| own == actual),
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! `/darts/api/v2/matches/`.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::super::{
+    asked::{self, Asked, Days, Paging},
+    digest::{Digest, Shared},
+    lists,
+    meetings::{self, Seen},
+    price, shape, status,
+    stick::{IdName, StickOdds},
+    team_prediction,
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params, Spec,
+        error::{ErrorBody, UnknownParametersBody},
+        time,
+    },
+    archive::EntityKind,
+    record::{Key, MatchRecord, Named},
+};
+
+const SPORT: Sport = Sport::Darts;
+
+const MATCHES: Spec =
+    asked::spec(&["date_from", "date_to", "limit", "offset", "player", "status", "tournament"]);
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsMatch {
+    id: Key,
+    tournament: Option<DartsTournament>,
+    player1: Option<DartsPlayerBrief>,
+    player2: Option<DartsPlayerBrief>,
+    match_date: Option<String>,
+    status: &'static str,
+    round_name: Option<String>,
+    /// Null where it is played in legs alone.
+    player1_sets: Option<u32>,
+    player2_sets: Option<u32>,
+    /// Of all sets together.
+    player1_legs: Option<u32>,
+    player2_legs: Option<u32>,
+    current_set: Option<usize>,
+    winner_id: Option<Key>,
+    best_of_legs: Option<u8>,
+    best_of_sets: Option<u8>,
+    /// The legs of each set.
+    sets_detail: Vec<SetLegs>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+struct SetLegs {
+    p1: u32,
+    p2: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsDetail {
+    #[serde(flatten)]
+    row: DartsMatch,
+    stats: DartsStats,
+}
+
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct DartsStats {
+    player1: DartsThrows,
+    player2: DartsThrows,
+}
+
+/// No feed of ours tells what was thrown.
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct DartsThrows {
+    average: Option<f64>,
+    checkout_pct: Option<f64>,
+    #[serde(rename = "180s")]
+    maximums: Option<u32>,
+    #[serde(rename = "140_plus")]
+    over_140: Option<u32>,
+    #[serde(rename = "100_plus")]
+    over_100: Option<u32>,
+    highest_checkout: Option<u32>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsTournament {
+    id: Key,
+    name: String,
+    category: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsPlayerBrief {
+    id: Key,
+    name: String,
+    short_name: Option<String>,
+    country_code: Option<String>,
+    country_name: Option<String>,
+    /// Our own, from the results that are kept; null where there is none.
+    elo_overall: Option<i64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DartsH2h {
+    match_id: Key,
+    total_matches: usize,
+    player1_wins: usize,
+    player2_wins: usize,
+    /// No feed of ours tells what was thrown.
+    player1_avg: Option<f64>,
+    player2_avg: Option<f64>,
+    /// The latest first, ten at most.
+    recent_matches: Vec<DartsMeeting>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct DartsMeeting {
+    date: Option<String>,
+    tournament: Option<String>,
+    round_name: Option<String>,
+    /// `player1` or `player2`: who is so in the match that was asked for.
+    winner: Option<&'static str>,
+    /// Legs where it was played in legs alone.
+    player1_sets: Option<u32>,
+    player2_sets: Option<u32>,
+}
+
+/// Matches: the newest first, unless the request says from when on.
+#[utoipa::path(get, path = "/darts/api/v2/matches/", tag = "darts",
+    params(
+        Days,
+        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
+        ("player" = Option<u64>, Query, description = "Of this player."),
+        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, live, finished, walkover, postponed, cancelled, unresolved."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<DartsMatch>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let filter = asked.filter(Sport::Darts)?;
+    let digest = digests.of(&api, Sport::Darts).await?;
+    asked.matches(&filter, |record| DartsMatch::of(&api, record, &digest)).await
+}
+
+/// Matches in play.
+#[utoipa::path(get, path = "/darts/api/v2/matches/live/", tag = "darts",
+    params(
+        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
+        ("player" = Option<u64>, Query, description = "Of this player."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<DartsMatch>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn live(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let digest = digests.of(&api, Sport::Darts).await?;
+    lists::live(&asked, Sport::Darts, |record| DartsMatch::of(&api, record, &digest))
+}
+
+/// One match.
+#[utoipa::path(get, path = "/darts/api/v2/matches/{id}/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = DartsDetail),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, SPORT, &id).await?;
+    let digest = digests.of(&api, SPORT).await?;
+    let row = DartsMatch::of(&api, &record, &digest);
+    Kept::LIST.answer(&headers, &DartsDetail { row, stats: DartsStats::default() })
+}
+
+/// What each bookmaker gives. Who may ask sees them by name.
+#[utoipa::path(get, path = "/darts/api/v2/matches/{id}/odds/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = StickOdds),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn odds(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, SPORT, &id).await?;
+    let movements = price::movements(&api, record.brief.id).await?;
+    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Match))
+}
+
+/// What the two made of each other before.
+#[utoipa::path(get, path = "/darts/api/v2/matches/{id}/h2h/", tag = "darts",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = DartsH2h),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn h2h(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, SPORT, &id).await?;
+    Kept::REFERENCE.answer(&headers, &DartsH2h::of(&api, &record))
+}
+
+impl DartsMatch {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let brief = &record.brief;
+        let [player1, player2] = DartsPlayerBrief::both(api, record, digest);
+        // What decides is sets, where legs are told set by set, and else legs.
+        let in_sets = !brief.parts.is_empty();
+        let sets = brief.score.filter(|_| in_sets);
+        let legs = match in_sets {
+            true => Some([0, 1].map(|side| brief.parts.iter().map(|legs| legs[side]).sum())),
+            false => brief.score,
+        };
+        let best_of =
+            |of_sets: bool| brief.best_of.filter(|_| legs.is_some() && in_sets == of_sets);
+        Self {
+            id: brief.id,
+            tournament: DartsTournament::of(record),
+            player1,
+            player2,
+            match_date: shape::start(record),
+            status: status::word(SPORT, brief.status),
+            round_name: shape::text(brief.round_name.as_ref()),
+            player1_sets: shape::of_pair(sets, 0),
+            player2_sets: shape::of_pair(sets, 1),
+            player1_legs: shape::of_pair(legs, 0),
+            player2_legs: shape::of_pair(legs, 1),
+            current_set: (in_sets && brief.status.is_live()).then_some(brief.parts.len()),
+            winner_id: team_prediction::winner_id(record),
+            best_of_legs: best_of(false),
+            best_of_sets: best_of(true),
+            sets_detail: brief.parts.iter().map(|[p1, p2]| SetLegs { p1: *p1, p2: *p2 }).collect(),
+        }
+    }
+}
+
+impl DartsTournament {
+    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+        let Named { id, name } = record.names.competition.as_ref()?;
+        let category = shape::text(record.names.category.as_ref());
+        Some(Self { id: *id, name: name.to_string(), category })
+    }
+}
+
+impl DartsPlayerBrief {
+    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+        let player = |named: &Named| {
+            let entity = api.archive.entity(EntityKind::Player, named.id);
+            let country = entity.and_then(|entity| entity.country.clone());
+            Self {
+                id: named.id,
+                name: named.name.to_string(),
+                short_name: None,
+                country_code: shape::country_code(country.as_ref()),
+                country_name: shape::country_name(country.as_ref()),
+                elo_overall: digest.elo(named.id),
+            }
+        };
+        let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
+        both.map_or([None, None], |both| both.map(Some))
+    }
+}
+
+impl DartsH2h {
+    fn of(api: &Api, record: &MatchRecord) -> Self {
+        let sides = record.brief.sides;
+        let results = sides.map(|[first, _]| meetings::results(api, record, first));
+        let results = results.unwrap_or_default();
+        let between = sides.into_iter().flat_map(|[_, other]| meetings::between(&results, other));
+        let all: Vec<_> = between.collect();
+        let wins = |won: bool| all.iter().filter(|seen| seen.won() == Some(won)).count();
+        Self {
+            match_id: record.brief.id,
+            total_matches: all.len(),
+            player1_wins: wins(true),
+            player2_wins: wins(false),
+            player1_avg: None,
+            player2_avg: None,
+            recent_matches: all.iter().take(10).map(|seen| DartsMeeting::of(api, seen)).collect(),
+        }
+    }
+}
+
+impl DartsMeeting {
+    fn of(api: &Api, seen: &Seen) -> Self {
+        let tournament = seen.brief.competition;
+        let tournament = tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
+        Self {
+            date: seen.brief.start.and_then(time::offset),
+            tournament: tournament.map(|it| it.name.to_string()),
+            round_name: shape::text(seen.brief.round_name.as_ref()),
+            winner: seen.won().map(|won| if won { "player1" } else { "player2" }),
+            player1_sets: shape::of_pair(seen.score(), 0),
+            player2_sets: shape::of_pair(seen.score(), 1),
+        }
+    }
+}

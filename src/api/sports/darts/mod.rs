@@ -1,0 +1,25 @@
+//! Darts: SERVICE section 2.5.
+
+mod lists;
+mod matches;
+
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::api::Api;
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(matches::list))
+        .routes(routes!(matches::live))
+        .routes(routes!(matches::detail))
+        .routes(routes!(matches::h2h))
+        .routes(routes!(matches::odds))
+        .routes(routes!(lists::players))
+        .routes(routes!(lists::player))
+        .routes(routes!(lists::predictions))
+        .routes(routes!(lists::prediction))
+        .routes(routes!(lists::rankings))
+        .routes(routes!(lists::ranking))
+        .routes(routes!(lists::tournaments))
+        .routes(routes!(lists::tournament))
+}

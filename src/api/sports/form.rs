@@ -1,0 +1,155 @@
+//! How two teams stand before a match: what they made of each other, and of others lately.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::meetings::{self, Seen};
+use crate::{
+    api::{Api, time},
+    record::MatchRecord,
+};
+
+/// How many results make a form.
+const LAST: usize = 5;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HeadToHead {
+    pub(super) total_matches: usize,
+    /// Of the team that is at home in the match that was asked for.
+    pub(super) home_wins: usize,
+    pub(super) away_wins: usize,
+    home_goals: u32,
+    away_goals: u32,
+    avg_total_goals: Option<f64>,
+    /// The latest first.
+    recent_matches: Vec<Meeting>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Meeting {
+    date: Option<String>,
+    /// `home` or `away`: the team that is so in the match that was asked for.
+    winner: Option<&'static str>,
+    home_goals: Option<u32>,
+    away_goals: Option<u32>,
+}
+
+/// The last results of a team, five at most.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TeamForm {
+    /// Two for a win, one for a draw.
+    points: usize,
+    points_per_game: Option<f64>,
+    /// `W`, `D`, `L`, the latest first.
+    form_string: String,
+    /// Of these results those that were played at home, and away.
+    home: PlaceForm,
+    away: PlaceForm,
+}
+
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct PlaceForm {
+    matches: usize,
+    wins: usize,
+    losses: usize,
+    goals_scored: u32,
+    goals_conceded: u32,
+}
+
+/// Both teams before a match.
+pub(super) struct Report {
+    pub(super) head_to_head: HeadToHead,
+    pub(super) forms: [TeamForm; 2],
+    pub(super) results: [Vec<Seen>; 2],
+}
+
+impl Report {
+    pub(super) fn of(api: &Api, record: &MatchRecord) -> Self {
+        let sides = record.brief.sides;
+        let results = sides.map(|sides| sides.map(|side| meetings::results(api, record, side)));
+        let results = results.unwrap_or_default();
+        let between = sides.into_iter().flat_map(|[_, away]| meetings::between(&results[0], away));
+        Self {
+            head_to_head: HeadToHead::of(between),
+            forms: results.each_ref().map(|results| TeamForm::of(results)),
+            results,
+        }
+    }
+}
+
+impl HeadToHead {
+    fn of<'a>(between: impl Iterator<Item = &'a Seen>) -> Self {
+        let all: Vec<_> = between.collect();
+        let scores = || all.iter().filter_map(|seen| seen.score());
+        let goals = |side: usize| scores().map(|score| score[side]).sum();
+        let (home_goals, away_goals): (u32, u32) = (goals(0), goals(1));
+        let recent = all.iter().take(LAST).map(|seen| Meeting {
+            date: seen.brief.start.and_then(time::offset),
+            winner: seen.won().map(|won| if won { "home" } else { "away" }),
+            home_goals: seen.score().map(|score| score[0]),
+            away_goals: seen.score().map(|score| score[1]),
+        });
+        Self {
+            total_matches: all.len(),
+            home_wins: all.iter().filter(|seen| seen.won() == Some(true)).count(),
+            away_wins: all.iter().filter(|seen| seen.won() == Some(false)).count(),
+            home_goals,
+            away_goals,
+            avg_total_goals: ratio(f64::from(home_goals + away_goals), scores().count()),
+            recent_matches: recent.collect(),
+        }
+    }
+}
+
+impl TeamForm {
+    fn of(results: &[Seen]) -> Self {
+        let last = &results[..results.len().min(LAST)];
+        let form: String = last.iter().map(letter).collect();
+        let points = form.chars().map(|letter| match letter {
+            'W' => 2,
+            'D' => 1,
+            _ => 0,
+        });
+        let points = points.sum::<usize>();
+        Self {
+            points,
+            points_per_game: ratio(count(points), last.len()),
+            form_string: form,
+            home: PlaceForm::of(last.iter().filter(|seen| seen.was_home())),
+            away: PlaceForm::of(last.iter().filter(|seen| !seen.was_home())),
+        }
+    }
+}
+
+impl PlaceForm {
+    fn of<'a>(results: impl Iterator<Item = &'a Seen>) -> Self {
+        let mut own = Self::default();
+        for seen in results {
+            own.matches += 1;
+            own.wins += usize::from(seen.won() == Some(true));
+            own.losses += usize::from(seen.won() == Some(false));
+            let [scored, conceded] = seen.score().unwrap_or_default();
+            own.goals_scored += scored;
+            own.goals_conceded += conceded;
+        }
+        own
+    }
+}
+
+/// `W`, `D` or `L`.
+pub(super) fn letter(seen: &Seen) -> char {
+    match seen.won() {
+        Some(true) => 'W',
+        Some(false) => 'L',
+        None => 'D',
+    }
+}
+
+/// To four decimals; `None` of nothing.
+pub(super) fn ratio(sum: f64, count: usize) -> Option<f64> {
+    (count > 0).then(|| super::forecast::rounded(sum / self::count(count)))
+}
+
+fn count(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
+}

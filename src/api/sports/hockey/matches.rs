@@ -1,0 +1,239 @@
+//! `/hockey/api/v2/matches/`.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::super::{
+    asked::{self, Asked, Days, Paging},
+    digest::{Digest, Shared},
+    form::{HeadToHead, Report, TeamForm},
+    lists, price,
+    shape::{self, LeagueBrief, TeamBrief},
+    status,
+    stick::{IdName, StickOdds},
+    team_prediction,
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params, Spec,
+        error::{ErrorBody, UnknownParametersBody},
+    },
+    record::{Brief, Key, MatchRecord, PlayRecord},
+};
+
+const MATCHES: Spec =
+    asked::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
+
+/// Periods of regular time; a fourth is overtime, a fifth the shoot-out.
+const PERIODS: usize = 3;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HockeyMatch {
+    id: Key,
+    league: Option<LeagueBrief>,
+    home_team: Option<TeamBrief>,
+    away_team: Option<TeamBrief>,
+    match_date: Option<String>,
+    status: &'static str,
+    home_score: Option<u32>,
+    away_score: Option<u32>,
+    /// Null before a period is told.
+    is_overtime: Option<bool>,
+    is_shootout: Option<bool>,
+    winner_id: Option<Key>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HockeyDetail {
+    #[serde(flatten)]
+    row: HockeyMatch,
+    /// `1-0, 1-1, 0-2`.
+    periods_score: Option<String>,
+    /// As the feed names it: `p2`.
+    current_period: Option<String>,
+    /// What the clock of the match showed when it was told last.
+    current_minute: Option<u32>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HockeyH2h {
+    match_id: Key,
+    head_to_head: HeadToHead,
+    home_form: TeamForm,
+    away_form: TeamForm,
+}
+
+/// Matches: the newest first, unless the request says from when on.
+#[utoipa::path(get, path = "/hockey/api/v2/matches/", tag = "hockey",
+    params(
+        Days,
+        ("league" = Option<u64>, Query, description = "Of this league."),
+        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, live, finished, awarded, postponed, cancelled, unresolved."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<HockeyMatch>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let filter = asked.filter(Sport::Hockey)?;
+    let digest = digests.of(&api, Sport::Hockey).await?;
+    asked.matches(&filter, |record| HockeyMatch::of(&api, record, &digest)).await
+}
+
+/// Matches in play.
+#[utoipa::path(get, path = "/hockey/api/v2/matches/live/", tag = "hockey",
+    params(
+        ("league" = Option<u64>, Query, description = "Of this league."),
+        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<HockeyMatch>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn live(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
+    let digest = digests.of(&api, Sport::Hockey).await?;
+    lists::live(&asked, Sport::Hockey, |record| HockeyMatch::of(&api, record, &digest))
+}
+
+/// One match.
+#[utoipa::path(get, path = "/hockey/api/v2/matches/{id}/", tag = "hockey",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = HockeyDetail),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Hockey, &id).await?;
+    let digest = digests.of(&api, Sport::Hockey).await?;
+    Kept::LIST.answer(&headers, &HockeyDetail::of(&api, &record, &digest))
+}
+
+/// What each bookmaker gives. Who may ask sees them by name.
+#[utoipa::path(get, path = "/hockey/api/v2/matches/{id}/odds/", tag = "hockey",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = StickOdds),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn odds(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Hockey, &id).await?;
+    let movements = price::movements(&api, record.brief.id).await?;
+    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Match))
+}
+
+/// What the two made of each other before, and each of others lately.
+#[utoipa::path(get, path = "/hockey/api/v2/matches/{id}/h2h/", tag = "hockey",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = HockeyH2h),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn h2h(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Hockey, &id).await?;
+    let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(&api, &record);
+    let match_id = record.brief.id;
+    Kept::REFERENCE.answer(&headers, &HockeyH2h { match_id, head_to_head, home_form, away_form })
+}
+
+/// Whether it was not decided in regular time.
+pub(super) fn had_overtime(brief: &Brief) -> bool {
+    brief.parts.len() > PERIODS
+}
+
+impl HockeyMatch {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let brief = &record.brief;
+        let [home_team, away_team] = TeamBrief::both(api, record, digest);
+        let is_told = !brief.parts.is_empty();
+        Self {
+            id: brief.id,
+            league: LeagueBrief::of(record),
+            home_team,
+            away_team,
+            match_date: shape::start(record),
+            status: status::word(Sport::Hockey, brief.status),
+            home_score: shape::of_pair(brief.score, 0),
+            away_score: shape::of_pair(brief.score, 1),
+            is_overtime: is_told.then(|| had_overtime(brief)),
+            is_shootout: is_told.then_some(brief.parts.len() > PERIODS + 1),
+            winner_id: team_prediction::winner_id(record),
+        }
+    }
+}
+
+impl HockeyDetail {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let brief = &record.brief;
+        let board = match &record.play {
+            PlayRecord::Scoreboard(board) if brief.status.is_live() => Some(board),
+            PlayRecord::Scoreboard(_)
+            | PlayRecord::Football(_)
+            | PlayRecord::Tennis(_)
+            | PlayRecord::Race(_)
+            | PlayRecord::None => None,
+        };
+        let periods = brief.parts.iter().map(|[home, away]| format!("{home}-{away}"));
+        let periods: Vec<_> = periods.collect();
+        Self {
+            row: HockeyMatch::of(api, record, digest),
+            periods_score: (!periods.is_empty()).then(|| periods.join(", ")),
+            current_period: board.and_then(|board| shape::text(board.period.as_ref())),
+            current_minute: board.and_then(|board| Some(board.clock?.second / 60)),
+        }
+    }
+}

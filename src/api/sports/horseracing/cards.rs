@@ -1,0 +1,111 @@
+//! All races that are kept, small enough to be in memory: who ran in which is asked from all sides.
+//!
+//! What is new is read when somebody asks, every [`FRESH`] at most, whoever asks.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use axum::Extension;
+use fanout::Micros;
+use ingest::event::Sport;
+use tokio::sync::Mutex;
+
+use super::{super::asked, card::Card};
+use crate::{
+    api::{Api, ApiError},
+    archive::{Filter, Window},
+    clock,
+    record::Key,
+};
+
+/// For how long an answer is made of the same, in microseconds.
+const FRESH: Micros = 1_000_000;
+
+/// Races that are read from the archive at a time.
+const BATCH: usize = 200;
+
+/// A handle; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Cards {
+    known: Arc<Mutex<Known>>,
+}
+
+/// How a handler gets at it.
+pub(super) type Shared = Extension<Cards>;
+
+#[derive(Debug, Default)]
+struct Known {
+    at: Micros,
+    all: Arc<All>,
+}
+
+/// Every race.
+#[derive(Debug, Clone, Default)]
+pub(super) struct All {
+    cards: HashMap<Key, Arc<Card>>,
+    /// By their start; those without one last.
+    order: BTreeMap<(Micros, Key), Arc<Card>>,
+    /// The race of each runner.
+    runners: HashMap<Key, Key>,
+}
+
+impl Cards {
+    pub(super) async fn all(&self, api: &Api) -> Result<Arc<All>, ApiError> {
+        let mut known = self.known.lock().await;
+        let now = clock::now();
+        if (known.at..known.at.saturating_add(FRESH)).contains(&now) {
+            return Ok(Arc::clone(&known.all));
+        }
+        let filter = Filter { sport: Some(Sport::HorseRacing), ..Filter::default() };
+        let briefs = api.archive.find(&filter, Window::ALL).briefs;
+        let is_known =
+            |id, updated| known.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
+        let new = briefs.iter().filter(|brief| !is_known(brief.id, brief.updated));
+        let new: Vec<_> = new.map(|brief| brief.id).collect();
+        if !new.is_empty() {
+            let mut all = All::clone(&known.all);
+            for ids in new.chunks(BATCH) {
+                let records = asked::records(api, ids).await?;
+                records.iter().filter_map(|record| Card::of(record)).for_each(|it| all.put(it));
+            }
+            known.all = Arc::new(all);
+        }
+        known.at = now;
+        Ok(Arc::clone(&known.all))
+    }
+}
+
+impl All {
+    fn put(&mut self, card: Card) {
+        let card = Arc::new(card);
+        if let Some(before) = self.cards.insert(card.race, Arc::clone(&card)) {
+            self.order.remove(&place(&before));
+            for runner in &before.runners {
+                self.runners.remove(&runner.id);
+            }
+        }
+        self.runners.extend(card.runners.iter().map(|runner| (runner.id, card.race)));
+        self.order.insert(place(&card), card);
+    }
+
+    /// By their start.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Card>> {
+        self.order.values()
+    }
+
+    /// The race of this id.
+    pub(super) fn get(&self, race: Key) -> Option<&Arc<Card>> {
+        self.cards.get(&race)
+    }
+
+    /// The race in which this runner runs.
+    pub(super) fn of_runner(&self, runner: Key) -> Option<&Arc<Card>> {
+        self.get(*self.runners.get(&runner)?)
+    }
+}
+
+fn place(card: &Card) -> (Micros, Key) {
+    (card.start.unwrap_or(Micros::MAX), card.race)
+}

@@ -1,0 +1,437 @@
+//! `/horseracing/api/v2/races/`, meetings and tracks.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        asked::{self, Asked, DAY, Days, Paging},
+        shape::NamedRow,
+        status,
+    },
+    card::Card,
+    cards::Shared,
+    runners::RunnerRow,
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params, Spec,
+        error::{ErrorBody, UnknownParametersBody},
+        time,
+    },
+    record::{Key, Status},
+};
+
+const SPORT: Sport = Sport::HorseRacing;
+
+const RACES: Spec = Spec {
+    accepted: &["date_from", "date_to", "limit", "offset", "region", "status", "track"],
+    aliases: &[
+        ("page", "offset"),
+        ("page_size", "limit"),
+        ("state", "status"),
+        ("track_id", "track"),
+    ],
+    tolerated: asked::TOLERATED,
+};
+
+/// Races of the last three days and of the next seven, unless dates are asked for.
+pub(super) const PAST_DAYS: i64 = 3;
+pub(super) const COMING_DAYS: i64 = 7;
+
+/// Races that are next, unless the request says how many, and at most.
+const NEXT_DEFAULT: usize = 10;
+const NEXT_MAX: usize = 50;
+
+/// For so long after its time a race may still be waiting for its start, in microseconds.
+const LATE: i64 = 30 * 60 * 1_000_000;
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct RaceRow {
+    id: Key,
+    /// As a feed names it, else the track and the time.
+    name: Option<String>,
+    slug: Option<String>,
+    track: Option<TrackBrief>,
+    region: Option<String>,
+    /// `prematch`, `idle` (at the post), `live`, `archived`, `cancelled`.
+    state: &'static str,
+    starts_at: Option<String>,
+    /// No feed of ours tells them.
+    on_line_at: Option<String>,
+    off_line_at: Option<String>,
+    provider: Option<String>,
+    competitors_count: usize,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RaceDetail {
+    #[serde(flatten)]
+    row: RaceRow,
+    runners: Vec<RunnerRow>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TrackBrief {
+    id: Key,
+    name: String,
+    slug: String,
+    region: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TrackRow {
+    #[serde(flatten)]
+    brief: TrackBrief,
+    /// No feed of ours tells them.
+    tier: Option<u32>,
+    sort_score: Option<f64>,
+}
+
+/// The races of one track on one day.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct MeetingRow {
+    /// The track and the day: `1234-2026-08-30`.
+    id: String,
+    track: TrackBrief,
+    date: String,
+    races_count: usize,
+    first_race_at: Option<String>,
+    last_race_at: Option<String>,
+    races: Vec<Key>,
+}
+
+/// Races by their start: of the last three days and of the next seven, unless dates are asked for.
+#[utoipa::path(get, path = "/horseracing/api/v2/races/", tag = "horseracing",
+    params(
+        Days,
+        ("track" = Option<u64>, Query, description = "Of this track."),
+        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        ("status" = Option<String>, Query, description = "Of these states, with commas: prematch, idle, live, archived, cancelled, unresolved."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<RaceRow>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    cards: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, RACES)?;
+    let all = cards.all(&api).await?;
+    let races = wanted(&asked, all.iter().map(AsRef::as_ref))?;
+    asked.page(Kept::LIST, &races, |card| RaceRow::of(card))
+}
+
+/// Races that are being run.
+#[utoipa::path(get, path = "/horseracing/api/v2/races/live/", tag = "horseracing",
+    params(
+        ("track" = Option<u64>, Query, description = "Of this track."),
+        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<RaceRow>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn live(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, RACES)?;
+    let live: Vec<_> =
+        api.reader.live(SPORT).iter().filter_map(|record| Card::of(record)).collect();
+    let live: Vec<_> = live.iter().filter(|card| is_at(&asked, card)).collect();
+    asked.page(Kept::LIVE, &live, |card| RaceRow::of(card))
+}
+
+/// The races that start next, without an envelope.
+#[utoipa::path(get, path = "/horseracing/api/v2/races/next-to-jump/", tag = "horseracing",
+    params(
+        ("track" = Option<u64>, Query, description = "Of this track."),
+        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        ("limit" = Option<u64>, Query, description = "So many: 10 unless said, 50 at most."),
+    ),
+    responses(
+        (status = 200, body = Vec<RaceRow>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn next_to_jump(
+    State(api): State<Api>,
+    cards: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, asked::spec(&["limit", "region", "track"]))?;
+    let all = cards.all(&api).await?;
+    let window = asked.params.window_of(NEXT_DEFAULT, NEXT_MAX)?;
+    let is_next = |card: &&Card| {
+        matches!(card.status, Status::NotStarted | Status::AtThePost)
+            && card.start.is_some_and(|start| start > asked.now - LATE)
+            && is_at(&asked, card)
+    };
+    let next = all.iter().map(AsRef::as_ref).filter(is_next).take(window.limit);
+    let rows: Vec<_> = next.map(RaceRow::of).collect();
+    Kept::LIVE.answer(&headers, &rows)
+}
+
+/// One race, and who runs.
+#[utoipa::path(get, path = "/horseracing/api/v2/races/{id}/", tag = "horseracing",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = RaceDetail),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, SPORT, &id).await?;
+    let card = Card::of(&record).ok_or(ApiError::NotFound)?;
+    let runners = card.runners.iter().map(|runner| RunnerRow::of(&card, runner)).collect();
+    Kept::LIST.answer(&headers, &RaceDetail { row: RaceRow::of(&card), runners })
+}
+
+/// Meetings by day: the races of one track on one day.
+#[utoipa::path(get, path = "/horseracing/api/v2/meetings/", tag = "horseracing",
+    params(
+        Days,
+        ("track" = Option<u64>, Query, description = "Of this track."),
+        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        ("status" = Option<String>, Query, description = "Of races of these states, with commas."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<MeetingRow>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn meetings(
+    State(api): State<Api>,
+    cards: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, RACES)?;
+    let all = cards.all(&api).await?;
+    let races = wanted(&asked, all.iter().map(AsRef::as_ref))?;
+    let mut meetings: Vec<MeetingRow> = Vec::new();
+    for card in races {
+        let Some(new) = MeetingRow::of(card) else { continue };
+        match meetings.iter_mut().rev().find(|known| known.id == new.id) {
+            Some(known) => known.add(new),
+            None => meetings.push(new),
+        }
+    }
+    asked.page(Kept::LIST, &meetings, Clone::clone)
+}
+
+/// One meeting.
+#[utoipa::path(get, path = "/horseracing/api/v2/meetings/{id}/", tag = "horseracing",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = MeetingRow),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn meeting(
+    State(api): State<Api>,
+    cards: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let all = cards.all(&api).await?;
+    let own = all.iter().filter_map(|card| MeetingRow::of(card)).filter(|it| it.id == id);
+    let meeting = own.reduce(|mut known, new| {
+        known.add(new);
+        known
+    });
+    Kept::LIST.answer(&headers, &meeting.ok_or(ApiError::NotFound)?)
+}
+
+/// Tracks, by name.
+#[utoipa::path(get, path = "/horseracing/api/v2/tracks/", tag = "horseracing",
+    params(
+        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<TrackRow>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn tracks(
+    State(api): State<Api>,
+    cards: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked =
+        Asked::read(&api, &uri, &headers, asked::spec(&["limit", "offset", "region", "search"]))?;
+    let all = cards.all(&api).await?;
+    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
+    let tracks =
+        all.iter().filter(|card| is_at(&asked, card)).filter_map(|card| TrackRow::of(card));
+    let mut tracks: Vec<_> = tracks.filter(|track| is_like(&track.brief.name)).collect();
+    tracks.sort_by(|a, b| (&a.brief.name, a.brief.id).cmp(&(&b.brief.name, b.brief.id)));
+    tracks.dedup_by_key(|track| track.brief.id);
+    asked.page(Kept::REFERENCE, &tracks, Clone::clone)
+}
+
+/// One track.
+#[utoipa::path(get, path = "/horseracing/api/v2/tracks/{id}/", tag = "horseracing",
+    params(
+        ("id" = u64, Path),
+    ),
+    responses(
+        (status = 200, body = TrackRow),
+        (status = 400, body = UnknownParametersBody),
+        (status = 404, body = ErrorBody),
+    )
+)]
+pub(super) async fn track(
+    State(api): State<Api>,
+    cards: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let id = asked::key(&id)?;
+    let all = cards.all(&api).await?;
+    let mut tracks = all.iter().rev().filter_map(|card| TrackRow::of(card));
+    let track = tracks.find(|track| track.brief.id == id).ok_or(ApiError::NotFound)?;
+    Kept::REFERENCE.answer(&headers, &track)
+}
+
+/// Those of the races that a request asks for.
+fn wanted<'a>(
+    asked: &Asked<'_>,
+    races: impl Iterator<Item = &'a Card>,
+) -> Result<Vec<&'a Card>, ApiError> {
+    let (mut from, mut before) = asked.days()?;
+    if from.is_none() && before.is_none() {
+        from = Some(asked.now - PAST_DAYS * DAY);
+        before = Some(asked.now + COMING_DAYS * DAY);
+    }
+    let expected = format!("one of {}", status::words(SPORT).join(", "));
+    let statuses = asked.params.parsed("status", &expected, |text| status::read(SPORT, text))?;
+    asked.params.id("track")?;
+    let races = races.filter(|card| {
+        card.start.is_some_and(|start| {
+            from.is_none_or(|from| from <= start) && before.is_none_or(|before| start < before)
+        }) && statuses.as_ref().is_none_or(|statuses| statuses.contains(&card.status))
+            && is_at(asked, card)
+    });
+    Ok(races.collect())
+}
+
+/// Whether it is run at the track and in the country that a request asks for.
+fn is_at(asked: &Asked<'_>, card: &Card) -> bool {
+    let track = asked.params.text("track").and_then(|track| track.parse::<Key>().ok());
+    let own = card.track.as_ref().map(|track| track.id);
+    let region = asked.params.text("region");
+    (track.is_none() || own == track)
+        && region.is_none_or(|region| {
+            card.region.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(region))
+        })
+}
+
+impl RaceRow {
+    pub(super) fn of(card: &Card) -> Self {
+        let starts_at = card.start.and_then(time::offset);
+        let by_time = || {
+            let time = starts_at.as_ref()?.get(11..16)?;
+            Some(format!("{} {time}", card.track.as_ref()?.name))
+        };
+        let name = card.name.clone().or_else(by_time);
+        let slug = |name: &String| {
+            let day = starts_at.as_ref().and_then(|at| at.get(..10)).unwrap_or_default();
+            slug(&format!("{name} {day}"))
+        };
+        Self {
+            id: card.race,
+            slug: name.as_ref().map(slug),
+            name,
+            track: TrackBrief::of(card),
+            region: card.region.clone(),
+            state: status::word(SPORT, card.status),
+            starts_at,
+            on_line_at: None,
+            off_line_at: None,
+            provider: card.provider.clone(),
+            competitors_count: card.runners.len(),
+        }
+    }
+}
+
+impl TrackBrief {
+    fn of(card: &Card) -> Option<Self> {
+        let NamedRow { id, name } = card.track.clone()?;
+        Some(Self { id, slug: slug(&name), name, region: card.region.clone() })
+    }
+}
+
+impl TrackRow {
+    fn of(card: &Card) -> Option<Self> {
+        Some(Self { brief: TrackBrief::of(card)?, tier: None, sort_score: None })
+    }
+}
+
+impl MeetingRow {
+    fn of(card: &Card) -> Option<Self> {
+        let track = TrackBrief::of(card)?;
+        let at = card.start.and_then(time::offset)?;
+        let date = at.get(..10)?.to_owned();
+        Some(Self {
+            id: format!("{}-{date}", track.id),
+            track,
+            date,
+            races_count: 1,
+            first_race_at: Some(at.clone()),
+            last_race_at: Some(at),
+            races: vec![card.race],
+        })
+    }
+
+    /// Races come by their start.
+    fn add(&mut self, later: Self) {
+        self.races_count += later.races_count;
+        self.last_race_at = later.last_race_at;
+        self.races.extend(later.races);
+    }
+}
+
+/// Lower case letters and digits, with dashes between.
+fn slug(name: &str) -> String {
+    let name = name.to_lowercase();
+    let words = name.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}

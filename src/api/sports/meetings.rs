@@ -1,0 +1,76 @@
+//! What two sides made of each other, and of others, before a match.
+
+use std::sync::Arc;
+
+use ingest::event::Sport;
+
+use crate::{
+    api::Api,
+    archive::{Filter, Window},
+    rating,
+    record::{Brief, Key, MatchRecord},
+};
+
+use super::status;
+
+/// A match as one of its sides saw it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) brief: Arc<Brief>,
+    /// 0 or 1: where the side stands in it.
+    place: usize,
+}
+
+impl Seen {
+    /// Whether the side has won; `None` where nobody has.
+    pub(super) fn won(&self) -> Option<bool> {
+        rating::winner(&self.brief).map(|winner| usize::from(winner) == self.place)
+    }
+
+    /// The side's own score, and the other's.
+    pub(super) fn score(&self) -> Option<[u32; 2]> {
+        let score = self.brief.score?;
+        Some(if self.place == 0 { score } else { [score[1], score[0]] })
+    }
+
+    /// The same of each part: the rounds of each map.
+    pub(super) fn parts(&self) -> impl Iterator<Item = [u32; 2]> {
+        let turned = self.place == 1;
+        self.brief.parts.iter().map(move |[a, b]| if turned { [*b, *a] } else { [*a, *b] })
+    }
+
+    pub(super) fn opponent(&self) -> Option<Key> {
+        self.brief.sides?.get(1 - self.place).copied()
+    }
+
+    pub(super) fn was_home(&self) -> bool {
+        self.place == 0
+    }
+}
+
+/// The results of a side before this match, the latest first.
+pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<Seen> {
+    let filter = Filter {
+        team: Some(side),
+        before: record.brief.start,
+        newest_first: true,
+        ..ended(record.brief.sport)
+    };
+    let found = api.archive.find(&filter, Window::ALL).briefs.into_iter();
+    let others = found.filter(|brief| brief.id != record.brief.id);
+    let seen = others.filter_map(|brief| {
+        let place = brief.sides?.iter().position(|own| *own == side)?;
+        Some(Seen { brief, place })
+    });
+    seen.collect()
+}
+
+/// Matches of a sport that have a result.
+pub(super) fn ended(sport: Sport) -> Filter {
+    Filter { sport: Some(sport), statuses: Some(status::RESULTS.to_vec()), ..Filter::default() }
+}
+
+/// Of the results of a side those against another.
+pub(super) fn between(results: &[Seen], other: Key) -> impl Iterator<Item = &Seen> {
+    results.iter().filter(move |seen| seen.opponent() == Some(other))
+}

@@ -1,0 +1,41 @@
+//! Tennis, CS2, darts, hockey, basketball and horse racing: SERVICE section 2.
+//!
+//! One folder or file a sport; what they have in common stands beside them. Which states a sport
+//! knows is in [`status`], what is computed of all its matches in [`digest`], whom predictions favour
+//! in [`forecast`].
+
+mod asked;
+mod basketball;
+mod csgo;
+mod darts;
+mod digest;
+mod forecast;
+mod form;
+mod hockey;
+mod horseracing;
+mod lists;
+mod meetings;
+mod predicted;
+mod price;
+mod shape;
+mod standings;
+mod status;
+mod stick;
+mod team_prediction;
+mod tennis;
+
+use axum::Extension;
+use utoipa_axum::router::OpenApiRouter;
+
+use super::Api;
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .merge(tennis::routes())
+        .merge(csgo::routes())
+        .merge(darts::routes())
+        .merge(hockey::routes())
+        .merge(basketball::routes())
+        .merge(horseracing::routes())
+        .layer(Extension(digest::Digests::default()))
+}

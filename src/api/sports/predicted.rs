@@ -1,0 +1,106 @@
+//! Which matches a list of predictions is of: the same for all sports.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::IntoParams;
+
+use super::{
+    asked::{self, Asked, DAY},
+    status,
+};
+use crate::{
+    api::{ApiError, Kept, Spec},
+    archive::Filter,
+    record::{MatchRecord, Status},
+};
+
+/// The parameters of lists of predictions.
+pub(super) const SPEC: Spec = asked::spec(&[
+    "date_from",
+    "date_to",
+    "days",
+    "league",
+    "limit",
+    "match",
+    "offset",
+    "player",
+    "status",
+    "team",
+    "tournament",
+    "upcoming",
+]);
+
+/// Which predictions.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "told of in the document alone")]
+pub(super) struct Predicted {
+    /// True: of matches that are still to begin, which is what is given unless a match, dates or a
+    /// status are asked for. False: of those that have a result.
+    upcoming: Option<bool>,
+    /// Of this match.
+    r#match: Option<u64>,
+    /// Upcoming matches of so many days.
+    days: Option<u64>,
+    /// Of this league or tournament.
+    league: Option<u64>,
+    /// The same.
+    tournament: Option<u64>,
+    /// Of this team, by its id or a part of its name.
+    team: Option<String>,
+    /// Of this player.
+    player: Option<u64>,
+    /// Of matches of these statuses, with commas.
+    status: Option<String>,
+}
+
+/// The page of predictions that a request asks for.
+pub(super) async fn page<T: Serialize>(
+    asked: &Asked<'_>,
+    sport: Sport,
+    row: impl Fn(&MatchRecord) -> T,
+) -> Result<Response, ApiError> {
+    let (count, records) = match asked.params.id("match")? {
+        Some(id) => {
+            let record = asked.api.record(id).await?;
+            let record = record.filter(|record| record.brief.sport == sport);
+            let window = asked.params.window()?;
+            let shown = record.iter().skip(window.offset).map(Arc::clone).collect();
+            (usize::from(record.is_some()), shown)
+        }
+        None => {
+            let found = asked.api.archive.find(&filter(asked, sport)?, asked.params.window()?);
+            let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
+            (found.count, asked::records(asked.api, &ids).await?)
+        }
+    };
+    let rows = records.iter().map(|record| row(record)).collect();
+    asked.found(Kept::PREDICTIONS, count, rows)
+}
+
+fn filter(asked: &Asked<'_>, sport: Sport) -> Result<Filter, ApiError> {
+    let mut filter = asked.filter(sport)?;
+    let days = asked.params.number("days")?;
+    let is_free = filter.from.is_none() && filter.before.is_none() && filter.statuses.is_none();
+    match asked.params.flag("upcoming")? {
+        Some(true) => upcoming(&mut filter, asked, days),
+        None if is_free || days.is_some() => upcoming(&mut filter, asked, days),
+        Some(false) if filter.statuses.is_none() => {
+            filter.statuses = Some(status::RESULTS.to_vec());
+        }
+        Some(false) | None => {}
+    }
+    Ok(filter)
+}
+
+fn upcoming(filter: &mut Filter, asked: &Asked<'_>, days: Option<u64>) {
+    filter.statuses.get_or_insert_with(|| vec![Status::NotStarted]);
+    filter.from = Some(filter.from.map_or(asked.now, |from| from.max(asked.now)));
+    let days = days.and_then(|days| i64::try_from(days).ok());
+    let end = days.and_then(|days| asked.now.checked_add(days.checked_mul(DAY)?));
+    filter.before = filter.before.or(end);
+    filter.newest_first = false;
+}

@@ -1,0 +1,130 @@
+//! Prices of a match, as the odds answers of these sports tell them.
+//!
+//! They are part of the sports product: whoever may ask sees the bookmakers by name.
+
+use std::{cmp::Ordering, collections::BTreeMap};
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    api::{Api, ApiError, number::Number, odds::bookmaker, time},
+    archive::{self, OddsFilter, OddsRow, Period, Window},
+    record::{CONSENSUS, Key, MatchRecord, PriceRecord},
+};
+
+/// The market of who wins.
+pub(super) const WINNER: &str = "match_winner";
+
+/// How a price last moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Movement {
+    /// It fell: the outcome has become likelier.
+    Shortening,
+    /// It rose.
+    Drifting,
+    /// It is where it opened, and has never been elsewhere.
+    Stable,
+}
+
+impl Movement {
+    /// From the price before to the price now; `None` where there is none now.
+    pub(super) fn between(before: Option<Decimal>, now: Option<Decimal>) -> Option<Self> {
+        let now = now?;
+        Some(match before.map_or(Ordering::Equal, |before| now.cmp(&before)) {
+            Ordering::Less => Self::Shortening,
+            Ordering::Equal => Self::Stable,
+            Ordering::Greater => Self::Drifting,
+        })
+    }
+}
+
+/// What a price is like, of the row with this id.
+pub(super) type Movements = BTreeMap<Key, Movement>;
+
+/// How each price of a match last moved.
+pub(super) async fn movements(api: &Api, id: Key) -> Result<Movements, ApiError> {
+    let filter =
+        OddsFilter { matches: Some(vec![id]), period: Period::Any, ..OddsFilter::default() };
+    let (_, rows) = api.archive.odds(&filter, Window::ALL).await?;
+    let movement = |row: &OddsRow| match row.movement() {
+        Some(archive::Movement::Shortening) => Movement::Shortening,
+        Some(archive::Movement::Drifting) => Movement::Drifting,
+        None => Movement::Stable,
+    };
+    Ok(rows.iter().map(|row| (row.id, movement(row))).collect())
+}
+
+/// Of whom prices are: several bookmakers, the consensus alone, nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Source {
+    Multi,
+    Consensus,
+    None,
+}
+
+/// A price and where it goes.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Price {
+    pub(super) price: Number,
+    pub(super) movement: Option<Movement>,
+}
+
+/// Which market a price is of: kind, part of the match, line.
+pub(super) type MarketKey<'a> = (&'a str, Option<&'a str>, Option<Decimal>);
+
+pub(super) fn market(price: &PriceRecord) -> MarketKey<'_> {
+    (&price.market, price.period.as_deref(), price.line)
+}
+
+/// Those of the prices to show that a bookmaker has on offer now, by bookmaker: of those by name, or
+/// of the consensus where there is nobody else.
+pub(super) fn shown<'a>(
+    prices: impl Iterator<Item = &'a PriceRecord>,
+) -> (Source, BTreeMap<&'a str, Vec<&'a PriceRecord>>) {
+    let mut books: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for price in prices.filter(|price| price.price.is_some()) {
+        books.entry(&price.bookmaker).or_default().push(price);
+    }
+    if books.keys().any(|slug| *slug != CONSENSUS) {
+        books.remove(CONSENSUS);
+        return (Source::Multi, books);
+    }
+    (if books.is_empty() { Source::None } else { Source::Consensus }, books)
+}
+
+/// The prices of who wins the whole match, of everybody.
+pub(super) fn winner(record: &MatchRecord) -> impl Iterator<Item = &PriceRecord> {
+    record.prices.iter().filter(|price| market(price) == (WINNER, None, None))
+}
+
+/// The price of an outcome, under whichever of these names.
+pub(super) fn of<'a>(
+    prices: impl IntoIterator<Item = &'a PriceRecord>,
+    outcomes: &[&str],
+) -> Option<&'a PriceRecord> {
+    prices.into_iter().find(|it| it.price.is_some() && outcomes.contains(&&*it.outcome))
+}
+
+pub(super) const FIRST: &[&str] = &["home", "p1"];
+pub(super) const DRAW: &[&str] = &["draw"];
+pub(super) const SECOND: &[&str] = &["away", "p2"];
+
+/// The consensus of who wins: the first side, a draw, the second.
+pub(super) fn consensus(record: &MatchRecord) -> [Option<Decimal>; 3] {
+    let own = || winner(record).filter(|price| *price.bookmaker == *CONSENSUS);
+    [FIRST, DRAW, SECOND].map(|outcomes| of(own(), outcomes)?.price)
+}
+
+/// When the newest of these prices was told.
+pub(super) fn updated(prices: &[&PriceRecord]) -> Option<String> {
+    prices.iter().map(|price| price.at).max().and_then(time::zulu)
+}
+
+/// A bookmaker's name for people.
+pub(super) fn book_name(slug: &str) -> String {
+    bookmaker::name(slug).into_owned()
+}

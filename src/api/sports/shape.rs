@@ -1,0 +1,224 @@
+//! Shapes that several sports have in common.
+
+use std::sync::Arc;
+
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::digest::Digest;
+use crate::{
+    api::{Api, time},
+    archive::{Entity, EntityKind},
+    record::{Key, MatchRecord, Named},
+};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct NamedRow {
+    pub(super) id: Key,
+    pub(super) name: String,
+}
+
+/// A league in a match.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct LeagueBrief {
+    pub(super) id: Key,
+    pub(super) name: String,
+    pub(super) country: Option<String>,
+}
+
+/// A team in a match.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TeamBrief {
+    pub(super) id: Key,
+    pub(super) name: String,
+    /// No feed of ours tells it.
+    pub(super) short_name: Option<String>,
+    pub(super) country_code: Option<String>,
+    /// Our own, from the results that are kept; null where there is none of the team.
+    pub(super) elo_rating: Option<i64>,
+}
+
+/// A list of a sport's leagues.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct LeagueRow {
+    pub(super) id: Key,
+    pub(super) name: String,
+    pub(super) country: Option<String>,
+    pub(super) country_code: Option<String>,
+    pub(super) active: bool,
+}
+
+/// A list of a sport's teams.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TeamRow {
+    pub(super) id: Key,
+    /// No feed of ours tells it.
+    pub(super) api_id: Option<u64>,
+    pub(super) name: String,
+    /// No feed of ours tells it.
+    pub(super) short_name: Option<String>,
+    pub(super) country: Option<String>,
+    pub(super) country_code: Option<String>,
+    /// Our own, from the results that are kept; null where there is none of the team.
+    pub(super) elo_rating: Option<i64>,
+    /// The same under the name that basketball has for it.
+    pub(super) elo: Option<i64>,
+    pub(super) elo_peak: Option<i64>,
+    /// Matches with a result.
+    pub(super) games_played: u32,
+}
+
+/// One of a list of people who are told by no feed of ours.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct PersonRow {
+    pub(super) id: Key,
+    pub(super) name: String,
+    pub(super) short_name: Option<String>,
+    pub(super) position: Option<String>,
+    pub(super) jersey_number: Option<String>,
+    pub(super) height_cm: Option<u32>,
+    pub(super) country: Option<String>,
+    pub(super) country_code: Option<String>,
+    pub(super) date_of_birth: Option<String>,
+    pub(super) team: Option<NamedRow>,
+}
+
+impl NamedRow {
+    pub(super) fn of(named: &Named) -> Self {
+        Self { id: named.id, name: named.name.to_string() }
+    }
+
+    pub(super) fn of_entity(entity: &Entity) -> Self {
+        Self { id: entity.id, name: entity.name.to_string() }
+    }
+}
+
+impl LeagueBrief {
+    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+        let NamedRow { id, name } = NamedRow::of(record.names.competition.as_ref()?);
+        let country = record.names.country.as_ref().map(|country| country.to_string());
+        Some(Self { id, name, country })
+    }
+}
+
+impl TeamBrief {
+    /// Home and away, where they are known.
+    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+        let team = |named: &Named| {
+            let country = entity_of(api, record.brief.sport, named.id);
+            let country = country.and_then(|entity| entity.country.clone());
+            Self {
+                id: named.id,
+                name: named.name.to_string(),
+                short_name: None,
+                country_code: country_code(country.as_ref()),
+                elo_rating: digest.elo(named.id),
+            }
+        };
+        let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(team));
+        both.map_or([None, None], |both| both.map(Some))
+    }
+}
+
+impl LeagueRow {
+    pub(super) fn of(entity: &Entity, active: bool) -> Self {
+        let NamedRow { id, name } = NamedRow::of_entity(entity);
+        let country = entity.country.as_ref();
+        Self {
+            id,
+            name,
+            country: country.map(|country| country.to_string()),
+            country_code: country_code(country),
+            active,
+        }
+    }
+}
+
+impl TeamRow {
+    pub(super) fn of(entity: &Entity, digest: &Digest) -> Self {
+        let NamedRow { id, name } = NamedRow::of_entity(entity);
+        let rated = digest.table.get(id);
+        let elo_rating = digest.elo(id);
+        Self {
+            id,
+            api_id: None,
+            name,
+            short_name: None,
+            country: entity.country.as_ref().map(|country| country.to_string()),
+            country_code: country_code(entity.country.as_ref()),
+            elo_rating,
+            elo: elo_rating,
+            elo_peak: rated.map(|rated| super::digest::whole(rated.peak)),
+            games_played: rated.map_or(0, |rated| rated.played),
+        }
+    }
+}
+
+impl PersonRow {
+    pub(super) fn of(api: &Api, entity: &Entity) -> Self {
+        let NamedRow { id, name } = NamedRow::of_entity(entity);
+        let text = |key: &str| match entity.about.get(key)? {
+            serde_json::Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        let team = entity.parent.and_then(|team| api.archive.entity(EntityKind::Team, team));
+        Self {
+            id,
+            name,
+            short_name: None,
+            position: text("position"),
+            jersey_number: text("jersey_number"),
+            height_cm: None,
+            country: entity.country.as_ref().map(|country| country.to_string()),
+            country_code: country_code(entity.country.as_ref()),
+            date_of_birth: None,
+            team: team.map(|team| NamedRow::of_entity(&team)),
+        }
+    }
+}
+
+/// The side of a match of this sport.
+pub(super) fn entity_of(api: &Api, sport: Sport, id: Key) -> Option<Arc<Entity>> {
+    api.archive.entity(side_kind(sport), id)
+}
+
+/// What plays matches of a sport.
+pub(super) fn side_kind(sport: Sport) -> EntityKind {
+    match sport {
+        Sport::Tennis | Sport::Darts => EntityKind::Player,
+        Sport::Football
+        | Sport::Cs2
+        | Sport::Hockey
+        | Sport::Basketball
+        | Sport::HorseRacing
+        | Sport::Cricket
+        | Sport::Other => EntityKind::Team,
+    }
+}
+
+/// ISO 3166-1 alpha-2, where the feed has told the country so.
+pub(super) fn country_code(country: Option<&Arc<str>>) -> Option<String> {
+    let code = country.filter(|it| it.len() == 2 && it.bytes().all(|b| b.is_ascii_uppercase()));
+    code.map(|code| code.to_string())
+}
+
+/// The name of the country, where the feed has told that.
+pub(super) fn country_name(country: Option<&Arc<str>>) -> Option<String> {
+    let name = country.filter(|_| country_code(country).is_none());
+    name.map(|name| name.to_string())
+}
+
+/// When a match begins.
+pub(super) fn start(record: &MatchRecord) -> Option<String> {
+    record.brief.start.and_then(time::offset)
+}
+
+/// One number of a pair.
+pub(super) fn of_pair(pair: Option<[u32; 2]>, side: usize) -> Option<u32> {
+    pair.and_then(|pair| pair.get(side).copied())
+}
+
+pub(super) fn text(value: Option<&Arc<str>>) -> Option<String> {
+    value.map(|value| value.to_string())
+}

@@ -1,0 +1,120 @@
+//! Who stands where in a league, computed from its results.
+
+use std::collections::HashMap;
+
+use ingest::event::Sport;
+
+use super::{
+    asked::{self, Asked, DAY},
+    meetings,
+};
+use crate::{
+    api::{ApiError, Spec},
+    archive::{EntityKind, Window},
+    rating,
+    record::{Brief, Key},
+};
+
+pub(super) const SPEC: Spec = asked::spec(&["league", "season"]);
+
+/// After a pause as long as this another season begins, where no feed tells seasons apart.
+const PAUSE_DAYS: i64 = 60;
+
+/// What a team has made of its matches in a season.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) team: Key,
+    pub(super) played: u32,
+    /// In regular time.
+    pub(super) wins: u32,
+    pub(super) draws: u32,
+    pub(super) losses: u32,
+    pub(super) overtime_wins: u32,
+    pub(super) overtime_losses: u32,
+    pub(super) scored: u32,
+    pub(super) conceded: u32,
+    /// The last five, the latest first.
+    pub(super) form: String,
+}
+
+/// The league that a request asks for, and its lines in no order.
+pub(super) fn of(
+    asked: &Asked<'_>,
+    sport: Sport,
+    league: Option<Key>,
+    has_overtime: impl Fn(&Brief) -> bool,
+) -> Result<(Key, Vec<Line>), ApiError> {
+    let missing =
+        || ApiError::BadParameter("league is to be given: the id of a league.".to_owned());
+    let league = league.or(asked.params.id("league")?).ok_or_else(missing)?;
+    let known = asked.api.archive.entity(EntityKind::Competition, league);
+    known.filter(|known| known.sport == sport).ok_or(ApiError::NotFound)?;
+    let filter = crate::archive::Filter {
+        competition: Some(league),
+        season: asked.params.id("season")?,
+        newest_first: true,
+        ..meetings::ended(sport)
+    };
+    let found = asked.api.archive.find(&filter, Window::ALL).briefs;
+    let season = latest(found.iter().map(AsRef::as_ref));
+    Ok((league, lines(season, has_overtime)))
+}
+
+/// Those of the latest season, of results of which the latest come first.
+fn latest<'a>(briefs: impl Iterator<Item = &'a Brief>) -> impl Iterator<Item = &'a Brief> {
+    let mut after: Option<&Brief> = None;
+    briefs.take_while(move |brief| {
+        let same = after.is_none_or(|after| {
+            let pause = after.start.zip(brief.start).map(|(later, earlier)| later - earlier);
+            after.season == brief.season
+                && (brief.season.is_some() || pause.is_none_or(|it| it < PAUSE_DAYS * DAY))
+        });
+        after = Some(brief);
+        same
+    })
+}
+
+fn lines<'a>(
+    briefs: impl Iterator<Item = &'a Brief>,
+    has_overtime: impl Fn(&Brief) -> bool,
+) -> Vec<Line> {
+    let mut lines: HashMap<Key, Line> = HashMap::new();
+    for brief in briefs {
+        let Some(sides) = brief.sides else { continue };
+        let overtime = has_overtime(brief);
+        let winner = rating::winner(brief).map(usize::from);
+        let score = brief.score.unwrap_or_default();
+        for (place, team) in sides.into_iter().enumerate() {
+            let line = lines.entry(team).or_insert_with(|| Line { team, ..Line::default() });
+            line.played += 1;
+            line.scored += score[place];
+            line.conceded += score[1 - place];
+            let letter = match winner {
+                Some(winner) if winner == place => {
+                    if overtime {
+                        line.overtime_wins += 1
+                    } else {
+                        line.wins += 1
+                    }
+                    'W'
+                }
+                Some(_) => {
+                    if overtime {
+                        line.overtime_losses += 1
+                    } else {
+                        line.losses += 1
+                    }
+                    'L'
+                }
+                None => {
+                    line.draws += 1;
+                    'D'
+                }
+            };
+            if line.form.len() < 5 {
+                line.form.push(letter);
+            }
+        }
+    }
+    lines.into_values().collect()
+}

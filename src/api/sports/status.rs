@@ -1,0 +1,161 @@
+//! The words by which each sport tells how a match stands: SERVICE section 2.
+//!
+//! Where the page lists no word for a state, the nearest of its words stands for it: an interrupted
+//! match is in play, an abandoned one is cancelled. `unresolved` is football's, for matches of which
+//! nobody ever told that they were played.
+
+use ingest::event::Sport;
+
+use crate::record::Status;
+
+const ALL: [Status; 18] = [
+    Status::NotStarted,
+    Status::AtThePost,
+    Status::Live,
+    Status::FirstHalf,
+    Status::HalfTime,
+    Status::SecondHalf,
+    Status::ExtraFirst,
+    Status::ExtraHalf,
+    Status::ExtraSecond,
+    Status::Penalties,
+    Status::Interrupted,
+    Status::Finished,
+    Status::Retired,
+    Status::Walkover,
+    Status::Postponed,
+    Status::Abandoned,
+    Status::Cancelled,
+    Status::Unresolved,
+];
+
+/// What nothing more will be played of.
+pub(super) const OVER: [Status; 6] = [
+    Status::Finished,
+    Status::Retired,
+    Status::Walkover,
+    Status::Abandoned,
+    Status::Cancelled,
+    Status::Unresolved,
+];
+
+/// Those that were played to an end, or given to one side.
+pub(super) const RESULTS: [Status; 3] = [Status::Finished, Status::Retired, Status::Walkover];
+
+/// How a match of a sport stands, in its own words.
+pub(super) fn word(sport: Sport, status: Status) -> &'static str {
+    match status {
+        Status::NotStarted => match sport {
+            Sport::Cs2 => "notstarted",
+            Sport::HorseRacing => "prematch",
+            _ => "scheduled",
+        },
+        Status::AtThePost => "idle",
+        Status::Interrupted if sport == Sport::Tennis => "interrupted",
+        Status::Live
+        | Status::FirstHalf
+        | Status::HalfTime
+        | Status::SecondHalf
+        | Status::ExtraFirst
+        | Status::ExtraHalf
+        | Status::ExtraSecond
+        | Status::Penalties
+        | Status::Interrupted => match sport {
+            Sport::Cs2 => "inprogress",
+            _ => "live",
+        },
+        Status::Finished if sport == Sport::HorseRacing => "archived",
+        Status::Retired if sport == Sport::Tennis => "retired",
+        Status::Finished | Status::Retired => "finished",
+        Status::Walkover => match sport {
+            Sport::Tennis | Sport::Darts => "walkover",
+            Sport::Hockey => "awarded",
+            _ => "finished",
+        },
+        Status::Postponed => "postponed",
+        Status::Abandoned | Status::Cancelled => "cancelled",
+        Status::Unresolved => "unresolved",
+    }
+}
+
+/// All words of a sport.
+pub(super) fn words(sport: Sport) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for word in of_sport(sport).map(|status| word(sport, status)) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// Only races go to the post.
+fn of_sport(sport: Sport) -> impl Iterator<Item = Status> {
+    let is_race = sport == Sport::HorseRacing;
+    ALL.into_iter().filter(move |status| *status != Status::AtThePost || is_race)
+}
+
+/// The statuses that a filter names, in the sport's words or in those of another; several with
+/// commas. `None` where a word is none.
+pub(super) fn read(sport: Sport, text: &str) -> Option<Vec<Status>> {
+    let mut statuses = Vec::new();
+    for part in text.split(',') {
+        let asked = own_word(sport, &part.trim().to_ascii_lowercase());
+        let before = statuses.len();
+        statuses.extend(of_sport(sport).filter(|status| word(sport, *status) == asked));
+        if statuses.len() == before {
+            return None;
+        }
+    }
+    Some(statuses)
+}
+
+fn own_word(sport: Sport, asked: &str) -> String {
+    match asked {
+        "scheduled" | "upcoming" | "notstarted" | "not_started" | "prematch" => {
+            word(sport, Status::NotStarted).to_owned()
+        }
+        "live" | "inprogress" | "in_progress" | "inplay" | "in_play" => {
+            word(sport, Status::Live).to_owned()
+        }
+        "finished" | "ended" | "completed" | "archived" => word(sport, Status::Finished).to_owned(),
+        "canceled" => "cancelled".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sport_has_its_words_and_takes_those_of_the_others() {
+        let check = |sport: Sport, text: &str, expected: Option<&[Status]>| {
+            assert_eq!(read(sport, text).as_deref(), expected, "{text} of {}", sport.as_str());
+        };
+        check(Sport::Tennis, "scheduled", Some(&[Status::NotStarted]));
+        check(Sport::Tennis, "Upcoming", Some(&[Status::NotStarted]));
+        check(Sport::Tennis, "interrupted", Some(&[Status::Interrupted]));
+        check(Sport::Cs2, "notstarted", Some(&[Status::NotStarted]));
+        check(Sport::Cs2, "scheduled", Some(&[Status::NotStarted]));
+        check(Sport::Hockey, "awarded", Some(&[Status::Walkover]));
+        check(Sport::HorseRacing, "idle,archived", Some(&[Status::AtThePost, Status::Finished]));
+        check(Sport::Darts, "idle", None);
+        check(Sport::Basketball, "scheduled,sometime", None);
+        assert_eq!(
+            words(Sport::Tennis),
+            [
+                "scheduled",
+                "live",
+                "interrupted",
+                "finished",
+                "retired",
+                "walkover",
+                "postponed",
+                "cancelled",
+                "unresolved"
+            ]
+        );
+        assert!(read(Sport::Hockey, "inprogress").unwrap().contains(&Status::Interrupted));
+    }
+}

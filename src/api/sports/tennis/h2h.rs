@@ -1,0 +1,147 @@
+//! `/tennis/api/v2/matches/{id}/h2h/`.
+
+use std::collections::BTreeMap;
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        asked,
+        digest::{Digest, Shared},
+        meetings::{self, Seen},
+        shape::NamedRow,
+    },
+    row::PlayerBrief,
+};
+use crate::{
+    api::{Api, ApiError, Kept, Params, error::ErrorBody, time},
+    archive::EntityKind,
+    record::{Key, MatchRecord},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TennisH2h {
+    match_id: Key,
+    player1: Option<PlayerBrief>,
+    player2: Option<PlayerBrief>,
+    h2h: TennisMeetings,
+    /// Results before this match, the latest first.
+    player1_last5: Vec<TennisResult>,
+    player2_last5: Vec<TennisResult>,
+}
+
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct TennisMeetings {
+    total_matches: usize,
+    player1_wins: usize,
+    player2_wins: usize,
+    /// By the surface, where the tournament's is known.
+    by_surface: BTreeMap<String, SurfaceWins>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
+struct SurfaceWins {
+    player1_wins: usize,
+    player2_wins: usize,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct TennisResult {
+    match_id: Key,
+    date: Option<String>,
+    tournament: Option<NamedRow>,
+    opponent: Option<NamedRow>,
+    won: Option<bool>,
+    sets_won: Option<u32>,
+    sets_lost: Option<u32>,
+}
+
+/// What the two made of each other before, and each of others lately.
+#[utoipa::path(get, path = "/tennis/api/v2/matches/{id}/h2h/", tag = "tennis",
+    params(("id" = u64, Path)),
+    responses((status = 200, body = TennisH2h), (status = 404, body = ErrorBody))
+)]
+pub(super) async fn h2h(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Tennis, &id).await?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    Kept::REFERENCE.answer(&headers, &TennisH2h::of(&api, &record, &digest))
+}
+
+impl TennisH2h {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let [player1, player2] = PlayerBrief::both(api, record, digest);
+        let mut answer = Self {
+            match_id: record.brief.id,
+            player1,
+            player2,
+            h2h: TennisMeetings::default(),
+            player1_last5: Vec::new(),
+            player2_last5: Vec::new(),
+        };
+        if let Some([first, second]) = record.brief.sides {
+            let results = [first, second].map(|side| meetings::results(api, record, side));
+            answer.h2h = TennisMeetings::of(api, meetings::between(&results[0], second));
+            let [last5, other] = results
+                .map(|all| all.iter().take(5).map(|seen| TennisResult::of(api, seen)).collect());
+            (answer.player1_last5, answer.player2_last5) = (last5, other);
+        }
+        answer
+    }
+}
+
+impl TennisMeetings {
+    fn of<'a>(api: &Api, between: impl Iterator<Item = &'a Seen>) -> Self {
+        let mut own = Self::default();
+        for seen in between {
+            let wins = [seen.won() == Some(true), seen.won() == Some(false)].map(usize::from);
+            own.total_matches += 1;
+            own.player1_wins += wins[0];
+            own.player2_wins += wins[1];
+            let tournament = seen.brief.competition;
+            let tournament =
+                tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
+            let surface =
+                tournament.and_then(|it| it.about.get("surface")?.as_str().map(str::to_lowercase));
+            if let Some(surface) = surface {
+                let on = own.by_surface.entry(surface).or_default();
+                on.player1_wins += wins[0];
+                on.player2_wins += wins[1];
+            }
+        }
+        own
+    }
+}
+
+impl TennisResult {
+    fn of(api: &Api, seen: &Seen) -> Self {
+        let row = |kind: EntityKind, id: Option<Key>| {
+            let entity = api.archive.entity(kind, id?)?;
+            Some(NamedRow::of_entity(&entity))
+        };
+        let score = seen.score();
+        Self {
+            match_id: seen.brief.id,
+            date: seen.brief.start.and_then(time::offset),
+            tournament: row(EntityKind::Competition, seen.brief.competition),
+            opponent: row(EntityKind::Player, seen.opponent()),
+            won: seen.won(),
+            sets_won: score.map(|score| score[0]),
+            sets_lost: score.map(|score| score[1]),
+        }
+    }
+}

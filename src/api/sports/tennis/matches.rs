@@ -1,0 +1,120 @@
+//! `/tennis/api/v2/matches/`: the list, those in play, one.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+
+use super::{
+    super::{
+        asked::{self, Asked, DAY, Days, Paging},
+        digest::Shared,
+        status,
+    },
+    row::TennisMatch,
+};
+use crate::api::{
+    Api, ApiError, Kept, Page, Params, Spec,
+    error::{ErrorBody, UnknownParametersBody},
+};
+
+const LIST: Spec = Spec {
+    accepted: &["date_from", "date_to", "limit", "offset", "player", "status", "tournament"],
+    aliases: asked::ALIASES,
+    // Old clients send `player_id`, which never did anything.
+    tolerated: &["date", "full", "ordering", "player_id", "tz"],
+};
+
+/// Matches. From today to seven days from now, unless dates, a tournament, a player or a status of
+/// what is over are asked for.
+#[utoipa::path(get, path = "/tennis/api/v2/matches/", tag = "tennis",
+    params(
+        Days,
+        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
+        ("player" = Option<u64>, Query, description = "Of this player."),
+        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, \
+            live, interrupted, finished, walkover, retired, postponed, cancelled, unresolved."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<TennisMatch>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, LIST)?;
+    let mut filter = asked.filter(Sport::Tennis)?;
+    let wants_over = filter
+        .statuses
+        .as_ref()
+        .is_some_and(|statuses| statuses.iter().all(|it| status::OVER.contains(it)));
+    let is_narrow = filter.competition.is_some() || filter.team.is_some() || wants_over;
+    if filter.from.is_none() && filter.before.is_none() && !is_narrow {
+        filter.from = Some(asked.now - asked.now.rem_euclid(DAY));
+        filter.before = Some(asked.now + 7 * DAY);
+        filter.newest_first = false;
+    }
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    asked.matches(&filter, |record| TennisMatch::of(&api, record, &digest)).await
+}
+
+/// Matches in play, without an envelope.
+#[utoipa::path(get, path = "/tennis/api/v2/matches/live/", tag = "tennis",
+    params(
+        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
+        ("player" = Option<u64>, Query, description = "Of this player."),
+    ),
+    responses(
+        (status = 200, body = Vec<TennisMatch>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn live(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    const LIVE: Spec = Spec {
+        accepted: &["player", "tournament"],
+        aliases: asked::ALIASES,
+        tolerated: &["date", "full", "limit", "offset", "ordering", "player_id", "tz"],
+    };
+    let params = Params::read(uri.query(), LIVE)?;
+    let (player, tournament) = (params.id("player")?, params.id("tournament")?);
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    let live = api.reader.live(Sport::Tennis);
+    let wanted = live.iter().filter(|record| {
+        let sides = record.brief.sides.unwrap_or_default();
+        player.is_none_or(|player| sides.contains(&player))
+            && (tournament.is_none() || record.brief.competition == tournament)
+    });
+    let rows: Vec<_> = wanted.map(|record| TennisMatch::of(&api, record, &digest)).collect();
+    Kept::LIVE.answer(&headers, &rows)
+}
+
+/// One match.
+#[utoipa::path(get, path = "/tennis/api/v2/matches/{id}/", tag = "tennis",
+    params(("id" = u64, Path)),
+    responses((status = 200, body = TennisMatch), (status = 404, body = ErrorBody))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Tennis, &id).await?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    Kept::LIST.answer(&headers, &TennisMatch::of(&api, &record, &digest))
+}

@@ -1,0 +1,140 @@
+//! `/tennis/api/v2/players/`.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        asked::{self, Asked, Paging},
+        digest::{Digest, Shared},
+        shape,
+    },
+    row::{self, CurrentRanking},
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params,
+        error::{ErrorBody, UnknownParametersBody},
+    },
+    archive::{Entity, EntityKind},
+    record::Key,
+};
+
+/// What no feed of ours tells of players is null.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TennisPlayer {
+    pub(super) id: Key,
+    pub(super) name: String,
+    pub(super) short_name: Option<String>,
+    /// By the circuit of the last tournament with a result: `M`, `F`.
+    pub(super) gender: Option<&'static str>,
+    pub(super) country_code: Option<String>,
+    pub(super) country_name: Option<String>,
+    date_of_birth: Option<String>,
+    height: Option<u32>,
+    weight: Option<u32>,
+    plays: Option<String>,
+    turned_pro: Option<u32>,
+    birthplace: Option<String>,
+    residence: Option<String>,
+    prize_current_usd: Option<u64>,
+    prize_total_usd: Option<u64>,
+    /// Ours, of the results that are kept.
+    current_ranking: Option<CurrentRanking>,
+}
+
+/// Players, by name.
+#[utoipa::path(get, path = "/tennis/api/v2/players/", tag = "tennis",
+    params(
+        ("gender" = Option<String>, Query, description = "`M` or `F`."),
+        ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2."),
+        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<TennisPlayer>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let spec = asked::spec(&["country", "gender", "limit", "offset", "search"]);
+    let asked = Asked::read(&api, &uri, &headers, spec)?;
+    let gender = asked.params.parsed("gender", "M or F", |text| {
+        ["M", "F"].into_iter().find(|known| known.eq_ignore_ascii_case(text))
+    })?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    let country = asked.params.text("country");
+    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
+    let players = api.archive.entities(EntityKind::Player, |player| {
+        player.sport == Sport::Tennis
+            && is_like(&player.name)
+            && country.is_none_or(|country| {
+                player.country.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(country))
+            })
+    });
+    let players: Vec<_> = players
+        .into_iter()
+        .filter(|player| gender.is_none() || self::gender(&api, player.id, &digest) == gender)
+        .collect();
+    asked.page(Kept::REFERENCE, &players, |player| TennisPlayer::of(&api, player, &digest))
+}
+
+/// One player.
+#[utoipa::path(get, path = "/tennis/api/v2/players/{id}/", tag = "tennis",
+    params(("id" = u64, Path)),
+    responses((status = 200, body = TennisPlayer), (status = 404, body = ErrorBody))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let player = asked::entity(&api, EntityKind::Player, Sport::Tennis, &id)?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    Kept::REFERENCE.answer(&headers, &TennisPlayer::of(&api, &player, &digest))
+}
+
+impl TennisPlayer {
+    pub(super) fn of(api: &Api, player: &Entity, digest: &Digest) -> Self {
+        Self {
+            id: player.id,
+            name: player.name.to_string(),
+            short_name: None,
+            gender: gender(api, player.id, digest),
+            country_code: shape::country_code(player.country.as_ref()),
+            country_name: shape::country_name(player.country.as_ref()),
+            date_of_birth: None,
+            height: None,
+            weight: None,
+            plays: None,
+            turned_pro: None,
+            birthplace: None,
+            residence: None,
+            prize_current_usd: None,
+            prize_total_usd: None,
+            current_ranking: CurrentRanking::of(player.id, digest),
+        }
+    }
+}
+
+fn gender(api: &Api, player: Key, digest: &Digest) -> Option<&'static str> {
+    let tournament = digest.table.get(player)?.competition?;
+    let tournament = api.archive.entity(EntityKind::Competition, tournament)?;
+    let category = tournament.about.get("category").and_then(|it| it.as_str());
+    row::gender(row::circuit(&tournament.name, category))
+}

@@ -1,0 +1,181 @@
+//! `/tennis/api/v2/predictions/`.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        asked::{self, Asked, Days, Paging},
+        digest::{Digest, Shared},
+        forecast::{Forecast, Model, percent},
+        predicted::{self, Predicted},
+        shape, status,
+    },
+    row::{PlayerBrief, TournamentBrief},
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params,
+        error::{ErrorBody, UnknownParametersBody},
+    },
+    rating,
+    record::{Key, MatchRecord},
+};
+
+/// The same id as its match: there is one prediction of each.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TennisPrediction {
+    id: Key,
+    match_id: Key,
+    #[serde(rename = "match")]
+    game: PredictedTennis,
+    /// In percent; null where neither prices nor results tell anything.
+    prob_player1_wins: Option<f64>,
+    prob_player2_wins: Option<f64>,
+    /// 1 or 2.
+    predicted_winner: Option<u8>,
+    /// How likely that is, in percent.
+    confidence: Option<f64>,
+    /// `consensus`: the bookmakers' prices without their margin. `elo`: from earlier results.
+    model: Option<Model>,
+    /// No model of ours says anything of sets and games.
+    expected_total_sets: Option<f64>,
+    prob_over_2_5_sets: Option<f64>,
+    expected_total_games: Option<f64>,
+    prob_over_20_5_games: Option<f64>,
+    prob_over_21_5_games: Option<f64>,
+    prob_over_22_5_games: Option<f64>,
+    prob_player1_wins_first_set: Option<f64>,
+    /// 1 or 2, once it is known.
+    actual_winner: Option<u8>,
+    was_winner_correct: Option<bool>,
+    was_over_sets_correct: Option<bool>,
+    was_over_games_correct: Option<bool>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct PredictedTennis {
+    id: Key,
+    tournament: Option<TournamentBrief>,
+    player1: Option<PlayerBrief>,
+    player2: Option<PlayerBrief>,
+    match_date: Option<String>,
+    status: &'static str,
+}
+
+/// Predictions: unless something else is asked for, of matches that are still to begin.
+#[utoipa::path(get, path = "/tennis/api/v2/predictions/", tag = "tennis",
+    params(Predicted, Days, Paging),
+    responses(
+        (status = 200, body = Page<TennisPrediction>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    let row = |record: &MatchRecord| TennisPrediction::of(&api, record, &digest);
+    predicted::page(&asked, Sport::Tennis, row).await
+}
+
+/// A prediction as the interface without a version had it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OldTennisPrediction {
+    #[serde(flatten)]
+    row: TennisPrediction,
+    player1_obj: Option<PlayerBrief>,
+    player2_obj: Option<PlayerBrief>,
+}
+
+/// The same at the address without a version, for clients of old.
+#[utoipa::path(get, path = "/tennis/api/predictions/", tag = "tennis",
+    params(Predicted, Days, Paging),
+    responses(
+        (status = 200, body = Page<OldTennisPrediction>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn old_list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    let row = |record: &MatchRecord| {
+        let [player1_obj, player2_obj] = PlayerBrief::both(&api, record, &digest);
+        let row = TennisPrediction::of(&api, record, &digest);
+        OldTennisPrediction { row, player1_obj, player2_obj }
+    };
+    predicted::page(&asked, Sport::Tennis, row).await
+}
+
+/// The prediction of one match, by the match's id.
+#[utoipa::path(get, path = "/tennis/api/v2/predictions/{id}/", tag = "tennis",
+    params(("id" = u64, Path)),
+    responses((status = 200, body = TennisPrediction), (status = 404, body = ErrorBody))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let record = asked::record(&api, Sport::Tennis, &id).await?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    Kept::PREDICTIONS.answer(&headers, &TennisPrediction::of(&api, &record, &digest))
+}
+
+impl TennisPrediction {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let forecast = Forecast::of(record, digest);
+        let predicted = forecast.map(|it| u8::from(it.winner() == 1) + 1);
+        let actual = rating::winner(&record.brief).map(|winner| winner + 1);
+        let [player1, player2] = PlayerBrief::both(api, record, digest);
+        Self {
+            id: record.brief.id,
+            match_id: record.brief.id,
+            game: PredictedTennis {
+                id: record.brief.id,
+                tournament: TournamentBrief::of(record),
+                player1,
+                player2,
+                match_date: shape::start(record),
+                status: status::word(Sport::Tennis, record.brief.status),
+            },
+            prob_player1_wins: forecast.map(|it| percent(it.first)),
+            prob_player2_wins: forecast.map(|it| percent(it.second)),
+            predicted_winner: predicted,
+            confidence: forecast.map(|it| percent(it.confidence())),
+            model: forecast.map(|it| it.model),
+            expected_total_sets: None,
+            prob_over_2_5_sets: None,
+            expected_total_games: None,
+            prob_over_20_5_games: None,
+            prob_over_21_5_games: None,
+            prob_over_22_5_games: None,
+            prob_player1_wins_first_set: None,
+            actual_winner: actual,
+            was_winner_correct: predicted
+                .zip(actual)
+                .map(|(predicted, actual)| predicted == actual),
+            was_over_sets_correct: None,
+            was_over_games_correct: None,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! A tennis match as lists and its own page show it.
+
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::super::{digest::Digest, price, shape, status};
+use crate::{
+    api::{Api, number::Number},
+    archive::EntityKind,
+    rating,
+    record::{Key, MatchRecord, Named, PlayRecord, TennisRecord},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TennisMatch {
+    id: Key,
+    tournament: Option<TournamentBrief>,
+    player1: Option<PlayerBrief>,
+    player2: Option<PlayerBrief>,
+    match_date: Option<String>,
+    status: &'static str,
+    round_name: Option<String>,
+    player1_sets: Option<u32>,
+    player2_sets: Option<u32>,
+    sets_detail: Vec<SetGames>,
+    winner_id: Option<Key>,
+    /// What the bookmakers together give, while they do.
+    odds_player1: Option<Number>,
+    odds_player2: Option<Number>,
+    /// Counted from the points, from the first of a match of which one is told as an ace or a double
+    /// fault; null before, since many feeds never tell them.
+    p1_aces: Option<u32>,
+    p1_double_faults: Option<u32>,
+    p1_first_serve_pct: Option<f64>,
+    p1_first_serve_won_pct: Option<f64>,
+    p1_second_serve_won_pct: Option<f64>,
+    p1_break_points_saved_pct: Option<f64>,
+    p2_aces: Option<u32>,
+    p2_double_faults: Option<u32>,
+    p2_first_serve_pct: Option<f64>,
+    p2_first_serve_won_pct: Option<f64>,
+    p2_second_serve_won_pct: Option<f64>,
+    p2_break_points_saved_pct: Option<f64>,
+    /// The aces of each set.
+    aces_per_set: Option<Vec<SetGames>>,
+    point_by_point_available: bool,
+    #[serde(flatten)]
+    live: Option<Standing>,
+}
+
+/// What rows of matches in play say beside.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Standing {
+    /// From 1.
+    current_set: Option<usize>,
+    current_game_p1: Option<u32>,
+    current_game_p2: Option<u32>,
+    /// As the umpire calls it: `40-A`.
+    current_point: Option<String>,
+    is_serving_p1: Option<bool>,
+}
+
+/// A number of each player.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub(super) struct SetGames {
+    pub(super) p1: u32,
+    pub(super) p2: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TournamentBrief {
+    pub(super) id: Key,
+    pub(super) name: String,
+    /// `ATP` or `WTA`, where its name or category says it.
+    pub(super) circuit: Option<&'static str>,
+    pub(super) category: Option<String>,
+    pub(super) surface: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PlayerBrief {
+    pub(super) id: Key,
+    pub(super) name: String,
+    pub(super) short_name: Option<String>,
+    /// By the circuit.
+    pub(super) gender: Option<&'static str>,
+    pub(super) country_code: Option<String>,
+    /// Ours, of the results that are kept.
+    pub(super) current_ranking: Option<CurrentRanking>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct CurrentRanking {
+    pub(super) position: usize,
+    pub(super) points: i64,
+    /// `results`: made from the results that are kept.
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+}
+
+impl TennisMatch {
+    pub(super) fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let MatchRecord { brief, play, .. } = record;
+        let tennis = tennis(play);
+        let [player1, player2] = PlayerBrief::both(api, record, digest);
+        let [odds1, _, odds2] = price::consensus(record).map(|price| price.map(Number));
+        let [p1, p2] = tennis.map_or([None, None], served);
+        let winner = rating::winner(brief).or(brief.winner);
+        let winner = winner.and_then(|it| brief.sides?.get(usize::from(it)).copied());
+        Self {
+            id: brief.id,
+            tournament: TournamentBrief::of(record),
+            player1,
+            player2,
+            match_date: shape::start(record),
+            status: status::word(Sport::Tennis, brief.status),
+            round_name: brief.round_name.as_ref().map(|name| name.to_string()),
+            player1_sets: shape::of_pair(brief.score, 0),
+            player2_sets: shape::of_pair(brief.score, 1),
+            sets_detail: brief.parts.iter().map(|[p1, p2]| SetGames { p1: *p1, p2: *p2 }).collect(),
+            winner_id: winner,
+            odds_player1: odds1,
+            odds_player2: odds2,
+            p1_aces: p1.map(|it| it.aces),
+            p1_double_faults: p1.map(|it| it.double_faults),
+            p1_first_serve_pct: None,
+            p1_first_serve_won_pct: None,
+            p1_second_serve_won_pct: None,
+            p1_break_points_saved_pct: None,
+            p2_aces: p2.map(|it| it.aces),
+            p2_double_faults: p2.map(|it| it.double_faults),
+            p2_first_serve_pct: None,
+            p2_first_serve_won_pct: None,
+            p2_second_serve_won_pct: None,
+            p2_break_points_saved_pct: None,
+            aces_per_set: tennis.and_then(aces_per_set),
+            point_by_point_available: tennis.is_some_and(|tennis| !tennis.points.is_empty()),
+            live: tennis.filter(|_| brief.status.is_live()).map(Standing::of),
+        }
+    }
+}
+
+impl Standing {
+    fn of(tennis: &TennisRecord) -> Self {
+        let set = tennis.sets.last();
+        let [first, second] = &tennis.game;
+        let games = set.map(|set| set.games.map(u32::from));
+        Self {
+            current_set: set.map(|_| tennis.sets.len()),
+            current_game_p1: shape::of_pair(games, 0),
+            current_game_p2: shape::of_pair(games, 1),
+            current_point: tennis.followed.then(|| format!("{first}-{second}")),
+            is_serving_p1: tennis.server.map(|server| server == 0),
+        }
+    }
+}
+
+impl TournamentBrief {
+    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+        let Named { id, name } = record.names.competition.as_ref()?;
+        let (surface, kind) = (&record.names.surface, &record.names.category);
+        Some(Self {
+            id: *id,
+            name: name.to_string(),
+            circuit: circuit(name, kind.as_deref()),
+            category: category(kind.as_deref()),
+            surface: surface.as_ref().map(|surface| surface.to_lowercase()),
+        })
+    }
+}
+
+impl PlayerBrief {
+    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+        let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
+        let player = |named: &Named| {
+            let entity = api.archive.entity(EntityKind::Player, named.id);
+            let country = entity.and_then(|entity| entity.country.clone());
+            Self {
+                id: named.id,
+                name: named.name.to_string(),
+                short_name: None,
+                gender: gender(circuit),
+                country_code: shape::country_code(country.as_ref()),
+                current_ranking: CurrentRanking::of(named.id, digest),
+            }
+        };
+        let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
+        both.map_or([None, None], |both| both.map(Some))
+    }
+}
+
+impl CurrentRanking {
+    pub(super) fn of(player: Key, digest: &Digest) -> Option<Self> {
+        let position = digest.position(player)?;
+        Some(Self { position, points: digest.elo(player)?, kind: super::rankings::RESULTS })
+    }
+}
+
+/// What a player served beside play.
+#[derive(Debug, Clone, Copy, Default)]
+struct Served {
+    aces: u32,
+    double_faults: u32,
+}
+
+pub(super) fn tennis(play: &PlayRecord) -> Option<&TennisRecord> {
+    match play {
+        PlayRecord::Tennis(tennis) => Some(tennis),
+        PlayRecord::Football(_)
+        | PlayRecord::Scoreboard(_)
+        | PlayRecord::Race(_)
+        | PlayRecord::None => None,
+    }
+}
+
+/// Aces and double faults of each player, where any is told at all.
+fn served(tennis: &TennisRecord) -> [Option<Served>; 2] {
+    let mut both: Option<[Served; 2]> = None;
+    for point in &tennis.points {
+        let Some(how) = point.how.as_deref() else { continue };
+        let both = both.get_or_insert_default();
+        if let Some(winner) = both.get_mut(usize::from(point.winner)) {
+            winner.aces += u32::from(how == "ace");
+        }
+        if let Some(server) = both.get_mut(usize::from(point.server)) {
+            server.double_faults += u32::from(how == "double_fault");
+        }
+    }
+    both.map_or([None, None], |both| both.map(Some))
+}
+
+fn aces_per_set(tennis: &TennisRecord) -> Option<Vec<SetGames>> {
+    if tennis.points.iter().all(|point| point.how.is_none()) {
+        return None;
+    }
+    let mut sets = vec![SetGames { p1: 0, p2: 0 }; tennis.sets.len()];
+    let aces = tennis.points.iter().filter(|point| point.how.as_deref() == Some("ace"));
+    for point in aces {
+        if let Some(set) = sets.get_mut(usize::from(point.set).saturating_sub(1)) {
+            set.p1 += u32::from(point.winner == 0);
+            set.p2 += u32::from(point.winner == 1);
+        }
+    }
+    Some(sets)
+}
+
+/// `ATP` or `WTA`, where the name or the category of a tournament says it.
+pub(super) fn circuit(name: &str, category: Option<&str>) -> Option<&'static str> {
+    let texts = [name, category.unwrap_or_default()];
+    let words = || texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
+    ["ATP", "WTA"].into_iter().find(|own| words().any(|word| word.eq_ignore_ascii_case(own)))
+}
+
+/// Who plays on a circuit.
+pub(super) fn gender(circuit: Option<&str>) -> Option<&'static str> {
+    match circuit {
+        Some("ATP") => Some("M"),
+        Some("WTA") => Some("F"),
+        _ => None,
+    }
+}
+
+/// `grand_slam`, `atp_500`: as the feed tells it, in one way of writing.
+pub(super) fn category(told: Option<&str>) -> Option<String> {
+    let told = told?.to_lowercase();
+    let words = told.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    Some(words.collect::<Vec<_>>().join("_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn circuit_and_category_are_read_from_what_is_told() {
+        assert_eq!(circuit("ATP Halle", None), Some("ATP"));
+        assert_eq!(circuit("Halle", Some("atp_500")), Some("ATP"));
+        assert_eq!(circuit("WTA 1000 Madrid", None), Some("WTA"));
+        assert_eq!(circuit("Wimbledon", Some("grand_slam")), None);
+        assert_eq!(category(Some("Grand Slam")).as_deref(), Some("grand_slam"));
+        assert_eq!(gender(Some("WTA")), Some("F"));
+    }
+}

@@ -1,0 +1,145 @@
+//! `/tennis/api/v2/tournaments/`.
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
+use fanout::Micros;
+use hyper::HeaderMap;
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{
+        asked::{self, Asked, Paging},
+        digest::{Digest, Shared},
+        shape,
+    },
+    row,
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params,
+        error::{ErrorBody, UnknownParametersBody},
+        time,
+    },
+    archive::{Entity, EntityKind},
+    clock,
+    record::Key,
+};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TennisTournament {
+    id: Key,
+    name: String,
+    /// `ATP` or `WTA`, where its name or category says it.
+    circuit: Option<&'static str>,
+    category: Option<String>,
+    surface: Option<String>,
+    /// No feed of ours tells it.
+    location: Option<String>,
+    /// ISO 3166-1 alpha-2 where the feed tells it so, else the name.
+    country: Option<String>,
+    /// Of its latest edition: the days of the first and the last match that are known.
+    start_date: Option<String>,
+    end_date: Option<String>,
+    /// No feed of ours tells it.
+    winner_points: Option<u32>,
+    /// Whether a match of it is still to be played, or was within a year.
+    active: bool,
+}
+
+/// Tournaments, by name.
+#[utoipa::path(get, path = "/tennis/api/v2/tournaments/", tag = "tennis",
+    params(
+        ("circuit" = Option<String>, Query, description = "`ATP` or `WTA`, in any case."),
+        ("category" = Option<String>, Query, description = "`grand_slam`, `masters_1000`, `atp_500`, \
+            `atp_250`, `wta_1000`, `wta_500`, `wta_250`."),
+        ("surface" = Option<String>, Query, description = "`hard`, `clay`, `grass` or `carpet`."),
+        ("include_inactive" = Option<bool>, Query, description = "Those of more than a year ago too."),
+        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        Paging,
+    ),
+    responses(
+        (status = 200, body = Page<TennisTournament>),
+        (status = 400, body = UnknownParametersBody),
+    )
+)]
+pub(super) async fn list(
+    State(api): State<Api>,
+    digests: Shared,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let spec = asked::spec(&[
+        "category",
+        "circuit",
+        "include_inactive",
+        "limit",
+        "offset",
+        "search",
+        "surface",
+    ]);
+    let asked = Asked::read(&api, &uri, &headers, spec)?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    let params = &asked.params;
+    let all = params.flag("include_inactive")?.unwrap_or(false);
+    let is_like = asked::search(params.text("search").unwrap_or_default());
+    let is = |own: Option<&str>, name: &str| {
+        params.text(name).is_none_or(|asked| own.is_some_and(|own| own.eq_ignore_ascii_case(asked)))
+    };
+    let tournaments = api
+        .archive
+        .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && is_like(&it.name));
+    let rows = tournaments.iter().map(|it| TennisTournament::of(it, &digest, asked.now));
+    let rows: Vec<_> = rows
+        .filter(|row| {
+            (all || row.active)
+                && is(row.circuit, "circuit")
+                && is(row.category.as_deref(), "category")
+                && is(row.surface.as_deref(), "surface")
+        })
+        .collect();
+    asked.page(Kept::LIST, &rows, Clone::clone)
+}
+
+/// One tournament.
+#[utoipa::path(get, path = "/tennis/api/v2/tournaments/{id}/", tag = "tennis",
+    params(("id" = u64, Path)),
+    responses((status = 200, body = TennisTournament), (status = 404, body = ErrorBody))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    digests: Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    Params::read(uri.query(), asked::spec(&[]))?;
+    let tournament = asked::entity(&api, EntityKind::Competition, Sport::Tennis, &id)?;
+    let digest = digests.of(&api, Sport::Tennis).await?;
+    Kept::REFERENCE.answer(&headers, &TennisTournament::of(&tournament, &digest, clock::now()))
+}
+
+impl TennisTournament {
+    fn of(entity: &Entity, digest: &Digest, now: Micros) -> Self {
+        let about = |key: &str| entity.about.get(key).and_then(|value| value.as_str());
+        let edition = digest.edition(entity.id);
+        let day = |at: Micros| time::zulu(at).map(|at| at.chars().take(10).collect());
+        Self {
+            id: entity.id,
+            name: entity.name.to_string(),
+            circuit: row::circuit(&entity.name, about("category")),
+            category: row::category(about("category")),
+            surface: about("surface").map(str::to_lowercase),
+            location: None,
+            country: shape::text(entity.country.as_ref()),
+            start_date: edition.and_then(|it| day(it.first)),
+            end_date: edition.and_then(|it| day(it.last)),
+            winner_points: None,
+            active: edition.is_none_or(|it| it.is_active(now)),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! How strong sides are, computed from the results that are kept: Elo.
+//!
+//! In: matches in the order in which they were played. Out: a [`Table`] of ratings, and of each result
+//! what was expected of it before. Everybody begins at [`FIRST`]; a result moves both sides by
+//! [`STEP`] times what it differs from the expected, 1 / (1 + 10^((other - own) / [`SCALE`])). A draw
+//! is half a win; what was not played (a walkover) does not count. It knows neither HTTP nor SQL.
+
+use std::collections::HashMap;
+
+use fanout::Micros;
+
+use crate::record::{Brief, Key, Status};
+
+/// Where everybody begins.
+pub const FIRST: f64 = 1500.0;
+/// How far a result that nobody expected at all moves a rating.
+pub const STEP: f64 = 32.0;
+/// At this difference the stronger side is expected to win ten times of eleven.
+pub const SCALE: f64 = 400.0;
+
+/// A side and what its results say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rated {
+    pub rating: f64,
+    /// The highest that it ever was.
+    pub peak: f64,
+    pub played: u32,
+    pub won: u32,
+    pub lost: u32,
+    /// When the last of its results began, where that is known.
+    pub last: Option<Micros>,
+    /// Of what that was a match.
+    pub competition: Option<Key>,
+}
+
+impl Default for Rated {
+    fn default() -> Self {
+        Self {
+            rating: FIRST,
+            peak: FIRST,
+            played: 0,
+            won: 0,
+            lost: 0,
+            last: None,
+            competition: None,
+        }
+    }
+}
+
+/// The ratings of one sport.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    sides: HashMap<Key, Rated>,
+    /// Of each result, the probability that the first side had before.
+    expected: HashMap<Key, f64>,
+}
+
+impl Table {
+    /// Rates the results among these matches, which come in the order in which they were played.
+    pub fn of<'a>(briefs: impl IntoIterator<Item = &'a Brief>) -> Self {
+        let mut table = Self::default();
+        for brief in briefs {
+            if let (Some(sides), Some(won)) = (brief.sides, result(brief)) {
+                table.add(brief, sides, won);
+            }
+        }
+        table
+    }
+
+    fn add(&mut self, brief: &Brief, sides: [Key; 2], won: f64) {
+        if let Some(chance) = self.chance(sides) {
+            self.expected.insert(brief.id, chance);
+        }
+        let before = sides.map(|side| self.sides.get(&side).copied().unwrap_or_default());
+        let change = STEP * (won - expectation(before.map(|it| it.rating)));
+        for ((side, mut rated), (change, won)) in
+            sides.into_iter().zip(before).zip([(change, won), (-change, 1.0 - won)])
+        {
+            rated.rating += change;
+            rated.peak = rated.peak.max(rated.rating);
+            rated.played += 1;
+            rated.won += u32::from(won > 0.5);
+            rated.lost += u32::from(won < 0.5);
+            rated.last = brief.start.or(rated.last);
+            rated.competition = brief.competition.or(rated.competition);
+            self.sides.insert(side, rated);
+        }
+    }
+
+    /// What the results say of a side; `None` where it has none.
+    #[must_use]
+    pub fn get(&self, side: Key) -> Option<&Rated> {
+        self.sides.get(&side)
+    }
+
+    /// The probability that the first side wins; `None` where neither has a result to tell by.
+    #[must_use]
+    pub fn chance(&self, sides: [Key; 2]) -> Option<f64> {
+        let rated = sides.map(|side| self.sides.get(&side));
+        if rated.iter().all(Option::is_none) {
+            return None;
+        }
+        Some(expectation(rated.map(|rated| rated.map_or(FIRST, |it| it.rating))))
+    }
+
+    /// The probability that the first side had before this match, which has a result.
+    #[must_use]
+    pub fn expected(&self, id: Key) -> Option<f64> {
+        self.expected.get(&id).copied()
+    }
+
+    /// All sides, the strongest first.
+    #[must_use]
+    pub fn ranked(&self) -> Vec<(Key, Rated)> {
+        let mut ranked: Vec<_> = self.sides.iter().map(|(id, rated)| (*id, *rated)).collect();
+        ranked.sort_by(|(a, x), (b, y)| y.rating.total_cmp(&x.rating).then(a.cmp(b)));
+        ranked
+    }
+}
+
+fn expectation([own, other]: [f64; 2]) -> f64 {
+    1.0 / (1.0 + 10_f64.powf((other - own) / SCALE))
+}
+
+/// What the first side made of a match that was played: 1, 0, or 0.5 for a draw.
+#[must_use]
+pub fn result(brief: &Brief) -> Option<f64> {
+    if !matches!(brief.status, Status::Finished | Status::Retired) {
+        return None;
+    }
+    match (winner(brief), brief.score) {
+        (Some(0), _) => Some(1.0),
+        (Some(_), _) => Some(0.0),
+        (None, Some([first, second])) if first == second => {
+            (brief.status == Status::Finished).then_some(0.5)
+        }
+        (None, Some(_) | None) => None,
+    }
+}
+
+/// 0 or 1: the side that has won, as it was told or as the score of what was played to its end says.
+#[must_use]
+pub fn winner(brief: &Brief) -> Option<u8> {
+    let by_score = || match brief.score? {
+        [first, second] if first > second => Some(0),
+        [first, second] if first < second => Some(1),
+        [_, _] => None,
+    };
+    match brief.status {
+        Status::Finished => brief.winner.or_else(by_score),
+        Status::Retired | Status::Walkover => brief.winner,
+        Status::NotStarted
+        | Status::Live
+        | Status::FirstHalf
+        | Status::HalfTime
+        | Status::SecondHalf
+        | Status::ExtraFirst
+        | Status::ExtraHalf
+        | Status::ExtraSecond
+        | Status::Penalties
+        | Status::Interrupted
+        | Status::AtThePost
+        | Status::Postponed
+        | Status::Abandoned
+        | Status::Cancelled
+        | Status::Unresolved => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ingest::event::Sport;
+
+    use super::*;
+
+    fn played(id: Key, sides: [Key; 2], score: [u32; 2]) -> Brief {
+        Brief {
+            id,
+            sport: Sport::Hockey,
+            competition: Some(7),
+            season: None,
+            start: Some(id.cast_signed()),
+            status: Status::Finished,
+            sides: Some(sides),
+            round: None,
+            round_name: None,
+            group: None,
+            venue: None,
+            referee: None,
+            coaches: [None; 2],
+            attendance: None,
+            neutral: None,
+            score: Some(score),
+            half_time: None,
+            extra_time: None,
+            penalties: None,
+            parts: Vec::new(),
+            winner: None,
+            best_of: None,
+            updated: 0,
+        }
+    }
+
+    #[test]
+    fn results_move_both_sides_by_what_was_not_expected() {
+        let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
+        let table = Table::of(&matches);
+        assert_eq!(table.expected(1), None, "nobody had a result");
+        // 1516 against 1484 after the first.
+        let expected = 1.0 / (1.0 + 10_f64.powf(32.0 / 400.0));
+        assert!((table.expected(2).unwrap() - expected).abs() < 1e-12);
+        let strong = table.get(10).unwrap();
+        assert!((strong.rating - (1516.0 + 32.0 * expected)).abs() < 1e-9, "{strong:?}");
+        assert_eq!((strong.played, strong.won, strong.lost), (2, 2, 0));
+        assert!((strong.rating + table.get(20).unwrap().rating - 3000.0).abs() < 1e-9);
+        assert_eq!(table.ranked()[0].0, 10);
+        assert!(table.chance([10, 20]).unwrap() > 0.5);
+        assert_eq!(table.chance([30, 40]), None);
+    }
+
+    #[test]
+    fn only_what_was_played_counts() {
+        let drawn = played(1, [10, 20], [2, 2]);
+        assert_eq!(result(&drawn), Some(0.5));
+        let walkover = Brief { status: Status::Walkover, winner: Some(0), ..drawn.clone() };
+        assert_eq!((result(&walkover), winner(&walkover)), (None, Some(0)));
+        let retired = Brief { status: Status::Retired, winner: Some(1), ..drawn.clone() };
+        assert_eq!(result(&retired), Some(0.0));
+        let live = Brief { status: Status::Live, score: Some([2, 0]), ..drawn };
+        assert_eq!((result(&live), winner(&live)), (None, None));
+    }
+}

@@ -1,0 +1,218 @@
+//! The REST interface of the sports beside football, over what is pushed and what is replayed.
+
+mod racing;
+mod recordings;
+mod scoreboards;
+mod tennis;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::support::{Answer, Hub, PATIENCE, QUIET};
+
+const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+const HOUR: i64 = DAY / 24;
+
+/// A hub without sources of its own, a key of a customer, and what a source says.
+struct Stage {
+    hub: Hub,
+    key: String,
+    feed: String,
+    now: i64,
+    lines: Vec<Value>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let hub = Hub::start_with(&["serve"], &[QUIET]);
+        let (key, feed) = (hub.key(&["sports"]), hub.feed_key("acme", &[]));
+        let now = Timestamp::now().as_microsecond();
+        Self { hub, key, feed, now, lines: Vec::new() }
+    }
+
+    /// A fact about a match, told so long after the one before that order is never in doubt.
+    fn tell(&mut self, sport: &str, name: &str, fact: Value) {
+        let at = self.now - HOUR + i64::try_from(self.lines.len()).expect("a few");
+        let mut line = json!({"at": at, "sport": sport, "match": name});
+        line["fact"] = fact;
+        self.lines.push(line);
+    }
+
+    /// A match of the league between two, at a time from now on.
+    fn fixture(&mut self, sport: &str, name: &str, sides: [&str; 2], from_now: i64) {
+        let sides = sides.map(|side| json!({"name": side, "key": side}));
+        let fixture = json!({
+            "competition": {"name": "ATP League", "key": "l"},
+            "start": self.now + from_now,
+            "sides": sides,
+        });
+        self.tell(sport, name, json!({"fixture": fixture}));
+    }
+
+    /// What a bookmaker gives for the winner; outcomes are named by the sport.
+    fn prices(&mut self, sport: &str, name: &str, book: &str, prices: &[(&str, &str)]) {
+        let selections = prices
+            .iter()
+            .map(|(outcome, _)| json!({"id": outcome, "status": "active", "outcome": outcome}));
+        let define = json!({
+            "kind": "match_winner",
+            "status": "open",
+            "in_play": false,
+            "selections": selections.collect::<Vec<_>>(),
+        });
+        let told = prices.iter().map(|(outcome, price)| json!({"id": outcome, "price": price}));
+        let told = json!({"selections": told.collect::<Vec<_>>()});
+        for change in [json!({"define": define}), json!({"prices": told})] {
+            let odds = json!({"book": book, "market": format!("{book}-m"), "change": change});
+            self.tell(sport, name, json!({"odds": odds}));
+        }
+    }
+
+    async fn push(&self) {
+        let lines: Vec<_> = self.lines.iter().map(Value::to_string).collect();
+        let token = format!("Token {}", self.feed);
+        let headers = [("authorization", token.as_str())];
+        let body = lines.join("\n");
+        let answer = self.hub.post("/ingest/v1/acme", &headers, body.as_bytes()).await;
+        let counts = answer.json();
+        assert_eq!((answer.status, &counts["refused"]), (200, &json!(0)), "{counts}");
+    }
+
+    async fn ask(&self, path: &str) -> Answer {
+        ask(&self.hub, &self.key, path).await
+    }
+
+    /// An answer that is there.
+    async fn get(&self, path: &str) -> Value {
+        let answer = self.ask(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.json()
+    }
+
+    /// The answer as soon as it is as it should be: what is pushed is kept a moment later.
+    async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        until(&self.hub, &self.key, path, is_so).await
+    }
+}
+
+async fn ask(hub: &Hub, key: &str, path: &str) -> Answer {
+    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
+}
+
+async fn until(hub: &Hub, key: &str, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let mut last = Value::Null;
+    let waiting = async {
+        loop {
+            let answer = ask(hub, key, path).await;
+            last = if answer.status == 200 { answer.json() } else { json!(answer.body) };
+            if is_so(&last) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{path} did not come so far: {last}");
+    last
+}
+
+/// The values of a field of each row of a page.
+fn each(page: &Value, pointer: &str) -> Vec<Value> {
+    let rows = page["results"].as_array().unwrap_or_else(|| panic!("no page: {page}"));
+    rows.iter().map(|row| row.pointer(pointer).cloned().unwrap_or_default()).collect()
+}
+
+/// The id in the first row of a page.
+fn first_id(page: &Value) -> u64 {
+    page["results"][0]["id"].as_u64().unwrap_or_else(|| panic!("no rows: {page}"))
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_404_and_what_is_not_understood_400() {
+    let stage = Stage::new();
+    for path in [
+        "/tennis/api/v2/matches/7/",
+        "/tennis/api/v2/matches/nonsense/",
+        "/tennis/api/v2/matches/7/nothing/",
+        "/hockey/api/v2/standings/?league=7",
+        "/darts/api/v2/players/7/",
+        "/csgo/api/v2/",
+        "/basketball/api/v2/players/7/games/",
+        "/horseracing/api/v2/runners/7/odds/",
+    ] {
+        let answer = stage.ask(path).await;
+        let body = answer.json();
+        assert_eq!((answer.status, &body["status"]), (404, &json!(404)), "{path}: {body}");
+        assert_eq!(body["error"], true, "{path}");
+    }
+    // Nobody has padel.
+    assert_eq!(stage.ask("/padel/api/v2/matches/").await.status, 404);
+    let answer = stage.ask("/hockey/api/v2/matches/?leaguee=7").await;
+    let body = answer.json();
+    assert_eq!((answer.status, &body["suggestions"][0]["suggestion"]), (400, &json!("league")));
+    for path in [
+        "/tennis/api/v2/matches/?status=sometime",
+        "/csgo/api/v2/matches/?status=halftime",
+        "/basketball/api/v2/standings/",
+        "/darts/api/v2/matches/?date_from=soon",
+    ] {
+        assert_eq!(stage.ask(path).await.status, 400, "{path}");
+    }
+    let body = stage.ask("/csgo/api/v2/matches/?status=halftime").await.json();
+    let detail = body["detail"].as_str().expect("a text");
+    assert!(detail.contains("notstarted, inprogress"), "{detail}");
+}
+
+/// Each list of an empty hub is an empty page.
+#[tokio::test]
+async fn lists_of_nothing_are_empty() {
+    let stage = Stage::new();
+    for path in [
+        "tennis/api/v2/matches",
+        "tennis/api/v2/players",
+        "tennis/api/v2/predictions",
+        "tennis/api/v2/rankings",
+        "tennis/api/v2/tournaments",
+        "csgo/api/v2/matches",
+        "csgo/api/v2/matches/live",
+        "csgo/api/v2/players",
+        "csgo/api/v2/predictions",
+        "csgo/api/v2/teams",
+        "csgo/api/v2/tournaments",
+        "darts/api/v2/matches",
+        "darts/api/v2/matches/live",
+        "darts/api/v2/players",
+        "darts/api/v2/predictions",
+        "darts/api/v2/rankings",
+        "darts/api/v2/tournaments",
+        "hockey/api/v2/leagues",
+        "hockey/api/v2/matches",
+        "hockey/api/v2/matches/live",
+        "hockey/api/v2/predictions",
+        "hockey/api/v2/teams",
+        "basketball/api/v2/events",
+        "basketball/api/v2/events/live",
+        "basketball/api/v2/leagues",
+        "basketball/api/v2/managers",
+        "basketball/api/v2/players",
+        "basketball/api/v2/predictions",
+        "basketball/api/v2/teams",
+        "basketball/api/v2/venues",
+        "horseracing/api/v2/horses",
+        "horseracing/api/v2/jockeys",
+        "horseracing/api/v2/trainers",
+        "horseracing/api/v2/meetings",
+        "horseracing/api/v2/tracks",
+        "horseracing/api/v2/races",
+        "horseracing/api/v2/races/live",
+        "horseracing/api/v2/runners",
+    ] {
+        let page = stage.get(&format!("/{path}/")).await;
+        let empty = json!({"count": 0, "next": null, "previous": null, "results": []});
+        assert_eq!(page, empty, "{path}");
+    }
+    for path in ["/tennis/api/v2/matches/live/", "/horseracing/api/v2/races/next-to-jump/"] {
+        assert_eq!(stage.get(path).await, json!([]), "{path}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Recordings that were replayed give over REST what their answer sheets say.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{ask, each, first_id, until};
+use crate::support::{Hub, shared};
+
+const P: &str = "/tennis/api/v2";
+
+/// A hub that has played a recording, and a key; `None`, and said, where the recording is not here.
+fn played(file: &str) -> Option<(Hub, String, Value)> {
+    let path = shared(file)?;
+    let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
+    let key = hub.key(&["sports"]);
+    let name = file.replace('/', "__");
+    let name = name.trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches(".jsonl");
+    let sheet = shared(&format!("expected/{name}.json")).expect("sheets lie beside recordings");
+    let sheet = fs::read(sheet).expect("each recording has its answer sheet");
+    Some((hub, key, serde_json::from_slice(&sheet).expect("answer sheets are JSON")))
+}
+
+/// All points of an answer, in order, with the server of the game that they are of.
+fn points(answer: &Value) -> Vec<(&Value, &Value)> {
+    let mut all = Vec::new();
+    for set in answer["sets"].as_array().expect("a list of sets") {
+        for game in set["games"].as_array().expect("a list of games") {
+            let points = game["points"].as_array().expect("a list of points");
+            all.extend(points.iter().map(|point| (&game["server"], point)));
+        }
+    }
+    all
+}
+
+/// How many points each player won, as the sheets write it.
+fn won(answer: &Value) -> Value {
+    let count = |side| points(answer).iter().filter(|(_, point)| point["winner"] == side).count();
+    json!({"1": count(1), "2": count(2)})
+}
+
+/// The games of each set that was played to its end: of its last game, and of the breaks in it.
+fn check_sets(answer: &Value, sheet: &Value, breaks: bool) {
+    let sets = answer["sets"].as_array().expect("a list of sets");
+    let told =
+        sheet["sets_by_replay"].as_array().or_else(|| sheet["sets"].as_array()).expect("sets");
+    for (set, told) in sets.iter().zip(told) {
+        let games = set["games"].as_array().expect("a list of games");
+        let last = games.last().expect("a game");
+        assert_eq!(json!([last["player1_games"], last["player2_games"]]), told["games"]);
+        let sum = told["games"].as_array().expect("a pair").iter().filter_map(Value::as_u64);
+        assert_eq!(games.len() as u64, sum.sum::<u64>());
+    }
+    let broken = |side: u64| {
+        let games = sets.iter().flat_map(|set| set["games"].as_array().into_iter().flatten());
+        games.filter(|game| game["break"] == true && game["winner"] == side).count()
+    };
+    if breaks {
+        assert_eq!(json!({"1": broken(1), "2": broken(2)}), sheet["break_points_won"]);
+    }
+}
+
+async fn check_slam(name: &str) {
+    let file = format!("slam-pointbypoint/{name}.points.csv.gz");
+    let Some((hub, key, sheet)) = played(&file) else { return };
+    let all = format!("{P}/matches/?date_from=2000-01-01");
+    let has_all = |page: &Value| page["count"] == 1 && page["results"][0]["winner_id"].is_u64();
+    let page = until(&hub, &key, &all, has_all).await;
+    let row = &page["results"][0];
+    let retired = sheet["status_in_match_file"] == "Retired";
+    assert_eq!(row["status"], if retired { "retired" } else { "finished" });
+    let player1 = sheet["player1"].as_str().expect("a name");
+    assert!(row["player1"]["name"].as_str().is_some_and(|name| name.starts_with(player1)), "{row}");
+    let winner = sheet["winner"].as_u64().or_else(|| sheet["winner_in_match_file"].as_u64());
+    let winner = if winner == Some(1) { &row["player1"]["id"] } else { &row["player2"]["id"] };
+    assert_eq!(&row["winner_id"], winner);
+    assert_eq!(json!({"1": row["p1_aces"], "2": row["p2_aces"]}), sheet["aces"], "aces");
+    let faults = json!({"1": row["p1_double_faults"], "2": row["p2_double_faults"]});
+    assert_eq!(faults, sheet["double_faults"], "double faults");
+    assert_eq!(row["point_by_point_available"], true);
+    let id = first_id(&page);
+    let detail = ask(&hub, &key, &format!("{P}/matches/{id}/")).await.json();
+    assert_eq!(&detail, row, "a match is the same in a list and alone");
+    let answer = ask(&hub, &key, &format!("{P}/matches/{id}/point-by-point/")).await.json();
+    assert_eq!(
+        (&answer["available"], points(&answer).len()),
+        (&json!(true), count(&sheet["points"]))
+    );
+    assert_eq!(won(&answer), sheet["points_won"]);
+    // Four serve in doubles, and the sheets count them apart.
+    check_sets(&answer, &sheet, sheet.get("partner1").is_none());
+}
+
+fn count(value: &Value) -> usize {
+    value.as_u64().and_then(|count| usize::try_from(count).ok()).expect("a count")
+}
+
+#[tokio::test]
+async fn points_of_the_slams() {
+    for name in [
+        "2011-wimbledon-2148",
+        "2011-wimbledon-2701",
+        "2012-ausopen-1701",
+        "2012-wimbledon-1701",
+        "2013-usopen-2701",
+        "2023-usopen-4601",
+    ] {
+        check_slam(name).await;
+    }
+}
+
+#[tokio::test]
+async fn points_told_as_strings() {
+    let Some((hub, key, sheet)) = played("pointbypoint-strings/matches.csv") else { return };
+    let told = sheet["matches"].as_array().expect("a list of matches");
+    let all = format!("{P}/matches/?date_from=2000-01-01&limit=200");
+    let has_all = |page: &Value| {
+        page["count"] == told.len() && each(page, "/winner_id").iter().all(Value::is_u64)
+    };
+    let page = until(&hub, &key, &all, has_all).await;
+    for sheet in told {
+        let rows = page["results"].as_array().expect("rows");
+        let row = rows.iter().find(|row| {
+            row["player1"]["name"] == sheet["server1"]
+                && row["player2"]["name"] == sheet["server2"]
+                && row["sets_detail"].as_array().map(Vec::len)
+                    == sheet["sets"].as_array().map(Vec::len)
+        });
+        let row = row.unwrap_or_else(|| panic!("{sheet} is not among {page}"));
+        let id = row["id"].as_u64().expect("an id");
+        let answer = ask(&hub, &key, &format!("{P}/matches/{id}/point-by-point/")).await.json();
+        assert_eq!(points(&answer).len(), count(&sheet["points"]), "{sheet}");
+        assert_eq!(won(&answer), sheet["points_won"], "{sheet}");
+        check_sets(&answer, sheet, false);
+        let winner =
+            if sheet["winner"] == 1 { &row["player1"]["id"] } else { &row["player2"]["id"] };
+        assert_eq!(&row["winner_id"], winner, "{sheet}");
+    }
+}
+
+/// A market of Betfair tells the runners alone, without names.
+#[tokio::test]
+async fn runners_of_a_market() {
+    let name = "betfair-stream/racing-1.241629436.live.jsonl.gz";
+    let Some((hub, key, _)) = played(name) else { return };
+    let all = "/horseracing/api/v2/races/?date_from=2025-04-01&date_to=2025-04-01";
+    let page = until(&hub, &key, all, |page| page["results"][0]["competitors_count"] == 9).await;
+    let race = first_id(&page);
+    let list = format!("/horseracing/api/v2/runners/?race={race}");
+    let is_settled = |page: &Value| each(page, "/finish_position").contains(&json!(1));
+    let runners = until(&hub, &key, &list, is_settled).await;
+    assert_eq!(each(&runners, "/horse"), vec![Value::Null; 9], "Betfair names nobody");
+}

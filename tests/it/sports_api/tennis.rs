@@ -1,0 +1,117 @@
+//! Tennis: rows, ranking, predictions, and meetings.
+
+use serde_json::{Value, json};
+
+use super::{DAY, HOUR, Stage, each, first_id};
+
+const P: &str = "/tennis/api/v2";
+
+fn score(sets: &[[u8; 2]], winner: Option<&str>) -> Value {
+    let sets: Vec<_> = sets.iter().map(|games| json!({"games": games})).collect();
+    let mut score = json!({"sets": sets, "points": 60, "server": "p1"});
+    if let Some(winner) = winner {
+        score["winner"] = json!(winner);
+    }
+    json!({"tennis": {"score": score}})
+}
+
+async fn tour() -> Stage {
+    let mut stage = Stage::new();
+    let status = |status: &str| json!({"tennis": {"status": status}});
+    stage.fixture("tennis", "past", ["A. One", "B. Two"], -20 * DAY);
+    stage.tell("tennis", "past", status("finished"));
+    stage.tell("tennis", "past", score(&[[6, 3], [6, 4]], Some("p1")));
+    stage.fixture("tennis", "now", ["A. One", "C. Three"], -HOUR);
+    stage.tell("tennis", "now", status("live"));
+    stage.tell("tennis", "now", score(&[[6, 3], [2, 1]], None));
+    stage.fixture("tennis", "next", ["B. Two", "A. One"], 2 * DAY);
+    stage.tell("tennis", "next", status("not_started"));
+    stage.fixture("tennis", "far", ["B. Two", "C. Three"], 20 * DAY);
+    stage.tell("tennis", "far", status("not_started"));
+    stage.prices("tennis", "next", "acme", &[("p1", "4.00"), ("p2", "1.3333")]);
+    stage.push().await;
+    stage.until(&format!("{P}/matches/?date_from=2020-01-01"), |page| page["count"] == 4).await;
+    stage.until(&format!("{P}/matches/?status=finished"), |page| page["count"] == 1).await;
+    // Ratings are made anew a few seconds later.
+    stage.until(&format!("{P}/rankings/"), |page| page["count"] == 2).await;
+    stage
+}
+
+#[tokio::test]
+async fn the_next_seven_days_are_the_default() {
+    let stage = tour().await;
+    let page = stage.get(&format!("{P}/matches/?player_id=7&tz=UTC")).await;
+    let names = each(&page, "/player1/name");
+    // The match in play began an hour ago, which may be yesterday.
+    assert!(names.ends_with(&[json!("B. Two")]) && !names.is_empty(), "{page}");
+    let next = page["results"].as_array().and_then(|rows| rows.last()).expect("the next match");
+    assert_eq!((&next["status"], &next["odds_player1"]), (&json!("scheduled"), &json!(4.0)));
+    assert_eq!(
+        (&next["tournament"]["circuit"], &next["player1"]["gender"]),
+        (&json!("ATP"), &json!("M"))
+    );
+    let over = stage.get(&format!("{P}/matches/?status=finished")).await;
+    assert_eq!(each(&over, "/sets_detail"), [json!([{"p1": 6, "p2": 3}, {"p1": 6, "p2": 4}])]);
+    assert_eq!(over["results"][0]["winner_id"], over["results"][0]["player1"]["id"]);
+    assert_eq!(over["results"][0]["point_by_point_available"], false);
+    let live = stage.get(&format!("{P}/matches/live/")).await;
+    let live = live[0].clone();
+    assert_eq!((&live["status"], &live["current_set"]), (&json!("live"), &json!(2)));
+    assert_eq!((&live["current_game_p1"], &live["current_point"]), (&json!(2), &json!("0-0")));
+    assert_eq!((&live["is_serving_p1"], &live["p1_aces"]), (&json!(true), &Value::Null));
+    let id = first_id(&over);
+    let points = stage.get(&format!("{P}/matches/{id}/point-by-point/")).await;
+    assert_eq!(points, json!({"match_id": id, "available": false, "sets": []}));
+}
+
+#[tokio::test]
+async fn players_are_ranked_and_foreseen_by_results_and_prices() {
+    let stage = tour().await;
+    let rankings = stage.get(&format!("{P}/rankings/?limit=900")).await;
+    assert_eq!(each(&rankings, "/player/name"), ["A. One", "B. Two"]);
+    assert_eq!(each(&rankings, "/points"), [1516, 1484]);
+    assert_eq!(each(&rankings, "/previous_position"), [1, 2], "they met twenty days ago");
+    let first = first_id(&rankings);
+    let row = stage.get(&format!("{P}/rankings/{first}/")).await;
+    assert_eq!((&row["position"], &row["type"]), (&json!(1), &json!("results")));
+    assert_eq!(stage.get(&format!("{P}/rankings/?type=WTA")).await["count"], 0);
+    assert_eq!(stage.get(&format!("{P}/rankings/?date=2020-01-01")).await["count"], 0);
+    let players = stage.get(&format!("{P}/players/?search=one&gender=m")).await;
+    assert_eq!(each(&players, "/current_ranking/position"), [1], "{players}");
+    assert_eq!(stage.get(&format!("{P}/players/?gender=F")).await["count"], 0);
+    let tournament = stage.get(&format!("{P}/tournaments/?circuit=atp")).await;
+    assert_eq!(each(&tournament, "/active"), [true], "{tournament}");
+    assert_eq!(stage.get(&format!("{P}/tournaments/?circuit=wta")).await["count"], 0);
+    let page = stage.get(&format!("{P}/predictions/?upcoming=true")).await;
+    let [priced, rated] = &page["results"].as_array().expect("rows")[..] else {
+        panic!("two are to come: {page}");
+    };
+    assert_eq!(
+        (&priced["model"], &priced["prob_player1_wins"]),
+        (&json!("consensus"), &json!(25.0))
+    );
+    assert_eq!((&priced["predicted_winner"], &priced["confidence"]), (&json!(2), &json!(75.0)));
+    // 1484 against 1500.
+    assert_eq!((&rated["model"], &rated["prob_player1_wins"]), (&json!("elo"), &json!(47.7)));
+    assert_eq!(rated["expected_total_sets"], Value::Null);
+    let old = stage.get("/tennis/api/predictions/?upcoming=true&limit=1").await;
+    let first = &old["results"][0];
+    assert_eq!((&first["player1_obj"], &first["id"]), (&priced["match"]["player1"], &priced["id"]));
+    let next = priced["match_id"].as_u64().expect("an id");
+    let h2h = stage.get(&format!("{P}/matches/{next}/h2h/")).await;
+    assert_eq!(
+        h2h["h2h"],
+        json!({"total_matches": 1, "player1_wins": 0, "player2_wins": 1, "by_surface": {}})
+    );
+    assert_eq!(
+        (&h2h["player2_last5"][0]["won"], &h2h["player2_last5"][0]["sets_won"]),
+        (&json!(true), &json!(2))
+    );
+    let odds = stage.get(&format!("{P}/matches/{next}/odds/")).await;
+    assert_eq!(
+        (&odds["source"], &odds["bookmakers"][0]["odds_player2"]),
+        (&json!("multi"), &json!(1.3333))
+    );
+    let text = stage.ask(&format!("{P}/matches/{next}/odds/")).await.body;
+    assert!(text.contains("\"odds_player1\":4.00,"), "digits stay as they were told: {text}");
+}
