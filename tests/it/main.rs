@@ -8,6 +8,7 @@ mod bench;
 mod clock;
 mod commands;
 mod databases;
+mod demo_world;
 mod door;
 mod gate;
 mod limits;

@@ -32,9 +32,9 @@ impl Tally {
         *accurate += u32::from(arrived);
     }
 
-    /// What changed since it was last told.
-    pub(super) fn news(&mut self, second: u32) -> Vec<FootballFact> {
-        if second >= self.slow_due_s {
+    /// What changed since it was last told; `last`: those that rise all the time, too.
+    pub(super) fn news(&mut self, second: u32, last: bool) -> Vec<FootballFact> {
+        if last || second >= self.slow_due_s {
             self.slow_due_s = second + SLOW_EVERY_S;
             self.count_slow();
         }
