@@ -72,8 +72,8 @@ impl Planned {
         let (mut digest, mut begun, mut end) = (Digest::default(), false, self.entry.start);
         while let Some(now) = game.play.due() {
             end = now;
-            // What was true of the match until now.
-            let before = game.play.chances(now);
+            // What was true of the match until now; once it has begun nobody asks.
+            let before = if begun { Vec::new() } else { game.play.chances(now) };
             let Step { facts, trading } = game.play.step(now);
             let mut at_once = digest.take(facts);
             match trading {
@@ -138,8 +138,10 @@ impl Digest {
                     self.stats.extend(values.into_iter().map(|(stat, n)| ((side, stat), n)));
                 }
                 Fact::Football(FootballFact::PlayerStats { side, player, values }) => {
-                    let player =
-                        self.players.entry((side, player.id)).or_insert((player, [].into()));
+                    let player = self
+                        .players
+                        .entry((side, player.id))
+                        .or_insert_with(|| (player, BTreeMap::new()));
                     player.1.extend(values);
                 }
                 Fact::Tennis(TennisFact::Point(point)) => {
