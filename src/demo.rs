@@ -180,7 +180,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
         let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
-        let later = run(&accounts, 1, "a", 11, 12 * DAY_US + DAY_US / 3).await;
+        let later = run(&accounts, 1, "a", 11, 12 * DAY_US + DAY_US / 6 * 5).await;
         assert_eq!((later.epoch, later.start), (11, first.start));
         let planned = World::new(1, first.start).programme(3);
         let played: BTreeSet<_> = later

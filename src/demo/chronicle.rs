@@ -138,7 +138,7 @@ impl Chronicle {
             count += self.put(past.collect(), Telling::Result).await?;
         }
         count += self.put(self.missed(&known), Telling::Result).await?;
-        let mut done = done.unwrap_or_else(|| Done {
+        let mut done = done.unwrap_or(Done {
             seed: world.seed,
             start: world.start,
             fixtures: today,

@@ -28,7 +28,7 @@ use self::{
     record::Record,
     report::{Report, Shown},
     strength::Strength,
-    tally::Tally,
+    tally::{Tally, counted},
 };
 use super::{
     dice::{Dice, MINUTE, SECOND},
@@ -488,17 +488,4 @@ impl FootballPlay {
         let trading = std::mem::take(&mut self.trading);
         Step { facts: facts.into_iter().map(Fact::Football).collect(), trading }
     }
-}
-
-/// The count that rises when play comes into a situation.
-fn counted(situation: Situation) -> Option<Stat> {
-    Some(match situation {
-        Situation::Attack => Stat::Attacks,
-        Situation::Dangerous => Stat::DangerousAttacks,
-        Situation::Corner => Stat::CornerKicks,
-        Situation::FreeKick => Stat::FreeKicks,
-        Situation::ThrowIn => Stat::ThrowIns,
-        Situation::GoalKick => Stat::GoalKicks,
-        _ => return None,
-    })
 }
