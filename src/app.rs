@@ -156,7 +156,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());
     let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered));
-    let sources = playing::announce(&mut hub, demo, &play, recordings);
+    let sources = playing::announce(&mut hub, demo.clone(), &play, recordings);
     let live = playing::announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let writer = {
@@ -189,6 +189,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
     let ordering = take_orders(identities, &config, &doors, &stopped);
+    let chronicle = playing::chronicle(demo, &config, &accounts, (&archive, &reader), &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
@@ -252,7 +253,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     keeping.await.ok();
     written.send_replace(true);
     signalling.await.ok();
-    for task in revoking.into_iter().chain(ordering).chain([deciding, sweeping, fitting]) {
+    let ours = revoking.into_iter().chain(ordering).chain(chronicle);
+    for task in ours.chain([deciding, sweeping, fitting]) {
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;

@@ -4,18 +4,26 @@
 //! now has made the very same changes in the same order, and may go on under the same epoch: clients
 //! resume across it, and get what happened meanwhile.
 
+mod chronicle;
+
 use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
 
 use fanout::{Epoch, Micros};
-use ingest::{event::Timed, recording::Step, simulator::Simulator};
+use ingest::{
+    event::Timed,
+    recording::Step,
+    simulator::{Simulator, World},
+};
 use serde::{Deserialize, Serialize};
+
+pub use self::chronicle::Chronicle;
 
 use crate::{
     accounts::{Accounts, AccountsError},
     hub::{Hub, feeds::SourceNumber},
 };
 
-/// How long before the start of the demo its first day began: matches are in full swing.
+/// How long before the start of the demo the first of its matches began: they are in full swing.
 const HEAD_START_US: Micros = 70 * 60 * 1_000_000;
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
@@ -27,8 +35,11 @@ const META: &str = "demo_run";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub seed: u64,
-    /// When its first day began, in UTC microseconds.
+    /// When the first day of its world began, in UTC microseconds. It stays with the database: the
+    /// days to come are known by it.
     pub start: Micros,
+    /// Since when it plays: matches that began before are not in it.
+    from: Micros,
     pub epoch: u32,
     /// What must be the same for the same day to come out: the program and the settings.
     program: String,
@@ -51,14 +62,14 @@ impl Run {
         let program = format!("{} {settings}", program());
         let kept = accounts.meta(META).await?;
         let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
-        if let Some(run) = kept
-            && run.seed == seed
-            && run.program == program
-            && (run.start..run.start + DAY_US).contains(&now)
-        {
-            return Ok(run);
-        }
-        let run = Self { seed, start: now - HEAD_START_US, epoch: new_epoch.0, program };
+        let kept = kept.filter(|run| run.seed == seed && run.from <= now);
+        let from = now - HEAD_START_US;
+        let start = match kept {
+            Some(run) if run.program == program && now < run.from + DAY_US => return Ok(run),
+            Some(run) => run.start,
+            None => from,
+        };
+        let run = Self { seed, start, from, epoch: new_epoch.0, program };
         let text = serde_json::to_string(&run).expect("a struct of numbers and text is JSON");
         accounts.set_meta(META, &text).await?;
         Ok(run)
@@ -67,7 +78,9 @@ impl Run {
     /// Its days, one after the other.
     #[must_use]
     pub fn days(&self) -> Days {
-        let mut days = Days { seed: self.seed, next_start: self.start, running: VecDeque::new() };
+        let world = World::new(self.seed, self.start);
+        let next = world.day_at(self.from);
+        let mut days = Days { world, next, since: self.from, running: VecDeque::new() };
         days.begin_next();
         days
     }
@@ -97,16 +110,18 @@ fn program() -> String {
 /// Simulated days without end. Matches of one day that run into the next are played to their end.
 #[derive(Debug)]
 pub struct Days {
-    seed: u64,
-    next_start: Micros,
+    world: World,
+    /// The number of the day that is taken up next.
+    next: u64,
+    /// Matches that start before it are left out.
+    since: Micros,
     running: VecDeque<Peekable<Simulator>>,
 }
 
 impl Days {
     fn begin_next(&mut self) {
-        self.running.push_back(Simulator::new(self.seed, self.next_start).peekable());
-        self.seed = self.seed.wrapping_add(1);
-        self.next_start += DAY_US;
+        self.running.push_back(self.world.play(self.next, self.since).peekable());
+        self.next += 1;
     }
 
     /// Which day has the next batch, and when.
@@ -125,7 +140,10 @@ impl Iterator for Days {
 
     fn next(&mut self) -> Option<Step> {
         // The next day announces its matches before it begins, and an empty programme is no end.
-        while self.first().is_none_or(|(_, clock_us)| clock_us >= self.next_start - DAY_US / 4) {
+        while self
+            .first()
+            .is_none_or(|(_, clock_us)| clock_us >= self.world.start_of(self.next) - DAY_US / 4)
+        {
             self.begin_next();
         }
         let (day, _) = self.first()?;
@@ -137,6 +155,8 @@ impl Iterator for Days {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     async fn run(accounts: &Accounts, seed: u64, settings: &str, epoch: u32, now: Micros) -> Run {
@@ -154,9 +174,34 @@ mod tests {
         assert_eq!(run(&accounts, 2, "b", 14, 12 * DAY_US).await.epoch, 14);
     }
 
+    /// What was announced for the days to come is played by the run after this one, too.
+    #[tokio::test]
+    async fn later_run_goes_on_in_the_same_world() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
+        let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
+        let later = run(&accounts, 1, "a", 11, 12 * DAY_US + DAY_US / 6 * 5).await;
+        assert_eq!((later.epoch, later.start), (11, first.start));
+        let planned = World::new(1, first.start).programme(3);
+        let played: BTreeSet<_> = later
+            .days()
+            .map(|step| {
+                let Step::Batch(timed) = step else { panic!("the simulator refuses nothing") };
+                assert!(timed.clock_us >= later.from - DAY_US / 6, "from before the run");
+                timed
+            })
+            .take_while(|timed| timed.clock_us < first.start + 3 * DAY_US + DAY_US / 8)
+            .map(|timed| timed.batch.events[0].match_id)
+            .collect();
+        let expected =
+            planned.iter().filter(|it| it.start() < first.start + 3 * DAY_US + DAY_US / 12);
+        assert!(expected.clone().count() > 20);
+        assert!(expected.map(|it| it.id()).all(|id| played.contains(&id)));
+    }
+
     #[test]
     fn days_follow_each_other_in_time_order_without_end() {
-        let run = Run { seed: 3, start: 0, epoch: 1, program: String::new() };
+        let run = Run { seed: 3, start: 0, from: 0, epoch: 1, program: String::new() };
         let mut last = Micros::MIN;
         let mut fixtures = 0;
         for step in run.days() {

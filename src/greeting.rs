@@ -60,7 +60,7 @@ fn greet_guest(
     writeln!(
         out,
         r#"
-Matchwire plays its demo: football, tennis and odds, simulated, without end.
+Matchwire plays its demo: seven sports and their odds, simulated, without end.
 
   page      http{secure}://{address}/
   demo key  {key}

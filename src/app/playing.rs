@@ -15,19 +15,25 @@ use ingest::{
     recording::{self, OpenError, Recording},
     source::{Outlet, Told},
 };
-use tokio::task::JoinSet;
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+};
 use tracing::error;
 
 use super::{AppError, Play};
 use crate::{
+    accounts::Accounts,
+    archive::Archive,
     clock::now,
     config::Config,
-    demo::{self, Days, Run},
+    demo::{self, Chronicle, Days, Run},
     hub::{
         Hub,
         feeds::{Feed, Health, SourceNumber, Terms},
     },
     pipeline::Doors,
+    reader::Reader,
     sources::{
         Pace, Player,
         follow::{self, Following},
@@ -100,6 +106,20 @@ pub(super) fn announce(
         })
         .collect();
     demo.into_iter().chain(steady).chain(reels).collect()
+}
+
+/// Keeps what the demo's world holds beside what is played in the archive, where the settings want it.
+pub(super) fn chronicle(
+    demo: Option<Run>,
+    config: &Config,
+    accounts: &Accounts,
+    (archive, reader): (&Archive, &Reader),
+    stopped: &watch::Receiver<bool>,
+) -> Option<JoinHandle<()>> {
+    let run = demo.filter(|_| config.demo.past)?;
+    let settings = super::settings(config);
+    let chronicle = Chronicle::new(run, accounts, archive, reader, settings, stopped);
+    Some(tokio::spawn(chronicle.keep()))
 }
 
 /// A live source with its number in the hub, not started yet.

@@ -197,11 +197,14 @@ pub struct DemoConfig {
     pub enabled: bool,
     /// Which day is played; the same seed gives the same day. Default 1.
     pub seed: u64,
+    /// Whether what was played before the demo, and what will be in the next days, is put into the
+    /// archive. Default true; some 100 MB, and half a minute of one core at the first start.
+    pub past: bool,
 }
 
 impl Default for DemoConfig {
     fn default() -> Self {
-        Self { enabled: true, seed: 1 }
+        Self { enabled: true, seed: 1, past: true }
     }
 }
 

@@ -64,29 +64,37 @@ fn match_of(timed: &Timed) -> Option<Id> {
 
 /// Whether a match and all its books have ended.
 fn is_over(bench: &Bench, id: Id) -> bool {
-    let [football, tennis] = ["football", "tennis"].map(|sport| format!("{sport}/{id}"));
-    let own = |name: &str| name.starts_with(&football) || name.starts_with(&tennis);
+    let own = |name: &str| name.split('/').nth(1) == Some(&id.to_string());
     bench.readers.iter().filter(|(name, _)| own(name)).all(|(_, it)| it.data["life"] == "ended")
 }
 
 fn check(bench: &Bench, truth: &MatchTruth) {
-    let (sport, MatchTruth { id, markets, .. }) = match &truth.ending {
-        Ending::Football(_) => ("football", truth),
-        Ending::Tennis(_) => ("tennis", truth),
-    };
-    let name = format!("{sport}/{id}");
+    let MatchTruth { sport, id, markets, .. } = truth;
+    let name = format!("{}/{id}", sport.as_str());
     let reader = &bench.readers[&name];
     match &truth.ending {
         Ending::Football(truth) => check_football(&reader.data, &reader.events(), truth),
         Ending::Tennis(truth) => check_tennis(&reader.data, &reader.events(), truth),
+        Ending::Scoreboard(truth) => {
+            assert_eq!(
+                (&reader.data["status"], &reader.data["life"]),
+                (&json!("finished"), &json!("ended"))
+            );
+            let [home, away] = truth.score;
+            assert_eq!(reader.data["score"], json!({"home": home, "away": away}));
+        }
+        Ending::Race(_) => assert_eq!(reader.data["status"], "finished"),
     }
     for slug in Simulator::bookmakers() {
         let book = &bench.readers[&format!("{name}/odds/{slug}")].data["markets"];
         for settled in markets {
             let market = &book[&*settled.market];
             assert_eq!(market["status"], "closed", "{name} {slug} {}", settled.market);
-            let winner = settled.winner;
-            assert_eq!(winners(market), Vec::from_iter(winner), "{name} {slug}");
+            let mut expected: Vec<_> = settled.winners.iter().map(|winner| &**winner).collect();
+            expected.sort_unstable();
+            let mut found = winners(market);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{name} {slug}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod bench;
 mod clock;
 mod commands;
 mod databases;
+mod demo_world;
 mod door;
 mod football_v1;
 mod football_v2;

@@ -1,31 +1,43 @@
 //! The day's programme: which matches are played, by whom and when.
 //!
 //! Kick-offs run in lanes, each lane one match after another, so that at any time of the day about
-//! as many matches are in play as there are lanes. No team and no player appears twice a day.
+//! as many matches are in play as there are lanes. No team, no player and no horse appears twice a
+//! day.
 
 use std::sync::Arc;
 
 use crate::{
     event::{Competition, Fixture, Id, Micros, Pair, Participant, Sport},
-    tennis::Format,
+    tennis,
 };
 
 use super::{
+    calendar, darts,
     dice::{Dice, MINUTE},
+    draw::{self, Booking},
     names,
+    race::Card,
 };
 
 pub(super) const DAY: Micros = 24 * 60 * MINUTE;
 
 /// Minutes from the day's start to the first kick-off of each lane: the first matches are under way
-/// within minutes, and the rest follow, so that they are not all in the same phase of play.
-const FOOTBALL_LANES: [i64; 8] = [1, 5, 10, 16, 22, 28, 34, 40];
-const TENNIS_LANES: [i64; 6] = [2, 12, 25, 45, 65, 85];
+/// within minutes, and the rest follow, so that they are not all in the same phase of play. Then
+/// minutes from one kick-off of a lane to its next: as long as a match takes, or so.
+struct Lanes {
+    first_min: &'static [i64],
+    gap_min: (u32, u32),
+}
 
-/// Minutes from one kick-off of a lane to its next. A league match takes 110 to 117 with its break.
-const FOOTBALL_GAP_MIN: (i64, i64) = (115, 121);
+/// A league match takes 110 to 117 minutes with its break.
+const FOOTBALL: Lanes = Lanes { first_min: &[1, 5, 10, 16, 22, 28, 34, 40], gap_min: (115, 121) };
 /// Tennis takes an hour to three and a half; lanes overlap now and then.
-const TENNIS_GAP_MIN: (i64, i64) = (105, 130);
+const TENNIS: Lanes = Lanes { first_min: &[2, 12, 25, 45, 65, 85], gap_min: (105, 130) };
+const CS2: Lanes = Lanes { first_min: &[4, 30, 62, 95], gap_min: (132, 150) };
+const DARTS: Lanes = Lanes { first_min: &[3, 14, 27], gap_min: (50, 62) };
+const HOCKEY: Lanes = Lanes { first_min: &[6, 33, 66, 100], gap_min: (135, 150) };
+const BASKETBALL: Lanes = Lanes { first_min: &[7, 29, 58, 88], gap_min: (132, 148) };
+const RACES: Lanes = Lanes { first_min: &[8, 13, 18], gap_min: (15, 20) };
 
 /// How long before its start a match is announced, where the day is old enough for it.
 const NOTICE_MIN: (i64, i64) = (120, 240);
@@ -40,14 +52,25 @@ pub(super) struct Entry {
     pub(super) announced: Micros,
     pub(super) start: Micros,
     pub(super) competition: Competition,
-    pub(super) sides: Pair<Participant>,
+    pub(super) round: u16,
+    /// Absent in a race, which has runners.
+    pub(super) sides: Option<Pair<Participant>>,
     pub(super) game: GameKind,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum GameKind {
     Football,
-    Tennis(Format),
+    /// With the number of the tournament.
+    Tennis(tennis::Format, usize),
+    Cs2,
+    /// With the category of the tournament.
+    Darts(darts::Format, &'static str),
+    Hockey,
+    Basketball {
+        quarter_s: u32,
+    },
+    Race(Arc<Card>),
 }
 
 /// What is needed to write a day: tests take a short one.
@@ -57,61 +80,60 @@ pub(super) struct Plan {
     pub(super) start: Micros,
     /// Matches start within this span; those begun are played to their end.
     pub(super) length: Micros,
+    /// The round that is played.
+    pub(super) round: u16,
 }
 
 impl Plan {
     pub(super) fn new(seed: u64, start: Micros) -> Self {
-        Self { seed, start, length: DAY }
+        Self { seed, start, length: DAY, round: calendar::matchday(start, 0) }
     }
 
     /// The programme in the order in which its matches are announced.
     pub(super) fn programme(self) -> Vec<Entry> {
         let mut dice = Dice::new(self.seed, 0);
-        let mut bookings = self.football(&mut dice);
-        bookings.extend(self.tennis(&mut dice));
-        bookings.sort_by_key(|booking| booking.start);
+        let mut bookings = Vec::new();
+        let mut book = |lanes: &Lanes, all: fn(usize, &mut Dice) -> Vec<Booking>| {
+            let mut starts = self.starts(lanes, &mut dice);
+            starts.sort_unstable();
+            let drawn = all(usize::from(self.round) - 1, &mut dice);
+            bookings.extend(starts.into_iter().zip(drawn));
+        };
+        book(&FOOTBALL, draw::football);
+        book(&TENNIS, draw::tennis);
+        book(&CS2, draw::cs2);
+        book(&DARTS, draw::darts);
+        book(&HOCKEY, draw::hockey);
+        book(&BASKETBALL, draw::basketball);
+        book(&RACES, draw::races);
+        bookings.sort_by_key(|(start, _)| *start);
         let numbered = bookings.into_iter().zip(1..);
-        let mut entries: Vec<_> =
-            numbered.map(|(booking, number)| self.entry(booking, number, &mut dice)).collect();
+        let mut entries: Vec<_> = numbered
+            .map(|((start, booking), number)| self.entry(start, booking, number, &mut dice))
+            .collect();
         entries.sort_by_key(|entry| (entry.announced, entry.number));
         entries
     }
 
-    fn football(self, dice: &mut Dice) -> Vec<Booking> {
-        let mut starts = self.starts(&FOOTBALL_LANES, FOOTBALL_GAP_MIN, dice);
-        starts.sort_unstable();
-        let pairs = drawn_pairs(names::LEAGUE_COUNT, names::TEAMS_PER_LEAGUE, dice);
-        starts.into_iter().zip(pairs).map(|(start, pair)| Booking::football(start, pair)).collect()
-    }
-
-    fn tennis(self, dice: &mut Dice) -> Vec<Booking> {
-        let mut starts = self.starts(&TENNIS_LANES, TENNIS_GAP_MIN, dice);
-        starts.sort_unstable();
-        let pairs = drawn_pairs(names::TOURNAMENT_COUNT, names::PLAYERS_PER_TOURNAMENT, dice);
-        starts.into_iter().zip(pairs).map(|(start, pair)| Booking::tennis(start, pair)).collect()
-    }
-
-    fn starts(self, lanes: &[i64], gap_min: (i64, i64), dice: &mut Dice) -> Vec<Micros> {
+    fn starts(self, lanes: &Lanes, dice: &mut Dice) -> Vec<Micros> {
         let mut starts = Vec::new();
-        for first in lanes {
+        for first in lanes.first_min {
             let mut offset = first * MINUTE;
             while offset < self.length {
                 starts.push(self.start + offset);
                 // Whole minutes, as on any fixture list.
-                offset += dice.between(gap_min.0 as u32, gap_min.1 as u32) as Micros * MINUTE;
+                offset += Micros::from(dice.between(lanes.gap_min.0, lanes.gap_min.1)) * MINUTE;
             }
         }
         starts
     }
 
-    fn entry(self, booking: Booking, number: u64, dice: &mut Dice) -> Entry {
+    fn entry(self, start: Micros, booking: Booking, number: u64, dice: &mut Dice) -> Entry {
         let key: Arc<str> = format!("{}/{}/{number}", self.seed, self.start).into();
         let notice = dice.seconds((NOTICE_MIN.0 * 60, NOTICE_MIN.1 * 60));
         let soonest = self.start + dice.millis((0, 5_000));
-        let Booking { start, competition, sides, game } = booking;
         let announced = (start - notice).max(soonest);
-        let id = Id::derive(names::PROVIDER, "match", &key);
-        Entry { number, id, key, announced, start, competition, sides, game }
+        booking.entry(key, number, announced, start, self.round)
     }
 }
 
@@ -119,7 +141,12 @@ impl Entry {
     pub(super) fn sport(&self) -> Sport {
         match self.game {
             GameKind::Football => Sport::Football,
-            GameKind::Tennis(_) => Sport::Tennis,
+            GameKind::Tennis(..) => Sport::Tennis,
+            GameKind::Cs2 => Sport::Cs2,
+            GameKind::Darts(..) => Sport::Darts,
+            GameKind::Hockey => Sport::Hockey,
+            GameKind::Basketball { .. } => Sport::Basketball,
+            GameKind::Race(_) => Sport::HorseRacing,
         }
     }
 
@@ -130,56 +157,31 @@ impl Entry {
             competition: Some(self.competition.clone()),
             start: Some(self.start),
             date: None,
-            sides: Some(self.sides.clone()),
+            sides: self.sides.clone(),
         }
     }
 }
 
-/// A match before it has its number.
-struct Booking {
-    start: Micros,
-    competition: Competition,
-    sides: Pair<Participant>,
-    game: GameKind,
-}
-
-impl Booking {
-    fn football(start: Micros, (league, teams): (usize, Pair<usize>)) -> Self {
-        let sides = teams.map(|team| names::team(league, team));
-        Self { start, competition: names::league(league), sides, game: GameKind::Football }
-    }
-
-    fn tennis(start: Micros, (tournament, players): (usize, Pair<usize>)) -> Self {
-        let sides = players.map(|player| names::tennis_player(tournament, player));
-        let (competition, format) = names::tournament(tournament);
-        Self { start, competition, sides, game: GameKind::Tennis(format) }
-    }
-}
-
-/// Everyone of every competition paired once at random, the pairs in random order.
-fn drawn_pairs(competitions: usize, members: usize, dice: &mut Dice) -> Vec<(usize, Pair<usize>)> {
-    let mut pairs = Vec::with_capacity(competitions * members / 2);
-    for competition in 0..competitions {
-        let mut order: Vec<usize> = (0..members).collect();
-        dice.shuffle(&mut order);
-        pairs.extend(order.chunks_exact(2).map(|pair| (competition, [pair[0], pair[1]])));
-    }
-    dice.shuffle(&mut pairs);
-    pairs
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
+
+    fn participants(entry: &Entry) -> Vec<Id> {
+        match &entry.game {
+            GameKind::Race(card) => card.runners.iter().map(|(horse, _)| horse.id).collect(),
+            _ => entry.sides.iter().flatten().map(|side| side.id).collect(),
+        }
+    }
 
     #[test]
     fn nobody_plays_twice_a_day() {
         for seed in 0..20 {
             let entries = Plan::new(seed, 0).programme();
-            let sides: BTreeSet<_> = entries.iter().flat_map(|e| &e.sides).map(|p| p.id).collect();
-            assert_eq!(sides.len(), entries.len() * 2, "seed {seed}");
+            let all: Vec<_> = entries.iter().flat_map(participants).collect();
+            let different: BTreeSet<_> = all.iter().collect();
+            assert_eq!(different.len(), all.len(), "seed {seed}");
             assert!(entries.iter().all(|e| e.announced < e.start));
         }
     }
@@ -194,13 +196,29 @@ mod tests {
 
     /// A day that ran out of teams or players would end early.
     #[test]
-    fn there_are_enough_teams_and_players_for_a_day() {
+    fn there_are_enough_participants_for_a_day() {
         for seed in 0..50 {
+            let mut counts: BTreeMap<Sport, usize> = BTreeMap::new();
             let entries = Plan::new(seed, 0).programme();
-            let football = entries.iter().filter(|e| e.sport() == Sport::Football).count();
-            let tennis = entries.len() - football;
-            assert!((80..110).contains(&football), "seed {seed}: {football} football matches");
-            assert!((60..120).contains(&tennis), "seed {seed}: {tennis} tennis matches");
+            for entry in &entries {
+                *counts.entry(entry.sport()).or_default() += 1;
+            }
+            for (sport, expected) in [
+                (Sport::Football, 80..110),
+                (Sport::Tennis, 60..120),
+                (Sport::Cs2, 36..46),
+                (Sport::Darts, 70..84),
+                (Sport::Hockey, 36..44),
+                (Sport::Basketball, 36..44),
+                (Sport::HorseRacing, 220..290),
+            ] {
+                assert!(expected.contains(&counts[&sport]), "seed {seed}: {sport:?} {counts:?}");
+            }
+            // The last lanes of a day are as busy as the first.
+            for sport in counts.keys() {
+                let last = entries.iter().filter(|it| it.sport() == *sport).map(|it| it.start);
+                assert!(last.max() > Some(DAY - 70 * MINUTE), "seed {seed}: {sport:?} ends early");
+            }
         }
     }
 }

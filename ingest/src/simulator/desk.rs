@@ -12,7 +12,7 @@ use super::{
     bookmaker::{BOOKMAKERS, Bookmaker, decimal},
     dice::Dice,
     market::Market,
-    play::{Chance, Trading},
+    play::{Chance, Probabilities, SELECTIONS_MAX, Trading},
 };
 
 /// Milliseconds between two looks at prices before the match: money comes slowly.
@@ -65,9 +65,9 @@ struct Quote {
     /// The bookmaker's own view: how much likelier it thinks the first selection is.
     lean: f64,
     /// The probabilities as the bookmaker saw them when it last set prices.
-    seen: [f64; 3],
+    seen: Probabilities,
     /// Prices shown, in hundredths; 0 is none.
-    prices: [u32; 3],
+    prices: [u32; SELECTIONS_MAX],
 }
 
 impl Desk {
@@ -130,6 +130,33 @@ impl Desk {
         }
     }
 
+    /// Every bookmaker looks at its prices now.
+    pub(super) fn look(&mut self, chances: &[Chance]) -> Vec<OddsFact> {
+        let mut facts = Vec::new();
+        for book in &mut self.books {
+            for ((market, quote), chance) in self.markets.iter().zip(&mut book.quotes).zip(chances)
+            {
+                let mut told = Telling { book: &book.slug, market, facts: &mut facts };
+                quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut told);
+            }
+        }
+        facts
+    }
+
+    /// Every bookmaker settles now.
+    pub(super) fn settle(&mut self, chances: &[Chance]) -> Vec<OddsFact> {
+        let mut facts = Vec::new();
+        for book in &mut self.books {
+            book.due = None;
+            for ((market, quote), chance) in self.markets.iter().zip(&mut book.quotes).zip(chances)
+            {
+                let mut told = Telling { book: &book.slug, market, facts: &mut facts };
+                quote.settle(*chance, self.in_play, &mut told);
+            }
+        }
+        facts
+    }
+
     fn suspend(&mut self) -> Vec<OddsFact> {
         let mut facts = Vec::new();
         for book in &mut self.books {
@@ -182,11 +209,13 @@ impl Quote {
         match chance {
             Chance::Open(probabilities) => {
                 self.status = Some(MarketStatus::Open);
-                told.defined(MarketStatus::Open, in_play);
-                self.prices = [0; 3];
+                told.defined(MarketStatus::Open, in_play, probabilities.removed);
+                self.prices = [0; SELECTIONS_MAX];
                 self.show(leaning(probabilities, self.lean), bookmaker, told);
             }
-            Chance::Won(_) | Chance::Void => self.settle(chance, in_play, told),
+            Chance::Won(_) | Chance::Shared(_) | Chance::Void => {
+                self.settle(chance, in_play, told);
+            }
         }
     }
 
@@ -207,12 +236,14 @@ impl Quote {
         }
     }
 
-    fn show(&mut self, viewed: [f64; 3], bookmaker: &Bookmaker, told: &mut Telling<'_>) {
+    fn show(&mut self, viewed: Probabilities, bookmaker: &Bookmaker, told: &mut Telling<'_>) {
         self.seen = viewed;
         let before = self.prices;
         let count = told.market.selections().len();
-        for (price, probability) in self.prices.iter_mut().zip(viewed).take(count) {
-            *price = bookmaker.price(probability, count);
+        let active = count - viewed.removed.count_ones() as usize;
+        let prices = self.prices.iter_mut().zip(viewed.of).take(count).enumerate();
+        for (_, (price, probability)) in prices.filter(|(index, _)| !viewed.is_removed(*index)) {
+            *price = bookmaker.price(probability, active);
         }
         told.prices(before, self.prices);
     }
@@ -220,28 +251,30 @@ impl Quote {
     fn suspend(&mut self, in_play: bool, told: &mut Telling<'_>) {
         if self.status == Some(MarketStatus::Open) {
             self.status = Some(MarketStatus::Suspended);
-            told.defined(MarketStatus::Suspended, in_play);
+            told.defined(MarketStatus::Suspended, in_play, self.seen.removed);
         }
     }
 
     fn settle(&mut self, chance: Chance, in_play: bool, told: &mut Telling<'_>) {
         if !matches!(self.status, None | Some(MarketStatus::Closed)) {
             self.status = Some(MarketStatus::Closed);
-            told.settled(chance, in_play);
+            told.settled(chance, in_play, self.seen.removed);
         }
     }
 }
 
 /// The probabilities as somebody sees them who leans to the first selection.
-fn leaning([first, second, third]: [f64; 3], lean: f64) -> [f64; 3] {
-    let first = first * (1.0 + lean);
-    let sum = first + second + third;
-    [first, second, third].map(|probability| probability / sum)
+fn leaning(true_ones: Probabilities, lean: f64) -> Probabilities {
+    let mut of = true_ones.of;
+    of[0] *= 1.0 + lean;
+    let sum: f64 = of.iter().sum();
+    Probabilities { of: of.map(|probability| probability / sum), ..true_ones }
 }
 
 /// The largest difference between two sets of probabilities.
-fn moved(now: [f64; 3], before: [f64; 3]) -> f64 {
-    now.iter().zip(before).fold(0.0, |most, (now, before)| f64::max(most, (now - before).abs()))
+fn moved(now: Probabilities, before: Probabilities) -> f64 {
+    let pairs = now.of.iter().zip(before.of);
+    pairs.fold(0.0, |most, (now, before)| f64::max(most, (now - before).abs()))
 }
 
 /// Where one market of one bookmaker puts what it has to tell.
@@ -252,16 +285,16 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    fn defined(&mut self, status: MarketStatus, in_play: bool) {
-        self.push(MarketChange::Define(self.market.defined(status, in_play)));
+    fn defined(&mut self, status: MarketStatus, in_play: bool, removed: u16) {
+        self.push(MarketChange::Define(self.market.defined(status, in_play, removed)));
     }
 
-    fn settled(&mut self, chance: Chance, in_play: bool) {
-        self.push(MarketChange::Define(self.market.settled(chance, in_play)));
+    fn settled(&mut self, chance: Chance, in_play: bool, removed: u16) {
+        self.push(MarketChange::Define(self.market.settled(chance, in_play, removed)));
     }
 
     /// Tells the prices that differ; nothing when a move was too small for the ladder.
-    fn prices(&mut self, before: [u32; 3], now: [u32; 3]) {
+    fn prices(&mut self, before: [u32; SELECTIONS_MAX], now: [u32; SELECTIONS_MAX]) {
         let changes = self.market.selections().iter().zip(before.into_iter().zip(now));
         let selections: Vec<_> = changes
             .filter(|(_, (before, now))| before != now)

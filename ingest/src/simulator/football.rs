@@ -8,14 +8,15 @@ mod clock;
 mod flow;
 mod line_up;
 mod model;
+mod players;
 mod record;
 mod report;
 mod strength;
 mod tally;
 
 use crate::event::{
-    Ball, Fact, FootballStatus, GoalKind, Micros, Pair, Participant, Side, Situation, Stat,
-    VarDecision,
+    Ball, Fact, FootballStatus, GoalKind, Micros, Pair, Participant, PlayerStat, Side, Situation,
+    Stat, VarDecision,
 };
 
 use self::{
@@ -23,16 +24,20 @@ use self::{
     flow::{Flow, Turn},
     line_up::{LineUp, Part},
     model::Standing,
+    players::Players,
     record::Record,
     report::{Report, Shown},
     strength::Strength,
-    tally::Tally,
+    tally::{Tally, counted},
 };
 use super::{
-    dice::Dice,
+    dice::{Dice, MINUTE, SECOND},
     play::{Chance, Play, Step, Trading},
     truth::{Colour, Ending},
 };
+
+/// How long before the match its line-ups are told.
+const LINE_UPS: Micros = 60 * MINUTE;
 
 const PENALTY_SCORED: f64 = 0.76;
 const OWN_GOAL: f64 = 0.03;
@@ -51,11 +56,13 @@ pub(super) struct FootballPlay {
     dice: Dice,
     due: Option<Micros>,
     next: Next,
+    kick_off: Micros,
     clock: Clock,
     flow: Flow,
     sides: Pair<LineUp>,
     strength: Strength,
     tally: Tally,
+    players: Players,
     record: Record,
     report: Report,
     /// Whether markets are suspended.
@@ -67,6 +74,7 @@ pub(super) struct FootballPlay {
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
+    LineUps,
     /// A half begins.
     KickOff,
     /// The ball moves on.
@@ -86,6 +94,7 @@ impl Play for FootballPlay {
 
     fn step(&mut self, now: Micros) -> Step {
         match self.next {
+            Next::LineUps => self.line_ups(),
             Next::KickOff => self.kick_off(now),
             Next::Turn => self.turn(now),
             Next::PenaltyKick => self.penalty_kick(now),
@@ -109,16 +118,23 @@ impl Play for FootballPlay {
 }
 
 impl FootballPlay {
-    pub(super) fn new(teams: &Pair<Participant>, start: Micros, mut dice: Dice) -> Self {
+    pub(super) fn new(
+        teams: &Pair<Participant>,
+        announced: Micros,
+        start: Micros,
+        mut dice: Dice,
+    ) -> Self {
         let sides = [0, 1].map(|side: usize| LineUp::new(&teams[side], &mut dice));
         Self {
-            due: Some(start + dice.millis((5_000, 80_000))),
-            next: Next::KickOff,
+            due: Some((start - LINE_UPS).max(announced + SECOND)),
+            next: Next::LineUps,
+            kick_off: start + dice.millis((5_000, 80_000)),
             clock: Clock::new(),
             flow: Flow::kick_off(if dice.chance(0.5) { Side::First } else { Side::Second }),
             strength: Strength::new(teams),
             sides,
             tally: Tally::default(),
+            players: Players::default(),
             record: Record::new(),
             report: Report::default(),
             halted: false,
@@ -128,6 +144,16 @@ impl FootballPlay {
     }
 
     // ------------------------------------------------------------------------------ moments
+
+    fn line_ups(&mut self) {
+        for (side, line_up) in Side::BOTH.into_iter().zip(&self.sides) {
+            for player in line_up.on_the_pitch() {
+                self.players.come_on(side, player, 0);
+            }
+            self.record.line_up(side, line_up.told());
+        }
+        (self.due, self.next) = (Some(self.kick_off), Next::KickOff);
+    }
 
     fn kick_off(&mut self, now: Micros) {
         let first = self.clock.status == FootballStatus::NotStarted;
@@ -151,8 +177,7 @@ impl FootballPlay {
         if self.substitute(now) {
             return self.after((12, 30), Next::Turn, now);
         }
-        let arrived = self.dice.chance(0.81);
-        self.tally.held(self.flow.ball().side, arrived);
+        self.pass();
         match self.flow.turn(&mut self.dice) {
             Turn::Keep(situation) => self.enter(situation, now),
             Turn::Lose(situation) => {
@@ -183,9 +208,10 @@ impl FootballPlay {
             return self.goal(GoalKind::Penalty, now);
         }
         let taker = self.find(side, Part::PenaltyTaker, None);
-        self.record.penalty_missed(self.clock.minute(now), side, taker);
+        self.record.penalty_missed(self.clock.minute(now), side, taker.clone());
         self.tally.count(side, Stat::TotalShots);
-        self.shot_missed(now);
+        self.players.count(side, &taker, PlayerStat::TotalShots);
+        self.shot_missed(&taker, now);
     }
 
     fn check(&mut self, now: Micros) {
@@ -200,7 +226,15 @@ impl FootballPlay {
         }
         self.record.check(VarDecision::Overturned);
         let reason = self.dice.between(0, REASONS.len() as u32 - 1) as usize;
-        self.record.overturn(REASONS[reason]);
+        let goal = self.record.overturn(REASONS[reason]);
+        self.players.take_back(goal.side, &goal.scorer, PlayerStat::Goals);
+        if let Some(assist) = &goal.assist {
+            self.players.take_back(goal.side, assist, PlayerStat::Assists);
+        }
+        let other = goal.side.other();
+        if let Some(keeper) = self.sides[other.index()].keeper() {
+            self.players.take_back(other, keeper, PlayerStat::GoalsConceded);
+        }
         self.flow.lose();
         self.enter(Situation::FreeKick, now);
         self.after((15, 30), Next::Turn, now);
@@ -227,20 +261,40 @@ impl FootballPlay {
 
     fn foul(&mut self, now: Micros) {
         let side = self.flow.ball().side.other();
-        self.tally.count(side, Stat::Fouls);
+        let fouler = self.fouled(side);
         self.enter(Situation::FreeKick, now);
         let roll = self.dice.unit();
         if roll < SENT_OFF {
-            self.card(side, Colour::Red, now);
+            self.card(side, fouler, Colour::Red, now);
         } else if roll < SENT_OFF + BOOKED {
-            self.card(side, Colour::Yellow, now);
+            self.card(side, fouler, Colour::Yellow, now);
+        }
+    }
+
+    /// Somebody of a side fouls: the place in its line-up.
+    fn fouled(&mut self, side: Side) -> usize {
+        self.tally.count(side, Stat::Fouls);
+        let own = &self.sides[side.index()];
+        let fouler = own.find(Part::Fouler, None, &mut self.dice);
+        self.players.count(side, &own.who(fouler), PlayerStat::Fouls);
+        fouler
+    }
+
+    /// The side that has the ball tries a pass.
+    fn pass(&mut self) {
+        let arrived = self.dice.chance(0.81);
+        let side = self.flow.ball().side;
+        self.tally.held(side, arrived);
+        let passer = self.sides[side.index()].anybody(&mut self.dice);
+        self.players.count(side, passer, PlayerStat::TotalPasses);
+        if arrived {
+            self.players.count(side, passer, PlayerStat::AccuratePasses);
         }
     }
 
     /// Shows a card; a second yellow one is noticed here.
-    fn card(&mut self, side: Side, colour: Colour, now: Micros) {
+    fn card(&mut self, side: Side, index: usize, colour: Colour, now: Micros) {
         let own = &mut self.sides[side.index()];
-        let index = own.find(Part::Fouler, None, &mut self.dice);
         let player = own.who(index);
         let colour = match colour {
             Colour::Yellow if own.book(index) => Colour::SecondYellow,
@@ -250,8 +304,16 @@ impl FootballPlay {
                 Colour::Red
             }
         };
-        let stat = if colour.sends_off() { Stat::RedCards } else { Stat::YellowCards };
+        let (stat, of_player) = if colour.sends_off() {
+            (Stat::RedCards, PlayerStat::RedCards)
+        } else {
+            (Stat::YellowCards, PlayerStat::YellowCards)
+        };
         self.tally.count(side, stat);
+        self.players.count(side, &player, of_player);
+        if colour.sends_off() {
+            self.players.go_off(side, &player, self.clock.minute(now).minute);
+        }
         self.record.card(self.clock.minute(now), side, player, colour);
         if colour.sends_off() {
             self.strength.sent_off(self.record.truth().red_cards());
@@ -261,13 +323,16 @@ impl FootballPlay {
     }
 
     fn offside(&mut self, now: Micros) {
-        self.tally.count(self.flow.ball().side, Stat::Offsides);
+        let side = self.flow.ball().side;
+        self.tally.count(side, Stat::Offsides);
+        let player = self.find(side, Part::Scorer, None);
+        self.players.count(side, &player, PlayerStat::Offsides);
         self.flow.lose();
         self.enter(Situation::FreeKick, now);
     }
 
     fn award_penalty(&mut self, now: Micros) {
-        self.tally.count(self.flow.ball().side.other(), Stat::Fouls);
+        self.fouled(self.flow.ball().side.other());
         self.enter(Situation::Penalty, now);
         self.halt(Trading::Halt);
         self.after((45, 100), Next::PenaltyKick, now);
@@ -280,19 +345,25 @@ impl FootballPlay {
             return self.goal(if own { GoalKind::OwnGoal } else { GoalKind::Regular }, now);
         }
         self.tally.count(side, Stat::TotalShots);
+        let shooter = self.find(side, Part::Scorer, None);
+        self.players.count(side, &shooter, PlayerStat::TotalShots);
         if self.dice.chance(0.3) {
             self.tally.count(side, Stat::BlockedShots);
             return self.enter(Situation::Dangerous, now);
         }
-        self.shot_missed(now);
+        self.shot_missed(&shooter, now);
     }
 
     /// The keeper has it, or nobody.
-    fn shot_missed(&mut self, now: Micros) {
+    fn shot_missed(&mut self, shooter: &Participant, now: Micros) {
         let side = self.flow.ball().side;
         if self.dice.chance(0.4) {
             self.tally.count(side, Stat::ShotsOnTarget);
             self.tally.count(side.other(), Stat::Saves);
+            self.players.count(side, shooter, PlayerStat::ShotsOnTarget);
+            if let Some(keeper) = self.sides[side.other().index()].keeper() {
+                self.players.count(side.other(), keeper, PlayerStat::Saves);
+            }
             self.enter(Situation::ShotOnTarget, now);
         } else {
             self.tally.count(side, Stat::ShotsOffTarget);
@@ -307,6 +378,7 @@ impl FootballPlay {
             self.tally.count(side, Stat::ShotsOnTarget);
         }
         let players = self.scorers(side, kind);
+        self.credit(side, kind, &players);
         self.record.goal(self.clock.minute(now), side, kind, players);
         self.enter(Situation::Goal, now);
         self.halt(Trading::Halt);
@@ -314,6 +386,27 @@ impl FootballPlay {
             self.after((6, 18), Next::Check, now);
         } else {
             self.after((35, 60), Next::Restart, now);
+        }
+    }
+
+    /// Counts a goal for those who had a part in it.
+    fn credit(
+        &mut self,
+        side: Side,
+        kind: GoalKind,
+        (scorer, assist): &(Participant, Option<Participant>),
+    ) {
+        if kind != GoalKind::OwnGoal {
+            for stat in [PlayerStat::Goals, PlayerStat::TotalShots, PlayerStat::ShotsOnTarget] {
+                self.players.count(side, scorer, stat);
+            }
+        }
+        if let Some(assist) = assist {
+            self.players.count(side, assist, PlayerStat::Assists);
+        }
+        let other = side.other();
+        if let Some(keeper) = self.sides[other.index()].keeper() {
+            self.players.count(other, keeper, PlayerStat::GoalsConceded);
         }
     }
 
@@ -327,6 +420,8 @@ impl FootballPlay {
         for side in Side::BOTH {
             let line_up = &mut self.sides[side.index()];
             while let Some(players) = line_up.substitute(second, &mut self.dice) {
+                self.players.go_off(side, &players.0, at.minute);
+                self.players.come_on(side, &players.1, at.minute);
                 self.record.substitution(at, side, players);
                 any = true;
             }
@@ -385,21 +480,12 @@ impl FootballPlay {
         let (running, minute) = (self.clock.running(), self.clock.minute(now));
         let untold = self.record.take_untold();
         let mut facts = self.report.tell(untold, Shown { second, running, minute });
-        facts.extend(self.tally.news(second));
+        if self.clock.status != FootballStatus::NotStarted {
+            let last = !running;
+            facts.extend(self.tally.news(second, last));
+            facts.extend(self.players.news(minute.minute, last));
+        }
         let trading = std::mem::take(&mut self.trading);
         Step { facts: facts.into_iter().map(Fact::Football).collect(), trading }
     }
-}
-
-/// The count that rises when play comes into a situation.
-fn counted(situation: Situation) -> Option<Stat> {
-    Some(match situation {
-        Situation::Attack => Stat::Attacks,
-        Situation::Dangerous => Stat::DangerousAttacks,
-        Situation::Corner => Stat::CornerKicks,
-        Situation::FreeKick => Stat::FreeKicks,
-        Situation::ThrowIn => Stat::ThrowIns,
-        Situation::GoalKick => Stat::GoalKicks,
-        _ => return None,
-    })
 }

@@ -1,25 +1,31 @@
 //! One match as the hub hears of it: announced, played, and traded by every bookmaker.
 
 use crate::event::{
-    Batch, Event, Fact, FootballFact, FootballStatus, MarketChange, Micros, OddsFact, TennisFact,
-    TennisStatus, Timed,
+    Batch, Event, Fact, FootballFact, FootballStatus, MarketChange, Micros, OddsFact, Race,
+    RaceStatus, TennisFact, TennisStatus, Timed,
 };
 
 use super::{
+    basketball::BasketballPlay,
+    board::Board,
+    cs2::Cs2Play,
+    darts::DartsPlay,
     day::{Entry, GameKind},
     desk::Desk,
     dice::Dice,
     football::FootballPlay,
-    market::{Bet, FOOTBALL, Market, TENNIS},
+    hockey::HockeyPlay,
+    market::{Bet, FOOTBALL, Market, OF_PLAYERS, OF_TEAMS},
     play::Play,
+    race::{self, RacePlay},
     tennis::TennisPlay,
     truth::{MatchTruth, Settled},
 };
 
 #[derive(Debug)]
 pub(super) struct Game {
-    entry: Entry,
-    play: Box<dyn Play>,
+    pub(super) entry: Entry,
+    pub(super) play: Box<dyn Play>,
     /// Opens with the announcement.
     desk: Option<Desk>,
     trading_dice: Dice,
@@ -29,13 +35,7 @@ impl Game {
     /// Play and trading draw from streams of their own, so that the one can be had without the
     /// other.
     pub(super) fn new(entry: Entry, seed: u64) -> Self {
-        let dice = Dice::new(seed, entry.number * 2);
-        let play: Box<dyn Play> = match entry.game {
-            GameKind::Football => Box::new(FootballPlay::new(&entry.sides, entry.start, dice)),
-            GameKind::Tennis(format) => {
-                Box::new(TennisPlay::new(&entry.sides, format, entry.start, dice))
-            }
-        };
+        let play = play(&entry, Dice::new(seed, entry.number * 2));
         let trading_dice = Dice::new(seed, entry.number * 2 + 1);
         Self { entry, play, desk: None, trading_dice }
     }
@@ -48,29 +48,56 @@ impl Game {
             end = now;
         }
         let markets = self.settled(end);
-        let ending = self.play.ending();
+        let (ending, sport) = (self.play.ending(), self.entry.sport());
         let Entry { id, competition, start, sides, .. } = self.entry;
-        MatchTruth { id, competition, start, sides, ending, markets }
+        MatchTruth { sport, id, competition, start, sides, ending, markets }
     }
 
     fn settled(&self, end: Micros) -> Vec<Settled> {
         let chances = self.play.chances(end);
-        let settled = |(bet, chance): (&Bet, _)| Settled {
-            market: bet.id().into(),
-            winner: bet.winner(chance),
+        let settled = |(market, chance): (Market, _)| Settled {
+            market: (*market.id).into(),
+            winners: market.winners(chance),
         };
-        bets(self.entry.game).iter().zip(chances).map(settled).collect()
+        self.markets().into_iter().zip(chances).map(settled).collect()
+    }
+
+    fn markets(&self) -> Vec<Market> {
+        if let GameKind::Race(card) = &self.entry.game {
+            return vec![Market::of_race(card.runners.iter().map(|(horse, _)| horse))];
+        }
+        let Some(sides) = &self.entry.sides else { return Vec::new() };
+        bets(&self.entry.game).iter().map(|bet| Market::new(*bet, sides)).collect()
+    }
+
+    /// Bookmakers for so many of the markets, as they take note of the match.
+    pub(super) fn open_desk(&self, markets_max: usize) -> Desk {
+        let mut markets = self.markets();
+        markets.truncate(markets_max);
+        Desk::open(markets, self.trading_dice.clone(), self.entry.announced)
+    }
+
+    /// Who plays whom, and that it has not begun.
+    pub(super) fn announcement(&self) -> Vec<Fact> {
+        let status = match &self.entry.game {
+            GameKind::Football => Fact::Football(FootballFact::Status(FootballStatus::NotStarted)),
+            GameKind::Tennis(..) => Fact::Tennis(TennisFact::Status(TennisStatus::NotStarted)),
+            GameKind::Cs2
+            | GameKind::Darts(..)
+            | GameKind::Hockey
+            | GameKind::Basketball { .. } => Board::new().told(None),
+            GameKind::Race(card) => {
+                let runners = race::entered(card);
+                Fact::Race(Race { status: RaceStatus::NotStarted, runners })
+            }
+        };
+        let about = Fact::About(Box::new(self.entry.about()));
+        vec![Fact::Fixture(self.entry.fixture()), about, status]
     }
 
     fn announce(&mut self) -> Timed {
-        let now = self.entry.announced;
-        let markets = bets(self.entry.game).iter().map(|bet| Market::new(*bet, &self.entry.sides));
-        self.desk = Some(Desk::open(markets.collect(), self.trading_dice.clone(), now));
-        let status = match self.entry.game {
-            GameKind::Football => Fact::Football(FootballFact::Status(FootballStatus::NotStarted)),
-            GameKind::Tennis(_) => Fact::Tennis(TennisFact::Status(TennisStatus::NotStarted)),
-        };
-        self.batch(now, vec![Fact::Fixture(self.entry.fixture()), status])
+        self.desk = Some(self.open_desk(usize::MAX));
+        self.batch(self.entry.announced, self.announcement())
     }
 
     fn play_on(&mut self, now: Micros) -> Vec<Fact> {
@@ -82,7 +109,7 @@ impl Game {
         facts
     }
 
-    fn batch(&self, now: Micros, facts: Vec<Fact>) -> Timed {
+    pub(super) fn batch(&self, now: Micros, facts: Vec<Fact>) -> Timed {
         let (sport, match_id) = (self.entry.sport(), self.entry.id);
         let price_changes = facts.iter().map(prices_told).sum();
         let events = facts.into_iter().map(|fact| Event { sport, match_id, fact }).collect();
@@ -113,10 +140,28 @@ impl Iterator for Game {
     }
 }
 
-fn bets(game: GameKind) -> &'static [Bet] {
+fn play(entry: &Entry, dice: Dice) -> Box<dyn Play> {
+    let Entry { announced, start, sides, game, .. } = entry;
+    let sides = || sides.as_ref().expect("all but races have two sides");
+    match game {
+        GameKind::Football => Box::new(FootballPlay::new(sides(), *announced, *start, dice)),
+        GameKind::Tennis(format, _) => Box::new(TennisPlay::new(sides(), *format, *start, dice)),
+        GameKind::Cs2 => Box::new(Cs2Play::new(sides(), *start, dice)),
+        GameKind::Darts(format, _) => Box::new(DartsPlay::new(sides(), *format, *start, dice)),
+        GameKind::Hockey => Box::new(HockeyPlay::new(sides(), *start, dice)),
+        GameKind::Basketball { quarter_s } => {
+            Box::new(BasketballPlay::new(sides(), *quarter_s, *start, dice))
+        }
+        GameKind::Race(card) => Box::new(RacePlay::new(card, *announced, *start, dice)),
+    }
+}
+
+fn bets(game: &GameKind) -> &'static [Bet] {
     match game {
         GameKind::Football => &FOOTBALL,
-        GameKind::Tennis(_) => &TENNIS,
+        GameKind::Tennis(..) | GameKind::Darts(..) => &OF_PLAYERS,
+        GameKind::Cs2 | GameKind::Hockey | GameKind::Basketball { .. } => &OF_TEAMS,
+        GameKind::Race(_) => &[],
     }
 }
 

@@ -8,8 +8,9 @@ use std::io;
 use serde_json::{Value, json};
 
 use crate::event::{
-    Event, Fact, FootballFact, FootballScore, GameScore, Incident, IncidentKind, MarketChange,
-    OddsFact, Participant, PointKind, SetScore, Side, TennisFact, TennisScore, Timed, VarDecision,
+    About, Event, Fact, FootballFact, FootballScore, GameScore, Incident, IncidentKind,
+    MarketChange, OddsFact, Participant, PointKind, Race, RaceRunner, Scoreboard, SetScore, Side,
+    TennisFact, TennisScore, Timed, VarDecision,
 };
 
 /// One line: `{"at":..,"events":[{"fact":"goal","match":..,"sport":"football",..}]}`.
@@ -36,13 +37,51 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
             let start = fixture.start;
             ("fixture", json!({ "competition": competition, "sides": names, "start": start }))
         }
-        Fact::About(about) => ("about", json!({ "round": about.round })),
+        Fact::About(told) => ("about", about(told)),
         Fact::Football(fact) => football(fact),
         Fact::Tennis(fact) => tennis(fact),
-        Fact::Scoreboard(it) => ("scoreboard", json!(it.status.as_str())),
-        Fact::Race(it) => ("race", json!(it.status.as_str())),
+        Fact::Scoreboard(told) => ("scoreboard", scoreboard(told)),
+        Fact::Race(told) => ("race", race(told)),
         Fact::Odds(fact) => odds(fact),
     }
+}
+
+fn about(about: &About) -> Value {
+    present(json!({
+        "best_of": about.best_of,
+        "coaches": about.coaches.each_ref().map(|it| it.as_ref().map(name)),
+        "referee": about.referee.as_ref().map(name),
+        "round": about.round,
+        "round_name": about.round_name.as_deref(),
+        "surface": about.surface.as_deref(),
+        "venue": about.venue.as_ref().map(|it| &*it.name),
+    }))
+}
+
+fn scoreboard(board: &Scoreboard) -> Value {
+    present(json!({
+        "clock": board.clock.map(|clock| json!({ "running": clock.running, "second": clock.second })),
+        "period": board.period.as_deref(),
+        "periods": board.periods,
+        "score": board.score,
+        "status": board.status.as_str(),
+        "winner": board.winner.map(number),
+    }))
+}
+
+fn race(race: &Race) -> Value {
+    let runners: Vec<_> = race.runners.iter().map(runner).collect();
+    json!({ "runners": runners, "status": race.status.as_str() })
+}
+
+pub(super) fn runner(runner: &RaceRunner) -> Value {
+    present(json!({
+        "jockey": runner.jockey.as_deref(),
+        "name": name(&runner.participant),
+        "number": runner.number,
+        "position": runner.position,
+        "status": runner.status.as_str(),
+    }))
 }
 
 // ---------------------------------------------------------------------------------- football

@@ -18,61 +18,65 @@ pub(super) enum Bet {
     Result,
     /// Player 1 or player 2.
     Winner,
+    /// Home or away, overtime included.
+    Moneyline,
     /// Over or under that many goals and a half.
     Goals(u16),
     BothScore,
+    /// Which runner wins the race.
+    Win,
 }
 
 pub(super) const FOOTBALL: [Bet; 5] =
     [Bet::Result, Bet::Goals(1), Bet::Goals(2), Bet::Goals(3), Bet::BothScore];
-pub(super) const TENNIS: [Bet; 1] = [Bet::Winner];
+pub(super) const OF_PLAYERS: [Bet; 1] = [Bet::Winner];
+pub(super) const OF_TEAMS: [Bet; 1] = [Bet::Moneyline];
 
 impl Bet {
-    pub(super) fn outcomes(self) -> &'static [Outcome] {
+    /// What its selections mean with every bookmaker; those of a race are its own.
+    fn outcomes(self) -> &'static [Outcome] {
         match self {
             Self::Result => &[Outcome::Home, Outcome::Draw, Outcome::Away],
             Self::Winner => &[Outcome::Player1, Outcome::Player2],
+            Self::Moneyline => &[Outcome::Home, Outcome::Away],
             Self::Goals(_) => &[Outcome::Over, Outcome::Under],
             Self::BothScore => &[Outcome::Yes, Outcome::No],
+            Self::Win => &[],
         }
     }
 
     /// The id of its market, unique within a match and a bookmaker.
-    pub(super) fn id(self) -> String {
+    fn id(self) -> String {
         match self {
             Self::Goals(goals) => format!("over_under_{goals}.5"),
-            Self::Result | Self::Winner | Self::BothScore => self.kind().to_owned(),
-        }
-    }
-
-    /// The selection that has won, if any has.
-    pub(super) fn winner(self, chance: Chance) -> Option<&'static str> {
-        match chance {
-            Chance::Won(index) => Some(self.outcomes()[index].as_str()),
-            Chance::Open(_) | Chance::Void => None,
+            Self::Result | Self::Winner | Self::Moneyline | Self::BothScore | Self::Win => {
+                self.kind().to_owned()
+            }
         }
     }
 
     fn kind(self) -> &'static str {
         match self {
-            Self::Result | Self::Winner => "match_winner",
+            Self::Result | Self::Winner | Self::Moneyline => "match_winner",
             Self::Goals(_) => "over_under",
             Self::BothScore => "both_teams_to_score",
+            Self::Win => "win",
         }
     }
 
     fn line(self) -> Option<Decimal> {
         match self {
             Self::Goals(goals) => Some(Decimal::new(i64::from(goals) * 10 + 5, 1)),
-            Self::Result | Self::Winner | Self::BothScore => None,
+            Self::Result | Self::Winner | Self::Moneyline | Self::BothScore | Self::Win => None,
         }
     }
 
     fn name(self) -> String {
         match self {
-            Self::Result | Self::Winner => "Match winner".to_owned(),
+            Self::Result | Self::Winner | Self::Moneyline => "Match winner".to_owned(),
             Self::Goals(goals) => format!("Over/under {goals}.5 goals"),
             Self::BothScore => "Both teams to score".to_owned(),
+            Self::Win => "Win".to_owned(),
         }
     }
 
@@ -99,6 +103,27 @@ pub(super) struct Market {
 
 impl Market {
     pub(super) fn new(bet: Bet, sides: &Pair<Participant>) -> Self {
+        let selection = |outcome: &Outcome| SelectionDefinition {
+            id: outcome.as_str().into(),
+            name: Some(bet.selection_name(*outcome, sides)),
+            status: SelectionStatus::Active,
+            outcome: Some(*outcome),
+        };
+        Self::of(bet, bet.outcomes().iter().map(selection).collect())
+    }
+
+    /// A selection of a race goes by the id of its runner.
+    pub(super) fn of_race<'a>(runners: impl Iterator<Item = &'a Participant>) -> Self {
+        let selection = |runner: &Participant| SelectionDefinition {
+            id: runner.id.to_string().into(),
+            name: Some(runner.name.clone()),
+            status: SelectionStatus::Active,
+            outcome: None,
+        };
+        Self::of(Bet::Win, runners.map(selection).collect())
+    }
+
+    fn of(bet: Bet, selections: Vec<SelectionDefinition>) -> Self {
         let template = MarketDefinition {
             kind: bet.kind().into(),
             name: Some(bet.name().into()),
@@ -106,7 +131,7 @@ impl Market {
             period: None,
             status: MarketStatus::Inactive,
             in_play: false,
-            selections: selections(bet, sides),
+            selections,
         };
         Self { id: bet.id().into(), template }
     }
@@ -115,30 +140,42 @@ impl Market {
         &self.template.selections
     }
 
-    pub(super) fn defined(&self, status: MarketStatus, in_play: bool) -> MarketDefinition {
-        MarketDefinition { status, in_play, ..self.template.clone() }
+    /// The selections that have won, if any have.
+    pub(super) fn winners(&self, chance: Chance) -> Vec<Arc<str>> {
+        let won = self.selections().iter().enumerate().filter(|(n, _)| chance.is_won_by(*n));
+        won.map(|(_, selection)| Arc::clone(&selection.id)).collect()
     }
 
-    /// Closed for good: a winner and losers, or all stakes returned.
-    pub(super) fn settled(&self, chance: Chance, in_play: bool) -> MarketDefinition {
-        let mut definition = self.defined(MarketStatus::Closed, in_play);
+    /// `removed`: selections that were withdrawn, as bits.
+    pub(super) fn defined(
+        &self,
+        status: MarketStatus,
+        in_play: bool,
+        removed: u16,
+    ) -> MarketDefinition {
+        let mut definition = MarketDefinition { status, in_play, ..self.template.clone() };
         for (index, selection) in definition.selections.iter_mut().enumerate() {
+            if removed >> index & 1 == 1 {
+                selection.status = SelectionStatus::Removed;
+            }
+        }
+        definition
+    }
+
+    /// Closed for good: winners and losers, or all stakes returned.
+    pub(super) fn settled(&self, chance: Chance, in_play: bool, removed: u16) -> MarketDefinition {
+        let mut definition = self.defined(MarketStatus::Closed, in_play, removed);
+        let selections = definition.selections.iter_mut().enumerate();
+        for (index, selection) in selections.filter(|(_, it)| it.status == SelectionStatus::Active)
+        {
             selection.status = match chance {
-                Chance::Won(winner) if winner == index => SelectionStatus::Winner,
-                Chance::Won(_) => SelectionStatus::Loser,
+                Chance::Won(_) | Chance::Shared(_) if chance.is_won_by(index) => {
+                    SelectionStatus::Winner
+                }
+                Chance::Won(_) | Chance::Shared(_) => SelectionStatus::Loser,
                 Chance::Open(_) | Chance::Void => SelectionStatus::Removed,
             };
         }
         definition
     }
-}
-
-fn selections(bet: Bet, sides: &Pair<Participant>) -> Vec<SelectionDefinition> {
-    let selection = |outcome: &Outcome| SelectionDefinition {
-        id: outcome.as_str().into(),
-        name: Some(bet.selection_name(*outcome, sides)),
-        status: SelectionStatus::Active,
-        outcome: Some(*outcome),
-    };
-    bet.outcomes().iter().map(selection).collect()
 }

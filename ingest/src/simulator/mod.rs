@@ -1,25 +1,38 @@
-//! A seeded, plausible day of football and tennis with bookmakers' odds: a source without a feed.
+//! A seeded, plausible world of seven sports with bookmakers' odds: a source without a feed.
 //!
-//! In: a seed and the moment at which the day begins. Out: timed batches, the same ones every time
-//! and on every platform. Each match is a generator of its own (`game`) with its own streams of
+//! In: a seed and the moment at which a day begins. Out: timed batches, the same ones every time
+//! and on every platform; and of a whole [`World`] what was played before its first day, and what
+//! will be on those to come. Each match is a generator of its own (`game`) with its own streams of
 //! chance, and the simulator merges them by time; what is in memory are the matches announced and
 //! not yet over. All names are made up.
 //!
 //! It must not know clocks, pacing, or who listens.
 
+mod about;
+mod basketball;
+mod board;
 mod bookmaker;
+mod calendar;
+mod cs2;
+mod darts;
 mod day;
 mod desk;
 mod dice;
+mod draw;
 mod football;
 mod game;
+mod hockey;
 mod lines;
 mod market;
+mod maths;
 mod names;
+mod planned;
 mod play;
+mod race;
 mod tennis;
 mod truth;
 mod truth_lines;
+mod world;
 
 #[cfg(test)]
 mod tests;
@@ -40,9 +53,13 @@ use self::{
     game::Game,
 };
 
-pub use self::truth::{
-    Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
-    Settled, Substitution, TennisTruth, Truth,
+pub use self::{
+    planned::Planned,
+    truth::{
+        Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
+        RaceTruth, ScoreboardTruth, Settled, Substitution, TennisTruth, Truth,
+    },
+    world::{World, past},
 };
 
 /// One day, batch by batch in time order.
@@ -77,7 +94,13 @@ impl Simulator {
     }
 
     fn of(plan: Plan) -> Self {
-        let upcoming = plan.programme().into_iter().peekable();
+        Self::since(plan, Micros::MIN)
+    }
+
+    fn since(plan: Plan, since: Micros) -> Self {
+        let mut entries = plan.programme();
+        entries.retain(|entry| entry.start >= since);
+        let upcoming = entries.into_iter().peekable();
         Self { seed: plan.seed, upcoming, running: BinaryHeap::new() }
     }
 

@@ -12,6 +12,14 @@ use crate::{
 
 use super::dice::Dice;
 
+mod others;
+
+pub(super) use self::others::{
+    COURSE_COUNT, DARTS_FIELD, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS, TEAMS_OF_OTHERS,
+    basketball_league, basketball_team, course, cs2_team, cs2_tournament, darts_player,
+    darts_tournament, hockey_league, hockey_team, horse, jockey, race,
+};
+
 pub(super) const PROVIDER: &str = "simulator";
 
 /// Leagues by name, each with the ending of its towns.
@@ -56,6 +64,16 @@ const TOURNAMENTS: [(&str, Format); 6] = [
     ("Selvan Clay Classic", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
     ("Old Garden Trophy", Format { sets_to_win: 2, final_set: FinalSet::Advantage }),
     ("Grand Meridian", Format { sets_to_win: 3, final_set: FinalSet::TieBreakTo10 }),
+];
+
+/// The surface and the category of each tournament.
+const COURTS: [(&str, &str); TOURNAMENTS.len()] = [
+    ("hard", "atp_500"),
+    ("hard", "masters_1000"),
+    ("carpet", "atp_250"),
+    ("clay", "atp_500"),
+    ("grass", "atp_250"),
+    ("hard", "grand_slam"),
 ];
 
 const GIVEN: [&str; 24] = [
@@ -103,6 +121,23 @@ pub(super) fn tennis_player(tournament: usize, player: usize) -> Participant {
     let number = tournament * PLAYERS_PER_TOURNAMENT + player;
     let name = person(number * 5, number);
     Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() }
+}
+
+/// The surface of a tournament and its category.
+pub(super) fn court(tournament: usize) -> (&'static str, &'static str) {
+    COURTS[tournament]
+}
+
+/// Somebody with an office in a sport: who referees, or coaches a team.
+pub(super) fn official(office: &str, of: &str, number: usize) -> Participant {
+    let name = person(number * 17 + 9, number * 19 + 3);
+    let key = format!("{of}/{name}");
+    Participant { id: Id::derive(PROVIDER, office, &key), name: name.into() }
+}
+
+/// A place that gives its name to something.
+pub(super) fn placed(number: usize) -> String {
+    format!("{}{}", TOWNS[number % TOWNS.len()], LEAGUES[number / TOWNS.len() % LEAGUES.len()].1)
 }
 
 /// The squad of a team: always the same people for the same team.

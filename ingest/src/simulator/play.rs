@@ -1,4 +1,4 @@
-//! What the two sports have in common: a play that is stepped from moment to moment.
+//! What all sports have in common: a play that is stepped from moment to moment.
 //!
 //! A play knows its sport and nothing of bookmakers. It says what happened as facts, what that
 //! means for trading, and how likely each outcome is by now.
@@ -9,7 +9,7 @@ use crate::event::{Fact, Micros};
 
 use super::truth::Ending;
 
-/// One match on its pitch or court.
+/// One match on its pitch or court, or one race.
 pub(super) trait Play: Debug + Send {
     /// When something happens next; `None` once it is over.
     fn due(&self) -> Option<Micros>;
@@ -45,13 +45,53 @@ pub(super) enum Trading {
     End,
 }
 
-/// What is known of a market's outcome; at most three selections, unused ones are 0.
+/// Selections of a market at most: the runners of the largest field.
+pub(super) const SELECTIONS_MAX: usize = 14;
+
+/// What is known of a market's outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Chance {
-    /// The true probability of each selection; they add up to 1.
-    Open([f64; 3]),
+    Open(Probabilities),
     /// It is decided: the index of the selection that won.
     Won(usize),
+    /// Two have won: a dead heat.
+    Shared([usize; 2]),
     /// It will never be decided: stakes go back.
     Void,
+}
+
+/// The true probability of each selection; they add up to 1, and unused ones are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Probabilities {
+    pub(super) of: [f64; SELECTIONS_MAX],
+    /// Selections that were withdrawn, as bits.
+    pub(super) removed: u16,
+}
+
+impl Chance {
+    pub(super) fn open(probabilities: &[f64]) -> Self {
+        let mut of = [0.0; SELECTIONS_MAX];
+        of[..probabilities.len()].copy_from_slice(probabilities);
+        Self::Open(Probabilities { of, removed: 0 })
+    }
+
+    /// Of a match of two that the first wins so likely.
+    pub(super) fn of_first(first: f64) -> Self {
+        Self::open(&[first, 1.0 - first])
+    }
+
+    /// Whether this selection has won.
+    pub(super) fn is_won_by(self, index: usize) -> bool {
+        match self {
+            Self::Won(winner) => winner == index,
+            Self::Shared(winners) => winners.contains(&index),
+            Self::Open(_) | Self::Void => false,
+        }
+    }
+}
+
+impl Probabilities {
+    pub(super) fn is_removed(&self, index: usize) -> bool {
+        self.removed >> index & 1 == 1
+    }
 }

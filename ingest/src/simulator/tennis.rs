@@ -92,10 +92,7 @@ impl Play for TennisPlay {
         vec![match (self.record.status, self.record.winner) {
             (TennisStatus::Walkover, _) => Chance::Void,
             (_, Some(winner)) => Chance::Won(winner.index()),
-            (_, None) => {
-                let first = self.model.first_wins(&self.score);
-                Chance::Open([first, 1.0 - first, 0.0])
-            }
+            (_, None) => Chance::of_first(self.model.first_wins(&self.score)),
         }]
     }
 

@@ -1,14 +1,16 @@
 //! The simulated day, held against its own truth and against plausibility.
 
 mod checker;
+mod past;
+mod rules;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::event::{
-    Eid, FootballStatus, GoalKind, Incident, IncidentKind, MarketStatus, Participant, Side,
+    Eid, FootballStatus, GoalKind, Incident, IncidentKind, MarketStatus, Participant, Side, Sport,
     TennisStatus,
 };
 
@@ -26,7 +28,7 @@ use self::checker::{Checker, Football, Seen, Tennis};
 /// Some midnight, in UTC microseconds.
 const START: Micros = 1_788_220_800_000_000;
 
-/// A day whose matches all begin within its first minutes: five of football, three of tennis.
+/// A day whose matches all begin within its first minutes: some of every sport.
 fn short(seed: u64) -> Plan {
     Plan { length: 26 * MINUTE, ..Plan::new(seed, START) }
 }
@@ -59,13 +61,24 @@ fn check_match(seen: &Seen, game: &MatchTruth) {
             assert_eq!(game.markets, settled_by_hand(truth));
         }
         Ending::Tennis(truth) => check_tennis(&seen.tennis, truth),
+        Ending::Scoreboard(truth) => {
+            let board = seen.boards.last.as_ref().expect("a board was told");
+            assert_eq!((board.status, board.score), (truth.status, Some(truth.score)));
+            assert_eq!((&board.periods, board.winner), (&truth.periods, truth.winner));
+        }
+        Ending::Race(truth) => {
+            let race = seen.races.last.as_ref().expect("a race was told");
+            assert_eq!((race.status, &race.runners), (truth.status, &truth.runners));
+        }
     }
+    seen.check_end();
     assert_eq!(seen.markets.len(), game.markets.len() * BOOKMAKERS.len());
     for ((book, id), market) in &seen.markets {
         let settled = game.markets.iter().find(|settled| *settled.market == **id);
-        let winner = settled.expect("the truth knows every market").winner;
+        let winners = &settled.expect("the truth knows every market").winners;
         assert_eq!(market.status, Some(MarketStatus::Closed), "{id} at {book}");
-        assert_eq!(market.winner.as_deref(), winner, "{id} at {book}");
+        let told = market.winners.iter().map(String::as_str);
+        assert!(told.eq(winners.iter().map(|id| &**id)), "{id} at {book}: {market:?}");
     }
 }
 
@@ -126,7 +139,7 @@ fn settled_by_hand(truth: &FootballTruth) -> Vec<Settled> {
         ("over_under_3.5", line(3)),
         ("both_teams_to_score", both),
     ]
-    .map(|(market, winner)| Settled { market: market.into(), winner: Some(winner) })
+    .map(|(market, winner)| Settled { market: market.into(), winners: vec![winner.into()] })
     .to_vec()
 }
 
@@ -234,7 +247,7 @@ fn at_most_five_a_side(truth: &FootballTruth) -> bool {
 fn football_of(game: MatchTruth) -> Option<FootballTruth> {
     match game.ending {
         Ending::Football(truth) => Some(truth),
-        Ending::Tennis(_) => None,
+        Ending::Tennis(_) | Ending::Scoreboard(_) | Ending::Race(_) => None,
     }
 }
 
@@ -244,7 +257,7 @@ fn tennis_is_plausible_on_average() {
     let matches: Vec<_> = all
         .filter_map(|game| match game.ending {
             Ending::Tennis(truth) => Some(truth),
-            Ending::Football(_) => None,
+            Ending::Football(_) | Ending::Scoreboard(_) | Ending::Race(_) => None,
         })
         .collect();
     let serve =
@@ -265,15 +278,15 @@ fn probabilities_come_true() {
     for number in 0..400 {
         let teams: [Participant; 2] =
             [0, 1].map(|side| names::team(number % 10, (number / 10 + side * 7) % 22));
-        let mut play = FootballPlay::new(&teams, 0, Dice::new(11, number as u64));
+        let mut play = FootballPlay::new(&teams, -DAY, 0, Dice::new(11, number as u64));
         let before = play.chances(0);
         while let Some(now) = play.due() {
             play.step(now);
         }
         // The first selections of the result and of 2.5 goals: home and over.
         for (side, market) in [0, 2].into_iter().enumerate() {
-            let Chance::Open([first, ..]) = before[market] else { panic!("decided before") };
-            expected[side] += first;
+            let Chance::Open(open) = before[market] else { panic!("decided before") };
+            expected[side] += open.of[0];
             found[side] += f64::from(u8::from(play.chances(DAY)[market] == Chance::Won(0)));
         }
         count += 1.0;
@@ -285,18 +298,67 @@ fn probabilities_come_true() {
 }
 
 #[test]
-fn several_matches_of_both_sports_are_in_play_at_any_time() {
+fn several_matches_of_every_sport_are_in_play_at_any_time() {
     let truth = Simulator::truth(5, START);
     for half_hour in 2..48 {
         let now = START + half_hour * 30 * MINUTE;
-        // A league match takes 110 minutes at least, and tennis about as long on average.
-        let begun = |football: bool| {
-            let started = truth.matches.iter().filter(|game| game.start <= now);
-            let recent = started.filter(|game| game.start > now - 110 * MINUTE);
-            recent.filter(|game| matches!(game.ending, Ending::Football(_)) == football).count()
-        };
-        assert!((5..=9).contains(&begun(true)), "football at {half_hour}: {}", begun(true));
-        assert!((3..=8).contains(&begun(false)), "tennis at {half_hour}: {}", begun(false));
+        // A league match takes 110 minutes at least, and most others about as long on average.
+        for (sport, length_min, expected) in [
+            (Sport::Football, 110, 5..=9),
+            (Sport::Tennis, 110, 3..=8),
+            (Sport::Cs2, 110, 2..=5),
+            (Sport::Darts, 50, 2..=4),
+            (Sport::Hockey, 130, 2..=5),
+            (Sport::Basketball, 110, 2..=5),
+            (Sport::HorseRacing, 60, 7..=13),
+        ] {
+            let started = truth.matches.iter().filter(|it| it.sport == sport && it.start <= now);
+            let count = started.filter(|game| game.start > now - length_min * MINUTE).count();
+            let warm = half_hour > 4 || sport == Sport::Football;
+            assert!(!warm || expected.contains(&count), "{sport:?} at {half_hour}: {count}");
+        }
+    }
+}
+
+/// Rules are asserted by the checker; this is that they are, for many matches of every sport.
+#[test]
+fn every_sport_is_played_by_its_rules() {
+    for seed in 0..2 {
+        check(Plan { length: 60 * MINUTE, ..Plan::new(seed, START) });
+    }
+}
+
+/// Over many matches and races, the first side or runner wins as often as was said before.
+#[test]
+fn probabilities_of_the_other_sports_come_true() {
+    let mut sums: BTreeMap<Sport, (f64, f64, f64)> = BTreeMap::new();
+    for seed in 0..6 {
+        let plan = Plan::new(seed, START);
+        for entry in plan.programme() {
+            let sport = entry.sport();
+            if matches!(sport, Sport::Football | Sport::Tennis) {
+                continue;
+            }
+            let mut game = Game::new(entry, seed);
+            let Chance::Open(open) = game.play.chances(0)[0] else { panic!("decided before") };
+            // The favourite of the two, or of the field.
+            let place = (0..open.of.len()).max_by(|a, b| open.of[*a].total_cmp(&open.of[*b]));
+            let place = place.expect("somebody runs");
+            while let Some(now) = game.play.due() {
+                game.play.step(now);
+            }
+            let won = game.play.chances(i64::MAX / 2)[0].is_won_by(place);
+            let (expected, found, count) = sums.entry(sport).or_default();
+            *expected += open.of[place];
+            *found += f64::from(u8::from(won));
+            *count += 1.0;
+        }
+    }
+    for (sport, (expected, found, count)) in sums {
+        // Four standard deviations of what is drawn so often.
+        let allowed = 2.0 / f64::sqrt(count);
+        let off = (expected - found).abs() / count;
+        assert!(off < allowed, "{sport:?}: {found} of {expected} expected in {count}");
     }
 }
 
@@ -312,7 +374,9 @@ fn lines_are_json_in_a_stable_order() {
     truth.write_json(&mut out).expect("memory takes it");
     let text = String::from_utf8(out).expect("JSON is UTF-8");
     assert_eq!(text.lines().count(), truth.matches.len() + 1);
-    assert!(text.lines().last().is_some_and(|line| line.starts_with(r#"{"totals":{"football":"#)));
+    assert!(
+        text.lines().last().is_some_and(|line| line.starts_with(r#"{"totals":{"basketball":"#))
+    );
     for line in text.lines().chain(String::from_utf8_lossy(&day).lines()) {
         let parsed: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
         assert_eq!(parsed.to_string(), line);

@@ -2,9 +2,11 @@
 //!
 //! Nothing here is computed from emitted facts, so it can be held against them.
 
+use std::sync::Arc;
+
 use crate::event::{
-    Competition, Eid, FootballStatus, GoalKind, Id, Micros, Pair, Participant, SetScore, Side,
-    TennisStatus,
+    Competition, Eid, FootballStatus, GoalKind, Id, Micros, Pair, Participant, RaceRunner,
+    RaceStatus, ScoreboardStatus, SetScore, Side, Sport, TennisStatus,
 };
 
 /// Every match of a day, in the order in which they start.
@@ -15,10 +17,12 @@ pub struct Truth {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchTruth {
+    pub sport: Sport,
     pub id: Id,
     pub competition: Competition,
     pub start: Micros,
-    pub sides: Pair<Participant>,
+    /// Absent in a race.
+    pub sides: Option<Pair<Participant>>,
     pub ending: Ending,
     pub markets: Vec<Settled>,
 }
@@ -27,6 +31,9 @@ pub struct MatchTruth {
 pub enum Ending {
     Football(FootballTruth),
     Tennis(TennisTruth),
+    /// CS2, darts, hockey, basketball.
+    Scoreboard(ScoreboardTruth),
+    Race(RaceTruth),
 }
 
 /// How a market ended, alike at every bookmaker.
@@ -34,8 +41,8 @@ pub enum Ending {
 pub struct Settled {
     /// The market's id: `over_under_2.5`.
     pub market: Box<str>,
-    /// The id of the selection that won; `None` where the market was void.
-    pub winner: Option<&'static str>,
+    /// The ids of the selections that won: two in a dead heat, none where the market was void.
+    pub winners: Vec<Arc<str>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +135,20 @@ impl FootballTruth {
             self.cards.iter().filter(|card| card.side == side && card.colour.sends_off()).count()
         })
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScoreboardTruth {
+    pub status: ScoreboardStatus,
+    pub score: Pair<u32>,
+    pub periods: Vec<Pair<u32>>,
+    pub winner: Option<Side>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RaceTruth {
+    pub status: RaceStatus,
+    pub runners: Vec<RaceRunner>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,13 +4,13 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::event::TennisStatus;
+use crate::event::{Sport, TennisStatus};
 
 use super::{
-    lines::{football_side, name, number, present, sets},
+    lines::{football_side, name, number, present, runner, sets},
     truth::{
         Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
-        Settled, Substitution, TennisTruth, Truth,
+        RaceTruth, ScoreboardTruth, Settled, Substitution, TennisTruth, Truth,
     },
 };
 
@@ -22,24 +22,41 @@ pub(super) fn write(truth: &Truth, out: &mut impl io::Write) -> io::Result<()> {
 }
 
 fn line(game: &MatchTruth) -> Value {
-    let (sport, ending) = match &game.ending {
-        Ending::Football(truth) => ("football", football(truth)),
-        Ending::Tennis(truth) => ("tennis", tennis(truth)),
+    let ending = match &game.ending {
+        Ending::Football(truth) => football(truth),
+        Ending::Tennis(truth) => tennis(truth),
+        Ending::Scoreboard(truth) => scoreboard(truth),
+        Ending::Race(truth) => race(truth),
     };
-    json!({
+    present(json!({
         "competition": &*game.competition.name,
         "ending": ending,
         "id": game.id.0,
         "markets": game.markets.iter().map(settled).collect::<Vec<_>>(),
-        "sides": game.sides.each_ref().map(name),
-        "sport": sport,
+        "sides": game.sides.as_ref().map(|sides| sides.each_ref().map(name)),
+        "sport": game.sport.as_str(),
         "start": game.start,
-    })
+    }))
 }
 
-/// `["over_under_2.5","over"]`; null for a market that was void.
+/// `["over_under_2.5","over"]`; the id alone of a market that was void.
 fn settled(market: &Settled) -> Value {
-    json!([market.market, market.winner])
+    let winners = market.winners.iter().map(|winner| &**winner);
+    std::iter::once(&*market.market).chain(winners).collect()
+}
+
+fn scoreboard(truth: &ScoreboardTruth) -> Value {
+    present(json!({
+        "periods": truth.periods,
+        "score": truth.score,
+        "status": truth.status.as_str(),
+        "winner": truth.winner.map(number),
+    }))
+}
+
+fn race(truth: &RaceTruth) -> Value {
+    let runners: Vec<_> = truth.runners.iter().map(runner).collect();
+    json!({ "runners": runners, "status": truth.status.as_str() })
 }
 
 fn football(truth: &FootballTruth) -> Value {
@@ -131,9 +148,19 @@ fn totals(truth: &Truth) -> Value {
         match &game.ending {
             Ending::Football(truth) => football.push(truth),
             Ending::Tennis(truth) => tennis.push(truth),
+            Ending::Scoreboard(_) | Ending::Race(_) => {}
         }
     }
-    json!({ "totals": { "football": football_totals(&football), "tennis": tennis_totals(&tennis) } })
+    let count = |sport| truth.matches.iter().filter(|game| game.sport == sport).count();
+    json!({ "totals": {
+        "basketball": { "matches": count(Sport::Basketball) },
+        "csgo": { "matches": count(Sport::Cs2) },
+        "darts": { "matches": count(Sport::Darts) },
+        "football": football_totals(&football),
+        "hockey": { "matches": count(Sport::Hockey) },
+        "horseracing": { "races": count(Sport::HorseRacing) },
+        "tennis": tennis_totals(&tennis),
+    } })
 }
 
 fn football_totals(matches: &[&FootballTruth]) -> Value {

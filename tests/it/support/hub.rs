@@ -89,6 +89,8 @@ impl Hub {
             // All tests have one address, and some ask until something happens.
             .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "0")
             .env("MATCHWIRE_LIMITS_WRONG_KEYS_PER_MINUTE", "0")
+            // A season takes a while to be played, and few tests look at it.
+            .env("MATCHWIRE_DEMO_PAST", "false")
             .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,7 +1,7 @@
 //! One side's players: on the pitch, on the bench, booked, sent off.
 
 use crate::{
-    event::Participant,
+    event::{self, LineUpPlayer, Participant, PlayerPosition},
     simulator::{dice::Dice, names},
 };
 
@@ -10,7 +10,16 @@ use crate::{
 const SUBSTITUTIONS_MAX: usize = 5;
 const BREAKS_S: [u32; 4] = [2_700, 3_600, 4_320, 4_920];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Formations, and how many of each role they need.
+const FORMATIONS: [(&str, [i32; 4]); 5] = [
+    ("4-4-2", [1, 4, 4, 2]),
+    ("4-3-3", [1, 4, 3, 3]),
+    ("3-5-2", [1, 3, 5, 2]),
+    ("5-3-2", [1, 5, 3, 2]),
+    ("3-4-3", [1, 3, 4, 3]),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     Keeper,
     Defender,
@@ -32,6 +41,8 @@ pub(super) enum Part {
 #[derive(Debug)]
 struct Player {
     who: Participant,
+    /// On the shirt.
+    number: u16,
     role: Role,
     booked: bool,
     came_on: bool,
@@ -39,6 +50,7 @@ struct Player {
 
 #[derive(Debug)]
 pub(super) struct LineUp {
+    formation: &'static str,
     on: Vec<Player>,
     bench: Vec<Player>,
     /// When substitutions are meant to be made, in seconds of the match, the last one first.
@@ -49,14 +61,46 @@ impl LineUp {
     pub(super) fn new(team: &Participant, dice: &mut Dice) -> Self {
         let mut squad: Vec<_> = names::squad(team).into_iter().zip(0..).map(player).collect();
         dice.shuffle(&mut squad);
-        let mut needed = [1, 4, 4, 2];
-        let (on, bench) = squad.into_iter().partition(|player| {
+        let (formation, mut needed) =
+            FORMATIONS[dice.between(0, FORMATIONS.len() as u32 - 1) as usize];
+        let (mut on, bench): (Vec<_>, _) = squad.into_iter().partition(|player| {
             let open = &mut needed[player.role as usize];
             let starts = *open > 0;
             *open -= i32::from(starts);
             starts
         });
-        Self { on, bench, intended_s: intentions(dice) }
+        on.sort_by_key(|player| (player.role, player.number));
+        Self { formation, on, bench, intended_s: intentions(dice) }
+    }
+
+    /// As it is told before the match. The captain is who has the lowest number in the field.
+    pub(super) fn told(&self) -> event::LineUp {
+        let field = self.on.iter().filter(|player| player.role != Role::Keeper);
+        let captain = field.map(|player| player.number).min();
+        let told = |player: &Player, starter: bool| LineUpPlayer {
+            player: player.who.clone(),
+            number: Some(player.number),
+            position: Some(player.role.position()),
+            starter,
+            captain: starter && Some(player.number) == captain,
+        };
+        let starters = self.on.iter().map(|player| told(player, true));
+        let players = starters.chain(self.bench.iter().map(|player| told(player, false)));
+        event::LineUp { formation: Some(self.formation.into()), players: players.collect() }
+    }
+
+    pub(super) fn on_the_pitch(&self) -> impl Iterator<Item = &Participant> {
+        self.on.iter().map(|player| &player.who)
+    }
+
+    /// Anybody on the pitch.
+    pub(super) fn anybody(&self, dice: &mut Dice) -> &Participant {
+        &self.on[dice.between(0, self.on.len() as u32 - 1) as usize].who
+    }
+
+    /// Nobody once the keeper was sent off.
+    pub(super) fn keeper(&self) -> Option<&Participant> {
+        self.on.iter().find(|player| player.role == Role::Keeper).map(|player| &player.who)
     }
 
     /// Somebody on the pitch for a part; `but` is somebody who has another part in it.
@@ -109,7 +153,19 @@ fn player((who, number): (Participant, usize)) -> Player {
         9..16 => Role::Midfielder,
         _ => Role::Forward,
     };
-    Player { who, role, booked: false, came_on: false }
+    let shirt = number as u16 + 1;
+    Player { who, number: shirt, role, booked: false, came_on: false }
+}
+
+impl Role {
+    fn position(self) -> PlayerPosition {
+        match self {
+            Self::Keeper => PlayerPosition::Goalkeeper,
+            Self::Defender => PlayerPosition::Defender,
+            Self::Midfielder => PlayerPosition::Midfielder,
+            Self::Forward => PlayerPosition::Forward,
+        }
+    }
 }
 
 fn intentions(dice: &mut Dice) -> Vec<u32> {
@@ -161,6 +217,10 @@ mod tests {
         let line_up = LineUp::new(&names::team(1, 2), &mut Dice::new(4, 1));
         assert_eq!((line_up.on.len(), line_up.bench.len()), (11, 9));
         assert_eq!(line_up.on.iter().filter(|p| p.role == Role::Keeper).count(), 1);
+        let told = line_up.told();
+        assert!(told.players.iter().take(11).all(|player| player.starter));
+        assert_eq!(told.players.iter().filter(|player| player.captain).count(), 1);
+        assert_eq!(told.players.len(), 20);
     }
 
     #[test]

@@ -11,12 +11,10 @@ use crate::{
     event::Pair,
     simulator::{
         market::{Bet, FOOTBALL},
+        maths::{self, exp_minus, poisson},
         play::Chance,
     },
 };
-
-/// Goals of one side from here on; more are so rare that no price feels them.
-const GOALS_MAX: usize = 12;
 
 /// Where a match stands, for its prices.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +32,7 @@ impl Standing {
     fn chance(self, bet: Bet) -> Chance {
         match (self.decided(bet), self.to_come) {
             (Some(winner), _) => Chance::Won(winner),
-            (None, Some(to_come)) => Chance::Open(self.open(bet, to_come)),
+            (None, Some(to_come)) => Chance::open(&self.open(bet, to_come)),
             (None, None) => Chance::Void,
         }
     }
@@ -47,17 +45,19 @@ impl Standing {
             Bet::Goals(line) if home + away > line => Some(0),
             Bet::BothScore if home > 0 && away > 0 => Some(0),
             Bet::Goals(_) | Bet::BothScore => over.then_some(1),
-            Bet::Result | Bet::Winner => over.then(|| match home.cmp(&away) {
-                Ordering::Greater => 0,
-                Ordering::Equal => 1,
-                Ordering::Less => 2,
-            }),
+            Bet::Result | Bet::Winner | Bet::Moneyline | Bet::Win => {
+                over.then(|| match home.cmp(&away) {
+                    Ordering::Greater => 0,
+                    Ordering::Equal => 1,
+                    Ordering::Less => 2,
+                })
+            }
         }
     }
 
     fn open(self, bet: Bet, to_come: Pair<f64>) -> [f64; 3] {
         match bet {
-            Bet::Result | Bet::Winner => self.result(to_come),
+            Bet::Result | Bet::Winner | Bet::Moneyline | Bet::Win => self.result(to_come),
             Bet::Goals(line) => {
                 let under = at_most(line - self.score[0] - self.score[1], to_come[0] + to_come[1]);
                 [1.0 - under, under, 0.0]
@@ -74,54 +74,13 @@ impl Standing {
     }
 
     fn result(self, to_come: Pair<f64>) -> [f64; 3] {
-        let [home, away] = to_come.map(poisson);
-        // What the other side may score at most for home to win, draw, or not: running sums of its
-        // distribution make this one pass over home's goals.
-        let lead = i32::from(self.score[0]) - i32::from(self.score[1]);
-        let below = running_sums(&away);
-        let sum = |goals: i32| goals.try_into().map_or(0.0, |n: usize| below[n.min(GOALS_MAX)]);
-        let (mut wins, mut draws) = (0.0, 0.0);
-        for (goals, probability) in (0..).zip(home) {
-            wins += probability * sum(goals + lead - 1);
-            draws += probability * (sum(goals + lead) - sum(goals + lead - 1));
-        }
-        [wins, draws, (1.0 - wins - draws).max(0.0)]
+        maths::result(i32::from(self.score[0]) - i32::from(self.score[1]), to_come)
     }
-}
-
-/// P(0), P(1), ... of a Poisson distribution.
-fn poisson(mean: f64) -> [f64; GOALS_MAX + 1] {
-    let mut probabilities = [0.0; GOALS_MAX + 1];
-    let mut term = exp_minus(mean);
-    for (probability, next) in probabilities.iter_mut().zip(1..) {
-        *probability = term;
-        term *= mean / f64::from(next);
-    }
-    probabilities
-}
-
-fn running_sums(probabilities: &[f64; GOALS_MAX + 1]) -> [f64; GOALS_MAX + 1] {
-    let mut sum = 0.0;
-    probabilities.map(|probability| {
-        sum += probability;
-        sum
-    })
 }
 
 /// The probability of at most so many goals.
 fn at_most(goals: u16, mean: f64) -> f64 {
     poisson(mean).iter().take(usize::from(goals) + 1).sum()
-}
-
-/// `exp(-x)` for the means of a match, to nine digits, from `+` and `*` alone: the platform's own
-/// differs in the last bit from one machine to the next, and a day must be the same on all.
-fn exp_minus(x: f64) -> f64 {
-    let small = x / 4096.0;
-    let mut power = 1.0 - small * (1.0 - small / 2.0 * (1.0 - small / 3.0));
-    for _ in 0..12 {
-        power *= power;
-    }
-    power
 }
 
 #[cfg(test)]
@@ -131,7 +90,7 @@ mod tests {
     fn check(score: Pair<u16>, to_come: Pair<f64>, bet: Bet, expected: [f64; 3]) {
         let standing = Standing { score, to_come: Some(to_come) };
         let Chance::Open(found) = standing.chance(bet) else { panic!("{bet:?} is decided") };
-        for (found, expected) in found.into_iter().zip(expected) {
+        for (found, expected) in found.of.into_iter().zip(expected) {
             assert!((found - expected).abs() < 1e-4, "{bet:?}: {found} for {expected}");
         }
     }
@@ -155,13 +114,5 @@ mod tests {
         let over = Standing { score: [1, 1], to_come: None };
         let winners = [1, 0, 1, 1, 0].map(Chance::Won);
         assert_eq!(over.chances(), winners);
-    }
-
-    #[test]
-    fn own_exponential_is_exact_to_nine_digits() {
-        for tenth in 0..80 {
-            let x = f64::from(tenth) / 10.0;
-            assert!((exp_minus(x) - f64::exp(-x)).abs() < 1e-9, "at {x}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! What has happened in a match: entered into its truth at once, and kept until it is told.
 
 use crate::{
-    event::{Ball, Eid, FootballStatus, GoalKind, Pair, Participant, Side, VarDecision},
+    event::{Ball, Eid, FootballStatus, GoalKind, LineUp, Pair, Participant, Side, VarDecision},
     simulator::truth::{
         Card, Colour, FootballTruth, Goal, Minute, Overturned, PenaltyMissed, Substitution,
     },
@@ -41,6 +41,10 @@ impl Record {
         std::mem::take(&mut self.untold)
     }
 
+    pub(super) fn line_up(&mut self, side: Side, line_up: LineUp) {
+        self.untold.push(Happening::LineUp(side, line_up));
+    }
+
     pub(super) fn ball(&mut self, ball: Ball) {
         self.untold.push(Happening::Ball(ball));
     }
@@ -77,11 +81,12 @@ impl Record {
     }
 
     /// The last goal does not count.
-    pub(super) fn overturn(&mut self, why: &'static str) {
+    pub(super) fn overturn(&mut self, why: &'static str) -> Goal {
         let goal = self.truth.goals.pop().expect("a verdict is on the last goal");
         self.truth.score[goal.side.index()] -= 1;
         self.untold.push(Happening::Overturned { of: goal.eid.clone(), side: goal.side, why });
-        self.truth.overturned.push(Overturned { goal, why });
+        self.truth.overturned.push(Overturned { goal: goal.clone(), why });
+        goal
     }
 
     pub(super) fn card(&mut self, at: Minute, side: Side, player: Participant, colour: Colour) {

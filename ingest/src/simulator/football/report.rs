@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::{
     event::{
-        Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind, Pair,
-        Participant, Side, VarDecision,
+        Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind, LineUp,
+        Pair, Participant, Side, VarDecision,
     },
     simulator::truth::{Card, Colour, Goal, Minute, PenaltyMissed, Substitution},
 };
@@ -18,6 +18,7 @@ use crate::{
 pub(super) enum Happening {
     /// A period began or ended.
     Period(FootballStatus),
+    LineUp(Side, LineUp),
     Ball(Ball),
     Goal(Goal),
     Card(Card),
@@ -68,6 +69,9 @@ impl Report {
     fn tell_one(&mut self, happening: Happening, at: Minute, facts: &mut Vec<FootballFact>) {
         match happening {
             Happening::Period(status) => self.period(status, at, facts),
+            Happening::LineUp(side, line_up) => {
+                facts.push(FootballFact::LineUp { side, line_up });
+            }
             Happening::Ball(ball) => facts.push(FootballFact::Ball(ball)),
             Happening::Goal(goal) => self.goal(goal, facts),
             Happening::Card(card) => facts.push(FootballFact::Incident(booked(card))),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{FootballFact, Side, Stat};
+use crate::event::{FootballFact, Side, Situation, Stat};
 
 /// Seconds of the match between two tellings of the counts that rise all the time.
 const SLOW_EVERY_S: u32 = 60;
@@ -32,9 +32,9 @@ impl Tally {
         *accurate += u32::from(arrived);
     }
 
-    /// What changed since it was last told.
-    pub(super) fn news(&mut self, second: u32) -> Vec<FootballFact> {
-        if second >= self.slow_due_s {
+    /// What changed since it was last told; `last`: those that rise all the time, too.
+    pub(super) fn news(&mut self, second: u32, last: bool) -> Vec<FootballFact> {
+        if last || second >= self.slow_due_s {
             self.slow_due_s = second + SLOW_EVERY_S;
             self.count_slow();
         }
@@ -70,4 +70,17 @@ impl Tally {
             self.changed.insert((side, stat));
         }
     }
+}
+
+/// The count that rises when play comes into a situation.
+pub(super) fn counted(situation: Situation) -> Option<Stat> {
+    Some(match situation {
+        Situation::Attack => Stat::Attacks,
+        Situation::Dangerous => Stat::DangerousAttacks,
+        Situation::Corner => Stat::CornerKicks,
+        Situation::FreeKick => Stat::FreeKicks,
+        Situation::ThrowIn => Stat::ThrowIns,
+        Situation::GoalKick => Stat::GoalKicks,
+        _ => return None,
+    })
 }

@@ -6,13 +6,16 @@ use rust_decimal::Decimal;
 
 use crate::{
     event::{
-        About, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident,
-        IncidentKind, MarketChange, MarketStatus, Micros, OddsFact, SelectionStatus, Side,
-        Situation, TennisFact, TennisScore, TennisStatus, Timed,
+        About, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
+        Incident, IncidentKind, LineUp, MarketChange, MarketStatus, Micros, OddsFact, Pair,
+        PlayerStat, SelectionStatus, Side, Situation, Sport, Stat, TennisFact, TennisScore,
+        TennisStatus, Timed,
     },
     simulator::names,
     tennis::Format,
 };
+
+use super::rules::{Boards, Races};
 
 #[derive(Debug, Default)]
 pub(super) struct Checker {
@@ -25,6 +28,9 @@ pub(super) struct Checker {
 pub(super) struct Seen {
     pub(super) football: Football,
     pub(super) tennis: Tennis,
+    pub(super) boards: Boards,
+    pub(super) races: Races,
+    about: Option<About>,
     /// By bookmaker and market.
     pub(super) markets: BTreeMap<(String, String), Market>,
     format: Option<Format>,
@@ -38,6 +44,9 @@ pub(super) struct Football {
     pub(super) goals: Vec<Incident>,
     pub(super) retracted: Vec<String>,
     pub(super) others: Vec<Incident>,
+    line_ups: Pair<Option<LineUp>>,
+    stats: BTreeMap<(Side, Stat), u32>,
+    players: BTreeMap<(Side, Id), BTreeMap<PlayerStat, u32>>,
     eids: BTreeSet<String>,
     last_minute: (u16, u16),
     last_second: u32,
@@ -55,7 +64,8 @@ pub(super) struct Tennis {
 #[derive(Debug, Default)]
 pub(super) struct Market {
     pub(super) status: Option<MarketStatus>,
-    pub(super) winner: Option<String>,
+    pub(super) winners: Vec<String>,
+    removed: BTreeSet<String>,
     prices: BTreeMap<String, Option<Decimal>>,
     in_play: bool,
 }
@@ -70,27 +80,33 @@ impl Checker {
         let match_id = events[0].match_id;
         assert!(events.iter().all(|event| event.match_id == match_id), "a batch is of one match");
         let seen = self.matches.entry(match_id).or_default();
-        for Event { fact, .. } in events {
-            seen.apply(fact);
+        for Event { sport, fact, .. } in events {
+            seen.apply(*sport, fact);
         }
         seen.check_after(events);
     }
 }
 
 impl Seen {
-    fn apply(&mut self, fact: &Fact) {
+    fn apply(&mut self, sport: Sport, fact: &Fact) {
         match fact {
             Fact::Fixture(fixture) => {
                 let competition = fixture.competition.as_ref().expect("every match has one");
                 let mut tournaments = (0..names::TOURNAMENT_COUNT).map(names::tournament);
-                let found = tournaments.find(|(tournament, _)| tournament == competition);
+                let found = tournaments.find(|(tournament, _)| tournament.id == competition.id);
                 self.format = found.map(|(_, format)| format);
+                let races = sport == Sport::HorseRacing;
+                assert_eq!((competition.season.is_none(), fixture.sides.is_none()), (races, races));
             }
-            Fact::About(about) => assert_ne!(**about, About::default()),
+            Fact::About(about) => {
+                assert!(about.round.is_some_and(|round| round > 0), "{about:?}");
+                self.about = Some(About::clone(about));
+            }
             Fact::Football(fact) => self.football.apply(fact),
             Fact::Tennis(fact) => self.tennis.apply(fact, self.format),
             Fact::Odds(fact) => self.odds(fact),
-            Fact::Scoreboard(_) | Fact::Race(_) => panic!("no such sport is simulated: {fact:?}"),
+            Fact::Scoreboard(board) => self.boards.apply(sport, board),
+            Fact::Race(race) => self.races.apply(race),
         }
     }
 
@@ -105,10 +121,16 @@ impl Seen {
                 // A price from before a suspension is worth nothing: it must be told anew.
                 market.prices.clear();
                 for selection in &definition.selections {
-                    market.prices.entry(selection.id.to_string()).or_default();
-                    if selection.status == SelectionStatus::Winner {
-                        assert_eq!(market.winner, None, "two winners");
-                        market.winner = Some(selection.id.to_string());
+                    let id = selection.id.to_string();
+                    match selection.status {
+                        SelectionStatus::Winner => market.winners.push(id),
+                        SelectionStatus::Removed => {
+                            market.removed.insert(id);
+                        }
+                        SelectionStatus::Active | SelectionStatus::Loser => {
+                            assert!(!market.removed.contains(&id), "{id} came back");
+                            market.prices.entry(id).or_default();
+                        }
                     }
                 }
             }
@@ -141,7 +163,18 @@ impl Seen {
     }
 
     fn in_play(&self) -> bool {
-        self.football.statuses.len() > 1 || self.tennis.statuses.len() > 1
+        self.football.statuses.len() > 1
+            || self.tennis.statuses.len() > 1
+            || self.boards.statuses.len() > 1
+            || self.races.statuses.len() > 2
+    }
+
+    /// What must hold at the end of every match.
+    pub(super) fn check_end(&self) {
+        assert!(self.about.is_some(), "nobody told of its particulars");
+        if !self.football.statuses.is_empty() {
+            self.football.check_players();
+        }
     }
 }
 
@@ -172,9 +205,25 @@ impl Football {
                 self.score = *score;
             }
             FootballFact::Ball(Ball { x, y, .. }) => assert!(*x <= 1000 && *y <= 1000),
-            FootballFact::Stats { values, .. } => assert!(!values.is_empty()),
-            FootballFact::LineUp { line_up, .. } => assert!(line_up.players.len() >= 11),
-            FootballFact::PlayerStats { values, .. } => assert!(!values.is_empty()),
+            FootballFact::Stats { side, values } => {
+                assert!(!values.is_empty());
+                self.stats.extend(values.iter().map(|(stat, n)| ((*side, *stat), *n)));
+            }
+            FootballFact::LineUp { side, line_up } => {
+                assert_eq!(self.statuses, [FootballStatus::NotStarted], "a late line-up");
+                let starters = line_up.players.iter().filter(|player| player.starter).count();
+                let captains = line_up.players.iter().filter(|player| player.captain).count();
+                let numbers: BTreeSet<_> = line_up.players.iter().map(|it| it.number).collect();
+                assert_eq!((starters, captains, numbers.len()), (11, 1, line_up.players.len()));
+                self.line_ups[side.index()] = Some(line_up.clone());
+            }
+            FootballFact::PlayerStats { side, player, values } => {
+                assert!(!values.is_empty());
+                let line_up = self.line_ups[side.index()].as_ref().expect("there is a line-up");
+                assert!(line_up.players.iter().any(|it| it.player == *player), "{player:?}");
+                let own = self.players.entry((*side, player.id)).or_default();
+                own.extend(values.iter().copied());
+            }
             FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
         }
     }
@@ -189,6 +238,38 @@ impl Football {
             self.goals.push(incident.clone());
         } else {
             self.others.push(incident.clone());
+        }
+    }
+
+    /// What players did adds up to what their sides did, and to the incidents.
+    fn check_players(&self) {
+        for side in Side::BOTH {
+            let sum = |stat: PlayerStat| -> u32 {
+                let own = self.players.iter().filter(|((whose, _), _)| *whose == side);
+                own.filter_map(|(_, values)| values.get(&stat)).sum()
+            };
+            let of_side = |stat| self.stats.get(&(side, stat)).copied().unwrap_or(0);
+            for (of_players, stat) in [
+                (PlayerStat::TotalShots, Stat::TotalShots),
+                (PlayerStat::ShotsOnTarget, Stat::ShotsOnTarget),
+                (PlayerStat::TotalPasses, Stat::Passes),
+                (PlayerStat::AccuratePasses, Stat::AccuratePasses),
+                (PlayerStat::Fouls, Stat::Fouls),
+                (PlayerStat::Offsides, Stat::Offsides),
+                (PlayerStat::YellowCards, Stat::YellowCards),
+                (PlayerStat::RedCards, Stat::RedCards),
+            ] {
+                assert_eq!(sum(of_players), of_side(stat), "{stat:?} of {side:?}");
+            }
+            let own = |goal: &&Incident| goal.side == Some(side);
+            let scored = self.goals.iter().filter(own);
+            let scored = scored.filter(|it| it.kind != IncidentKind::Goal(GoalKind::OwnGoal));
+            assert_eq!(sum(PlayerStat::Goals), scored.count() as u32);
+            let assisted = self.goals.iter().filter(own).filter(|goal| goal.assist.is_some());
+            assert_eq!(sum(PlayerStat::Assists), assisted.count() as u32);
+            let sent_off = of_side(Stat::RedCards);
+            let minutes = sum(PlayerStat::MinutesPlayed);
+            assert!(minutes <= 990 && (sent_off > 0 || minutes == 990), "{minutes} of {side:?}");
         }
     }
 

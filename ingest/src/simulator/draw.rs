@@ -1,0 +1,165 @@
+//! Who plays whom: the pairs of a round, and the fields of a day's races.
+
+use std::sync::Arc;
+
+use crate::event::{Competition, Id, Micros, Pair, Participant};
+
+use super::{
+    calendar::{Season, round_robin},
+    day::{Entry, GameKind},
+    dice::Dice,
+    names,
+    race::{Card, RUNNERS},
+};
+
+/// Races of a day for which there are horses.
+const RACES: usize = 300;
+
+/// A match before it has its number and its time.
+#[derive(Debug, Clone)]
+pub(super) struct Booking {
+    competition: Competition,
+    sides: Option<Pair<Participant>>,
+    game: GameKind,
+}
+
+impl Booking {
+    pub(super) fn entry(
+        self,
+        key: Arc<str>,
+        number: u64,
+        announced: Micros,
+        start: Micros,
+        round: u16,
+    ) -> Entry {
+        let Self { mut competition, sides, game } = self;
+        let season = Season::of(start);
+        competition.season = match &game {
+            GameKind::Football | GameKind::Hockey | GameKind::Basketball { .. } => {
+                Some(season.name)
+            }
+            GameKind::Tennis(..) | GameKind::Cs2 | GameKind::Darts(..) => Some(season.year),
+            GameKind::Race(_) => None,
+        };
+        let id = Id::derive(names::PROVIDER, "match", &key);
+        Entry { number, id, key, announced, start, competition, round, sides, game }
+    }
+}
+
+/// All matches of a round, in random order, and so for the other sports.
+pub(super) fn football(round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUE_COUNT, names::TEAMS_PER_LEAGUE, round, dice);
+    let booking = |(league, teams): (usize, Pair<usize>)| Booking {
+        competition: names::league(league),
+        sides: Some(teams.map(|team| names::team(league, team))),
+        game: GameKind::Football,
+    };
+    pairs.into_iter().map(booking).collect()
+}
+
+pub(super) fn tennis(_round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = drawn_pairs(names::TOURNAMENT_COUNT, names::PLAYERS_PER_TOURNAMENT, dice);
+    let booking = |(tournament, players): (usize, Pair<usize>)| {
+        let (competition, format) = names::tournament(tournament);
+        let sides = players.map(|player| names::tennis_player(tournament, player));
+        Booking { competition, sides: Some(sides), game: GameKind::Tennis(format, tournament) }
+    };
+    pairs.into_iter().map(booking).collect()
+}
+
+pub(super) fn cs2(_round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = drawn_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, dice);
+    let booking = |(tournament, teams): (usize, Pair<usize>)| Booking {
+        competition: names::cs2_tournament(tournament),
+        sides: Some(teams.map(|team| names::cs2_team(tournament, team))),
+        game: GameKind::Cs2,
+    };
+    pairs.into_iter().map(booking).collect()
+}
+
+pub(super) fn darts(_round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = drawn_pairs(names::LEAGUES_OF_OTHERS, names::DARTS_FIELD, dice);
+    let booking = |(tournament, players): (usize, Pair<usize>)| {
+        let (competition, format, category) = names::darts_tournament(tournament);
+        let sides = players.map(|player| names::darts_player(tournament, player));
+        Booking { competition, sides: Some(sides), game: GameKind::Darts(format, category) }
+    };
+    pairs.into_iter().map(booking).collect()
+}
+
+pub(super) fn hockey(round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, round, dice);
+    let booking = |(league, teams): (usize, Pair<usize>)| Booking {
+        competition: names::hockey_league(league),
+        sides: Some(teams.map(|team| names::hockey_team(league, team))),
+        game: GameKind::Hockey,
+    };
+    pairs.into_iter().map(booking).collect()
+}
+
+pub(super) fn basketball(round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, round, dice);
+    let booking = |(league, teams): (usize, Pair<usize>)| {
+        let (competition, quarter_s) = names::basketball_league(league);
+        let sides = teams.map(|team| names::basketball_team(league, team));
+        Booking { competition, sides: Some(sides), game: GameKind::Basketball { quarter_s } }
+    };
+    pairs.into_iter().map(booking).collect()
+}
+
+/// The races of a day, at three of the courses in turn.
+pub(super) fn races(round: usize, dice: &mut Dice) -> Vec<Booking> {
+    let mut horses: Vec<usize> = (0..names::HORSE_COUNT).collect();
+    dice.shuffle(&mut horses);
+    let mut horses = horses.into_iter();
+    let mut jockeys: Vec<usize> = (0..names::JOCKEY_COUNT).collect();
+    let mut races = Vec::new();
+    while races.len() < RACES {
+        let count = dice.between(RUNNERS.0, RUNNERS.1) as usize;
+        let field: Vec<_> = horses.by_ref().take(count).collect();
+        if field.len() < count {
+            break;
+        }
+        dice.shuffle(&mut jockeys);
+        let runners = field.into_iter().zip(&jockeys);
+        let runners = runners.map(|(horse, jockey)| (names::horse(horse), names::jockey(*jockey)));
+        let runners = runners.collect();
+        let (name, jumps) =
+            names::race(dice.between(0, 200) as usize, dice.between(0, 200) as usize);
+        let course = (round + races.len() % 3) % names::COURSE_COUNT;
+        races.push(Booking {
+            competition: names::course(course),
+            sides: None,
+            game: GameKind::Race(Arc::new(Card { name, jumps, runners })),
+        });
+    }
+    races
+}
+
+/// The pairs of a round of every league, in random order; leagues are not all in the same turn.
+fn league_pairs(
+    leagues: usize,
+    teams: usize,
+    round: usize,
+    dice: &mut Dice,
+) -> Vec<(usize, Pair<usize>)> {
+    let of_league = |league: usize| {
+        let pairs = round_robin(teams, round + league * 5);
+        pairs.into_iter().map(move |pair| (league, pair))
+    };
+    let mut pairs: Vec<_> = (0..leagues).flat_map(of_league).collect();
+    dice.shuffle(&mut pairs);
+    pairs
+}
+
+/// Everyone of every competition paired once at random, the pairs in random order.
+fn drawn_pairs(competitions: usize, members: usize, dice: &mut Dice) -> Vec<(usize, Pair<usize>)> {
+    let mut pairs = Vec::with_capacity(competitions * members / 2);
+    for competition in 0..competitions {
+        let mut order: Vec<usize> = (0..members).collect();
+        dice.shuffle(&mut order);
+        pairs.extend(order.chunks_exact(2).map(|pair| (competition, [pair[0], pair[1]])));
+    }
+    dice.shuffle(&mut pairs);
+    pairs
+}

@@ -1,0 +1,90 @@
+//! What each player has done, and which of it has not been told yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::event::{FootballFact, Pair, Participant, PlayerStat, Side};
+
+/// Minutes of the match between two tellings.
+const EVERY_MIN: u16 = 5;
+
+#[derive(Debug, Default)]
+pub(super) struct Players {
+    of: Pair<Vec<Player>>,
+    due_min: u16,
+}
+
+#[derive(Debug)]
+struct Player {
+    who: Participant,
+    counts: BTreeMap<PlayerStat, u32>,
+    changed: BTreeSet<PlayerStat>,
+    /// The minute in which the player came on, while on the pitch.
+    on: Option<u16>,
+}
+
+impl Players {
+    pub(super) fn come_on(&mut self, side: Side, who: &Participant, minute: u16) {
+        let (counts, changed) = Default::default();
+        let player = Player { who: who.clone(), counts, changed, on: Some(minute) };
+        self.of[side.index()].push(player);
+    }
+
+    pub(super) fn go_off(&mut self, side: Side, who: &Participant, minute: u16) {
+        if let Some(player) = self.player(side, who) {
+            player.note_minutes(minute);
+            player.on = None;
+        }
+    }
+
+    pub(super) fn count(&mut self, side: Side, who: &Participant, stat: PlayerStat) {
+        if let Some(player) = self.player(side, who) {
+            *player.counts.entry(stat).or_default() += 1;
+            player.changed.insert(stat);
+        }
+    }
+
+    /// It did not count after all.
+    pub(super) fn take_back(&mut self, side: Side, who: &Participant, stat: PlayerStat) {
+        if let Some(player) = self.player(side, who) {
+            let count = player.counts.entry(stat).or_default();
+            *count = count.saturating_sub(1);
+            player.changed.insert(stat);
+        }
+    }
+
+    /// What changed since it was last told, when it is time; `last`: whatever the time.
+    pub(super) fn news(&mut self, minute: u16, last: bool) -> Vec<FootballFact> {
+        if !last && minute < self.due_min {
+            return Vec::new();
+        }
+        self.due_min = minute + EVERY_MIN;
+        let mut facts = Vec::new();
+        for (side, players) in Side::BOTH.into_iter().zip(&mut self.of) {
+            for player in players {
+                player.note_minutes(minute);
+                let changed = std::mem::take(&mut player.changed);
+                let values: Vec<_> =
+                    changed.into_iter().map(|stat| (stat, player.counts[&stat])).collect();
+                if !values.is_empty() {
+                    let player = player.who.clone();
+                    facts.push(FootballFact::PlayerStats { side, player, values });
+                }
+            }
+        }
+        facts
+    }
+
+    fn player(&mut self, side: Side, who: &Participant) -> Option<&mut Player> {
+        self.of[side.index()].iter_mut().find(|player| player.who.id == who.id)
+    }
+}
+
+impl Player {
+    fn note_minutes(&mut self, minute: u16) {
+        let Some(on) = self.on else { return };
+        let minutes = u32::from(minute.saturating_sub(on));
+        if self.counts.insert(PlayerStat::MinutesPlayed, minutes) != Some(minutes) {
+            self.changed.insert(PlayerStat::MinutesPlayed);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Who plays hockey, basketball, CS2 and darts, and who runs.
+
+use std::sync::Arc;
+
+use crate::event::{Competition, Id, Participant};
+
+use super::{PROVIDER, SURNAME_HEADS, TOWNS, competition, person, placed};
+use crate::simulator::darts;
+
+/// Leagues by name, each with the ending of its towns.
+const HOCKEY: [(&str, &str); 4] = [
+    ("Frostmark Hockey League", "frost"),
+    ("Norrland Ice Series", "norr"),
+    ("Glacier Premier", "berg"),
+    ("Winterhold Division", "hold"),
+];
+
+const HOCKEY_CLUBS: [&str; 7] =
+    ["Ravens", "Icemen", "Lynxes", "Foresters", "Comets", "Pikes", "Hammers"];
+
+/// Leagues by name, each with the ending of its towns and the seconds of a quarter.
+const BASKETBALL: [(&str, &str, u32); 4] = [
+    ("Meridian Basketball Association", "port", 720),
+    ("Solvara Liga", "ara", 600),
+    ("Highland Hoops League", "field", 600),
+    ("Coastline Conference", "bay", 720),
+];
+
+const BASKETBALL_CLUBS: [&str; 7] =
+    ["Herons", "Pilots", "Foundry", "Tides", "Bisons", "Lanterns", "Stags"];
+
+const CS2: [&str; 4] =
+    ["Gridlock Masters", "Ember Cup", "Northlight League", "Quartz Invitational"];
+
+const CS2_CLUBS: [&str; 5] = ["Vortex", "Relay", "Static", "Quanta", "Hexa"];
+
+/// Tournaments and how their matches are played.
+const DARTS: [(&str, darts::Format, &str); 4] = [
+    ("Harrowgate Matchplay", darts::Format { sets_to_win: 0, legs_to_win: 8 }, "major"),
+    ("Tungsten Tour", darts::Format { sets_to_win: 0, legs_to_win: 6 }, "tour"),
+    ("Oche Grand Prix", darts::Format { sets_to_win: 3, legs_to_win: 3 }, "major"),
+    ("Midwinter Championship", darts::Format { sets_to_win: 4, legs_to_win: 3 }, "major"),
+];
+
+const COURSES: [&str; 6] =
+    ["Ashgrove Downs", "Millbrook Vale", "Stonewick", "Larkham Park", "Penmarrow", "Eastfold"];
+
+const RACES: [(&str, bool); 8] = [
+    ("Maiden Stakes", false),
+    ("Handicap", false),
+    ("Novices' Hurdle", true),
+    ("Handicap Chase", true),
+    ("Conditions Stakes", false),
+    ("Selling Stakes", false),
+    ("Juvenile Hurdle", true),
+    ("Mile", false),
+];
+
+const HORSE_ENDS: [&str; 6] = ["a", "en", "is", "ora", "ul", "ette"];
+const HORSE_NOUNS: [&str; 24] = [
+    "Lantern", "Parade", "Tempest", "Whisper", "Fable", "Compass", "Harvest", "Signal", "Meadow",
+    "Verdict", "Anthem", "Ferry", "Orchard", "Marble", "Cascade", "Bramble", "Errand", "Saffron",
+    "Quarry", "Ribbon", "Tinder", "Voyage", "Willow", "Zephyr",
+];
+
+pub(in crate::simulator) const LEAGUES_OF_OTHERS: usize = 4;
+pub(in crate::simulator) const TEAMS_OF_OTHERS: usize = TOWNS.len();
+pub(in crate::simulator) const DARTS_FIELD: usize = 40;
+pub(in crate::simulator) const COURSE_COUNT: usize = COURSES.len();
+pub(in crate::simulator) const HORSE_COUNT: usize =
+    SURNAME_HEADS.len() * HORSE_ENDS.len() * HORSE_NOUNS.len();
+pub(in crate::simulator) const JOCKEY_COUNT: usize = 96;
+
+pub(in crate::simulator) fn hockey_league(league: usize) -> Competition {
+    competition(HOCKEY[league].0)
+}
+
+pub(in crate::simulator) fn hockey_team(league: usize, team: usize) -> Participant {
+    let club = HOCKEY_CLUBS[(team + league * 2) % HOCKEY_CLUBS.len()];
+    club_of("hockey team", &format!("{}{} {club}", TOWNS[team], HOCKEY[league].1))
+}
+
+/// A league and the seconds of its quarters.
+pub(in crate::simulator) fn basketball_league(league: usize) -> (Competition, u32) {
+    let (name, _, quarter_s) = BASKETBALL[league];
+    (competition(name), quarter_s)
+}
+
+pub(in crate::simulator) fn basketball_team(league: usize, team: usize) -> Participant {
+    let club = BASKETBALL_CLUBS[(team + league * 2) % BASKETBALL_CLUBS.len()];
+    club_of("basketball team", &format!("{}{} {club}", TOWNS[team], BASKETBALL[league].1))
+}
+
+pub(in crate::simulator) fn cs2_tournament(tournament: usize) -> Competition {
+    competition(CS2[tournament])
+}
+
+pub(in crate::simulator) fn cs2_team(tournament: usize, team: usize) -> Participant {
+    let club = CS2_CLUBS[(team + tournament) % CS2_CLUBS.len()];
+    club_of("csgo team", &format!("{} {club}", TOWNS[team]))
+}
+
+/// A tournament, how it is played, and its category.
+pub(in crate::simulator) fn darts_tournament(
+    tournament: usize,
+) -> (Competition, darts::Format, &'static str) {
+    let (name, format, category) = DARTS[tournament];
+    (competition(name), format, category)
+}
+
+pub(in crate::simulator) fn darts_player(tournament: usize, player: usize) -> Participant {
+    let number = tournament * DARTS_FIELD + player;
+    let name = person(number * 7 + 3, number + 97);
+    Participant { id: Id::derive(PROVIDER, "darts player", &name), name: name.into() }
+}
+
+pub(in crate::simulator) fn course(course: usize) -> Competition {
+    competition(COURSES[course])
+}
+
+/// What a race is called, and whether it is over jumps.
+pub(in crate::simulator) fn race(sponsor: usize, kind: usize) -> (Arc<str>, bool) {
+    let (name, jumps) = RACES[kind % RACES.len()];
+    (format!("{} {name}", placed(sponsor)).into(), jumps)
+}
+
+pub(in crate::simulator) fn horse(number: usize) -> Participant {
+    let head = SURNAME_HEADS[number % SURNAME_HEADS.len()];
+    let rest = number / SURNAME_HEADS.len();
+    let end = HORSE_ENDS[rest % HORSE_ENDS.len()];
+    let noun = HORSE_NOUNS[rest / HORSE_ENDS.len() % HORSE_NOUNS.len()];
+    let name = format!("{head}{end} {noun}");
+    Participant { id: Id::derive(PROVIDER, "horse", &name), name: name.into() }
+}
+
+pub(in crate::simulator) fn jockey(number: usize) -> Arc<str> {
+    person(number * 11 + 5, number * 3 + 1).into()
+}
+
+fn club_of(kind: &str, name: &str) -> Participant {
+    Participant { id: Id::derive(PROVIDER, kind, name), name: name.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn nobody_shares_a_name_with_another_of_the_sport() {
+        let all = |of: fn(usize, usize) -> Participant, members: usize| {
+            let all = (0..LEAGUES_OF_OTHERS).flat_map(|l| (0..members).map(move |m| of(l, m)));
+            all.map(|it| it.id).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!(all(hockey_team, TEAMS_OF_OTHERS), 88);
+        assert_eq!(all(basketball_team, TEAMS_OF_OTHERS), 88);
+        assert_eq!(all(cs2_team, TEAMS_OF_OTHERS), 88);
+        assert_eq!(all(darts_player, DARTS_FIELD), 160);
+        let horses: BTreeSet<_> = (0..HORSE_COUNT).map(|number| horse(number).id).collect();
+        assert_eq!(horses.len(), HORSE_COUNT);
+        let jockeys: BTreeSet<_> = (0..JOCKEY_COUNT).map(jockey).collect();
+        assert_eq!(jockeys.len(), JOCKEY_COUNT);
+    }
+}

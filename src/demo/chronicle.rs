@@ -1,0 +1,342 @@
+//! What was played before the demo began, and what will be in the days to come, in the archive.
+//!
+//! It runs beside the hub, which listens meanwhile. Matches go through a hub of their own, offline, as
+//! those in play go through the hub: so their records are made by the same rules. What is done is
+//! remembered in the store, and not done again.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use fanout::{Epoch, Micros};
+use ingest::{
+    event::Timed,
+    simulator::{Planned, World},
+};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+use super::{DAY_US, Run};
+use crate::{
+    accounts::{Accounts, AccountsError},
+    archive::{Archive, Filter, Window},
+    clock::now,
+    hub::{Epochs, Hub, Settings, feeds::Terms},
+    identity::{Identity, Remembered},
+    reader::Reader,
+    record::{Key, MatchRecord, Status},
+};
+
+/// The name under which it is kept in the store how far this has come.
+const META: &str = "demo_chronicle";
+
+/// Days for which there are fixtures beside today, and for which there are prices.
+const DAYS_AHEAD: u64 = 7;
+const DAYS_PRICED: u64 = 1;
+
+/// Days back that are made up for where the demo was not running.
+const DAYS_MISSED_MAX: u64 = 7;
+
+/// How long before its start the demo itself announces a match, at most.
+const NOTICE_US: Micros = DAY_US / 6;
+
+/// Matches that are made and written together: enough for the database, and few enough that others
+/// who write do not wait.
+const TOGETHER: usize = 48;
+
+/// How far it has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Done {
+    seed: u64,
+    start: Micros,
+    /// Days whose fixtures are in the archive, and those that have prices: all before these.
+    fixtures: u64,
+    priced: u64,
+}
+
+#[derive(Debug)]
+pub struct Chronicle {
+    run: Run,
+    accounts: Accounts,
+    archive: Archive,
+    reader: Reader,
+    settings: Settings,
+    stopped: watch::Receiver<bool>,
+}
+
+/// Why it cannot go on.
+#[derive(Debug, thiserror::Error)]
+enum ChronicleError {
+    #[error("the account store failed")]
+    Accounts(#[from] AccountsError),
+    #[error("the archive failed")]
+    Archive(#[from] sqlx::Error),
+    #[error("matches could not be made")]
+    Made(#[from] tokio::task::JoinError),
+    #[error("the hub stops")]
+    Stopped,
+}
+
+/// What is told of a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    Result,
+    Ahead { now: Micros, priced: bool },
+}
+
+impl Chronicle {
+    #[must_use]
+    pub fn new(
+        run: Run,
+        accounts: &Accounts,
+        archive: &Archive,
+        reader: &Reader,
+        settings: Settings,
+        stopped: &watch::Receiver<bool>,
+    ) -> Self {
+        // Nothing is forgotten before it is taken out, and nobody trades on what is held.
+        let settings = Settings {
+            matches_max: usize::MAX,
+            ended_keep_us: Micros::MAX,
+            hold_us: 0,
+            ..settings
+        };
+        let (accounts, archive, reader) = (accounts.clone(), archive.clone(), reader.clone());
+        Self { run, accounts, archive, reader, settings, stopped: stopped.clone() }
+    }
+
+    /// Brings the archive up to date, and once a day again.
+    pub async fn keep(mut self) {
+        loop {
+            match self.catch_up().await {
+                Ok(()) => {}
+                Err(ChronicleError::Stopped) => return,
+                Err(error) => {
+                    // A restart tries again.
+                    warn!(error = &error as &dyn Error, "the demo's past is not in the archive");
+                    return;
+                }
+            }
+            let world = self.run.world();
+            let tomorrow = world.start_of(world.day_at(now()) + 1);
+            let wait = u64::try_from(tomorrow - now()).unwrap_or(0);
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_micros(wait)) => {}
+                _ = self.stopped.wait_for(|stop| *stop) => return,
+            }
+        }
+    }
+
+    async fn catch_up(&self) -> Result<(), ChronicleError> {
+        let (world, begun) = (self.run.world(), now());
+        let today = world.day_at(begun);
+        let done = self.done().await?;
+        let mut known = self.known();
+        let mut count = 0;
+        if done.is_none() {
+            let past = world.past().into_iter().filter(|it| !known.contains_key(&it.id().0));
+            count += self.put(past.collect(), Telling::Result).await?;
+        }
+        count += self.put(self.missed(&known), Telling::Result).await?;
+        let mut done = done.unwrap_or(Done {
+            seed: world.seed,
+            start: world.start,
+            fixtures: today,
+            priced: today,
+        });
+        for day in done.fixtures.min(done.priced)..=today + DAYS_AHEAD {
+            let priced = day <= today + DAYS_PRICED;
+            if day < done.fixtures && (day < done.priced || !priced) {
+                continue;
+            }
+            let soonest = begun + if day < done.fixtures { NOTICE_US } else { 0 };
+            let mut matches = world.programme(day);
+            matches.retain(|it| it.start() > soonest && self.reader.get(it.id().0).is_none());
+            known.retain(|_, status| *status != Status::NotStarted);
+            matches.retain(|it| !known.contains_key(&it.id().0));
+            count += self.put(matches, Telling::Ahead { now: begun, priced }).await?;
+            done.fixtures = done.fixtures.max(day + 1);
+            done.priced = done.priced.max(if priced { day + 1 } else { 0 });
+            self.remember(&done).await?;
+        }
+        if count > 0 {
+            let took_ms = (now() - begun) / 1000;
+            info!(matches = count, took_ms, "the demo's past and programme are in the archive");
+        }
+        Ok(())
+    }
+
+    /// Matches that should have been played while nobody played them.
+    fn missed(&self, known: &FxHashMap<Key, Status>) -> Vec<Planned> {
+        let world = self.run.world();
+        let last = world.day_at(self.run.from);
+        let days = last.saturating_sub(DAYS_MISSED_MAX)..=last;
+        let mut missed: Vec<_> = days.flat_map(|day| world.programme(day)).collect();
+        missed.retain(|it| {
+            let over = known.get(&it.id().0).is_some_and(|status| status.is_over());
+            it.start() < self.run.from && !over
+        });
+        missed
+    }
+
+    fn known(&self) -> FxHashMap<Key, Status> {
+        let found = self.archive.find(&Filter::default(), Window::ALL);
+        found.briefs.iter().map(|brief| (brief.id, brief.status)).collect()
+    }
+
+    async fn done(&self) -> Result<Option<Done>, ChronicleError> {
+        let kept = self.accounts.meta(META).await?;
+        let kept = kept.and_then(|text| serde_json::from_str::<Done>(&text).ok());
+        let world = self.run.world();
+        Ok(kept.filter(|done| (done.seed, done.start) == (world.seed, world.start)))
+    }
+
+    async fn remember(&self, done: &Done) -> Result<(), ChronicleError> {
+        let text = serde_json::to_string(done).expect("a struct of numbers is JSON");
+        Ok(self.accounts.set_meta(META, &text).await?)
+    }
+
+    /// Makes the records of these matches and puts them into the archive: how many.
+    async fn put(&self, matches: Vec<Planned>, telling: Telling) -> Result<usize, ChronicleError> {
+        let mut count = 0;
+        for some in matches.chunks(TOGETHER) {
+            if *self.stopped.borrow() {
+                return Err(ChronicleError::Stopped);
+            }
+            let (some, settings) = (some.to_vec(), self.settings);
+            let made = tokio::task::spawn_blocking(move || records(&some, telling, settings));
+            let mut records = made.await?;
+            // What is in play by now is the hub's to tell.
+            records.retain(|record| self.reader.get(record.brief.id).is_none());
+            self.archive.put(&records, now()).await?;
+            count += records.len();
+        }
+        Ok(count)
+    }
+}
+
+/// The records of these matches, by a hub that nobody listens to.
+fn records(matches: &[Planned], telling: Telling, settings: Settings) -> Vec<Arc<MatchRecord>> {
+    let epochs = Epochs { matches: Epoch(0), feeds: Epoch(0) };
+    let mut hub = Hub::new(settings, epochs, Identity::new(Remembered::default()));
+    let source = hub.source("simulator".into(), "simulator", Terms::default());
+    let (mut changes, mut records) = (Vec::new(), Vec::with_capacity(matches.len()));
+    for planned in matches {
+        let told = match telling {
+            Telling::Result => planned.result(),
+            Telling::Ahead { now, priced } => planned.ahead(now, priced),
+        };
+        let mut last = Micros::MIN;
+        for Timed { clock_us, batch } in told {
+            let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
+            debug_assert_eq!(errors, [], "the simulator contradicts itself");
+            changes.clear();
+            last = clock_us;
+        }
+        records.extend(hub.take_changed(last).0);
+    }
+    records
+}
+
+impl Run {
+    fn world(&self) -> World {
+        World::new(self.seed, self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::{
+        hub::sequence,
+        record::{Brief, PlayRecord},
+    };
+
+    /// 22 November 2026, 6:40.
+    const NOW: Micros = 1_795_329_600_000_000;
+
+    const SETTINGS: Settings = Settings {
+        window: sequence::Window { bytes: 1 << 20, age_us: DAY_US },
+        matches_max: usize::MAX,
+        ended_keep_us: Micros::MAX,
+        stale_after_ms: 15_000,
+        hold_us: 0,
+    };
+
+    /// One in so many of each sport's matches.
+    fn some(planned: Vec<Planned>, every: usize) -> Vec<Planned> {
+        planned.into_iter().step_by(every).collect()
+    }
+
+    #[test]
+    fn results_have_scores_scorers_and_prices() {
+        let planned = some(World::new(1, NOW).past(), 60);
+        let records = records(&planned, Telling::Result, SETTINGS);
+        assert_eq!(records.len(), planned.len());
+        for record in &records {
+            let MatchRecord { brief, play, prices, .. } = &**record;
+            assert!(brief.status.has_result(), "{brief:?}");
+            assert_eq!(brief.season.is_none(), matches!(play, PlayRecord::Race(_)), "{brief:?}");
+            match play {
+                PlayRecord::Football(football) => {
+                    let goals = football.incidents.iter();
+                    let goals = goals.filter(|it| &*it.kind == "goal" && it.retracted.is_none());
+                    assert_eq!(goals.count() as u32, brief.score.map_or(99, |it| it[0] + it[1]));
+                    assert!(football.line_ups.iter().all(Option::is_some));
+                    assert!(football.players.len() >= 22, "{}", football.players.len());
+                }
+                PlayRecord::Race(race) => {
+                    assert!(race.runners.iter().any(|runner| runner.position == Some(1)));
+                }
+                PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) => {
+                    assert!(brief.winner.is_some() && brief.score.is_some(), "{brief:?}");
+                }
+                PlayRecord::None => panic!("nothing is told of {brief:?}"),
+            }
+            let priced = prices.iter().any(|price| &*price.market == "match_winner");
+            assert!(priced || matches!(play, PlayRecord::Race(_)), "no prices in {brief:?}");
+        }
+    }
+
+    /// A table made of the results: everybody has played every round, and what one side won the other
+    /// lost.
+    #[test]
+    fn tables_add_up() {
+        let mut planned = World::new(2, NOW).past();
+        planned.retain(|it| it.sport() == ingest::event::Sport::Football);
+        // One league of ten, to be done sooner: that of the first match.
+        let records = records(&planned[..330], Telling::Result, SETTINGS);
+        let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
+        for Brief { competition, season, sides, .. } in records.iter().map(|it| &it.brief) {
+            assert!(season.is_some());
+            let table = played.entry(competition.expect("a league")).or_default();
+            for side in sides.expect("two sides") {
+                *table.entry(side).or_default() += 1;
+            }
+        }
+        assert_eq!(played.len(), 10);
+        for table in played.values() {
+            assert_eq!(table.len(), 22);
+            assert!(table.values().all(|count| *count == 3), "{table:?}");
+        }
+    }
+
+    #[test]
+    fn fixtures_ahead_have_prices_where_asked() {
+        let planned = some(World::new(1, NOW).programme(1), 25);
+        for priced in [true, false] {
+            let telling = Telling::Ahead { now: NOW, priced };
+            let records = records(&planned, telling, SETTINGS);
+            assert_eq!(records.len(), planned.len());
+            let ids: BTreeSet<_> = planned.iter().map(|it| it.id().0).collect();
+            for record in records {
+                assert!(ids.contains(&record.brief.id));
+                assert_eq!(record.brief.status, Status::NotStarted);
+                let race = matches!(record.play, PlayRecord::Race(_));
+                assert_eq!(!record.prices.is_empty(), priced && !race, "{:?}", record.brief);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The demo's world in its database: a season that was played, and a week that will be.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::Value;
+use sqlx::{AnyPool, Row};
+
+use crate::support::{Hub, Place, Setting};
+
+const PAST: Setting = ("DEMO_PAST", "true");
+
+const SPORTS: [&str; 7] =
+    ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
+
+/// How far the demo has come, once all of it is there.
+async fn done(pool: &AnyPool) -> Value {
+    let mut look = tokio::time::interval(Duration::from_millis(100));
+    loop {
+        look.tick().await;
+        let kept = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'demo_chronicle'");
+        let kept: Option<String> = kept.fetch_optional(pool).await.expect("the database answers");
+        let done: Value = kept.map_or(Value::Null, |it| serde_json::from_str(&it).expect("JSON"));
+        if done["fixtures"].as_u64() >= Some(8) {
+            return done;
+        }
+    }
+}
+
+/// Matches by sport, of those that the condition lets through.
+async fn count(pool: &AnyPool, condition: &'static str) -> BTreeMap<String, i64> {
+    let start = "SELECT sport, CAST(count(*) AS BIGINT) AS n FROM archive_matches WHERE ";
+    let query = sqlx::AssertSqlSafe(format!("{start}{condition} GROUP BY sport"));
+    let rows = sqlx::query(query).fetch_all(pool).await.expect("the database answers");
+    rows.iter().map(|row| (row.get("sport"), row.get("n"))).collect()
+}
+
+#[tokio::test]
+async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
+    let place = Place::file();
+    let hub = Hub::start_on(&place, &["serve"], &[PAST]);
+    let pool = place.pool().await;
+    let first = done(&pool).await;
+    let played = count(&pool, "status IN ('finished', 'retired', 'walkover')").await;
+    let to_come = count(&pool, "status = 'not_started'").await;
+    for sport in SPORTS {
+        // Eight days, of which the first has begun.
+        assert!(to_come[sport] > 250, "{sport} to come: {to_come:?}");
+        // Early in August there are no weeks of the season to look back on.
+        assert!(played.get(sport).copied().unwrap_or(0) < 12_000, "{played:?}");
+    }
+    check_tables(&pool).await;
+    let again = {
+        drop(hub);
+        let hub = Hub::start_on(&place, &["serve"], &[PAST]);
+        // It has begun to listen after it took up its run.
+        let again = done(&pool).await;
+        drop(hub);
+        again
+    };
+    assert_eq!(again, first);
+}
+
+/// In every league all have played as often as any other before the demo's own days began, give or
+/// take nothing: rounds are whole.
+async fn check_tables(pool: &AnyPool) {
+    let rows = sqlx::query(
+        "SELECT brief FROM archive_matches WHERE sport = 'football' AND status = 'finished'",
+    );
+    let rows = rows.fetch_all(pool).await.expect("the database answers");
+    let mut tables: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
+    let mut goals: BTreeMap<u64, i64> = BTreeMap::new();
+    let mut rounds: BTreeMap<u64, u32> = BTreeMap::new();
+    for row in rows {
+        let brief: Value = serde_json::from_str(row.get("brief")).expect("JSON");
+        *rounds.entry(brief["round"].as_u64().expect("a round")).or_default() += 1;
+        let league = brief["competition"].as_u64().expect("a league");
+        let number = |of: &str, place: usize| brief[of][place].as_u64().expect("a number");
+        for side in 0..2 {
+            let table = tables.entry(league).or_default();
+            *table.entry(number("sides", side)).or_default() += 1;
+            let difference = number("score", side) as i64 - number("score", 1 - side) as i64;
+            *goals.entry(league).or_default() += difference;
+        }
+    }
+    assert!(goals.values().all(|sum| *sum == 0), "goals for and against: {goals:?}");
+    let whole = rounds.values().filter(|count| **count == 110).count() as u32;
+    for table in tables.values().filter(|_| whole > 0) {
+        assert_eq!(table.len(), 22);
+        assert!(table.values().all(|played| (whole..=whole + 1).contains(played)), "{table:?}");
+    }
+}
