@@ -4,7 +4,9 @@ pub(super) mod records;
 
 use rust_decimal::dec;
 
-use self::records::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, price, record};
+use self::records::{
+    AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record,
+};
 use super::*;
 use crate::{
     config::ArchiveConfig,
@@ -167,29 +169,6 @@ async fn odds_are_filtered_sorted_and_paged() {
         check(up, &["zeta home 2.3"]).await;
     })
     .await;
-}
-
-/// Player 101 scores, 102 passes, 201 puts it into his own goal, 112 comes on for 103 and scores what
-/// is taken back, 202 is booked twice, 213 on the bench once.
-fn played() -> FootballRecord {
-    let mut retracted = incident("goal", Some("regular"), 0, 112, None);
-    retracted.retracted = Some("offside".into());
-    FootballRecord {
-        line_ups: [
-            Some(line_up(&[101, 102, 103], &[112, 113])),
-            Some(line_up(&[201, 202], &[213])),
-        ],
-        incidents: vec![
-            incident("goal", Some("penalty"), 0, 101, Some(102)),
-            incident("goal", Some("own_goal"), 0, 201, None),
-            incident("substitution", None, 0, 103, Some(112)),
-            retracted,
-            incident("yellow", None, 1, 202, None),
-            incident("second_yellow", None, 1, 202, None),
-            incident("yellow", None, 1, 213, None),
-        ],
-        ..football()
-    }
 }
 
 #[tokio::test]
