@@ -24,7 +24,7 @@ fn brief(number: u64) -> Brief {
     let place = i64::try_from(number).expect("few");
     Brief {
         id: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12,
-        sport: if number % 5 == 0 { Sport::Tennis } else { Sport::Football },
+        sport: if number.is_multiple_of(5) { Sport::Tennis } else { Sport::Football },
         competition: Some(competition),
         season: Some(competition * 100 + number / 26_280),
         start: Some(FIRST_US + place * HOUR_US / 3),
@@ -94,7 +94,7 @@ fn changes(c: &mut Criterion) {
     group.bench_function("status", |b| {
         b.iter(|| {
             turn += 1;
-            let status = if turn % 2 == 0 { Status::Finished } else { Status::SecondHalf };
+            let status = if turn.is_multiple_of(2) { Status::Finished } else { Status::SecondHalf };
             let numbers = (0..10).map(|it| MATCHES / 2 + it);
             index.extend(numbers.map(|number| Brief { status, ..brief(number) }));
         });

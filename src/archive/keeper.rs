@@ -83,7 +83,7 @@ impl Keeper {
         }
     }
 
-    async fn write(&self) {
+    pub(super) async fn write(&self) {
         let waiting = self.tray.take();
         if let Some(since) = waiting.since {
             gauge!("matchwire_archive_waiting_seconds").set(seconds(now() - since));
@@ -118,7 +118,7 @@ impl Keeper {
 
     /// Finds the matches that have no result and will get none: those that should have been played
     /// long ago, or were being played, and of which the hub knows nothing.
-    async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
         let due = now - i64::try_from(self.config.unresolved_after_ms).unwrap_or(i64::MAX) * 1_000;
         let open = Filter { before: Some(due), statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
@@ -133,7 +133,7 @@ impl Keeper {
     }
 
     /// Deletes what was kept for as long as is wanted.
-    async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
         let before = |days: u32| (days > 0).then(|| now - Micros::from(days) * DAY_US);
         if let Some(before) = before(self.config.keep_days) {
             while self.archive.drop_before(before, AT_ONCE).await? > 0 {}

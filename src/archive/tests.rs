@@ -4,10 +4,14 @@ pub(super) mod records;
 
 use rust_decimal::dec;
 
-use self::records::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, price, record};
+use self::records::{
+    AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record,
+};
 use super::*;
 use crate::{
+    config::ArchiveConfig,
     database::testing::on_each,
+    reader::Reader,
     record::{FootballRecord, PlayRecord, PriceRecord, Status},
 };
 
@@ -165,29 +169,6 @@ async fn odds_are_filtered_sorted_and_paged() {
         check(up, &["zeta home 2.3"]).await;
     })
     .await;
-}
-
-/// Player 101 scores, 102 passes, 201 puts it into his own goal, 112 comes on for 103 and scores what
-/// is taken back, 202 is booked twice, 213 on the bench once.
-fn played() -> FootballRecord {
-    let mut retracted = incident("goal", Some("regular"), 0, 112, None);
-    retracted.retracted = Some("offside".into());
-    FootballRecord {
-        line_ups: [
-            Some(line_up(&[101, 102, 103], &[112, 113])),
-            Some(line_up(&[201, 202], &[213])),
-        ],
-        incidents: vec![
-            incident("goal", Some("penalty"), 0, 101, Some(102)),
-            incident("goal", Some("own_goal"), 0, 201, None),
-            incident("substitution", None, 0, 103, Some(112)),
-            retracted,
-            incident("yellow", None, 1, 202, None),
-            incident("second_yellow", None, 1, 202, None),
-            incident("yellow", None, 1, 213, None),
-        ],
-        ..football()
-    }
 }
 
 #[tokio::test]
@@ -415,4 +396,88 @@ async fn records_come_in_the_order_in_which_they_are_asked_for() {
         assert_eq!(ids, (0..1200).rev().collect::<Vec<_>>());
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let reader = Reader::default();
+        let config = ArchiveConfig { keep_days: 2, ..ArchiveConfig::default() };
+        let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config);
+        let waiting = |id| {
+            let mut record = record(id, FootballRecord::default());
+            record.brief.status = Status::NotStarted;
+            Arc::new(record)
+        };
+        let (known, unknown) = (waiting(MATCH), waiting(8));
+        let live = Arc::new(record(9, played()));
+        reader.show(&[Arc::clone(&known)], &[]);
+        inbox.put(&[known, unknown, live], &[], NOW);
+        keeper.write().await;
+        let hours = |hours: i64| NOW + hours * 60 * 60 * SECOND;
+        keeper.resolve(hours(6)).await.unwrap();
+        let open = [(MATCH, Status::NotStarted), (8, Status::NotStarted), (9, Status::FirstHalf)];
+        assert_eq!(statuses(&archive), open, "not yet");
+        keeper.resolve(hours(7)).await.unwrap();
+        let given_up =
+            [(MATCH, Status::NotStarted), (8, Status::Unresolved), (9, Status::Unresolved)];
+        assert_eq!(statuses(&archive), given_up, "the hub knows the first");
+        keeper.sweep(hours(47)).await.unwrap();
+        assert_eq!(statuses(&archive).len(), 3);
+        keeper.sweep(hours(49)).await.unwrap();
+        assert!(statuses(&archive).is_empty());
+        // What it has when the last end is dropped is written before it ends.
+        inbox.put(&[waiting(10)], &[MATCH], NOW);
+        drop(inbox);
+        keeper.run().await;
+        assert_eq!(statuses(&archive), [(10, Status::NotStarted)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_waits() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let (inbox, keeper) =
+            Inbox::new(archive.clone(), Reader::default(), &ArchiveConfig::default());
+        let rename = |from: &str, to: &str| {
+            let rename = format!("ALTER TABLE {from} RENAME TO {to}");
+            sqlx::query(sqlx::AssertSqlSafe(rename)).execute(database.pool())
+        };
+        rename("archive_ticks", "away").await.unwrap();
+        let mut first = record(MATCH, played());
+        first.prices = vec![price("acme", "home", Some(dec!(2)))];
+        inbox.put(&[Arc::new(first.clone())], &[], NOW);
+        keeper.write().await;
+        assert!(statuses(&archive).is_empty(), "all of it or nothing");
+        first.prices[0].price = Some(dec!(3));
+        inbox.put(&[Arc::new(first)], &[], NOW);
+        rename("away", "archive_ticks").await.unwrap();
+        keeper.write().await;
+        let row = all_odds(&archive).await.pop().unwrap();
+        assert_eq!((row.opening, row.price), (dec!(3), dec!(3)), "the newest was written");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn readers_see_what_was_kept_before_until_it_is_told_again() {
+    let reader = Reader::default();
+    let told = Arc::new(record(MATCH, FootballRecord::default()));
+    let kept = Arc::new(record(MATCH, played()));
+    reader.show(&[Arc::clone(&told)], &[]);
+    let version = reader.version();
+    reader.complete(vec![Arc::clone(&kept), Arc::new(record(8, played()))]);
+    assert!(reader.version() > version, "answers are others now");
+    assert_eq!(reader.get(MATCH).unwrap().play, kept.play);
+    assert!(reader.get(8).is_none(), "the hub does not know it");
+    reader.show(&[told], &[]);
+    assert_eq!(reader.get(MATCH).unwrap().play, kept.play);
+    let whole = Arc::new(record(MATCH, played()));
+    reader.show(&[Arc::clone(&whole)], &[]);
+    assert!(Arc::ptr_eq(&reader.get(MATCH).unwrap(), &whole));
+    reader.show(&[], &[MATCH]);
+    assert!(reader.get(MATCH).is_none());
 }

@@ -120,3 +120,26 @@ pub(in crate::archive) fn incident(
         retracted: None,
     }
 }
+
+/// Player 101 scores, 102 passes, 201 puts it into his own goal, 112 comes on for 103 and scores what
+/// is taken back, 202 is booked twice, 213 on the bench once.
+pub(in crate::archive) fn played() -> FootballRecord {
+    let mut retracted = incident("goal", Some("regular"), 0, 112, None);
+    retracted.retracted = Some("offside".into());
+    FootballRecord {
+        line_ups: [
+            Some(line_up(&[101, 102, 103], &[112, 113])),
+            Some(line_up(&[201, 202], &[213])),
+        ],
+        incidents: vec![
+            incident("goal", Some("penalty"), 0, 101, Some(102)),
+            incident("goal", Some("own_goal"), 0, 201, None),
+            incident("substitution", None, 0, 103, Some(112)),
+            retracted,
+            incident("yellow", None, 1, 202, None),
+            incident("second_yellow", None, 1, 202, None),
+            incident("yellow", None, 1, 213, None),
+        ],
+        ..football()
+    }
+}
