@@ -223,8 +223,15 @@ mod tests {
             for query in [query.clone(), format!("{name}={value}"), format!("status={query}")] {
                 if let Ok(params) = Params::read(Some(&query), SPEC) {
                     for name in SPEC.accepted {
-                        let _: (Result<_, _>, Result<_, _>) = (params.number(name), params.flag(name));
-                        let _: (Result<_, _>, Result<_, _>) = (params.from(name), params.before(name));
+                        let refused = [
+                            params.number(name).err(),
+                            params.flag(name).err(),
+                            params.from(name).err(),
+                            params.before(name).err(),
+                        ];
+                        for error in refused.into_iter().flatten() {
+                            prop_assert!(matches!(error, ApiError::BadParameter(_)), "{error:?}");
+                        }
                     }
                     let window = params.window();
                     prop_assert!(window.is_err() || window.is_ok_and(|it| (1..=LIMIT_MAX).contains(&it.limit)));

@@ -8,7 +8,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use crate::record::{
     Brief, FootballRecord, IncidentRecord, MatchRecord, Names, PlayRecord, PlayerRecord,
-    PointRecord, PriceRecord, RaceRecord, ScoreboardRecord, Status, TennisRecord,
+    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status,
+    TennisRecord,
 };
 
 /// Minutes that two feeds may be apart about one incident.
@@ -230,7 +231,17 @@ fn race(new: &RaceRecord, old: &RaceRecord) -> RaceRecord {
     let mut runners = new.runners.clone();
     let is_told = |id| new.runners.iter().any(|it| it.id == id);
     runners.extend(old.runners.iter().filter(|it| !is_told(it.id)).cloned());
-    RaceRecord { followed: new.followed || old.followed, runners }
+    let mut prices = new.prices.clone();
+    let is_quoted = |own: &RunnerPriceRecord| {
+        let key = |it: &RunnerPriceRecord| {
+            (Arc::clone(&it.bookmaker), Arc::clone(&it.market), Arc::clone(&it.selection))
+        };
+        new.prices.iter().any(|it| key(it) == key(own))
+    };
+    let gone = old.prices.iter().filter(|price| !is_quoted(price));
+    // Whoever no longer tells a price does not offer it either.
+    prices.extend(gone.map(|price| RunnerPriceRecord { open: false, ..price.clone() }));
+    RaceRecord { followed: new.followed || old.followed, runners, prices }
 }
 
 /// This over what was kept, if there is anything: shared where nothing is added.

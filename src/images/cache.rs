@@ -62,7 +62,7 @@ mod tests {
         cache.put("a".to_owned(), image.clone());
         cache.put("b".to_owned(), image.clone());
         assert!(cache.get("a").is_some());
-        cache.put("c".to_owned(), image.clone());
+        cache.put("c".to_owned(), image);
         assert!(cache.get("a").is_some() && cache.get("c").is_some() && cache.get("b").is_none());
         assert_eq!((cache.images.len(), cache.by_use.len()), (2, 2));
         assert!(cache.bytes <= cache.bytes_max);

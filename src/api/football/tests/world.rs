@@ -14,12 +14,14 @@ use crate::{
     archive::Archive,
     clock::now,
     database::{Database, DatabaseName},
+    predict::Predictor,
     products::Catalogue,
     reader::Reader,
     record::{
         Brief, ClockRecord, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
         MatchRecord, Named, Names, PlayRecord, Position, Status,
     },
+    signals::SignalBoard,
 };
 
 pub(super) const LEAGUE: Key = 5;
@@ -85,7 +87,7 @@ impl World {
             },
         ];
         let reader = Reader::default();
-        reader.show(vec![Arc::new(live(now, Status::FirstHalf))], &[]);
+        reader.show(&[Arc::new(live(now, Status::FirstHalf))], &[]);
         Self::of(&kept.map(Arc::new), reader).await
     }
 
@@ -103,6 +105,8 @@ impl World {
         let api = Api {
             reader: reader.clone(),
             archive,
+            signals: SignalBoard::default(),
+            predictor: Predictor::default(),
             public_url: "http://hub.example".into(),
             configured_url: true,
             catalogue: Arc::new(catalogue),
@@ -113,7 +117,7 @@ impl World {
 
     /// The match in play ends, and the archive does not know yet.
     pub(super) fn end_live(&self) {
-        self.reader.show(vec![Arc::new(live(self.now, Status::Finished))], &[]);
+        self.reader.show(&[Arc::new(live(self.now, Status::Finished))], &[]);
     }
 
     /// The day so many days from now.
