@@ -10,7 +10,7 @@ use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, 
 use super::vocabulary;
 
 fn ids(answer: &Value) -> Vec<u64> {
-    let rows = answer["results"].as_array().or(answer["events"].as_array()).expect("rows");
+    let rows = answer["results"].as_array().or_else(|| answer["events"].as_array()).expect("rows");
     rows.iter().map(|row| row["id"].as_u64().expect("an id")).collect()
 }
 

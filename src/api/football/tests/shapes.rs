@@ -145,7 +145,7 @@ async fn rows_of_lists_have_the_keys_of_the_page_in_their_order() {
     let world = World::new().await;
     let check = async |path: &str, expected: &str| {
         let body = world.get(path).await.body;
-        let row = body["results"].get(0).or(body["standings"].get(0)).unwrap_or(&body);
+        let row = body["results"].get(0).or_else(|| body["standings"].get(0)).unwrap_or(&body);
         let mut keys: Vec<_> = row.as_object().expect("an object").keys().cloned().collect();
         keys.sort();
         let mut expected: Vec<_> = expected.split(' ').collect();
