@@ -144,8 +144,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         Box::new(doors.clone()),
     )?;
     let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
-    let (inbox, keeper) = Inbox::new(archive.clone());
     let reader = Reader::default();
+    let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
     let identities = Store::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());

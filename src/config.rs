@@ -6,6 +6,7 @@
 //! is checked and is not checked again.
 
 mod accounts;
+mod archive;
 mod database;
 mod limits;
 mod mail;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 pub use self::accounts::{AccountsConfig, Pepper};
+pub use self::archive::ArchiveConfig;
 pub use self::database::DatabaseConfig;
 pub use self::limits::LimitsConfig;
 pub use self::mail::MailConfig;
@@ -51,6 +53,7 @@ pub struct Config {
     pub server: ServerConfig,
     pub tls: TlsConfig,
     pub database: DatabaseConfig,
+    pub archive: ArchiveConfig,
     pub accounts: AccountsConfig,
     pub products: ProductsConfig,
     pub mail: MailConfig,
@@ -220,7 +223,7 @@ impl Config {
     /// `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { feeds, ingest, .. } = self;
+        let Self { archive, feeds, ingest, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
@@ -242,6 +245,9 @@ impl Config {
             ("usage.flush_ms", usage.flush_ms),
             ("usage.entries_max", usage.entries_max as u64),
             ("database.acquire_ms", database.acquire_ms),
+            ("archive.write_ms", archive.write_ms),
+            ("archive.reload_ms", archive.reload_ms),
+            ("archive.unresolved_after_ms", archive.unresolved_after_ms),
             ("hub.tail_bytes", hub.tail_bytes as u64),
             ("hub.tail_ms", hub.tail_ms),
             ("hub.matches_max", hub.matches_max as u64),

@@ -255,9 +255,10 @@ impl Writer {
 
     /// Lays out what has changed for those who read, and for the archive.
     fn shelve(&mut self) {
-        let (changed, gone) = self.hub.take_changed(now());
-        self.shelf.inbox.put(&changed);
-        self.shelf.reader.show(changed, &gone);
+        let now = now();
+        let (changed, gone) = self.hub.take_changed(now);
+        self.shelf.inbox.put(&changed, &gone, now);
+        self.shelf.reader.show(&changed, &gone);
     }
 
     /// What is due by now goes out with what was just applied, merged with it where it may be.

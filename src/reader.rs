@@ -1,7 +1,8 @@
 //! The matches that the hub knows, as they stood a moment ago, for whoever answers over HTTP.
 //!
 //! The writer's thread puts in what has changed ([`Reader::show`]); readers take shared values out and
-//! wait for nobody. It knows neither channels nor SQL.
+//! wait for nobody. What the archive has of a match from before the hub was started completes what is
+//! told now ([`Reader::complete`]). It knows neither channels nor SQL.
 
 use std::{
     collections::HashMap,
@@ -13,7 +14,10 @@ use std::{
 
 use ingest::event::Sport;
 
-use crate::record::{Key, MatchRecord};
+use crate::{
+    archive::completed,
+    record::{Key, MatchRecord},
+};
 
 /// A handle on what is shown; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -23,22 +27,59 @@ pub struct Reader {
 
 #[derive(Debug, Default)]
 struct Shown {
-    matches: RwLock<HashMap<Key, Arc<MatchRecord>>>,
+    matches: RwLock<Matches>,
     /// Grows with every change of what is shown.
     version: AtomicU64,
 }
 
+#[derive(Debug, Default)]
+struct Matches {
+    shown: HashMap<Key, Arc<MatchRecord>>,
+    /// What was kept of these before the hub was told of them, until all of it is told again.
+    earlier: HashMap<Key, Arc<MatchRecord>>,
+}
+
+impl Matches {
+    fn show(&mut self, record: &Arc<MatchRecord>) {
+        let id = record.brief.id;
+        let shown = completed(record, self.earlier.get(&id).map(|it| &**it));
+        if Arc::ptr_eq(&shown, record) {
+            self.earlier.remove(&id);
+        }
+        self.shown.insert(id, shown);
+    }
+}
+
 impl Reader {
     /// Shows these, in place of what was shown of them, and no longer shows those.
-    pub fn show(&self, records: Vec<Arc<MatchRecord>>, gone: &[Key]) {
+    pub fn show(&self, records: &[Arc<MatchRecord>], gone: &[Key]) {
         if records.is_empty() && gone.is_empty() {
             return;
         }
         let mut matches = self.shown.matches.write().unwrap_or_else(PoisonError::into_inner);
         for id in gone {
-            matches.remove(id);
+            matches.shown.remove(id);
+            matches.earlier.remove(id);
         }
-        matches.extend(records.into_iter().map(|record| (record.brief.id, record)));
+        records.iter().for_each(|record| matches.show(record));
+        drop(matches);
+        self.shown.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Completes what is shown by what was kept of the same matches before the hub was told of them.
+    pub fn complete(&self, earlier: Vec<Arc<MatchRecord>>) {
+        if earlier.is_empty() {
+            return;
+        }
+        let mut matches = self.shown.matches.write().unwrap_or_else(PoisonError::into_inner);
+        for record in earlier {
+            let id = record.brief.id;
+            // The hub may have forgotten it again.
+            if let Some(shown) = matches.shown.get(&id).map(Arc::clone) {
+                matches.earlier.insert(id, record);
+                matches.show(&shown);
+            }
+        }
         drop(matches);
         self.shown.version.fetch_add(1, Ordering::Release);
     }
@@ -52,22 +93,25 @@ impl Reader {
     #[must_use]
     pub fn get(&self, id: Key) -> Option<Arc<MatchRecord>> {
         let matches = self.shown.matches.read().unwrap_or_else(PoisonError::into_inner);
-        matches.get(&id).map(Arc::clone)
+        matches.shown.get(&id).map(Arc::clone)
     }
 
     /// All of a sport that the hub knows, in no order.
     #[must_use]
     pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.shown.matches.read().unwrap_or_else(PoisonError::into_inner);
-        matches.values().filter(|it| it.brief.sport == sport).map(Arc::clone).collect()
+        let all = matches.shown.values().filter(|it| it.brief.sport == sport);
+        all.map(Arc::clone).collect()
     }
 
     /// Those of a sport that are in play, by start and id.
     #[must_use]
     pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.shown.matches.read().unwrap_or_else(PoisonError::into_inner);
-        let live =
-            matches.values().filter(|it| it.brief.sport == sport && it.brief.status.is_live());
+        let live = matches
+            .shown
+            .values()
+            .filter(|it| it.brief.sport == sport && it.brief.status.is_live());
         let mut live: Vec<_> = live.map(Arc::clone).collect();
         drop(matches);
         live.sort_by_key(|it| (it.brief.start, it.brief.id));

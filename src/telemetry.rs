@@ -88,6 +88,12 @@ pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>)
 fn describe() {
     describe_gauge!("matchwire_sockets", "Open sockets");
     describe_gauge!("matchwire_matches", "Matches known");
+    describe_counter!("matchwire_archive_matches_total", "Matches written to the archive");
+    describe_counter!("matchwire_archive_failures_total", "Writes to the archive that failed");
+    describe_gauge!(
+        "matchwire_archive_waiting_seconds",
+        "For how long the first match waits that could not be written"
+    );
     describe_gauge!("matchwire_channels", "Channels that can be followed");
     describe_gauge!("matchwire_lanes", "Channels merged in time, once for each rate in use");
     describe_gauge!(

@@ -116,6 +116,8 @@ CREATE TABLE archive_ticks (
     PRIMARY KEY (odds, at_us)
 );
 
+CREATE INDEX archive_ticks_by_receipt ON archive_ticks (received_us);
+
 -- What odds and play said.
 CREATE TABLE archive_signals (
     id        BIGINT PRIMARY KEY,

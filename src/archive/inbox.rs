@@ -2,89 +2,91 @@
 //! whatever the database does.
 
 use std::{
-    collections::HashMap,
-    error::Error,
+    collections::{HashMap, HashSet},
     mem,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use fanout::Micros;
 use tokio::sync::watch;
-use tracing::warn;
 
-use super::Archive;
+use super::{Archive, Keeper};
 use crate::{
-    clock::now,
+    config::ArchiveConfig,
+    reader::Reader,
     record::{Key, MatchRecord},
 };
-
-/// How often what has come in is written.
-const WRITE_EVERY: Duration = Duration::from_secs(1);
 
 /// The end at which matches are handed in. When it is dropped, the [`Keeper`] writes what is left and
 /// ends.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    waiting: Arc<Mutex<HashMap<Key, Arc<MatchRecord>>>>,
+    tray: Tray,
     /// Closed when the last end at which matches are handed in is gone.
     _open: watch::Sender<()>,
 }
 
-/// Writes what is handed in.
-#[derive(Debug)]
-pub struct Keeper {
-    archive: Archive,
-    waiting: Arc<Mutex<HashMap<Key, Arc<MatchRecord>>>>,
-    open: watch::Receiver<()>,
+/// What both ends hold.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tray {
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+/// What waits to be written.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    pub(super) records: HashMap<Key, Arc<MatchRecord>>,
+    /// The hub has forgotten these.
+    pub(super) gone: HashSet<Key>,
+    /// Since when the first of them waits.
+    pub(super) since: Option<Micros>,
 }
 
 impl Inbox {
     #[must_use]
-    pub fn new(archive: Archive) -> (Self, Keeper) {
+    pub fn new(archive: Archive, reader: Reader, config: &ArchiveConfig) -> (Self, Keeper) {
         let (sender, open) = watch::channel(());
-        let waiting = Arc::<Mutex<HashMap<_, _>>>::default();
-        (Self { waiting: Arc::clone(&waiting), _open: sender }, Keeper { archive, waiting, open })
+        let tray = Tray::default();
+        let keeper = Keeper::new(archive, reader, tray.clone(), open, config.clone());
+        (Self { tray, _open: sender }, keeper)
     }
 
-    /// Hands these in, in place of what waits of the same matches.
-    pub fn put(&self, records: &[Arc<MatchRecord>]) {
-        if records.is_empty() {
+    /// Hands these in, in place of what waits of the same matches, and tells which the hub has
+    /// forgotten. One that it knows again is not forgotten.
+    pub fn put(&self, records: &[Arc<MatchRecord>], gone: &[Key], now: Micros) {
+        if records.is_empty() && gone.is_empty() {
             return;
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.extend(records.iter().map(|record| (record.brief.id, Arc::clone(record))));
+        let mut waiting = self.tray.lock();
+        waiting.gone.extend(gone);
+        for record in records {
+            waiting.gone.remove(&record.brief.id);
+            waiting.records.insert(record.brief.id, Arc::clone(record));
+        }
+        waiting.since.get_or_insert(now);
     }
 }
 
-impl Keeper {
-    /// Writes from time to time, until nothing more can come.
-    pub async fn run(mut self) {
-        loop {
-            let closed = tokio::time::timeout(WRITE_EVERY, self.open.changed()).await;
-            self.write().await;
-            if matches!(closed, Ok(Err(_))) {
-                return;
-            }
-        }
+impl Tray {
+    pub(super) fn take(&self) -> Waiting {
+        mem::take(&mut *self.lock())
     }
 
-    /// What cannot be written waits for the next time, unless something newer has come.
-    async fn write(&self) {
-        let taken = mem::take(&mut *self.lock());
-        let records: Vec<_> = taken.into_values().collect();
-        if records.is_empty() {
-            return;
-        }
-        if let Err(error) = self.archive.put(&records, now()).await {
-            warn!(error = &error as &dyn Error, "matches were not kept, and will be tried again");
-            let mut waiting = self.lock();
-            for record in records {
-                waiting.entry(record.brief.id).or_insert(record);
+    /// What could not be written waits for the next time, unless something newer has come.
+    pub(super) fn put_back(&self, taken: Waiting) {
+        let mut waiting = self.lock();
+        for id in taken.gone {
+            if !waiting.records.contains_key(&id) {
+                waiting.gone.insert(id);
             }
         }
+        for (id, record) in taken.records {
+            waiting.records.entry(id).or_insert(record);
+        }
+        waiting.since = taken.since.or(waiting.since);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<MatchRecord>>> {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,13 +1,18 @@
 //! The briefs of all matches in memory, in the order in which lists show them.
+//!
+//! A list is answered from the shortest run that has all its matches: the postings of a competition,
+//! a season, a team, a venue, a referee or a coach, which hold orders alone, or the rows of all
+//! matches, which hold beside the order what nearly every list asks for. A brief is looked at only
+//! where that is not enough. What a list counts it has to walk, so that is what it costs, wherever its
+//! window is.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{borrow::Cow, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Sport;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::rows::{Order, Row, Rows};
 use crate::record::{Brief, Key, Status};
 
 /// Which matches a list is of. What is absent lets everything through.
@@ -55,135 +60,281 @@ pub struct Found {
 
 /// Sorted by start and id; those without a start come last.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    briefs: Vec<Arc<Brief>>,
-    places: HashMap<Key, (Micros, Key)>,
+pub struct Index {
+    briefs: FxHashMap<Key, Arc<Brief>>,
+    rows: Rows,
+    postings: FxHashMap<Posting, Vec<Order>>,
+}
+
+/// By what a list is short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Posting {
+    Competition(Key),
+    Season(Key),
+    Team(Key),
+    Venue(Key),
+    Referee(Key),
+    Coach(Key),
+}
+
+impl Posting {
+    fn all_of(brief: &Brief) -> impl Iterator<Item = Self> {
+        // Whoever is on both sides is listed once.
+        let sides = brief.sides.map(|[first, second]| (first, (second != first).then_some(second)));
+        let sides = sides.into_iter().flat_map(|(first, second)| [Some(first), second]).flatten();
+        let [first, second] = brief.coaches;
+        let coaches = [first, second.filter(|_| second != first)].into_iter().flatten();
+        let one = [
+            brief.competition.map(Self::Competition),
+            brief.season.map(Self::Season),
+            brief.venue.map(Self::Venue),
+            brief.referee.map(Self::Referee),
+        ];
+        one.into_iter().flatten().chain(sides.map(Self::Team)).chain(coaches.map(Self::Coach))
+    }
 }
 
 impl Index {
-    pub(super) fn of(briefs: Vec<Brief>) -> Self {
+    #[must_use]
+    pub fn of(briefs: Vec<Brief>) -> Self {
         let mut index = Self::default();
-        index.extend(briefs);
+        let mut rows = Vec::with_capacity(briefs.len());
+        for brief in briefs {
+            let brief = Arc::new(brief);
+            if index.briefs.insert(brief.id, Arc::clone(&brief)).is_some() {
+                continue;
+            }
+            rows.push(Row::of(&brief));
+            for posting in Posting::all_of(&brief) {
+                index.postings.entry(posting).or_default().push(Order::of(&brief));
+            }
+        }
+        index.postings.values_mut().for_each(|orders| orders.sort_unstable());
+        index.rows = Rows::of(rows);
         index
     }
 
     /// Adds these, in place of what was there of the same matches.
-    pub(super) fn extend(&mut self, briefs: impl IntoIterator<Item = Brief>) {
-        let mut added = 0;
+    pub fn extend(&mut self, briefs: impl IntoIterator<Item = Brief>) {
         for brief in briefs {
-            let order = order(&brief);
-            match self.places.insert(brief.id, order) {
-                Some(before) if before == order => {
-                    if let Ok(place) = self.place(order) {
-                        self.briefs[place] = Arc::new(brief);
-                        continue;
-                    }
-                    // One of those that were added just now and are not sorted in yet.
-                    let own = self.briefs.iter().rposition(|it| it.id == brief.id);
-                    if let Some(own) = own {
-                        self.briefs[own] = Arc::new(brief);
-                    }
+            let brief = Arc::new(brief);
+            let before = self.briefs.insert(brief.id, Arc::clone(&brief));
+            let (row, order) = (Row::of(&brief), Order::of(&brief));
+            match &before {
+                Some(before) if Order::of(before) == order => self.rows.replace(row),
+                Some(before) => {
+                    self.rows.remove(Order::of(before));
+                    self.rows.insert(row);
                 }
-                Some(_) => {
-                    self.briefs.retain(|it| it.id != brief.id);
-                    self.briefs.push(Arc::new(brief));
-                    added += 1;
-                }
-                None => {
-                    self.briefs.push(Arc::new(brief));
-                    added += 1;
+                None => self.rows.insert(row),
+            }
+            match &before {
+                Some(before)
+                    if Order::of(before) == order
+                        && Posting::all_of(before).eq(Posting::all_of(&brief)) => {}
+                _ => {
+                    before.iter().for_each(|before| self.unpost(before));
+                    self.post(&brief);
                 }
             }
         }
-        if added > 0 {
-            // Nearly sorted already, which this sort makes use of.
-            self.briefs.sort_by_key(|brief| order(brief));
+    }
+
+    /// Removes these.
+    pub fn remove(&mut self, ids: &[Key]) {
+        for id in ids {
+            if let Some(brief) = self.briefs.remove(id) {
+                self.rows.remove(Order::of(&brief));
+                self.unpost(&brief);
+            }
         }
     }
 
-    fn place(&self, order: (Micros, Key)) -> Result<usize, usize> {
-        self.briefs.binary_search_by_key(&order, |brief| self::order(brief))
+    fn post(&mut self, brief: &Brief) {
+        let order = Order::of(brief);
+        for posting in Posting::all_of(brief) {
+            let orders = self.postings.entry(posting).or_default();
+            if let Err(place) = orders.binary_search(&order) {
+                orders.insert(place, order);
+            }
+        }
     }
 
-    pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
-        let first = filter.from.map_or(0, |from| self.first_from(from));
-        let last = filter.before.map_or(self.briefs.len(), |before| self.first_from(before));
-        let span = self.briefs.get(first..last).unwrap_or_default();
-        let mut found = Found { count: 0, briefs: Vec::new() };
-        let mut take = |brief: &Arc<Brief>| {
-            if filter.lets_through(brief) {
-                if found.count >= window.offset && found.briefs.len() < window.limit {
-                    found.briefs.push(Arc::clone(brief));
+    fn unpost(&mut self, brief: &Brief) {
+        let order = Order::of(brief);
+        for posting in Posting::all_of(brief) {
+            if let Some(orders) = self.postings.get_mut(&posting) {
+                if let Ok(place) = orders.binary_search(&order) {
+                    orders.remove(place);
                 }
-                found.count += 1;
+                if orders.is_empty() {
+                    self.postings.remove(&posting);
+                }
             }
-        };
-        if filter.newest_first {
-            span.iter().rev().for_each(&mut take);
+        }
+    }
+
+    #[must_use]
+    pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
+        self.briefs.get(&id).map(Arc::clone)
+    }
+
+    #[must_use]
+    pub fn find(&self, filter: &Filter, window: Window) -> Found {
+        let (first, last) = filter.span();
+        let mut page = Page::new(window);
+        if let Some(orders) = self.shortest(filter) {
+            let orders = within(&orders, first, last);
+            let briefs = orders.iter().filter_map(|order| self.briefs.get(&order.id));
+            let briefs = briefs.filter(|brief| filter.lets_through(brief));
+            page.fill(briefs, filter.newest_first);
         } else {
-            span.iter().for_each(&mut take);
+            let coarse = Coarse::of(filter);
+            let rows = self.rows.range(first, last).filter(|row| coarse.lets_through(row));
+            page.fill(rows.map(|row| &row.brief), filter.newest_first);
         }
-        found
-    }
-
-    pub(super) fn get(&self, id: Key) -> Option<Arc<Brief>> {
-        self.place(*self.places.get(&id)?).ok().map(|place| Arc::clone(&self.briefs[place]))
+        page.found
     }
 
     /// As [`Self::find`], but of the matches in `fresh` it is these that count, and not what is kept
     /// of them; and a condition more than a filter has words for.
-    pub(super) fn find_under(
+    #[must_use]
+    pub fn find_under(
         &self,
         fresh: &[Arc<Brief>],
         filter: &Filter,
         window: Window,
         also: impl Fn(&Brief) -> bool,
     ) -> Found {
-        let first = filter.from.map_or(0, |from| self.first_from(from));
-        let last = filter.before.map_or(self.briefs.len(), |before| self.first_from(before));
-        let span = self.briefs.get(first..last).unwrap_or_default();
-        let passes = |brief: &Brief| filter.lets_through(brief) && also(brief);
-        let known: HashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
-        let kept = span.iter().filter(|brief| passes(brief) && !known.contains(&brief.id));
-        let is_within = |brief: &Brief| {
-            let start = order(brief).0;
-            filter.from.is_none_or(|from| from <= start)
-                && filter.before.is_none_or(|before| start < before)
+        let (first, last) = filter.span();
+        let is_new = |brief: &&Arc<Brief>| {
+            let order = Order::of(brief);
+            first <= order
+                && last.is_none_or(|last| order < last)
+                && filter.lets_through(brief)
+                && also(brief)
         };
-        let mut news: Vec<_> =
-            fresh.iter().filter(|brief| is_within(brief) && passes(brief)).collect();
-        news.sort_unstable_by_key(|brief| order(brief));
-        if filter.newest_first {
-            let is_first = |a: &Brief, b: &Brief| order(a) > order(b);
-            in_window(window, kept.rev(), news.into_iter().rev(), is_first)
+        let mut news: Vec<_> = fresh.iter().filter(is_new).collect();
+        news.sort_unstable_by_key(|brief| Order::of(brief));
+        let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
+        let is_kept = |brief: &&Arc<Brief>| !known.contains(&brief.id) && also(brief);
+        let mut page = Page::new(window);
+        if let Some(orders) = self.shortest(filter) {
+            let orders = within(&orders, first, last);
+            let briefs = orders.iter().filter_map(|order| self.briefs.get(&order.id));
+            let briefs = briefs.filter(|brief| filter.lets_through(brief)).filter(is_kept);
+            page.fill_with(briefs, news, filter.newest_first);
         } else {
-            in_window(window, kept, news.into_iter(), |a, b| order(a) < order(b))
+            let coarse = Coarse::of(filter);
+            let rows = self.rows.range(first, last).filter(|row| coarse.lets_through(row));
+            page.fill_with(rows.map(|row| &row.brief).filter(is_kept), news, filter.newest_first);
         }
+        page.found
     }
 
-    fn first_from(&self, moment: Micros) -> usize {
-        self.briefs.partition_point(|brief| order(brief).0 < moment)
+    /// The matches in which these two meet, the newest first.
+    #[must_use]
+    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
+        let filter = Filter {
+            team: Some(one),
+            teams: Some(vec![other]),
+            newest_first: true,
+            ..Filter::default()
+        };
+        self.find(&filter, Window::ALL).briefs
+    }
+
+    /// The orders of all matches among which those must be that the filter lets through; `None` where
+    /// it says nothing that there are postings of.
+    fn shortest(&self, filter: &Filter) -> Option<Cow<'_, [Order]>> {
+        let of = |posting: Posting| self.postings.get(&posting).map_or(&[][..], Vec::as_slice);
+        let one = [
+            filter.competition.map(Posting::Competition),
+            filter.season.map(Posting::Season),
+            filter.team.map(Posting::Team),
+            filter.venue.map(Posting::Venue),
+            filter.referee.map(Posting::Referee),
+            filter.manager.map(Posting::Coach),
+        ];
+        let shortest = one.into_iter().flatten().map(of).min_by_key(|orders| orders.len());
+        let of_teams = |teams: &Vec<Key>| {
+            let runs = teams.iter().map(|team| of(Posting::Team(*team)));
+            if let Some(shortest) = shortest
+                && shortest.len() <= runs.clone().map(<[_]>::len).sum()
+            {
+                return Cow::Borrowed(shortest);
+            }
+            let mut all: Vec<_> = runs.flatten().copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            Cow::Owned(all)
+        };
+        filter.teams.as_ref().map(of_teams).or_else(|| shortest.map(Cow::Borrowed))
     }
 }
 
-/// Counts two sorted lists as one, and takes what is in the window of it.
-fn in_window<'a>(
+fn within(orders: &[Order], first: Order, last: Option<Order>) -> &[Order] {
+    let begin = orders.partition_point(|order| *order < first);
+    let end = last.map_or(orders.len(), |last| orders.partition_point(|order| *order < last));
+    orders.get(begin..end).unwrap_or_default()
+}
+
+/// What is found, while it is looked for.
+struct Page {
     window: Window,
-    kept: impl Iterator<Item = &'a Arc<Brief>>,
-    news: impl Iterator<Item = &'a Arc<Brief>>,
-    is_first: impl Fn(&Brief, &Brief) -> bool,
-) -> Found {
-    let (mut kept, mut news) = (kept.peekable(), news.peekable());
-    let mut found = Found { count: 0, briefs: Vec::new() };
-    loop {
-        let takes_kept = match (kept.peek(), news.peek()) {
-            (Some(a), Some(b)) => is_first(a, b),
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        let Some(brief) = (if takes_kept { kept.next() } else { news.next() }) else {
-            return found;
-        };
+    found: Found,
+}
+
+impl Page {
+    fn new(window: Window) -> Self {
+        Self { window, found: Found { count: 0, briefs: Vec::new() } }
+    }
+
+    fn fill<'a>(
+        &mut self,
+        briefs: impl DoubleEndedIterator<Item = &'a Arc<Brief>>,
+        newest_first: bool,
+    ) {
+        if newest_first {
+            briefs.rev().for_each(|brief| self.take(brief));
+        } else {
+            briefs.for_each(|brief| self.take(brief));
+        }
+    }
+
+    /// The same of two lists, each in its order, as if they were one.
+    fn fill_with<'a>(
+        &mut self,
+        kept: impl DoubleEndedIterator<Item = &'a Arc<Brief>>,
+        news: Vec<&'a Arc<Brief>>,
+        newest_first: bool,
+    ) {
+        let news = news.into_iter();
+        if newest_first {
+            self.merge(kept.rev(), news.rev(), |a, b| a > b);
+        } else {
+            self.merge(kept, news, |a, b| a < b);
+        }
+    }
+
+    fn merge<'a>(
+        &mut self,
+        kept: impl Iterator<Item = &'a Arc<Brief>>,
+        news: impl Iterator<Item = &'a Arc<Brief>>,
+        is_first: impl Fn(Order, Order) -> bool,
+    ) {
+        let mut news = news.peekable();
+        for brief in kept {
+            while let Some(new) = news.next_if(|new| is_first(Order::of(new), Order::of(brief))) {
+                self.take(new);
+            }
+            self.take(brief);
+        }
+        news.for_each(|new| self.take(new));
+    }
+
+    fn take(&mut self, brief: &Arc<Brief>) {
+        let Self { window, found } = self;
         if found.count >= window.offset && found.briefs.len() < window.limit {
             found.briefs.push(Arc::clone(brief));
         }
@@ -191,11 +342,45 @@ fn in_window<'a>(
     }
 }
 
-fn order(brief: &Brief) -> (Micros, Key) {
-    (brief.start.unwrap_or(Micros::MAX), brief.id)
+/// The part of a filter that is decided by a row alone.
+struct Coarse {
+    sport: Option<Sport>,
+    /// A bit for each.
+    statuses: u32,
+    round: Option<u16>,
+}
+
+impl Coarse {
+    fn of(filter: &Filter) -> Self {
+        let bits = |statuses: &Vec<Status>| statuses.iter().fold(0, |bits, it| bits | bit(*it));
+        Self {
+            sport: filter.sport,
+            statuses: filter.statuses.as_ref().map_or(u32::MAX, bits),
+            round: filter.round,
+        }
+    }
+
+    fn lets_through(&self, row: &Row) -> bool {
+        self.statuses & bit(row.status) != 0
+            && self.sport.is_none_or(|sport| sport == row.sport)
+            && self.round.is_none_or(|round| Some(round) == row.round)
+    }
+}
+
+fn bit(status: Status) -> u32 {
+    1 << status as u32
 }
 
 impl Filter {
+    /// From which order on, and before which.
+    fn span(&self) -> (Order, Option<Order>) {
+        let at = |start| Order { start, id: 0 };
+        // Those without a start have no day.
+        let is_of_days = self.from.is_some() || self.before.is_some();
+        let last = is_of_days.then(|| self.before.unwrap_or(Micros::MAX));
+        (at(self.from.unwrap_or(Micros::MIN)), last.map(at))
+    }
+
     fn lets_through(&self, brief: &Brief) -> bool {
         fn is<T: PartialEq + Copy>(wanted: Option<T>, own: Option<T>) -> bool {
             wanted.is_none() || wanted == own
@@ -211,7 +396,8 @@ impl Filter {
             && self.team.as_ref().is_none_or(plays)
             && self.teams.as_ref().is_none_or(|teams| teams.iter().any(plays))
             && self.statuses.as_ref().is_none_or(|statuses| statuses.contains(&brief.status))
-            // Those without a start have no day.
-            && (brief.start.is_some() || self.from.is_none() && self.before.is_none())
     }
 }
+
+#[cfg(test)]
+mod tests;

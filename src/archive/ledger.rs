@@ -10,6 +10,7 @@ use fanout::Micros;
 use super::{
     appearance::Appearance,
     line::{Line, News},
+    merge::completed,
     odds::Tick,
 };
 use crate::record::{Key, MatchRecord};
@@ -22,6 +23,9 @@ pub(super) struct Ledger {
 
 #[derive(Debug, Default)]
 struct Written {
+    /// The record as it was kept before this program was told of the match, until all of it is told
+    /// again.
+    earlier: Option<Arc<MatchRecord>>,
     lines: HashMap<Key, Line>,
     appearances: BTreeMap<Key, Appearance>,
 }
@@ -42,9 +46,19 @@ impl Ledger {
     }
 
     /// Takes in what the tables have of these matches.
-    pub(super) fn learn(&mut self, ids: &[Key], lines: Vec<Line>, appearances: Vec<Appearance>) {
+    pub(super) fn learn(
+        &mut self,
+        ids: &[Key],
+        earlier: &[Arc<MatchRecord>],
+        lines: Vec<Line>,
+        appearances: Vec<Appearance>,
+    ) {
         for id in ids {
             self.matches.insert(*id, Written::default());
+        }
+        for record in earlier {
+            let written = self.matches.entry(record.brief.id).or_default();
+            written.earlier = Some(Arc::clone(record));
         }
         for line in lines {
             let written = self.matches.entry(line.row.match_id).or_default();
@@ -54,6 +68,23 @@ impl Ledger {
             let written = self.matches.entry(appearance.match_id).or_default();
             written.appearances.insert(appearance.player, appearance);
         }
+    }
+
+    /// These over what was kept before.
+    pub(super) fn completed(&mut self, records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
+        let completed = |record| self.complete(record);
+        records.iter().map(completed).collect()
+    }
+
+    fn complete(&mut self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
+        let Some(written) = self.matches.get_mut(&record.brief.id) else {
+            return Arc::clone(record);
+        };
+        let whole = completed(record, written.earlier.as_deref());
+        if Arc::ptr_eq(&whole, record) {
+            written.earlier = None;
+        }
+        whole
     }
 
     /// What these tell that is not written yet.

@@ -9,35 +9,42 @@ mod appearance;
 mod entity;
 mod inbox;
 mod index;
+mod keeper;
 mod ledger;
 mod line;
+mod merge;
 mod odds;
+mod rows;
 mod store;
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Arc, PoisonError, RwLock},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use fanout::Micros;
 use tokio::sync::Mutex;
 
+pub(crate) use self::merge::completed;
 pub use self::{
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     entity::{Entity, EntityKind},
-    inbox::{Inbox, Keeper},
-    index::{Filter, Found, Window},
+    inbox::Inbox,
+    index::{Filter, Found, Index, Window},
+    keeper::Keeper,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
 };
 use self::{
     entity::Directory,
-    index::Index,
     ledger::Ledger,
     store::{Store, Write},
 };
 use crate::{
     database::Database,
-    record::{Brief, Key, MatchRecord},
+    record::{Brief, Key, MatchRecord, Status},
 };
 
 /// A handle on the archive; clones share it.
@@ -55,6 +62,8 @@ struct Inner {
     bookmakers: RwLock<BTreeSet<Arc<str>>>,
     /// Held by whoever writes.
     ledger: Mutex<Ledger>,
+    /// The number of the last write that is known here, with all before it.
+    seen: AtomicI64,
 }
 
 impl Archive {
@@ -65,6 +74,8 @@ impl Archive {
     /// If the database fails.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
         let store = Store::of(database);
+        // First: what is written meanwhile is read again.
+        let seen = store.last_change().await?;
         let index = Index::of(store.briefs().await?);
         let directory = Directory::of(store.entities().await?);
         let bookmakers: BTreeSet<_> = store.bookmakers().await?.into_iter().collect();
@@ -74,40 +85,177 @@ impl Archive {
             directory: directory.into(),
             bookmakers: bookmakers.into(),
             ledger: Mutex::default(),
+            seen: seen.into(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Keeps these matches as they are told here, whom they are of, and every price that is another
-    /// than before. Again changes nothing.
+    /// than before. What was kept of them before this program knew them, and nobody tells now, stays;
+    /// see [`MatchRecord::merged_over`]. Again changes nothing.
     ///
     /// # Errors
     ///
     /// If the database fails; nothing is kept then.
     pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> Result<(), sqlx::Error> {
+        self.keep(records, now).await.map(|_| ())
+    }
+
+    /// The same; gives what had been kept of those that were told of for the first time.
+    pub(crate) async fn keep(
+        &self,
+        records: &[Arc<MatchRecord>],
+        now: Micros,
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        // Of a match the last, and all in one order.
+        let records: BTreeMap<_, _> = records.iter().map(|it| (it.brief.id, it)).collect();
+        let records: Vec<_> = records.into_values().map(Arc::clone).collect();
         let mut ledger = self.inner.ledger.lock().await;
+        let ids = records.iter().map(|record| record.brief.id);
+        let earlier = self.learn(&mut ledger, ids).await?;
+        let records = ledger.completed(&records);
+        self.write(&mut ledger, &records, now).await?;
+        Ok(earlier)
+    }
+
+    /// Reads what was written of those that the ledger does not know, and gives their records.
+    async fn learn(
+        &self,
+        ledger: &mut Ledger,
+        ids: impl Iterator<Item = Key>,
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        let missing: Vec<_> = ids.filter(|id| !ledger.knows(*id)).collect();
         let store = &self.inner.store;
-        let missing = records.iter().map(|record| record.brief.id);
-        let missing: Vec<_> = missing.filter(|id| !ledger.knows(*id)).collect();
-        let (lines, appearances) =
-            (store.lines(&missing).await?, store.appearances_in(&missing).await?);
-        ledger.learn(&missing, lines, appearances);
+        let earlier = store.records(&missing).await?;
+        let lines = store.lines(&missing).await?;
+        let appearances = store.appearances_in(&missing).await?;
+        ledger.learn(&missing, &earlier, lines, appearances);
+        Ok(earlier)
+    }
+
+    async fn write(
+        &self,
+        ledger: &mut Ledger,
+        records: &[Arc<MatchRecord>],
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let inner = &self.inner;
         let entries = ledger.news(records, now);
         let entities = self.new_entities(records);
         let bookmakers = self.new_bookmakers(records);
         let write =
             Write { records, entities: &entities, bookmakers: &bookmakers, entries: &entries };
-        store.put(&write, now).await?;
+        let change = inner.store.put(&write, now).await?;
+        self.note_change(change);
         ledger.note(entries);
         for record in records.iter().filter(|record| record.brief.status.is_over()) {
             ledger.forget(record.brief.id);
         }
-        let inner = &self.inner;
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
         let briefs = records.iter().map(|record| record.brief.clone());
         inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
         Ok(())
+    }
+
+    /// A write of our own. Where others have written before it, all since is read again.
+    fn note_change(&self, change: i64) {
+        let seen = &self.inner.seen;
+        seen.compare_exchange(change - 1, change, Ordering::Relaxed, Ordering::Relaxed).ok();
+    }
+
+    /// Takes in what other programs have written since this was asked last.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn reload(&self) -> Result<(), sqlx::Error> {
+        let inner = &self.inner;
+        // Held, so that no write of our own comes between.
+        let mut ledger = inner.ledger.lock().await;
+        let seen = inner.seen.load(Ordering::Relaxed);
+        let last = inner.store.last_change().await?;
+        if last == seen {
+            return Ok(());
+        }
+        let briefs = inner.store.briefs_since(seen).await?;
+        let entities = inner.store.entities_since(seen).await?;
+        let bookmakers = inner.store.bookmakers_since(seen).await?;
+        briefs.iter().for_each(|brief| ledger.forget(brief.id));
+        inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
+        inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
+        inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
+        inner.seen.store(last, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The hub has forgotten these: they stay, and nothing of them can be taken.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn let_go(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut ledger = self.inner.ledger.lock().await;
+        let change = self.inner.store.close_odds(ids, now).await?;
+        self.note_change(change);
+        ids.iter().for_each(|id| ledger.forget(*id));
+        Ok(())
+    }
+
+    /// Notes that nobody will tell the end of these.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn give_up(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
+        let mut ledger = self.inner.ledger.lock().await;
+        self.learn(&mut ledger, ids.iter().copied()).await?;
+        let records = self.inner.store.records(ids).await?;
+        let records = records.iter().map(|record| {
+            let mut record = MatchRecord::clone(record);
+            record.brief.status = Status::Unresolved;
+            record.brief.updated = now;
+            record.prices.iter_mut().for_each(|price| price.open = false);
+            Arc::new(record)
+        });
+        let records: Vec<_> = records.collect();
+        self.write(&mut ledger, &records, now).await
+    }
+
+    /// Deletes matches that started before this moment, so many at once, with all that is of them
+    /// alone; tells how many those were.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn drop_before(&self, before: Micros, at_once: usize) -> Result<usize, sqlx::Error> {
+        let mut ledger = self.inner.ledger.lock().await;
+        let (ids, change) = self.inner.store.drop_before(before, at_once).await?;
+        self.note_change(change);
+        ids.iter().for_each(|id| ledger.forget(*id));
+        self.inner.index.write().unwrap_or_else(PoisonError::into_inner).remove(&ids);
+        Ok(ids.len())
+    }
+
+    /// Deletes some of the ticks that were received before this moment; tells how many.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn drop_ticks_before(&self, before: Micros) -> Result<u64, sqlx::Error> {
+        self.inner.store.drop_ticks_before(before).await
+    }
+
+    /// Deletes the signals that began before this moment.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn drop_signals_before(&self, before: Micros) -> Result<(), sqlx::Error> {
+        self.inner.store.drop_signals_before(before).await
     }
 
     fn new_entities(&self, records: &[Arc<MatchRecord>]) -> Vec<Entity> {
@@ -170,10 +318,16 @@ impl Archive {
         index.find_under(fresh, filter, window, also)
     }
 
+    /// The matches in which these two teams or players meet, the newest first.
+    #[must_use]
+    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
+        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).meetings(one, other)
+    }
+
     /// What lists tell of a match.
     #[must_use]
     pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
-        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).get(id)
+        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).brief(id)
     }
 
     /// Whom or what an id is of.

@@ -1,6 +1,6 @@
 //! Records in, rows out, on a database of each kind.
 
-mod records;
+pub(super) mod records;
 
 use rust_decimal::dec;
 
@@ -8,7 +8,7 @@ use self::records::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up,
 use super::*;
 use crate::{
     database::testing::on_each,
-    record::{FootballRecord, PriceRecord, Status},
+    record::{FootballRecord, PlayRecord, PriceRecord, Status},
 };
 
 const SECOND: Micros = 1_000_000;
@@ -270,6 +270,149 @@ async fn before_the_match_nobody_has_played() {
             rows.iter().map(|it| (it.starter, it.played)).collect::<Vec<_>>(),
             [(true, false)]
         );
+    })
+    .await;
+}
+
+fn statuses(archive: &Archive) -> Vec<(Key, Status)> {
+    let all = archive.find(&Filter::default(), Window::ALL).briefs;
+    all.iter().map(|brief| (brief.id, brief.status)).collect()
+}
+
+#[tokio::test]
+async fn a_hub_that_is_told_of_odds_alone_loses_nothing_of_a_match() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let mut whole = record(MATCH, played());
+        whole.prices = vec![price("acme", "home", Some(dec!(2)))];
+        put(&archive, whole.clone(), NOW).await;
+        let archive = Archive::open(&database).await.unwrap();
+        let mut odds = record(MATCH, FootballRecord::default());
+        odds.prices = vec![price("zeta", "home", Some(dec!(2.1)))];
+        for second in 0..2 {
+            let earlier = archive.keep(&[Arc::new(odds.clone())], NOW + second).await.unwrap();
+            assert_eq!(earlier.len(), usize::from(second == 0), "told once what was there");
+        }
+        let kept = archive.record(MATCH).await.unwrap().unwrap();
+        let PlayRecord::Football(football) = &kept.play else { panic!("{kept:?}") };
+        assert_eq!(football.incidents, played().incidents);
+        let all = AppearanceFilter::default();
+        assert_eq!(archive.appearances(&all, Window::ALL).await.unwrap().0, 8);
+        let open = all_odds(&archive).await;
+        let open: Vec<_> = open.iter().map(|row| (&*row.bookmaker, row.is_open)).collect();
+        assert_eq!(open, [("acme", false), ("zeta", true)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
+        archive.let_go(&[MATCH], NOW + SECOND).await.unwrap();
+        assert_eq!(statuses(&archive), [(MATCH, Status::FirstHalf)]);
+        let row = all_odds(&archive).await.pop().unwrap();
+        assert_eq!((row.is_open, row.updated_us), (false, NOW + SECOND));
+        // Told of again it can be taken again.
+        with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW + 2 * SECOND).await;
+        assert!(all_odds(&archive).await[0].is_open);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_another_program_writes_is_read_again() {
+    on_each(async |database| {
+        let own = Archive::open(&database).await.unwrap();
+        let other = Archive::open(&database).await.unwrap();
+        with_prices(&other, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
+        assert!(statuses(&own).is_empty());
+        own.reload().await.unwrap();
+        assert_eq!(statuses(&own), [(MATCH, Status::FirstHalf)]);
+        assert_eq!(own.bookmakers(), ["acme".into()]);
+        assert!(own.entity(EntityKind::Team, HOME).is_some());
+        // By turns, neither misses anything of the other.
+        put(&own, record(8, played()), NOW).await;
+        put(&other, record(9, played()), NOW).await;
+        put(&own, record(10, played()), NOW).await;
+        for archive in [&own, &other] {
+            archive.reload().await.unwrap();
+            let ids: Vec<_> = statuses(archive).into_iter().map(|(id, _)| id).collect();
+            assert_eq!(ids, [MATCH, 8, 9, 10]);
+        }
+        // A price that the other has moved is known when it moves again.
+        let moved = |odds| PriceRecord { at: NOW + SECOND, ..price("acme", "home", Some(odds)) };
+        with_prices(&own, vec![moved(dec!(3))], NOW + SECOND).await;
+        other.reload().await.unwrap();
+        with_prices(&other, vec![moved(dec!(4))], NOW + 2 * SECOND).await;
+        let row = all_odds(&own).await.pop().unwrap();
+        assert_eq!((row.opening, row.previous, row.price), (dec!(2), Some(dec!(3)), dec!(4)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let mut waiting = record(MATCH, FootballRecord::default());
+        waiting.brief.status = Status::NotStarted;
+        waiting.prices = vec![price("acme", "home", Some(dec!(2)))];
+        put(&archive, waiting, NOW).await;
+        archive.give_up(&[MATCH], NOW + SECOND).await.unwrap();
+        assert_eq!(statuses(&archive), [(MATCH, Status::Unresolved)]);
+        assert!(!all_odds(&archive).await[0].is_open);
+        assert_eq!(
+            Archive::open(&database).await.unwrap().find(&Filter::default(), Window::ALL),
+            archive.find(&Filter::default(), Window::ALL),
+            "as it is kept"
+        );
+        put(&archive, record(MATCH, played()), NOW + 2 * SECOND).await;
+        assert_eq!(statuses(&archive), [(MATCH, Status::FirstHalf)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_too_old_is_deleted_with_all_that_is_of_it() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        for (id, start) in [(MATCH, NOW), (8, NOW + SECOND), (9, NOW)] {
+            let mut record = record(id, played());
+            record.brief.start = Some(start);
+            record.prices = vec![price("acme", "home", Some(dec!(2)))];
+            put(&archive, record, NOW).await;
+        }
+        assert_eq!(archive.drop_before(NOW + 1, 1).await.unwrap(), 1);
+        assert_eq!(archive.drop_before(NOW + 1, 1).await.unwrap(), 1);
+        assert_eq!(archive.drop_before(NOW + 1, 1).await.unwrap(), 0);
+        assert_eq!(statuses(&archive), [(8, Status::FirstHalf)]);
+        let rows = all_odds(&archive).await;
+        assert_eq!(rows.iter().map(|row| row.match_id).collect::<Vec<_>>(), [8]);
+        let all = AppearanceFilter::default();
+        assert_eq!(archive.appearances(&all, Window::ALL).await.unwrap().0, 8);
+        let ticks = [MATCH, 8, 9].map(|id| price("acme", "home", None).id(id));
+        assert_eq!(archive.ticks(&ticks).await.unwrap().len(), 1);
+        assert_eq!(archive.drop_ticks_before(NOW + 1).await.unwrap(), 1);
+        assert!(archive.ticks(&ticks).await.unwrap().is_empty());
+        archive.drop_signals_before(NOW).await.unwrap();
+        archive.reload().await.unwrap();
+        assert_eq!(statuses(&archive), [(8, Status::FirstHalf)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn records_come_in_the_order_in_which_they_are_asked_for() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let records: Vec<_> = (0..1200).map(|id| Arc::new(record(id, football()))).collect();
+        archive.put(&records, NOW).await.unwrap();
+        let asked: Vec<Key> = (0..1300).rev().collect();
+        let found = archive.records(&asked).await.unwrap();
+        let ids: Vec<_> = found.iter().map(|it| it.brief.id).collect();
+        assert_eq!(ids, (0..1200).rev().collect::<Vec<_>>());
     })
     .await;
 }

@@ -3,12 +3,13 @@
 mod appearances;
 mod odds;
 mod statement;
+mod sweep;
 
 use std::{collections::HashMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Sport;
-use sqlx::{AnyConnection, Row, any::AnyRow};
+use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     entity::{Entity, EntityKind},
@@ -29,24 +30,48 @@ impl Store {
         Self { database: database.clone() }
     }
 
+    /// The number of the last write.
+    pub(super) async fn last_change(&self) -> Result<i64, sqlx::Error> {
+        let change = sqlx::query_scalar("SELECT change FROM archive_counter WHERE id = 1");
+        change.fetch_one(self.database.pool()).await
+    }
+
     pub(super) async fn briefs(&self) -> Result<Vec<Brief>, sqlx::Error> {
-        let briefs = sqlx::query("SELECT brief FROM archive_matches ORDER BY start_us, id");
+        let briefs = sqlx::query("SELECT brief FROM archive_matches");
+        briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
+    }
+
+    /// Those of the writes after this one.
+    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<Brief>, sqlx::Error> {
+        let briefs =
+            sqlx::query("SELECT brief FROM archive_matches WHERE change > $1").bind(change);
         briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
     }
 
     pub(super) async fn entities(&self) -> Result<Vec<Entity>, sqlx::Error> {
-        let entities = sqlx::query("SELECT * FROM archive_entities");
+        self.entities_since(0).await
+    }
+
+    /// Those of the writes after this one.
+    pub(super) async fn entities_since(&self, change: i64) -> Result<Vec<Entity>, sqlx::Error> {
+        let entities = sqlx::query("SELECT * FROM archive_entities WHERE change > $1").bind(change);
         entities.try_map(|row| entity(&row)).fetch_all(self.database.pool()).await
     }
 
     /// In this order; those that are not known are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let mut found = HashMap::with_capacity(ids.len());
-        for id in ids {
-            let record = sqlx::query("SELECT record FROM archive_matches WHERE id = $1");
-            let record = record.bind(signed(*id)).try_map(|row| json(&row, "record"));
-            let record: Option<MatchRecord> = record.fetch_optional(self.database.pool()).await?;
-            found.extend(record.map(|record| (*id, Arc::new(record))));
+        for chunk in ids.chunks(statement::IDS_MAX) {
+            let records = format!(
+                "SELECT id, record FROM archive_matches WHERE id IN {}",
+                statement::list(1, chunk.len())
+            );
+            let records = odds::bind_ids(sqlx::query(AssertSqlSafe(records)), chunk);
+            let records = records.try_map(|row: AnyRow| {
+                let record: MatchRecord = json(&row, "record")?;
+                Ok((unsigned(row.try_get("id")?), Arc::new(record)))
+            });
+            found.extend(records.fetch_all(self.database.pool()).await?);
         }
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }

@@ -133,7 +133,16 @@ impl Store {
     }
 
     pub(in crate::archive) async fn bookmakers(&self) -> Result<Vec<Arc<str>>, sqlx::Error> {
-        let slugs = sqlx::query("SELECT slug FROM archive_bookmakers");
+        self.bookmakers_since(0).await
+    }
+
+    /// Those of the writes after this one.
+    pub(in crate::archive) async fn bookmakers_since(
+        &self,
+        change: i64,
+    ) -> Result<Vec<Arc<str>>, sqlx::Error> {
+        let slugs =
+            sqlx::query("SELECT slug FROM archive_bookmakers WHERE change > $1").bind(change);
         let slugs = slugs.try_map(|row: AnyRow| Ok(row.try_get::<String, _>("slug")?.into()));
         slugs.fetch_all(self.database.pool()).await
     }

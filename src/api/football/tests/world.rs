@@ -85,7 +85,7 @@ impl World {
             },
         ];
         let reader = Reader::default();
-        reader.show(vec![Arc::new(live(now, Status::FirstHalf))], &[]);
+        reader.show(&[Arc::new(live(now, Status::FirstHalf))], &[]);
         Self::of(&kept.map(Arc::new), reader).await
     }
 
@@ -113,7 +113,7 @@ impl World {
 
     /// The match in play ends, and the archive does not know yet.
     pub(super) fn end_live(&self) {
-        self.reader.show(vec![Arc::new(live(self.now, Status::Finished))], &[]);
+        self.reader.show(&[Arc::new(live(self.now, Status::Finished))], &[]);
     }
 
     /// The day so many days from now.

@@ -1,0 +1,116 @@
+//! Lists of an archive of 400,000 matches: the first page, one in the middle and the last, and what it
+//! costs to take in a few changes.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use ingest::event::Sport;
+use matchwire::{
+    archive::{Filter, Index, Window},
+    record::{Brief, Key, Status},
+};
+
+const MATCHES: u64 = 400_000;
+/// As many as a page may have.
+const LIMIT: usize = 200;
+const HOUR_US: i64 = 3_600_000_000;
+/// 2010-01-01, from when on one starts every twenty minutes.
+const FIRST_US: i64 = 1_262_304_000_000_000;
+
+/// Teams by competition, seasons by year: a team plays some forty matches a year.
+fn brief(number: u64) -> Brief {
+    let competition = number % 250;
+    let team = |side: u64| competition * 100 + (number / 250 * 7 + side * 13) % 20;
+    let place = i64::try_from(number).expect("few");
+    Brief {
+        id: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12,
+        sport: if number % 5 == 0 { Sport::Tennis } else { Sport::Football },
+        competition: Some(competition),
+        season: Some(competition * 100 + number / 26_280),
+        start: Some(FIRST_US + place * HOUR_US / 3),
+        status: if number + 2_000 > MATCHES { Status::NotStarted } else { Status::Finished },
+        sides: Some([team(0), team(1)]),
+        round: u16::try_from(number % 38).ok(),
+        round_name: None,
+        group: None,
+        venue: Some(team(0)),
+        referee: Some(number % 3_000),
+        coaches: [Some(team(0)), Some(team(1))],
+        attendance: None,
+        neutral: None,
+        score: Some([1, 0]),
+        half_time: Some([0, 0]),
+        extra_time: None,
+        penalties: None,
+        parts: Vec::new(),
+        winner: None,
+        best_of: None,
+        updated: FIRST_US,
+    }
+}
+
+fn lists() -> Vec<(&'static str, Filter)> {
+    let football = Filter { sport: Some(Sport::Football), ..Filter::default() };
+    let finished = Some(vec![Status::Finished, Status::Retired]);
+    let statuses = Filter { statuses: finished.clone(), ..football.clone() };
+    let newest = Filter { newest_first: true, ..statuses.clone() };
+    let years = Filter { from: Some(FIRST_US + 20_000 * HOUR_US), ..statuses.clone() };
+    let competition = Filter { competition: Some(7), ..statuses.clone() };
+    let team = Filter { team: Some(703), statuses: finished, ..Filter::default() };
+    let teams = Filter { teams: Some((0..60).map(|it| it * 100).collect()), ..football.clone() };
+    vec![
+        ("sport", football),
+        ("statuses", statuses),
+        ("newest", newest),
+        ("days", years),
+        ("competition", competition),
+        ("team", team),
+        ("teams_by_name", teams),
+    ]
+}
+
+fn pages(c: &mut Criterion) {
+    let index = Index::of((0..MATCHES).map(brief).collect());
+    let mut group = c.benchmark_group("archive/page");
+    for (name, filter) in lists() {
+        let count = index.find(&filter, Window { offset: 0, limit: 0 }).count;
+        assert!(count > 0, "{name} finds nothing");
+        let last = count.saturating_sub(LIMIT);
+        for (page, offset) in [("first", 0), ("middle", count / 2), ("last", last)] {
+            let window = Window { offset, limit: LIMIT };
+            group.bench_function(format!("{name}/{page}"), |b| {
+                b.iter(|| index.find(black_box(&filter), window));
+            });
+        }
+    }
+    group.bench_function("meetings", |b| b.iter(|| index.meetings(black_box(703), 716)));
+}
+
+fn changes(c: &mut Criterion) {
+    let mut index = Index::of((0..MATCHES).map(brief).collect());
+    let mut group = c.benchmark_group("archive/extend");
+    let mut turn = 0_u64;
+    // Ten of which the status alone is another, and ten that are put off by a day.
+    group.bench_function("status", |b| {
+        b.iter(|| {
+            turn += 1;
+            let status = if turn % 2 == 0 { Status::Finished } else { Status::SecondHalf };
+            let numbers = (0..10).map(|it| MATCHES / 2 + it);
+            index.extend(numbers.map(|number| Brief { status, ..brief(number) }));
+        });
+    });
+    group.bench_function("start", |b| {
+        b.iter(|| {
+            turn += 1;
+            let later = i64::try_from(turn % 2).expect("a bit") * 24 * HOUR_US;
+            let moved = |number: Key| {
+                let brief = brief(number);
+                Brief { start: brief.start.map(|start| start + later), ..brief }
+            };
+            index.extend((0..10).map(|it| moved(MATCHES / 2 + it)));
+        });
+    });
+}
+
+criterion_group!(benches, pages, changes);
+criterion_main!(benches);

@@ -1,0 +1,177 @@
+//! The index against a list that is filtered and sorted plainly.
+
+use std::collections::BTreeMap;
+
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+use super::*;
+use crate::archive::tests::records;
+
+/// What is done to it.
+#[derive(Debug, Clone)]
+enum Step {
+    Put(Vec<Brief>),
+    Remove(Vec<Key>),
+}
+
+const STATUSES: [Status; 4] =
+    [Status::NotStarted, Status::FirstHalf, Status::Finished, Status::Unresolved];
+const SPORTS: [Sport; 2] = [Sport::Football, Sport::Tennis];
+
+/// Few of everything, so that filters hit.
+fn briefs() -> impl Strategy<Value = Brief> {
+    let few = || option::of(1..4_u64);
+    let whose = (few(), few(), few(), few(), [few(), few()], option::of([1..5_u64, 1..5_u64]));
+    let when = (0..40_u64, option::of(0..20_i64), option::of(0..3_u16));
+    (when, whose, select(&STATUSES[..]), select(&SPORTS[..])).prop_map(
+        |(
+            (id, start, round),
+            (competition, season, venue, referee, coaches, sides),
+            status,
+            sport,
+        )| {
+            Brief {
+                sport,
+                start,
+                status,
+                round,
+                competition,
+                season,
+                venue,
+                referee,
+                coaches,
+                sides,
+                ..records::brief(id)
+            }
+        },
+    )
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => vec(briefs(), 0..30).prop_map(Step::Put),
+        1 => vec(0..40_u64, 0..8).prop_map(Step::Remove),
+    ];
+    vec(step, 0..8)
+}
+
+fn filters() -> impl Strategy<Value = Filter> {
+    let few = || option::weighted(0.2, 1..4_u64);
+    let days = (option::weighted(0.3, 0..20_i64), option::weighted(0.3, 0..20_i64));
+    let whose = (few(), few(), few(), few(), few(), few());
+    let teams = option::weighted(0.2, vec(1..5_u64, 0..3));
+    let statuses = option::weighted(0.3, vec(select(&STATUSES[..]), 0..3));
+    let sport = option::weighted(0.5, select(&SPORTS[..]));
+    let round = option::weighted(0.2, 0..3_u16);
+    (days, whose, teams, statuses, sport, round, any::<bool>()).prop_map(
+        |(days, whose, teams, statuses, sport, round, newest_first)| {
+            let (from, before) = days;
+            let (competition, season, team, venue, referee, manager) = whose;
+            Filter {
+                sport,
+                from,
+                before,
+                competition,
+                season,
+                team,
+                teams,
+                statuses,
+                round,
+                venue,
+                referee,
+                manager,
+                newest_first,
+            }
+        },
+    )
+}
+
+fn plainly(briefs: &BTreeMap<Key, Brief>, filter: &Filter, window: Window) -> (usize, Vec<Brief>) {
+    let has_day = |brief: &Brief| match brief.start {
+        Some(start) => {
+            filter.from.is_none_or(|from| start >= from)
+                && filter.before.is_none_or(|before| start < before)
+        }
+        None => filter.from.is_none() && filter.before.is_none(),
+    };
+    let found = briefs.values().filter(|it| has_day(it) && filter.lets_through(it));
+    let mut found: Vec<_> = found.cloned().collect();
+    found.sort_by_key(Order::of);
+    if filter.newest_first {
+        found.reverse();
+    }
+    let count = found.len();
+    (count, found.into_iter().skip(window.offset).take(window.limit).collect())
+}
+
+proptest! {
+    #[test]
+    fn finds_what_a_plain_list_has(
+        first in vec(briefs(), 0..40),
+        steps in steps(),
+        filters in vec(filters(), 1..8),
+        fresh in vec(briefs(), 0..10),
+        (offset, limit) in (0..20_usize, 0..20_usize),
+    ) {
+        let mut plain: BTreeMap<_, _> = BTreeMap::new();
+        for brief in first {
+            plain.entry(brief.id).or_insert(brief);
+        }
+        let mut index = Index::of(plain.values().cloned().collect());
+        for step in steps {
+            match step {
+                Step::Put(briefs) => {
+                    plain.extend(briefs.iter().map(|brief| (brief.id, brief.clone())));
+                    index.extend(briefs);
+                }
+                Step::Remove(ids) => {
+                    plain.retain(|id, _| !ids.contains(id));
+                    index.remove(&ids);
+                }
+            }
+        }
+        for filter in &filters {
+            for window in [Window { offset, limit }, Window::ALL] {
+                let found = index.find(filter, window);
+                let briefs: Vec<_> = found.briefs.iter().map(|it| Brief::clone(it)).collect();
+                prop_assert_eq!((found.count, briefs), plainly(&plain, filter, window), "{:?}", filter);
+            }
+        }
+        // As if these had been put, though they have not.
+        let fresh: BTreeMap<_, _> = fresh.into_iter().map(|brief| (brief.id, brief)).collect();
+        let mut newest = plain.clone();
+        newest.extend(fresh.clone());
+        let fresh: Vec<_> = fresh.into_values().map(Arc::new).collect();
+        for filter in &filters {
+            for window in [Window { offset, limit }, Window::ALL] {
+                let found = index.find_under(&fresh, filter, window, |_| true);
+                let briefs: Vec<_> = found.briefs.iter().map(|it| Brief::clone(it)).collect();
+                prop_assert_eq!((found.count, briefs), plainly(&newest, filter, window), "{:?}", filter);
+            }
+        }
+        for (one, other) in [(1, 2), (2, 1), (3, 3)] {
+            let meet = |it: &&Brief| it.sides.is_some_and(|own| own.contains(&one) && own.contains(&other));
+            let mut expected: Vec<_> = plain.values().filter(meet).collect();
+            expected.sort_by_key(|it| Order::of(it));
+            expected.reverse();
+            let meetings = index.meetings(one, other);
+            prop_assert_eq!(meetings.iter().map(|it| &**it).collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
+#[test]
+fn blocks_are_halved_and_emptied() {
+    let brief = |id: Key| Brief { start: Some(id.cast_signed() % 97), ..records::brief(id) };
+    let mut index = Index::of((0..3000).step_by(2).map(brief).collect());
+    for id in (1..3000).step_by(2) {
+        index.extend([brief(id)]);
+    }
+    let all = index.find(&Filter::default(), Window::ALL);
+    assert_eq!(all.count, 3000);
+    assert!(all.briefs.is_sorted_by_key(|it| Order::of(it)), "in their order");
+    let ids: Vec<_> = (0..2999).collect();
+    index.remove(&ids);
+    let left = index.find(&Filter::default(), Window::ALL);
+    assert_eq!(left.briefs.iter().map(|it| it.id).collect::<Vec<_>>(), [2999]);
+}

@@ -1,0 +1,167 @@
+//! The task beside the hub that writes what is handed in, reads what others wrote, and thins out.
+
+use std::{error::Error, time::Duration};
+
+use fanout::Micros;
+use metrics::{counter, gauge};
+use tokio::{
+    sync::watch,
+    time::{Instant, Interval, MissedTickBehavior, interval_at},
+};
+use tracing::warn;
+
+use super::{
+    Archive, Filter, Window,
+    inbox::{Tray, Waiting},
+};
+use crate::{
+    clock::now,
+    config::ArchiveConfig,
+    reader::Reader,
+    record::{Brief, Key, Status},
+};
+
+/// How often matches are looked for that nobody will tell of again. What a hub that was just started
+/// will be told of has come by the first time.
+const RESOLVE_EVERY: Duration = Duration::from_secs(60);
+/// How often what is too old is deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+/// Matches that are dealt with in one transaction.
+const AT_ONCE: usize = 500;
+
+/// How a match stands of which more is to come.
+const OPEN: [Status; 10] = [
+    Status::NotStarted,
+    Status::Live,
+    Status::FirstHalf,
+    Status::HalfTime,
+    Status::SecondHalf,
+    Status::ExtraFirst,
+    Status::ExtraHalf,
+    Status::ExtraSecond,
+    Status::Penalties,
+    Status::Interrupted,
+];
+
+const DAY_US: Micros = 86_400_000_000;
+
+/// Writes what is handed in.
+#[derive(Debug)]
+pub struct Keeper {
+    archive: Archive,
+    reader: Reader,
+    tray: Tray,
+    open: watch::Receiver<()>,
+    config: ArchiveConfig,
+}
+
+impl Keeper {
+    pub(super) fn new(
+        archive: Archive,
+        reader: Reader,
+        tray: Tray,
+        open: watch::Receiver<()>,
+        config: ArchiveConfig,
+    ) -> Self {
+        Self { archive, reader, tray, open, config }
+    }
+
+    /// Works until nothing more can come.
+    pub async fn run(mut self) {
+        let mut writes = ticks(Duration::from_millis(self.config.write_ms));
+        let mut reloads = ticks(Duration::from_millis(self.config.reload_ms));
+        let (mut resolves, mut sweeps) = (ticks(RESOLVE_EVERY), ticks(SWEEP_EVERY));
+        loop {
+            tokio::select! {
+                // Nothing is ever sent: this is the end.
+                _ = self.open.changed() => return self.write().await,
+                _ = writes.tick() => self.write().await,
+                _ = reloads.tick() => self.reload().await,
+                _ = resolves.tick() => tell("unresolved matches", self.resolve(now()).await),
+                _ = sweeps.tick() => tell("what is too old", self.sweep(now()).await),
+            }
+        }
+    }
+
+    async fn write(&self) {
+        let waiting = self.tray.take();
+        if let Some(since) = waiting.since {
+            gauge!("matchwire_archive_waiting_seconds").set(seconds(now() - since));
+        }
+        match self.try_write(&waiting).await {
+            Ok(()) => gauge!("matchwire_archive_waiting_seconds").set(0.0),
+            Err(error) => {
+                counter!("matchwire_archive_failures_total").increment(1);
+                warn!(
+                    error = &error as &dyn Error,
+                    "matches were not kept, and will be tried again"
+                );
+                self.tray.put_back(waiting);
+            }
+        }
+    }
+
+    async fn try_write(&self, waiting: &Waiting) -> Result<(), sqlx::Error> {
+        let records: Vec<_> = waiting.records.values().cloned().collect();
+        if !records.is_empty() {
+            let earlier = self.archive.keep(&records, now()).await?;
+            self.reader.complete(earlier);
+            counter!("matchwire_archive_matches_total").increment(records.len() as u64);
+        }
+        let gone: Vec<_> = waiting.gone.iter().copied().collect();
+        self.archive.let_go(&gone, now()).await
+    }
+
+    async fn reload(&self) {
+        tell("what others wrote", self.archive.reload().await);
+    }
+
+    /// Finds the matches that have no result and will get none: those that should have been played
+    /// long ago, or were being played, and of which the hub knows nothing.
+    async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
+        let due = now - i64::try_from(self.config.unresolved_after_ms).unwrap_or(i64::MAX) * 1_000;
+        let open = Filter { before: Some(due), statuses: Some(OPEN.to_vec()), ..Filter::default() };
+        let open = self.archive.find(&open, Window::ALL).briefs;
+        // One that was in play may have begun late, and another hub may follow it.
+        let is_due = |brief: &Brief| brief.status == Status::NotStarted || brief.updated < due;
+        let open = open.iter().filter(|it| is_due(it) && self.reader.get(it.id).is_none());
+        let open: Vec<Key> = open.map(|brief| brief.id).collect();
+        for ids in open.chunks(AT_ONCE) {
+            self.archive.give_up(ids, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what was kept for as long as is wanted.
+    async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
+        let before = |days: u32| (days > 0).then(|| now - Micros::from(days) * DAY_US);
+        if let Some(before) = before(self.config.keep_days) {
+            while self.archive.drop_before(before, AT_ONCE).await? > 0 {}
+        }
+        if let Some(before) = before(self.config.keep_ticks_days) {
+            while self.archive.drop_ticks_before(before).await? > 0 {}
+        }
+        if let Some(before) = before(self.config.keep_signals_days) {
+            self.archive.drop_signals_before(before).await?;
+        }
+        Ok(())
+    }
+}
+
+fn tell(what: &'static str, outcome: Result<(), sqlx::Error>) {
+    if let Err(error) = outcome {
+        warn!(error = &error as &dyn Error, what, "the archive failed, and will be asked again");
+    }
+}
+
+/// The first one after `every`.
+fn ticks(every: Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float; a century is below 2^53")]
+fn seconds(span: Micros) -> f64 {
+    span as f64 / 1e6
+}

@@ -1,0 +1,244 @@
+//! What is told of a match now, over what was kept of it when the hub was started.
+//!
+//! A hub that begins anew knows what its feeds tell from then on. What is told now wins; what nobody
+//! tells now stays as it was. So a match whose goals were kept does not lose them where only its odds
+//! are told after a restart, and one that is told whole is as it is told.
+
+use std::{collections::HashSet, sync::Arc};
+
+use crate::record::{
+    Brief, FootballRecord, IncidentRecord, MatchRecord, Names, PlayRecord, PlayerRecord,
+    PointRecord, PriceRecord, RaceRecord, ScoreboardRecord, Status, TennisRecord,
+};
+
+/// Minutes that two feeds may be apart about one incident.
+const APART_MAX: u16 = 3;
+
+impl MatchRecord {
+    /// This, completed by what was kept before.
+    ///
+    /// - The status is what is told by who follows the play. Where nobody follows it now and somebody
+    ///   did, an end stays an end, and a match in play is in play until somebody says otherwise.
+    /// - Score, parts and winner are of who follows the play; particulars and names one by one.
+    /// - Incidents are those told now, behind those told before alone; see [`incidents`].
+    /// - Prices that are told before alone stay, and cannot be taken.
+    #[must_use]
+    pub fn merged_over(&self, old: &Self) -> Self {
+        let mut refs = old.refs.clone();
+        refs.extend(self.refs.clone());
+        Self {
+            brief: brief(self, old),
+            refs,
+            names: names(&self.names, &old.names),
+            play: play(&self.play, &old.play),
+            prices: prices(self, old),
+            position: self.position,
+        }
+    }
+}
+
+impl PlayRecord {
+    /// Whether somebody tells of the play, and not of the odds alone.
+    fn is_followed(&self) -> bool {
+        match self {
+            Self::Football(it) => it.followed,
+            Self::Tennis(it) => it.followed,
+            Self::Scoreboard(it) => it.followed,
+            Self::Race(it) => it.followed,
+            Self::None => false,
+        }
+    }
+}
+
+fn status(new: &MatchRecord, old: &MatchRecord) -> Status {
+    let (now, before) = (new.brief.status, old.brief.status);
+    if new.play.is_followed() || !old.play.is_followed() || before == Status::Unresolved {
+        return now;
+    }
+    if before.is_over() {
+        before
+    } else if now.is_over() || now.is_live() {
+        now
+    } else {
+        before
+    }
+}
+
+fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
+    let keeps_play = old.play.is_followed() && !new.play.is_followed();
+    let status = status(new, old);
+    let (new, old) = (&new.brief, &old.brief);
+    let (of_play, other) = if keeps_play { (old, new) } else { (new, old) };
+    let parts = if of_play.parts.is_empty() { &other.parts } else { &of_play.parts };
+    Brief {
+        id: new.id,
+        sport: new.sport,
+        competition: new.competition.or(old.competition),
+        season: new.season.or(old.season),
+        start: new.start.or(old.start),
+        status,
+        sides: new.sides.or(old.sides),
+        round: new.round.or(old.round),
+        round_name: or(&new.round_name, &old.round_name),
+        group: or(&new.group, &old.group),
+        venue: new.venue.or(old.venue),
+        referee: new.referee.or(old.referee),
+        coaches: [0, 1].map(|side| new.coaches[side].or(old.coaches[side])),
+        attendance: new.attendance.or(old.attendance),
+        neutral: new.neutral.or(old.neutral),
+        score: of_play.score.or(other.score),
+        half_time: of_play.half_time.or(other.half_time),
+        extra_time: of_play.extra_time.or(other.extra_time),
+        penalties: of_play.penalties.or(other.penalties),
+        parts: parts.clone(),
+        winner: of_play.winner.or(other.winner),
+        best_of: new.best_of.or(old.best_of),
+        updated: new.updated,
+    }
+}
+
+fn or<T: Clone>(new: &Option<T>, old: &Option<T>) -> Option<T> {
+    new.as_ref().or(old.as_ref()).cloned()
+}
+
+fn names(new: &Names, old: &Names) -> Names {
+    Names {
+        competition: or(&new.competition, &old.competition),
+        country: or(&new.country, &old.country),
+        season: or(&new.season, &old.season),
+        sides: or(&new.sides, &old.sides),
+        venue: or(&new.venue, &old.venue),
+        city: or(&new.city, &old.city),
+        referee: or(&new.referee, &old.referee),
+        coaches: [0, 1].map(|side| or(&new.coaches[side], &old.coaches[side])),
+        surface: or(&new.surface, &old.surface),
+        category: or(&new.category, &old.category),
+    }
+}
+
+fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
+    let mut prices = new.prices.clone();
+    if old.prices.is_empty() {
+        return prices;
+    }
+    let id = |price: &PriceRecord| price.id(new.brief.id);
+    let told: HashSet<_> = new.prices.iter().map(id).collect();
+    let before = old.prices.iter().filter(|price| !told.contains(&id(price)));
+    prices.extend(before.map(|price| PriceRecord { open: false, ..price.clone() }));
+    prices
+}
+
+fn play(new: &PlayRecord, old: &PlayRecord) -> PlayRecord {
+    match (new, old) {
+        (PlayRecord::Football(new), PlayRecord::Football(old)) => {
+            PlayRecord::Football(Box::new(football(new, old)))
+        }
+        (PlayRecord::Tennis(new), PlayRecord::Tennis(old)) => {
+            PlayRecord::Tennis(Box::new(tennis(new, old)))
+        }
+        (PlayRecord::Scoreboard(new), PlayRecord::Scoreboard(old)) => {
+            PlayRecord::Scoreboard(scoreboard(new, old))
+        }
+        (PlayRecord::Race(new), PlayRecord::Race(old)) => PlayRecord::Race(race(new, old)),
+        (PlayRecord::None, old) => old.clone(),
+        (new, _) => new.clone(),
+    }
+}
+
+fn football(new: &FootballRecord, old: &FootballRecord) -> FootballRecord {
+    let stats = [0, 1].map(|side: usize| {
+        let mut stats = old.stats[side].clone();
+        stats.extend(new.stats[side].clone());
+        stats
+    });
+    FootballRecord {
+        followed: new.followed || old.followed,
+        clock: new.clock.or(old.clock),
+        incidents: incidents(&new.incidents, &old.incidents),
+        stats,
+        ball: or(&new.ball, &old.ball),
+        line_ups: [0, 1].map(|side| or(&new.line_ups[side], &old.line_ups[side])),
+        players: players(&new.players, &old.players),
+    }
+}
+
+/// Those told before alone, and then those told now. One is the same as another if it has the same
+/// name; feeds name them differently, so also if it is of the same kind and side within three minutes.
+fn incidents(new: &[IncidentRecord], old: &[IncidentRecord]) -> Vec<IncidentRecord> {
+    let names: HashSet<_> = old.iter().map(|it| &it.eid).collect();
+    // Those without a counterpart by name may be found under another.
+    let mut unnamed: Vec<_> = new.iter().filter(|it| !names.contains(&it.eid)).collect();
+    let mut is_told = |before: &IncidentRecord| {
+        if new.iter().any(|it| it.eid == before.eid) {
+            return true;
+        }
+        let is_same = |it: &&IncidentRecord| {
+            (&it.kind, it.side) == (&before.kind, before.side)
+                && it.minute.abs_diff(before.minute) <= APART_MAX
+        };
+        let own = unnamed.iter().position(is_same);
+        own.map(|place| unnamed.swap_remove(place)).is_some()
+    };
+    let mut all: Vec<_> = old.iter().filter(|it| !is_told(it)).cloned().collect();
+    all.extend_from_slice(new);
+    all
+}
+
+fn players(new: &[PlayerRecord], old: &[PlayerRecord]) -> Vec<PlayerRecord> {
+    let completed = |told: &PlayerRecord| {
+        let before = old.iter().find(|it| it.player.id == told.player.id);
+        let mut values = before.map(|before| before.values.clone()).unwrap_or_default();
+        values.extend(told.values.clone());
+        PlayerRecord { values, ..told.clone() }
+    };
+    let mut all: Vec<_> = new.iter().map(completed).collect();
+    let is_told = |before: &PlayerRecord| new.iter().any(|it| it.player.id == before.player.id);
+    all.extend(old.iter().filter(|before| !is_told(before)).cloned());
+    all
+}
+
+fn tennis(new: &TennisRecord, old: &TennisRecord) -> TennisRecord {
+    let of_play = if new.followed { new } else { old };
+    TennisRecord { points: points(&new.points, &old.points), ..of_play.clone() }
+}
+
+/// The points before the first that is told now, and then those. Where these are is found by what both
+/// have; where they have nothing in common, the old ones stay if they lie before.
+fn points(new: &[PointRecord], old: &[PointRecord]) -> Vec<PointRecord> {
+    let Some(first) = new.first() else { return old.to_vec() };
+    let is_here = |place: &usize| old[*place..].iter().zip(new).all(|(old, new)| old == new);
+    let place = (0..old.len()).find(is_here);
+    let when = |point: &PointRecord| (point.set, point.games.iter().sum::<u8>());
+    let lies_before = old.last().is_some_and(|last| when(last) <= when(first));
+    let before = match place {
+        Some(place) => &old[..place],
+        None if lies_before => old,
+        None => &[],
+    };
+    before.iter().chain(new).cloned().collect()
+}
+
+fn scoreboard(new: &ScoreboardRecord, old: &ScoreboardRecord) -> ScoreboardRecord {
+    ScoreboardRecord {
+        followed: new.followed || old.followed,
+        period: or(&new.period, &old.period),
+        clock: new.clock.or(old.clock),
+    }
+}
+
+fn race(new: &RaceRecord, old: &RaceRecord) -> RaceRecord {
+    let mut runners = new.runners.clone();
+    let is_told = |id| new.runners.iter().any(|it| it.id == id);
+    runners.extend(old.runners.iter().filter(|it| !is_told(it.id)).cloned());
+    RaceRecord { followed: new.followed || old.followed, runners }
+}
+
+/// This over what was kept, if there is anything: shared where nothing is added.
+pub(crate) fn completed(record: &Arc<MatchRecord>, old: Option<&MatchRecord>) -> Arc<MatchRecord> {
+    let Some(old) = old else { return Arc::clone(record) };
+    let merged = record.merged_over(old);
+    if merged == **record { Arc::clone(record) } else { Arc::new(merged) }
+}
+
+#[cfg(test)]
+mod tests;

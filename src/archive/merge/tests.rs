@@ -1,0 +1,114 @@
+use rust_decimal::dec;
+
+use super::*;
+use crate::archive::tests::records::{self, MATCH, football, incident, line_up, price};
+
+fn odds_alone(status: Status) -> MatchRecord {
+    let mut record = records::record(MATCH, FootballRecord::default());
+    record.brief.status = status;
+    record
+}
+
+fn kept() -> MatchRecord {
+    let play = FootballRecord {
+        incidents: vec![incident("goal", Some("regular"), 0, 101, None)],
+        line_ups: [Some(line_up(&[101], &[])), None],
+        ..football()
+    };
+    let mut record = records::record(MATCH, play);
+    record.brief.status = Status::SecondHalf;
+    record.brief.score = Some([1, 0]);
+    record.brief.round = Some(3);
+    record.prices = vec![price("acme", "home", Some(dec!(1.5)))];
+    record
+}
+
+fn eids(record: &MatchRecord) -> Vec<&str> {
+    let PlayRecord::Football(football) = &record.play else { panic!("{:?}", record.play) };
+    football.incidents.iter().map(|it| &*it.eid).collect()
+}
+
+#[test]
+fn a_match_of_which_odds_alone_are_told_keeps_its_play() {
+    let mut told = odds_alone(Status::NotStarted);
+    told.prices = vec![price("acme", "away", Some(dec!(4)))];
+    let merged = told.merged_over(&kept());
+    assert_eq!(merged.brief.status, Status::SecondHalf);
+    assert_eq!((merged.brief.score, merged.brief.round), (Some([1, 0]), Some(3)));
+    assert_eq!(eids(&merged), ["goal 101"]);
+    let prices: Vec<_> = merged.prices.iter().map(|it| (&*it.outcome, it.open)).collect();
+    assert_eq!(prices, [("away", true), ("home", false)], "what nobody tells cannot be taken");
+    assert_eq!(merged.merged_over(&merged), merged, "over itself it is the same");
+}
+
+#[test]
+fn without_who_follows_it_an_end_stays_an_end() {
+    let check = |told, before, expected| {
+        let mut old = kept();
+        old.brief.status = before;
+        assert_eq!(
+            odds_alone(told).merged_over(&old).brief.status,
+            expected,
+            "{told:?} {before:?}"
+        );
+    };
+    check(Status::Live, Status::Finished, Status::Finished);
+    check(Status::Finished, Status::SecondHalf, Status::Finished);
+    check(Status::Live, Status::HalfTime, Status::Live);
+    check(Status::NotStarted, Status::HalfTime, Status::HalfTime);
+    check(Status::NotStarted, Status::Unresolved, Status::NotStarted);
+}
+
+#[test]
+fn who_follows_the_play_is_believed() {
+    let mut told = records::record(MATCH, football());
+    told.brief.score = Some([0, 0]);
+    let merged = told.merged_over(&kept());
+    assert_eq!((merged.brief.status, merged.brief.score), (Status::FirstHalf, Some([0, 0])));
+}
+
+#[test]
+fn a_goal_under_another_name_is_the_same_goal() {
+    let mut same = incident("goal", Some("regular"), 0, 101, None);
+    (same.eid, same.minute) = ("other".into(), 12);
+    let next = incident("goal", Some("regular"), 1, 202, None);
+    let play = FootballRecord { incidents: vec![same, next], ..football() };
+    let told = records::record(MATCH, play);
+    assert_eq!(eids(&told.merged_over(&kept())), ["other", "goal 202"]);
+    let play =
+        FootballRecord { incidents: vec![incident("yellow", None, 0, 101, None)], ..football() };
+    let told = records::record(MATCH, play);
+    assert_eq!(eids(&told.merged_over(&kept())), ["goal 101", "yellow 101"]);
+}
+
+#[test]
+fn what_is_told_whole_is_shared_as_it_is_told() {
+    let told = Arc::new(kept());
+    assert!(Arc::ptr_eq(&completed(&told, Some(&odds_alone(Status::Live))), &told));
+    assert!(Arc::ptr_eq(&completed(&told, None), &told));
+}
+
+/// A point by its number in the match, of sets of twelve.
+fn point(number: u8) -> PointRecord {
+    PointRecord {
+        winner: 0,
+        server: 0,
+        how: None,
+        set: 1 + number / 12,
+        games: [number % 12, 0],
+        game: ["0".into(), "0".into()],
+        ended_game: true,
+        ended_set: false,
+    }
+}
+
+#[test]
+fn points_are_joined_where_they_overlap() {
+    let of = |numbers: std::ops::Range<u8>| numbers.map(point).collect::<Vec<_>>();
+    assert_eq!(points(&of(3..6), &of(0..4)), of(0..6));
+    assert_eq!(points(&of(4..6), &of(0..4)), of(0..6), "one follows the other");
+    assert_eq!(points(&of(0..3), &of(0..6)), of(0..3), "told anew from the beginning");
+    assert_eq!(points(&[], &of(0..4)), of(0..4));
+    assert_eq!(points(&of(0..4), &[]), of(0..4));
+    assert_eq!(points(&of(0..4), &of(6..9)), of(0..4), "of what lies behind nothing is known");
+}

@@ -1,0 +1,95 @@
+//! What is closed and deleted in the database.
+
+use fanout::Micros;
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
+
+use super::{
+    Store, next_change,
+    odds::{bind_ids, whole},
+    statement::{IDS_MAX, list},
+    unsigned,
+};
+use crate::record::Key;
+
+/// Ticks deleted in one transaction: so long others wait for it at most.
+const TICKS_AT_ONCE: i64 = 10_000;
+
+impl Store {
+    /// Nothing of these matches can be taken any more; gives the number of the write.
+    pub(in crate::archive) async fn close_odds(
+        &self,
+        matches: &[Key],
+        now: Micros,
+    ) -> Result<i64, sqlx::Error> {
+        let mut transaction = self.database.begin().await?;
+        let change = next_change(&mut transaction).await?;
+        for chunk in matches.chunks(IDS_MAX) {
+            let close = format!(
+                "UPDATE archive_odds SET is_open = 0, updated_us = $1
+                 WHERE is_open = 1 AND match_id IN {}",
+                list(2, chunk.len())
+            );
+            let close = sqlx::query(AssertSqlSafe(close)).bind(now);
+            bind_ids(close, chunk).execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
+        Ok(change)
+    }
+
+    /// Deletes so many of the matches that started before this moment, or are of no known start and
+    /// were told of before it; gives them and the number of the write.
+    pub(in crate::archive) async fn drop_before(
+        &self,
+        before: Micros,
+        at_once: usize,
+    ) -> Result<(Vec<Key>, i64), sqlx::Error> {
+        let mut transaction = self.database.begin().await?;
+        let change = next_change(&mut transaction).await?;
+        let old = sqlx::query(
+            "SELECT id FROM archive_matches WHERE coalesce(start_us, seen_us) < $1
+             ORDER BY id LIMIT $2",
+        );
+        let old = old.bind(before).bind(whole(at_once));
+        let old = old.try_map(|row: AnyRow| Ok(unsigned(row.try_get("id")?)));
+        let old: Vec<Key> = old.fetch_all(&mut *transaction).await?;
+        for chunk in old.chunks(IDS_MAX) {
+            let ids = list(1, chunk.len());
+            let all = [
+                format!(
+                    "DELETE FROM archive_ticks WHERE odds IN
+                         (SELECT id FROM archive_odds WHERE match_id IN {ids})"
+                ),
+                format!("DELETE FROM archive_odds WHERE match_id IN {ids}"),
+                format!("DELETE FROM archive_appearances WHERE match_id IN {ids}"),
+                format!("DELETE FROM archive_matches WHERE id IN {ids}"),
+            ];
+            for delete in all {
+                let delete = bind_ids(sqlx::query(AssertSqlSafe(delete)), chunk);
+                delete.execute(&mut *transaction).await?;
+            }
+        }
+        transaction.commit().await?;
+        Ok((old, change))
+    }
+
+    /// Tells how many those were.
+    pub(in crate::archive) async fn drop_ticks_before(
+        &self,
+        before: Micros,
+    ) -> Result<u64, sqlx::Error> {
+        let delete = sqlx::query(
+            "DELETE FROM archive_ticks WHERE (odds, at_us) IN
+                 (SELECT odds, at_us FROM archive_ticks WHERE received_us < $1 LIMIT $2)",
+        );
+        let delete = delete.bind(before).bind(TICKS_AT_ONCE);
+        Ok(delete.execute(self.database.pool()).await?.rows_affected())
+    }
+
+    pub(in crate::archive) async fn drop_signals_before(
+        &self,
+        before: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let delete = sqlx::query("DELETE FROM archive_signals WHERE began_us < $1").bind(before);
+        delete.execute(self.database.pool()).await.map(|_| ())
+    }
+}
