@@ -100,7 +100,8 @@ impl Reader {
     #[must_use]
     pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.shown.matches.read().unwrap_or_else(PoisonError::into_inner);
-        matches.shown.values().filter(|it| it.brief.sport == sport).map(Arc::clone).collect()
+        let all = matches.shown.values().filter(|it| it.brief.sport == sport);
+        all.map(Arc::clone).collect()
     }
 
     /// Those of a sport that are in play, by start and id.

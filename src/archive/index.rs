@@ -12,10 +12,7 @@ use fanout::Micros;
 use ingest::event::Sport;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{
-    overlay,
-    rows::{Order, Row, Rows},
-};
+use super::rows::{Order, Row, Rows};
 use crate::record::{Brief, Key, Status};
 
 /// Which matches a list is of. What is absent lets everything through.
@@ -229,19 +226,21 @@ impl Index {
             is_within(*order) && filter.lets_through(brief) && also(brief)
         });
         news.sort_unstable_by_key(|(order, _)| *order);
+        let mut page = Page::new(window);
         if let Some(orders) = self.shortest(filter) {
             let orders = within(&orders, first, last).iter();
             let kept = orders.filter(|order| !known.contains(&order.id));
             let kept = kept.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
             let kept = kept.filter(|(_, brief)| filter.lets_through(brief) && also(brief));
-            overlay::page(kept, news, window, filter.newest_first)
+            page.fill_with(kept, news, filter.newest_first);
         } else {
             let coarse = Coarse::of(filter);
             let rows = self.rows.range(first, last).filter(|row| coarse.lets_through(row));
             let kept = rows.map(|row| (row.order, &row.brief));
             let kept = kept.filter(|(order, brief)| !known.contains(&order.id) && also(brief));
-            overlay::page(kept, news, window, filter.newest_first)
+            page.fill_with(kept, news, filter.newest_first);
         }
+        page.found
     }
 
     /// The orders of all matches among which those must be that the filter lets through; `None` where
@@ -279,6 +278,9 @@ fn within(orders: &[Order], first: Order, last: Option<Order>) -> &[Order] {
     orders.get(begin..end).unwrap_or_default()
 }
 
+/// A brief with its order at hand, so that it need not be looked at.
+type Placed<'a> = (Order, &'a Arc<Brief>);
+
 /// What is found, while it is looked for.
 struct Page {
     window: Window,
@@ -295,18 +297,50 @@ impl Page {
         briefs: impl DoubleEndedIterator<Item = &'a Arc<Brief>>,
         newest_first: bool,
     ) {
-        let Self { window, found } = self;
-        let take = |brief: &Arc<Brief>| {
-            if found.count >= window.offset && found.briefs.len() < window.limit {
-                found.briefs.push(Arc::clone(brief));
-            }
-            found.count += 1;
-        };
         if newest_first {
-            briefs.rev().for_each(take);
+            briefs.rev().for_each(|brief| self.take(brief));
         } else {
-            briefs.for_each(take);
+            briefs.for_each(|brief| self.take(brief));
         }
+    }
+
+    /// The same of two lists, each in its order, as if they were one.
+    fn fill_with<'a>(
+        &mut self,
+        kept: impl DoubleEndedIterator<Item = Placed<'a>>,
+        news: Vec<Placed<'a>>,
+        newest_first: bool,
+    ) {
+        let news = news.into_iter();
+        if newest_first {
+            self.merge(kept.rev(), news.rev(), |a, b| a > b);
+        } else {
+            self.merge(kept, news, |a, b| a < b);
+        }
+    }
+
+    fn merge<'a>(
+        &mut self,
+        kept: impl Iterator<Item = Placed<'a>>,
+        news: impl Iterator<Item = Placed<'a>>,
+        is_first: impl Fn(Order, Order) -> bool,
+    ) {
+        let mut news = news.peekable();
+        for (order, brief) in kept {
+            while let Some((_, new)) = news.next_if(|(new, _)| is_first(*new, order)) {
+                self.take(new);
+            }
+            self.take(brief);
+        }
+        news.for_each(|(_, new)| self.take(new));
+    }
+
+    fn take(&mut self, brief: &Arc<Brief>) {
+        let Self { window, found } = self;
+        if found.count >= window.offset && found.briefs.len() < window.limit {
+            found.briefs.push(Arc::clone(brief));
+        }
+        found.count += 1;
     }
 }
 

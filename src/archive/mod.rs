@@ -14,7 +14,6 @@ mod ledger;
 mod line;
 mod merge;
 mod odds;
-mod overlay;
 mod rows;
 pub mod signals;
 mod store;

@@ -225,7 +225,7 @@ fn tells_who_or_where(football: &FootballRecord) -> bool {
 }
 
 /// Stoppage time stays at the last minute of its part, as the next one begins there.
-fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<u32> {
+pub(super) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<u32> {
     let passed = if clock.running { (now - clock.at).max(0) / 1_000_000 } else { 0 };
     let second = clock.second.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
     let minute = second / 60;

@@ -145,7 +145,7 @@ pub(super) async fn list(
     let least = params.number("min_matches")?;
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
     let code = params.text("nationality_code");
-    let is_told = params.text("tactical_profile").or_else(|| params.text("team_style")).is_none();
+    let is_told = ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
     let matches = Matches::now(&api);
     let mut led: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
     for brief in matches.all(&with_result()) {

@@ -15,6 +15,7 @@ use ingest::event::Sport;
 use super::{
     event::Event,
     head_to_head::{self, HeadToHead},
+    request::with_result,
 };
 use crate::{
     api::{Api, ApiError},
@@ -114,15 +115,16 @@ impl<'a> Matches<'a> {
         HeadToHead::of(self, brief, &met)
     }
 
-    /// Every match with a result of the sides of these, found in one walk.
+    /// Every match with a result of the sides of these, found in one walk over those of their teams.
     fn meetings(&self, briefs: &[Arc<Brief>]) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
         let pairs = briefs.iter().filter_map(|brief| brief.sides.map(head_to_head::pair));
         let pairs: HashSet<_> = pairs.collect();
         let is_one = |brief: &Brief| {
-            brief.status.has_result()
-                && brief.sides.is_some_and(|sides| pairs.contains(&head_to_head::pair(sides)))
+            brief.sides.is_some_and(|sides| pairs.contains(&head_to_head::pair(sides)))
         };
-        let found = self.find_with(&Filter::default(), Window::ALL, is_one).briefs;
+        let teams = pairs.iter().map(|[first, _]| *first).collect();
+        let filter = Filter { teams: Some(teams), ..with_result() };
+        let found = self.find_with(&filter, Window::ALL, is_one).briefs;
         let mut meetings: HashMap<_, Vec<_>> = HashMap::new();
         for brief in found {
             if let Some(sides) = brief.sides {

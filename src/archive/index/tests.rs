@@ -110,6 +110,7 @@ proptest! {
         first in vec(briefs(), 0..40),
         steps in steps(),
         filters in vec(filters(), 1..8),
+        fresh in vec(briefs(), 0..10),
         (offset, limit) in (0..20_usize, 0..20_usize),
     ) {
         let mut plain: BTreeMap<_, _> = BTreeMap::new();
@@ -134,6 +135,18 @@ proptest! {
                 let found = index.find(filter, window);
                 let briefs: Vec<_> = found.briefs.iter().map(|it| Brief::clone(it)).collect();
                 prop_assert_eq!((found.count, briefs), plainly(&plain, filter, window), "{:?}", filter);
+            }
+        }
+        // As if these had been put, though they have not.
+        let fresh: BTreeMap<_, _> = fresh.into_iter().map(|brief| (brief.id, brief)).collect();
+        let mut newest = plain.clone();
+        newest.extend(fresh.clone());
+        let fresh: Vec<_> = fresh.into_values().map(Arc::new).collect();
+        for filter in &filters {
+            for window in [Window { offset, limit }, Window::ALL] {
+                let found = index.find_under(&fresh, filter, window, |_| true);
+                let briefs: Vec<_> = found.briefs.iter().map(|it| Brief::clone(it)).collect();
+                prop_assert_eq!((found.count, briefs), plainly(&newest, filter, window), "{:?}", filter);
             }
         }
         for (one, other) in [(1, 2), (2, 1), (3, 3)] {

@@ -53,6 +53,21 @@ fn match_has_the_keys_of_the_page_in_their_order() {
 }
 
 #[test]
+fn minute_stands_still_in_stoppage_time_and_is_told_in_play_only() {
+    use super::super::event::minute;
+    use crate::record::ClockRecord;
+
+    let clock = |second, running| ClockRecord { at: 0, second, running };
+    let check = |clock, status, expected| assert_eq!(minute(clock, status, 30_000_000), expected);
+    check(clock(17 * 60 + 40, true), Status::FirstHalf, Some(18));
+    check(clock(17 * 60 + 40, false), Status::FirstHalf, Some(17));
+    check(clock(47 * 60, true), Status::FirstHalf, Some(45));
+    check(clock(45 * 60, true), Status::SecondHalf, Some(45));
+    check(clock(94 * 60, true), Status::SecondHalf, Some(90));
+    check(clock(94 * 60, true), Status::Finished, None);
+}
+
+#[test]
 fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
     let text = written(&Incidents::of(&world::first(0)));
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
