@@ -183,7 +183,7 @@ impl Import {
             for record in some {
                 all.push(self.with_kept(record).await?);
             }
-            self.archive.put(&all, now()).await?;
+            self.archive.replace(&all, now()).await?;
         }
         Ok(())
     }

@@ -102,15 +102,30 @@ impl Archive {
         self.keep(records, now).await.map(|_| ())
     }
 
-    /// The same; gives what had been kept of those that were told of for the first time.
+    /// Keeps these in place of what is kept of the same matches: whoever hands them in has put both
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub async fn replace(
+        &self,
+        records: &[Arc<MatchRecord>],
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let records = in_order(records);
+        let mut ledger = self.inner.ledger.lock().await;
+        self.learn(&mut ledger, records.iter().map(|record| record.brief.id)).await?;
+        self.write(&mut ledger, &records, now).await
+    }
+
+    /// As [`Self::put`]; gives what had been kept of those that were told of for the first time.
     pub(crate) async fn keep(
         &self,
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        // Of a match the last, and all in one order.
-        let records: BTreeMap<_, _> = records.iter().map(|it| (it.brief.id, it)).collect();
-        let records: Vec<_> = records.into_values().map(Arc::clone).collect();
+        let records = in_order(records);
         let mut ledger = self.inner.ledger.lock().await;
         let ids = records.iter().map(|record| record.brief.id);
         let earlier = self.learn(&mut ledger, ids).await?;
@@ -413,6 +428,12 @@ impl Archive {
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
         self.inner.store.leaders(season, leader, limit).await
     }
+}
+
+/// Of a match the last, and all in one order.
+fn in_order(records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
+    let records: BTreeMap<_, _> = records.iter().map(|it| (it.brief.id, it)).collect();
+    records.into_values().map(Arc::clone).collect()
 }
 
 #[cfg(test)]

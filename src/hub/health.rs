@@ -206,8 +206,9 @@ impl Hub {
             source.changed = false;
         }
         let stamp = Stamp { source: None, received: now, published: now };
-        self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
+        self.open_signals(stamp, changes);
         self.pass_signals(stamp, changes);
+        self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
         let window = self.settings.window;
         self.lanes_open = 0;
         for entry in self.channels.iter_mut() {

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Header, Hub, Match,
-    feeds::Feed,
     sequence::Stamp,
     state::{Book, ConsensusKey, FootballPart, Life, Moment, Play, TennisEvent, Touched},
 };
@@ -27,6 +26,8 @@ pub(super) struct Desk {
     watches: FxHashMap<Id, Watched>,
     /// All that is so now, by its id.
     active: BTreeMap<Key, Arc<SignalRecord>>,
+    /// Events that were told.
+    events: u64,
     /// Signals that have turned since they were taken.
     turned: Vec<Arc<SignalRecord>>,
 }
@@ -38,10 +39,23 @@ struct Watched {
     behind_us: Micros,
 }
 
+/// Signals stand for themselves: what is not to be relied on is no part of any.
+const HEADER: Header = Header { life: Life::Live, ..Header::EMPTY };
+
 impl Hub {
     /// Signals that have begun, changed or ended since this was asked last, in order.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
         mem::take(&mut self.signals.turned)
+    }
+
+    /// The channel is there before there are signals, so that anybody can follow it.
+    pub(super) fn open_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
+        if self.ensure(Subject::Signals, Sport::Other, None, changes) {
+            let mut patch = Object::default();
+            wire::set_header(&mut patch, HEADER);
+            patch.object("signals");
+            self.publish(Subject::Signals, HEADER, patch, Vec::new(), stamp, changes);
+        }
     }
 
     /// Looks at what a batch touched of one match.
@@ -105,12 +119,8 @@ impl Hub {
         let sides = state.and_then(|state| state.fixture.sides.as_ref()).map(|sides| {
             sides.each_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) })
         });
-        let is_new = self.ensure(Subject::Signals, Sport::Other, None, changes);
-        let header = Header { life: Life::Live, feed: Feed::Live, ..Header::EMPTY };
+        self.open_signals(stamp, changes);
         let mut patch = Object::default();
-        if is_new {
-            wire::set_header(&mut patch, header);
-        }
         let mut events: Vec<Node> = Vec::new();
         for turn in turns {
             let (began, ended, signal) = match turn {
@@ -120,7 +130,10 @@ impl Hub {
             let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
             let record = Arc::new(SignalRecord { updated: at, ended, ..(*record).clone() });
             wire::signals::patch(patch.object("signals"), &record);
-            events.extend(wire::signals::event(&record));
+            if let Some(event) = wire::signals::event(&record, self.signals.events + 1) {
+                self.signals.events += 1;
+                events.push(event);
+            }
             if ended.is_some() {
                 self.signals.active.remove(&record.id);
             } else {
@@ -128,7 +141,7 @@ impl Hub {
             }
             self.signals.turned.push(record);
         }
-        self.publish(Subject::Signals, header, patch, events, stamp, changes);
+        self.publish(Subject::Signals, HEADER, patch, events, stamp, changes);
     }
 
     /// The document of the channel: all that is so now.

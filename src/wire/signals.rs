@@ -14,20 +14,22 @@ pub fn patch(out: &mut Object, record: &SignalRecord) {
     out.set_or_null(Key::Int(record.id), told);
 }
 
-/// A begin and an end are events; other numbers are none.
+/// A begin and an end are events; other numbers are none. `number` is the event's own: a signal may
+/// begin again at the moment of its end, or when a recording is played again.
 #[must_use]
-pub fn event(record: &SignalRecord) -> Option<Node> {
+pub fn event(record: &SignalRecord, number: u64) -> Option<Node> {
     let mut out = Object::default();
     match record.ended {
         Some(at) => {
             out.set("kind", "signal_end");
-            out.set("eid", format!("{}:end", record.id));
+            out.set("eid", number.to_string());
             out.set("of", record.id.to_string());
             out.set("at", at);
         }
         None if record.updated == record.began => {
             out.set("kind", "signal");
-            out.set("eid", record.id.to_string());
+            out.set("eid", number.to_string());
+            out.set("id", record.id.to_string());
             out.set("signal", signal(record));
         }
         None => return None,

@@ -191,7 +191,13 @@ fn suspensions_and_nothing_else_are_urgent() {
     let mut changes = Vec::new();
     let down = Health { feed: Feed::Down, why: None };
     bench.hub.source_is(bench.source, &down, bench.now, &mut changes);
-    let expected = [("feeds", false), ("football", true), ("football/1", true), (book, true)];
+    let expected = [
+        ("feeds", false),
+        ("signals", false),
+        ("football", true),
+        ("football/1", true),
+        (book, true),
+    ];
     assert_eq!(urgent(&changes), expected.into_iter().collect());
 }
 

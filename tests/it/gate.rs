@@ -132,6 +132,9 @@ async fn each_addon_opens_what_it_is_for_and_nothing_else() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
     let free = ["/api/v2/nothing/", "/api/nothing/", "/signals/api/nothing/", "/mcp/"];
     let odds = ["/odds/api/nothing/"];
+    let sports =
+        SPORTS.map(|path| path.replace("/matches/", "/nothing/").replace("/events/", "/nothing/"));
+    let sports = sports.each_ref().map(String::as_str);
     let check = async |addons: &[&str], open: &[&str], closed: &[&str]| {
         let key = hub.key(addons);
         for path in open.iter().chain(&free) {
@@ -144,11 +147,11 @@ async fn each_addon_opens_what_it_is_for_and_nothing_else() {
             assert_eq!(answer.status, 402, "{path} with {addons:?}");
         }
     };
-    check(&[], &[], &[&SPORTS[..], &odds].concat()).await;
-    check(&["sports"], &SPORTS, &odds).await;
-    check(&["odds"], &odds, &SPORTS).await;
-    check(&["websocket"], &[], &[&SPORTS[..], &odds].concat()).await;
-    check(&["sports", "odds", "websocket"], &[&SPORTS[..], &odds].concat(), &[]).await;
+    check(&[], &[], &[&sports[..], &odds].concat()).await;
+    check(&["sports"], &sports, &odds).await;
+    check(&["odds"], &odds, &sports).await;
+    check(&["websocket"], &[], &[&sports[..], &odds].concat()).await;
+    check(&["sports", "odds", "websocket"], &[&sports[..], &odds].concat(), &[]).await;
 }
 
 /// SPEC sections 4 and 5: the odds are free for everyone until a day, for everyone with a token.
@@ -157,8 +160,8 @@ async fn odds_are_free_until_their_day_for_whoever_has_a_key() {
     let settings = [QUIET, ("PRODUCTS_ODDS_FREE_UNTIL", "2199-08-17")];
     let hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&[]);
-    assert_eq!(with_key(&hub, "GET", "/odds/api/", &key).await.status, 404);
-    check_401(&hub, &hub.get("/odds/api/").await, "without a key");
+    assert_eq!(with_key(&hub, "GET", "/odds/api/sports/", &key).await.status, 200);
+    check_401(&hub, &hub.get("/odds/api/sports/").await, "without a key");
 }
 
 #[tokio::test]

@@ -17,8 +17,8 @@ const FILES: [&str; 2] = [
 /// Fast enough for a test, and slow enough for a hundred cuts: the two take six seconds.
 const SPEED: &str = "3000";
 
-/// The matches, the market, what it comes to, the board, the sources.
-const CHANNELS: usize = 6;
+/// The matches, the market, what it comes to, the board, the sources, the signals.
+const CHANNELS: usize = 7;
 
 const CUTS: u32 = 100;
 

@@ -96,7 +96,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     assert_eq!(update["patch"]["signals"][id.to_string()], Value::Null, "{update}");
     assert_eq!(update["events"][0]["kind"], "signal_end", "{update}");
     let list = until(&hub, &key, "/signals/api/?active=false", |it| it["count"] == 1).await;
-    assert_eq!(list["results"][0]["ended_at"], "2026-09-01T17:46:45Z");
+    assert_eq!(list["results"][0]["ended_at"], "2026-09-01T16:26:45Z");
 
     for (filter, count) in [
         ("kind=arbitrage&sport=tennis", 1),

@@ -156,7 +156,18 @@ async fn restart_keeps_keys() {
 }
 
 /// Everything that the demo shows but the health of its sources, which is of each process.
-const DEMO: [&str; 4] = ["football", "tennis", "*/*", "*/*/*/*"];
+/// By sport, since a command that says what is known of all channels would be longer than may be.
+const DEMO: [&str; 9] = [
+    "football",
+    "tennis",
+    "*/*",
+    "football/*/odds/*",
+    "tennis/*/odds/*",
+    "csgo/*/odds/*",
+    "darts/*/odds/*",
+    "hockey/*/odds/*",
+    "basketball/*/odds/*",
+];
 
 /// Every subscription is answered, and a beat confirms that what it covers has come.
 async fn all_has_come(client: &mut Client) {

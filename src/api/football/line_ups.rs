@@ -35,6 +35,7 @@ pub(super) struct LineUp {
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LineUpMember)]
 pub(super) struct Player {
     id: Option<Key>,
     name: String,

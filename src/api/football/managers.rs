@@ -201,6 +201,7 @@ pub(super) async fn detail(
 
 /// In the manner of the lists below a team.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = ManagerCareer)]
 pub(super) struct Career {
     manager_id: Key,
     count: usize,

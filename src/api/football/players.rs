@@ -310,6 +310,7 @@ fn competition(matches: &Matches<'_>, it: &Appearance) -> Option<Key> {
 
 /// In the manner of the lists below a team.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = PlayerCareer)]
 pub(super) struct Career {
     player_id: Key,
     count: usize,

@@ -13,6 +13,7 @@ use crate::{
 const LAST: usize = 5;
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SportsHeadToHead)]
 pub(super) struct HeadToHead {
     pub(super) total_matches: usize,
     /// Of the team that is at home in the match that was asked for.
@@ -26,6 +27,7 @@ pub(super) struct HeadToHead {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SportsMeeting)]
 struct Meeting {
     date: Option<String>,
     /// `home` or `away`: the team that is so in the match that was asked for.

@@ -19,6 +19,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Event)]
 pub(super) struct Event {
     id: u64,
     league: Option<LeagueRow>,
@@ -59,6 +60,7 @@ pub(super) struct Event {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1TeamBrief)]
 pub(super) struct TeamBrief {
     id: u64,
     name: String,
@@ -88,12 +90,14 @@ struct SideStats {
 
 /// No feed of ours tells of them.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[schema(as = V1Unavailable)]
 struct Unavailable {
     home: Vec<String>,
     away: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Incident)]
 struct Incident {
     /// `goal`, `card`, `substitution`, `period`, `var`, `penalty_missed`, `shootout`.
     #[serde(rename = "type")]

@@ -21,6 +21,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1LeagueRow)]
 pub(super) struct LeagueRow {
     id: u64,
     /// An id of the feed's, which is not told.

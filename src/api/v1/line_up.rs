@@ -18,6 +18,7 @@ use crate::{
 };
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = V1LineUps)]
 pub(super) struct LineUps {
     event_id: u64,
     /// Always `confirmed`.
@@ -32,6 +33,7 @@ struct SideLineUps {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = V1LineUp)]
 struct LineUp {
     team_id: Option<u64>,
     team_name: Option<String>,

@@ -23,6 +23,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Player)]
 pub(super) struct Player {
     id: u64,
     name: String,
@@ -123,6 +124,7 @@ pub(super) async fn player(
 /// A manager, and how the matches ended that we have of them. Shares are percentages; null without a
 /// match.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Manager)]
 pub(super) struct Manager {
     id: u64,
     name: String,
@@ -240,6 +242,7 @@ pub(super) async fn manager(
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Referee)]
 pub(super) struct Referee {
     id: u64,
     name: String,

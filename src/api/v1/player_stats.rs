@@ -15,6 +15,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1PlayerStats)]
 pub(super) struct PlayerStats {
     event: StatsEvent,
     player: StatsPlayer,

@@ -27,6 +27,7 @@ use crate::{
 const FORM: usize = 5;
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = V1Standings)]
 pub(super) struct Standings {
     league: LeagueRow,
     season_id: Option<u64>,
@@ -37,6 +38,7 @@ pub(super) struct Standings {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = V1Standing)]
 struct Standing {
     position: usize,
     team_id: u64,

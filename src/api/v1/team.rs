@@ -25,6 +25,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Team)]
 pub(super) struct Team {
     id: u64,
     /// An id of the feed's, which is not told.
@@ -54,6 +55,7 @@ struct Coach {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Venue)]
 pub(super) struct Venue {
     id: u64,
     name: String,

@@ -1,9 +1,11 @@
 //! `/pricing/` and `/docs/`, which everybody may read.
 
-use std::process::Command;
+use std::{process::Command, time::Duration};
+
+use tokio::time::timeout;
 
 use super::{hub, hub_on};
-use crate::support::{Browser, Hub, Place, between};
+use crate::support::{Browser, Hub, PATIENCE, Place, between};
 
 const DOCS: [&str; 5] =
     ["/docs/", "/docs/authentication/", "/docs/rest/", "/docs/websocket/", "/docs/examples/"];
@@ -83,17 +85,37 @@ async fn every_page_of_the_documentation_is_there_and_links_to_pages_that_are() 
 }
 
 /// Only what is served is documented.
+/// The id of a team that the archive has come to know.
+async fn a_team(hub: &Hub) -> String {
+    let key = format!("Token {}", hub.key(&[]));
+    let mut look = tokio::time::interval(Duration::from_millis(50));
+    let asked = async {
+        loop {
+            look.tick().await;
+            let teams = hub.request("GET", "/api/v2/teams/", &[("authorization", &key)]).await;
+            if let Some(id) = teams.json()["results"][0]["id"].as_u64() {
+                return id.to_string();
+            }
+        }
+    };
+    timeout(PATIENCE, asked).await.expect("a team is kept in time")
+}
+
 #[tokio::test]
 async fn every_address_in_the_documentation_is_served() {
-    let hub = hub();
+    // With its demo, so that there is somebody to show.
+    let hub = Hub::start(&["serve"]);
+    let team = a_team(&hub).await;
     let page = hub.get("/docs/rest/").await.body;
     let rows: Vec<&str> = page.split("<tr><td>").skip(1).collect();
     assert!(rows.len() >= 4, "the table was not found");
     for row in rows {
         let method = row.split('<').next().expect("a method");
         let path = between(row, "<code>", "</code>").expect("a path");
-        let path = path.split("<var>").next().unwrap_or(path).to_owned()
-            + if path.contains("<var>") { "feeds" } else { "" };
+        let filled_in = [("CHANNEL", "feeds"), ("TYPE", "team"), ("ID", &*team)];
+        let path = filled_in.iter().fold(path.to_owned(), |path, (name, value)| {
+            path.replace(&format!("<var>{name}</var>"), value)
+        });
         let status = hub.request(method, &path, &[]).await.status;
         assert!(matches!(status, 200 | 401), "{method} {path}: {status}");
     }

@@ -51,6 +51,7 @@ pub(super) struct TennisMatch {
 
 /// What rows of matches in play say beside.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SportsStanding)]
 pub(super) struct Standing {
     /// From 1.
     current_set: Option<usize>,
