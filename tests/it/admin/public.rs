@@ -116,6 +116,8 @@ async fn every_address_in_the_documentation_is_served() {
         let path = filled_in.iter().fold(path.to_owned(), |path, (name, value)| {
             path.replace(&format!("<var>{name}</var>"), value)
         });
+        // What is no text is asked for without it.
+        let method = if path.starts_with("/img/") { "HEAD" } else { method };
         let status = hub.request(method, &path, &[]).await.status;
         assert!(matches!(status, 200 | 401), "{method} {path}: {status}");
     }
