@@ -21,7 +21,7 @@ impl MatchRecord {
     /// - The status is what is told by who follows the play. Where nobody follows it now and somebody
     ///   did, an end stays an end, and a match in play is in play until somebody says otherwise.
     /// - Score, parts and winner are of who follows the play; particulars and names one by one.
-    /// - Incidents are those told now, behind those told before alone; see [`incidents`].
+    /// - Incidents are those told now, behind those told before alone; see `incidents`.
     /// - Prices that are told before alone stay, and cannot be taken.
     #[must_use]
     pub fn merged_over(&self, old: &Self) -> Self {

@@ -1,7 +1,7 @@
 //! What has passed through the hub, kept: matches, whom they are of, and the history of every price.
 //!
 //! In: [`MatchRecord`]s. Out: the same by id, lists of their [`Brief`]s by any filter, and the
-//! [`Entity`]s behind their ids. What lists need of every match is in memory ([`index`]), in the order
+//! [`Entity`]s behind their ids. What lists need of every match is in memory (`index`), in the order
 //! in which lists show it, so a page costs the same wherever it is; the rest is read by primary key.
 //! It knows neither HTTP nor channels.
 

@@ -1,5 +1,5 @@
 //! What football matches may end like: a model of each competition, fitted to the results that the
-//! archive has of it ([`model`]), and again from time to time ([`Predictor::refit_always`]).
+//! archive has of it (`model`), and again from time to time ([`Predictor::refit_always`]).
 //!
 //! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: bookmakers' prices have no part in
 //! what it says.

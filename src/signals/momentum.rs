@@ -1,7 +1,7 @@
 //! Which side has the run of play.
 //!
 //! Football: each new situation of the ball weighs by how close it is to a goal ([`weight`]), and loses
-//! half of its weight every two minutes. Once the weights add up to [`WEIGHT_MIN`], a side has the
+//! half of its weight every two minutes. Once the weights add up to `WEIGHT_MIN`, a side has the
 //! momentum from 70 % of the whole on, and keeps it down to 60 %.
 //!
 //! Tennis: of the last twelve points nine, and keeps it down to eight.

@@ -143,7 +143,7 @@ async fn subscribed_says_what_holds() {
         assert_eq!(image[field], subscribed[field], "{field}");
     }
     let subscribed = client.ask(&json!({"op": "subscribe", "id": 2, "ch": "*"})).await;
-    assert_eq!((&subscribed["channels"], &subscribed["on_slow"]), (&json!(1), &json!("merge")));
+    assert_eq!((&subscribed["channels"], &subscribed["on_slow"]), (&json!(2), &json!("merge")));
     assert_eq!((subscribed.get("epoch"), subscribed.get("seq")), (None, None));
 }
 
@@ -183,22 +183,31 @@ async fn exact_subscribe_again_begins_again() {
 async fn wildcard_subscribe_again_begins_again_from_where_it_says() {
     let (_hub, mut client) = quiet().await;
     client.ask(&json!({"op": "subscribe", "id": 1, "ch": "*"})).await;
-    let image = client.next_of("image").await;
+    // Two channels are there from the beginning: the health of sources, and signals.
+    let images = [client.next_of("image").await, client.next_of("image").await];
+    let mut here = json!({});
+    for image in &images {
+        let name = image["ch"].as_str().expect("a name");
+        here[name] = json!({"epoch": image["epoch"], "seq": image["seq"]});
+    }
+    assert!(here["feeds"].is_object() && here["signals"].is_object(), "{images:?}");
     client.next_of("beat").await;
     client.ask(&json!({"op": "subscribe", "id": 2, "ch": "*"})).await;
-    assert_eq!(client.next_of("image").await["seq"], image["seq"], "without a position");
+    for image in &images {
+        assert_eq!(client.next_of("image").await["seq"], image["seq"], "without a position");
+    }
     client.next_of("beat").await;
 
     // Nothing came since: the beat says so, and no image is sent.
-    let here = json!({"feeds": {"epoch": image["epoch"], "seq": image["seq"]}});
     client.ask(&json!({"op": "subscribe", "id": 3, "ch": "*", "from": here})).await;
     let next = client.next().await.expect("a frame");
-    assert_eq!((&next["type"], &next["heads"]["feeds"]), (&json!("beat"), &image["seq"]));
+    let heads = json!({"feeds": here["feeds"]["seq"], "signals": here["signals"]["seq"]});
+    assert_eq!((&next["type"], &next["heads"]), (&json!("beat"), &heads));
 
-    let elsewhere = json!({"feeds": {"epoch": "0", "seq": image["seq"]}});
-    client.ask(&json!({"op": "subscribe", "id": 4, "ch": "*", "from": elsewhere})).await;
+    here["feeds"]["epoch"] = json!("0");
+    client.ask(&json!({"op": "subscribe", "id": 4, "ch": "*", "from": here})).await;
     assert_eq!(client.next_of("resync").await["why"], "epoch");
-    client.next_of("image").await;
+    assert_eq!(client.next_of("image").await["ch"], "feeds");
 }
 
 #[tokio::test]
@@ -209,12 +218,12 @@ async fn wildcard_position_is_confirmed_at_once() {
     let key = hub.key(&["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("*").await;
-    client.next_of("image").await;
     client.next_of("beat").await;
     let mut client = Client::connect(&hub.address, &key).await.knowing(client.channels);
     client.subscribe("*").await;
     let beat = client.next_of("beat").await;
-    assert_eq!(beat["heads"], json!({"feeds": client.channels["feeds"].seq}));
+    let head = |name: &str| client.channels[name].seq;
+    assert_eq!(beat["heads"], json!({"feeds": head("feeds"), "signals": head("signals")}));
     // Where nothing is covered there is nothing to confirm, and that is said too.
     client.ask(&json!({"op": "unsubscribe", "id": 1, "ch": "*"})).await;
     client.ask(&json!({"op": "subscribe", "id": 2, "ch": "football/*"})).await;
@@ -512,8 +521,14 @@ async fn channel_asked_for_in_several_ways_is_delivered_once() {
     assert_eq!(answers.count(), 7);
     let image = image(&hub, &key, &book).await;
     assert_eq!(client.channels[&book].data, image["data"]);
-    let events = &client.channels[&book].events;
-    assert_eq!(events.iter().filter(|event| event["kind"] == "suspend").count(), 100);
+    // Each subscription begins anew with an image, which holds what happened until then; from the last
+    // of them on every event comes. A suspension is every second transition of its market.
+    let suspended = client.channels[&book].events.iter().filter(|it| it["kind"] == "suspend");
+    let number =
+        |event: &Value| -> Option<u32> { event["eid"].as_str()?.rsplit_once(':')?.1.parse().ok() };
+    let numbers: Vec<_> = suspended.map(|event| number(event).expect("a number")).collect();
+    let first = numbers.first().copied().expect("suspensions after the last image");
+    assert_eq!(numbers, (first..=200).step_by(2).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -214,10 +214,10 @@ mod tests {
             ] {
                 assert!(expected.contains(&counts[&sport]), "seed {seed}: {sport:?} {counts:?}");
             }
-            // The last lanes of a day are as busy as the first.
+            // No lane ends earlier than the longest gap before the end of the day.
             for sport in counts.keys() {
                 let last = entries.iter().filter(|it| it.sport() == *sport).map(|it| it.start);
-                assert!(last.max() > Some(DAY - 70 * MINUTE), "seed {seed}: {sport:?} ends early");
+                assert!(last.max() > Some(DAY - 150 * MINUTE), "seed {seed}: {sport:?} ends early");
             }
         }
     }

@@ -36,6 +36,17 @@ fn told(batches: &[Timed]) -> BTreeMap<Id, Told> {
                 told.stats.extend(values.iter().map(|(stat, count)| ((*side, *stat), *count)));
             }
             Fact::Football(FootballFact::Clock { running, .. }) => assert!(!running),
+            // Every fixture of these files names its round and where it is played.
+            Fact::About(about) => {
+                assert!(about.round_name.is_some() && about.venue.is_some(), "{about:?}");
+            }
+            Fact::Football(FootballFact::LineUp { line_up, .. }) => {
+                let starters = line_up.players.iter().filter(|it| it.starter).count();
+                assert_eq!(starters, 11, "{line_up:?}");
+            }
+            Fact::Football(FootballFact::PlayerStats { values, .. }) => {
+                assert!(!values.is_empty());
+            }
             other => panic!("{other:?}"),
         }
     }

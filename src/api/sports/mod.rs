@@ -1,8 +1,8 @@
 //! Tennis, CS2, darts, hockey, basketball and horse racing: SERVICE section 2.
 //!
 //! One folder or file a sport; what they have in common stands beside them. Which states a sport
-//! knows is in [`status`], what is computed of all its matches in [`digest`], whom predictions favour
-//! in [`forecast`].
+//! knows is in `status`, what is computed of all its matches in `digest`, whom predictions favour
+//! in `forecast`.
 
 mod asked;
 mod basketball;

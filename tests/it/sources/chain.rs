@@ -30,7 +30,13 @@ fn table(address: &str, key: &str) -> String {
 /// What must be the same in both hubs, by the first hub's own id of the match: how it stands, and
 /// its books.
 fn known(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
-    let matches = client.channels.iter().filter(|(name, _)| name.split('/').count() == 2);
+    // Of another hub football and tennis are taken.
+    let is_taken = |name: &str| {
+        name.split_once('/').is_some_and(|(sport, id)| {
+            (sport == "football" || sport == "tennis") && !id.contains('/')
+        })
+    };
+    let matches = client.channels.iter().filter(|(name, _)| is_taken(name));
     let mut known = BTreeMap::new();
     for (name, game) in matches.filter(|(_, it)| it.data["life"] != "ended") {
         let id = if is_first { &game.data["id"] } else { &game.data["refs"]["matchwire"] };

@@ -22,7 +22,10 @@ impl Boards {
         if let Some(before) = &self.last {
             assert_ne!(before.status, ScoreboardStatus::Finished, "{board:?} after the end");
             never_falls(before, board);
-            if sport == Sport::Cs2 || sport == Sport::Darts {
+            // What is told at once, after the match, is told as a whole.
+            let is_followed = board.status != ScoreboardStatus::Finished
+                || before.status != ScoreboardStatus::NotStarted;
+            if is_followed && (sport == Sport::Cs2 || sport == Sport::Darts) {
                 one_at_a_time(before, board);
             }
         }
