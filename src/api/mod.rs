@@ -17,6 +17,7 @@ pub mod signals;
 pub mod sports;
 pub mod time;
 pub mod v1;
+mod view;
 
 use std::sync::Arc;
 

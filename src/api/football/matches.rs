@@ -1,11 +1,10 @@
-//! The football matches as they stand at one moment.
-//!
-//! One rule decides between two states of the same match: what the hub knows of it counts, and what is
-//! kept of it counts once the hub has let go of it. Everything in this module's siblings that lists or
-//! sums matches asks here, so no two answers made at one moment differ.
+//! The football matches as they stand at one moment, with how their sides met before and what
+//! everybody is called. Everything in this module's siblings that lists or sums matches asks here, so
+//! no two answers made at one moment differ.
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Deref,
     sync::Arc,
 };
 
@@ -18,83 +17,42 @@ use super::{
     request::with_result,
 };
 use crate::{
-    api::{Api, ApiError},
-    archive::{Entity, EntityKind, Filter, Found, Window},
+    api::{Api, ApiError, view::View},
+    archive::{Entity, EntityKind, Filter, Window},
     clock::now,
     record::{Brief, Key, MatchRecord},
 };
 
-/// A view of all matches.
+/// The [`View`] of football.
 #[derive(Debug)]
 pub(super) struct Matches<'a> {
     pub api: &'a Api,
     pub now: Micros,
-    fresh: HashMap<Key, Arc<MatchRecord>>,
-    briefs: Vec<Arc<Brief>>,
+    view: View<'a>,
+}
+
+impl<'a> Deref for Matches<'a> {
+    type Target = View<'a>;
+
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
 }
 
 impl<'a> Matches<'a> {
     pub(super) fn now(api: &'a Api) -> Self {
-        let fresh = api.reader.all(Sport::Football);
-        let briefs = fresh.iter().map(|record| Arc::new(record.brief.clone())).collect();
-        let fresh = fresh.into_iter().map(|record| (record.brief.id, record)).collect();
-        Self { api, now: now(), fresh, briefs }
+        Self { api, now: now(), view: View::now(api, Some(Sport::Football)) }
     }
 
     /// A view in which one match is as it is handed in, so that an answer is of the state that its
     /// position says.
     pub(super) fn with(api: &'a Api, record: Option<Arc<MatchRecord>>) -> Self {
-        let mut matches = Self::now(api);
-        if let Some(record) = record {
-            matches.briefs.retain(|brief| brief.id != record.brief.id);
-            matches.briefs.push(Arc::new(record.brief.clone()));
-            matches.fresh.insert(record.brief.id, record);
-        }
-        matches
-    }
-
-    /// The matches that a filter lets through.
-    pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
-        self.find_with(filter, window, |_| true)
-    }
-
-    /// Those of them that one more condition lets through.
-    pub(super) fn find_with(
-        &self,
-        filter: &Filter,
-        window: Window,
-        also: impl Fn(&Brief) -> bool,
-    ) -> Found {
-        let filter = Filter { sport: Some(Sport::Football), ..filter.clone() };
-        self.api.archive.find_under(&self.briefs, &filter, window, also)
-    }
-
-    /// All that a filter lets through.
-    pub(super) fn all(&self, filter: &Filter) -> Vec<Arc<Brief>> {
-        self.find(filter, Window::ALL).briefs
-    }
-
-    /// As the hub knows it now.
-    pub(super) fn fresh(&self, id: Key) -> Option<&Arc<MatchRecord>> {
-        self.fresh.get(&id)
-    }
-
-    /// All that the hub knows now.
-    pub(super) fn all_fresh(&self) -> impl Iterator<Item = &Arc<MatchRecord>> {
-        self.fresh.values()
-    }
-
-    /// All that is known of a football match.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such match, or the archive fails.
-    pub(super) async fn record(&self, id: Key) -> Result<Arc<MatchRecord>, ApiError> {
-        let record = match self.fresh.get(&id) {
-            Some(record) => Some(Arc::clone(record)),
-            None => self.api.archive.record(id).await?,
+        let Self { api, now, view } = Self::now(api);
+        let view = match record {
+            Some(record) => view.with(record),
+            None => view,
         };
-        record.filter(|it| it.brief.sport == Sport::Football).ok_or(ApiError::NotFound)
+        Self { api, now, view }
     }
 
     /// The rows of these matches, with how their sides met before.

@@ -54,15 +54,11 @@ impl Sheets {
                     Some((updated, sheet)) if *updated == brief.updated => {
                         sheets.insert(brief.id, sheet.clone());
                     }
-                    Some(_) | None => missing.push(brief.id),
+                    Some(_) | None => missing.push(Arc::clone(brief)),
                 }
             }
         }
-        let (fresh, kept): (Vec<_>, Vec<_>) =
-            missing.into_iter().partition(|id| matches.fresh(*id).is_some());
-        let fresh = fresh.into_iter().filter_map(|id| matches.fresh(id).map(Arc::clone));
-        let read = matches.api.archive.records(&kept).await?;
-        let read: Vec<_> = fresh.chain(read).collect();
+        let read = matches.records(&missing).await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() + read.len() > SHEETS_MAX {
             known.clear();

@@ -19,6 +19,7 @@ use self::row::{Names, Prediction, Recommendations, confidence};
 use super::{
     Api, ApiError, Kept, Page, Params, Place, Spec,
     odds::{football_record, id_of, status},
+    view::View,
 };
 use crate::{
     archive::{EntityKind, Filter, Window},
@@ -118,7 +119,7 @@ impl Wanted {
 
     /// How many there are, and those in the window.
     pub(in crate::api) fn rows(&self, api: &Api, window: Window) -> (usize, Vec<Prediction>) {
-        let found = api.archive.find(&self.filter, Window::ALL).briefs;
+        let found = View::now(api, Some(Sport::Football)).all(&self.filter);
         let is_wanted = |brief: &Brief| {
             if self.event.is_some_and(|event| event != brief.id) {
                 return false;

@@ -1,0 +1,105 @@
+//! Matches as they stand at one moment.
+//!
+//! One rule decides between two states of the same match: what the hub knows of it counts, and what is
+//! kept of it counts once the hub has let go of it. A list that asks here has a match from the moment
+//! at which the list of live ones has it, however long the archive takes to write it down.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ingest::event::Sport;
+
+use super::{Api, ApiError};
+use crate::{
+    archive::{Filter, Found, Window},
+    record::{Brief, Key, MatchRecord},
+};
+
+/// Of one sport, or of all.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    api: &'a Api,
+    sport: Option<Sport>,
+    fresh: HashMap<Key, Arc<MatchRecord>>,
+    briefs: Vec<Arc<Brief>>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn now(api: &'a Api, sport: Option<Sport>) -> Self {
+        let sports = sport.map_or_else(|| Sport::ALL.to_vec(), |sport| vec![sport]);
+        let fresh: Vec<_> = sports.into_iter().flat_map(|sport| api.reader.all(sport)).collect();
+        let briefs = fresh.iter().map(|record| Arc::new(record.brief.clone())).collect();
+        let fresh = fresh.into_iter().map(|record| (record.brief.id, record)).collect();
+        Self { api, sport, fresh, briefs }
+    }
+
+    /// The same with one match as it is handed in, so that an answer is of the state that its position
+    /// says.
+    pub(super) fn with(mut self, record: Arc<MatchRecord>) -> Self {
+        self.briefs.retain(|brief| brief.id != record.brief.id);
+        self.briefs.push(Arc::new(record.brief.clone()));
+        self.fresh.insert(record.brief.id, record);
+        self
+    }
+
+    /// The matches that a filter lets through, whatever sport it names.
+    pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
+        self.find_with(filter, window, |_| true)
+    }
+
+    /// Those of them that one more condition lets through.
+    pub(super) fn find_with(
+        &self,
+        filter: &Filter,
+        window: Window,
+        also: impl Fn(&Brief) -> bool,
+    ) -> Found {
+        let filter = Filter { sport: self.sport.or(filter.sport), ..filter.clone() };
+        self.api.archive.find_under(&self.briefs, &filter, window, also)
+    }
+
+    /// All that a filter lets through.
+    pub(super) fn all(&self, filter: &Filter) -> Vec<Arc<Brief>> {
+        self.find(filter, Window::ALL).briefs
+    }
+
+    /// As the hub knows it now.
+    pub(super) fn fresh(&self, id: Key) -> Option<&Arc<MatchRecord>> {
+        self.fresh.get(&id)
+    }
+
+    /// All that the hub knows now.
+    pub(super) fn all_fresh(&self) -> impl Iterator<Item = &Arc<MatchRecord>> {
+        self.fresh.values()
+    }
+
+    /// All that is known of these matches, in this order; those that are not known are left out.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub(super) async fn records(
+        &self,
+        briefs: &[Arc<Brief>],
+    ) -> Result<Vec<Arc<MatchRecord>>, ApiError> {
+        let ids = || briefs.iter().map(|brief| brief.id);
+        let missing: Vec<_> = ids().filter(|id| !self.fresh.contains_key(id)).collect();
+        let kept = self.api.archive.records(&missing).await?;
+        let kept: HashMap<_, _> = kept.into_iter().map(|it| (it.brief.id, it)).collect();
+        let record = |id: Key| self.fresh.get(&id).or_else(|| kept.get(&id)).map(Arc::clone);
+        Ok(ids().filter_map(record).collect())
+    }
+
+    /// All that is known of a match.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such match, or the archive fails.
+    pub(super) async fn record(&self, id: Key) -> Result<Arc<MatchRecord>, ApiError> {
+        let record = match self.fresh.get(&id) {
+            Some(record) => Some(Arc::clone(record)),
+            None => self.api.archive.record(id).await?,
+        };
+        let is_of = |it: &Arc<MatchRecord>| self.sport.is_none_or(|sport| it.brief.sport == sport);
+        record.filter(is_of).ok_or(ApiError::NotFound)
+    }
+}
