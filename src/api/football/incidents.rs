@@ -27,7 +27,7 @@ pub(super) struct Incident {
     player: Option<String>,
     player_id: Option<Key>,
     assist: Option<String>,
-    /// `regular`, `own_goal` or `penalty`; of a kick from the spot `scored` or `missed`.
+    /// Of a goal alone: `regular`, `own_goal` or `penalty`.
     goal_type: Option<String>,
     /// After it.
     home_score: Option<u16>,
@@ -43,7 +43,7 @@ pub(super) struct Incident {
     /// How it came about, touch by touch: no feed of ours tells it.
     sequence: Vec<Touch>,
     /// Of a period `1T`, `HT`, `2T`, `ET`, `PEN` or `FT`; of a check `checking`, `confirmed` or
-    /// `overturned`.
+    /// `overturned`; of a kick from the spot that is no goal of the match `scored` or `missed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
@@ -105,13 +105,11 @@ impl Incident {
                 ..by_player
             },
             "penalty_missed" => {
-                Self { kind: "inGamePenalty", goal_type: Some("missed".into()), ..by_player }
+                Self { kind: "inGamePenalty", text: Some("missed".into()), ..by_player }
             }
-            "shootout" => Self {
-                kind: "penaltyShootout",
-                goal_type: detail.map(ToOwned::to_owned),
-                ..by_player
-            },
+            "shootout" => {
+                Self { kind: "penaltyShootout", text: detail.map(ToOwned::to_owned), ..by_player }
+            }
             "var" => Self { kind: "var", text: detail.map(ToOwned::to_owned), ..by_player },
             "period" => Self { kind: "period", text: detail.and_then(period), ..by_player },
             _ => return None,

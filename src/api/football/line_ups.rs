@@ -111,7 +111,7 @@ fn player(told: &LineUpPlayerRecord) -> Player {
 }
 
 /// `Lionel Messi` as `L. Messi`; one word, and what is short already, as it is.
-pub(super) fn short_name(name: &str) -> String {
+pub(in crate::api) fn short_name(name: &str) -> String {
     let words: Vec<_> = name.split_whitespace().collect();
     match words.as_slice() {
         [first, rest @ ..] if !rest.is_empty() && !first.ends_with('.') => {

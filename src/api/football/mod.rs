@@ -34,6 +34,7 @@ mod vocabulary;
 use axum::Extension;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+pub(super) use self::{line_ups::short_name, stats::share};
 use self::{sheets::Sheets, shown::Shown};
 use super::Api;
 

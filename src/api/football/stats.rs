@@ -149,13 +149,15 @@ impl Stats {
     }
 }
 
+/// One side's share of what both have, in whole percent; `None` where one of them is not told.
+pub(in crate::api) fn share(own: &Told, other: &Told, name: &str) -> Option<u32> {
+    let (own, other) = (*own.get(name)?, *other.get(name)?);
+    (100 * own + (own + other) / 2).checked_div(own + other)
+}
+
 impl Counters {
     fn of(own: &Told, other: &Told) -> Self {
         let get = |name: &str| own.get(name).copied();
-        let share = |name: &str| {
-            let (own, other) = (get(name)?, *other.get(name)?);
-            (100 * own + (own + other) / 2).checked_div(own + other)
-        };
         let accuracy = |accurate: u32, all: u32| {
             (all > 0).then(|| (f64::from(accurate) / f64::from(all) * 1000.0).round() / 10.0)
         };
@@ -181,8 +183,8 @@ impl Counters {
             shots_off_target: get("shots_off_target"),
             attack: get("attacks"),
             dangerous_attack: get("dangerous_attacks"),
-            attack_pct: share("attacks"),
-            dangerous_attack_pct: share("dangerous_attacks"),
+            attack_pct: share(own, other, "attacks"),
+            dangerous_attack_pct: share(own, other, "dangerous_attacks"),
             pass_accuracy_pct: accurate_passes.zip(passes).and_then(|(a, all)| accuracy(a, all)),
         }
     }

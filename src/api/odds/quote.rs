@@ -103,7 +103,7 @@ impl Thing {
 /// The kept prices of a match, brought up to what the hub knows of it now: by market, line, outcome and
 /// bookmaker, the consensus first.
 #[must_use]
-pub(super) fn up_to_date(record: &MatchRecord, kept: Vec<OddsRow>) -> Vec<OddsRow> {
+pub(in crate::api) fn up_to_date(record: &MatchRecord, kept: Vec<OddsRow>) -> Vec<OddsRow> {
     let mut rows: HashMap<Key, OddsRow> = kept.into_iter().map(|row| (row.id, row)).collect();
     for told in &record.prices {
         let id = odds_id(record.brief.id, told);
@@ -148,6 +148,12 @@ pub(super) fn best<'a>(rows: impl Iterator<Item = &'a OddsRow>) -> HashMap<Thing
         }
     }
     best
+}
+
+/// What [`best`] pays.
+#[must_use]
+pub(in crate::api) fn highest(rows: &[OddsRow]) -> HashMap<Thing, Decimal> {
+    best(rows.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect()
 }
 
 #[cfg(test)]

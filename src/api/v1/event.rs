@@ -1,6 +1,6 @@
 //! A match as version 1 tells it: SERVICE section 1.6.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use super::{league::LeagueRow, request::Asked};
 use crate::{
     api::{
         Number,
+        football::{share, short_name},
         odds::{consensus::MainOdds, status},
     },
     archive::EntityKind,
@@ -48,6 +49,10 @@ pub(super) struct Event {
     odds_btts_yes: Option<Number>,
     odds_btts_no: Option<Number>,
     live_stats: SideStats,
+    /// The same as of attacks, with each side's share of both.
+    sr_stats: Pressures,
+    /// No feed of ours tells a colour.
+    jerseys: Jerseys,
     venue: Option<PlaceBrief>,
     incidents: Vec<Incident>,
     /// Nothing of ours: always empty, and null below.
@@ -80,6 +85,48 @@ struct CoachBrief {
     id: u64,
     name: String,
     short_name: String,
+    country: Option<String>,
+    /// No feed of ours tells what follows: `/api/managers/{id}/` has what matches tell.
+    profile: &'static str,
+    preferred_formation: &'static str,
+    pressing_intensity: Option<f64>,
+    defensive_line: &'static str,
+    top_styles: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct Pressures {
+    home: Pressure,
+    away: Pressure,
+}
+
+/// Null is what was not told.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct Pressure {
+    attack: Option<u32>,
+    dangerous_attack: Option<u32>,
+    ball_safe: Option<u32>,
+    /// In percent.
+    attack_pct: Option<u32>,
+    dangerous_attack_pct: Option<u32>,
+    ball_safe_pct: Option<u32>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct Jerseys {
+    home: Jersey,
+    away: Jersey,
+}
+
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct Jersey {
+    player: JerseyColours,
+}
+
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+struct JerseyColours {
+    /// In hexadecimal digits, without a mark before them.
+    base: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
@@ -162,8 +209,18 @@ impl Event {
         };
         let coach = |place: usize| {
             let coach = names.coaches[place].as_ref()?;
-            let name = coach.name.to_string();
-            Some(CoachBrief { id: coach.id, short_name: name.clone(), name })
+            let known = asked.api.archive.entity(EntityKind::Manager, coach.id);
+            Some(CoachBrief {
+                id: coach.id,
+                name: coach.name.to_string(),
+                short_name: short_name(&coach.name),
+                country: known.and_then(|it| Some(it.country.as_ref()?.to_string())),
+                profile: "",
+                preferred_formation: "",
+                pressing_intensity: None,
+                defensive_line: "",
+                top_styles: Vec::new(),
+            })
         };
         let football = match &record.play {
             PlayRecord::Football(football) => Some(&**football),
@@ -198,6 +255,8 @@ impl Event {
             odds_btts_yes: odds.btts_yes,
             odds_btts_no: odds.btts_no,
             live_stats: football.map(live_stats).unwrap_or_default(),
+            sr_stats: football.map(Pressures::of).unwrap_or_default(),
+            jerseys: Jerseys::default(),
             venue: names.venue.as_ref().map(|venue| PlaceBrief {
                 id: venue.id,
                 name: venue.name.to_string(),
@@ -220,6 +279,27 @@ fn live_stats(football: &FootballRecord) -> SideStats {
         .each_ref()
         .map(|stats| stats.iter().map(|(name, count)| (name.to_string(), *count)).collect());
     SideStats { home, away }
+}
+
+impl Pressures {
+    fn of(football: &FootballRecord) -> Self {
+        let [home, away] = &football.stats;
+        Self { home: Pressure::of(home, away), away: Pressure::of(away, home) }
+    }
+}
+
+impl Pressure {
+    fn of(own: &BTreeMap<Arc<str>, u32>, other: &BTreeMap<Arc<str>, u32>) -> Self {
+        let get = |name: &str| own.get(name).copied();
+        Self {
+            attack: get("attacks"),
+            dangerous_attack: get("dangerous_attacks"),
+            ball_safe: None,
+            attack_pct: share(own, other, "attacks"),
+            dangerous_attack_pct: share(own, other, "dangerous_attacks"),
+            ball_safe_pct: None,
+        }
+    }
 }
 
 /// Those that stand.

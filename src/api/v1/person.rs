@@ -17,7 +17,7 @@ use super::{
     request::Asked,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Page},
+    api::{Api, ApiError, Kept, Page, football::short_name},
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Status},
 };
@@ -30,8 +30,9 @@ pub(super) struct Player {
     short_name: String,
     /// `G`, `D`, `M`, `F` or nothing.
     position: String,
-    specific_position: Option<String>,
+    specific_position: &'static str,
     positions_detailed: Vec<String>,
+    attributes: Option<Attributes>,
     strengths: Vec<String>,
     weaknesses: Vec<String>,
     jersey_number: Option<u64>,
@@ -44,9 +45,23 @@ pub(super) struct Player {
     market_value: Option<u64>,
     /// That it played for last.
     current_team: Option<TeamBrief>,
+    national_team: Option<TeamBrief>,
+    availability: Option<String>,
     injury_type: Option<String>,
     injury_expected_return: Option<String>,
     transfers: Vec<String>,
+}
+
+/// 0 to 100 each. As no feed of ours rates players, never there.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Attributes)]
+struct Attributes {
+    attacking: u32,
+    technical: u32,
+    tactical: u32,
+    defending: u32,
+    creativity: u32,
+    position: String,
 }
 
 /// What is known of a player.
@@ -59,10 +74,11 @@ impl Player {
         Self {
             id: player.id,
             name: player.name.to_string(),
-            short_name: player.name.to_string(),
+            short_name: short_name(&player.name),
             position: about(player, "position").unwrap_or_default().to_owned(),
-            specific_position: None,
+            specific_position: "",
             positions_detailed: Vec::new(),
+            attributes: None,
             strengths: Vec::new(),
             weaknesses: Vec::new(),
             jersey_number: player.about.get("jersey_number").and_then(|it| it.as_u64()),
@@ -74,6 +90,8 @@ impl Player {
             contract_until: None,
             market_value: None,
             current_team: player.parent.and_then(|team| team_brief(asked, team)),
+            national_team: None,
+            availability: None,
             injury_type: None,
             injury_expected_return: None,
             transfers: Vec::new(),

@@ -120,7 +120,7 @@ pub(super) fn choose(params: &Params, rows: &mut Vec<OddsRow>) -> Result<(), Api
 
 impl EventOdds {
     /// `highest`: of each thing the highest price. `history`: what is to be shown of each row.
-    fn new(
+    pub(super) fn new(
         record: &MatchRecord,
         rows: &[OddsRow],
         highest: &HashMap<Thing, Decimal>,
@@ -224,8 +224,7 @@ pub(super) async fn event(
     let params = Params::read(uri.query(), ONE)?;
     let record = api.record(id_of(&id)?).await?.ok_or(ApiError::NotFound)?;
     let mut rows = quotes(&api, &record).await?;
-    let highest: HashMap<Thing, Decimal> =
-        quote::best(rows.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
+    let highest = quote::highest(&rows);
     choose(&params, &mut rows)?;
     let history = if params.flag("history")? == Some(true) {
         Some(last_ticks(&api, &rows).await?)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status, params, time},
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status, params, time, view::View},
     archive::{EntityKind, Filter},
     record::{Brief, Key, MatchRecord},
 };
@@ -70,6 +70,20 @@ impl OddsEvent {
     }
 }
 
+/// Which matches are asked for.
+pub(super) fn filter(params: &Params) -> Result<Filter, ApiError> {
+    let sport = |text: &str| params::sport(&text.to_ascii_lowercase());
+    Ok(Filter {
+        sport: params.parsed("sport", "one of /odds/api/sports/", sport)?,
+        competition: params.id("league_id")?,
+        team: params.id("team_id")?,
+        from: params.from("date_from")?,
+        before: params.before("date_to")?,
+        statuses: params.parsed("status", status::EXPECTED, status::wanted)?,
+        ..Filter::default()
+    })
+}
+
 const LIST: Spec = Spec {
     accepted: &[
         "date_from",
@@ -106,18 +120,8 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
-    let sport = |text: &str| params::sport(&text.to_ascii_lowercase());
-    let filter = Filter {
-        sport: params.parsed("sport", "one of /odds/api/sports/", sport)?,
-        competition: params.id("league_id")?,
-        team: params.id("team_id")?,
-        from: params.from("date_from")?,
-        before: params.before("date_to")?,
-        statuses: params.parsed("status", status::EXPECTED, status::wanted)?,
-        ..Filter::default()
-    };
     let window = params.window()?;
-    let found = api.archive.find(&filter, window);
+    let found = View::now(&api, None).find(&filter(&params)?, window);
     let rows = found.briefs.iter().map(|brief| OddsEvent::of_brief(&api, brief)).collect();
     let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
     Kept::LIST.answer(&headers, &Page::new(&place, window, found.count, rows))

@@ -2,6 +2,7 @@
 //! SERVICE section 3.5 knows its paths alone; what answers have is decided here and told in
 //! docs/ODDS_API.md. Markets and outcomes are named as in the stream protocol.
 
+mod board;
 mod event;
 mod events;
 mod history;
@@ -13,6 +14,7 @@ use crate::api::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
+        .routes(routes!(board::board))
         .routes(routes!(sports::sports))
         .routes(routes!(events::events))
         .routes(routes!(event::event))

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status},
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status, view::View},
     archive::{Filter, Window},
     clock::now,
 };
@@ -35,7 +35,9 @@ impl SportRow {
             sport: sport.as_str(),
             name: name(sport),
             live: api.reader.live(sport).len(),
-            upcoming: api.archive.find(&filter, Window { offset: 0, limit: 0 }).count,
+            upcoming: View::now(api, Some(sport))
+                .find(&filter, Window { offset: 0, limit: 0 })
+                .count,
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
         Api, ApiError, Kept, Page, Params,
         error::{ErrorBody, UnknownParametersBody},
     },
-    archive::{Entity, EntityKind},
+    archive::{Entity, EntityKind, Filter, Window},
     record::Key,
 };
 
@@ -33,7 +33,8 @@ pub(super) struct TennisPlayer {
     pub(super) id: Key,
     pub(super) name: String,
     pub(super) short_name: Option<String>,
-    /// By the circuit of the last tournament with a result: `M`, `F`.
+    /// By the circuit of the last tournament with a result, else of the last match that is known:
+    /// `M`, `F`.
     pub(super) gender: Option<&'static str>,
     pub(super) country_code: Option<String>,
     pub(super) country_name: Option<String>,
@@ -133,8 +134,21 @@ impl TennisPlayer {
 }
 
 fn gender(api: &Api, player: Key, digest: &Digest) -> Option<&'static str> {
-    let tournament = digest.table.get(player)?.competition?;
+    let played = digest.table.get(player).and_then(|row| row.competition);
+    let tournament = played.or_else(|| entered(api, player))?;
     let tournament = api.archive.entity(EntityKind::Competition, tournament)?;
     let category = tournament.about.get("category").and_then(|it| it.as_str());
     row::gender(row::circuit(&tournament.name, category))
+}
+
+/// The tournament of the player's last match that is known, played or not.
+fn entered(api: &Api, player: Key) -> Option<Key> {
+    let filter = Filter {
+        sport: Some(Sport::Tennis),
+        team: Some(player),
+        newest_first: true,
+        ..Filter::default()
+    };
+    let last = api.archive.find(&filter, Window { offset: 0, limit: 1 });
+    last.briefs.first()?.competition
 }

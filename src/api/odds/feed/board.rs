@@ -1,0 +1,103 @@
+//! `/odds/api/`: the matches that can be bet on, each with every price.
+
+use std::collections::HashMap;
+
+use axum::{extract::State, http::Uri, response::Response};
+use hyper::HeaderMap;
+
+use super::{
+    event::{EventOdds, choose},
+    events,
+};
+use crate::{
+    api::{
+        Api, ApiError, Kept, Page, Params, Place, Spec,
+        odds::{quote, status},
+        view::View,
+    },
+    archive::{OddsFilter, OddsRow, Period, Window},
+    record::Key,
+};
+
+/// Matches of a page: each may have some hundred prices.
+const LIMIT_DEFAULT: usize = 10;
+const LIMIT_MAX: usize = 50;
+
+const BOARD: Spec = Spec {
+    accepted: &[
+        "bookmaker",
+        "date_from",
+        "date_to",
+        "league_id",
+        "limit",
+        "line",
+        "market",
+        "offset",
+        "outcome",
+        "period",
+        "sport",
+        "status",
+        "team_id",
+    ],
+    aliases: &[
+        ("bookmaker_slug", "bookmaker"),
+        ("league", "league_id"),
+        ("team", "team_id"),
+        ("page_size", "limit"),
+    ],
+    tolerated: &["tz", "ordering"],
+};
+
+/// Matches of all sports with every price of every bookmaker, by their start. Without `status`, those
+/// that are not over.
+#[utoipa::path(
+    get, path = "/odds/api/", tag = "odds",
+    params(
+        ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other"),
+        ("league_id" = Option<u64>, Query),
+        ("team_id" = Option<u64>, Query, description = "Either side, a player too"),
+        ("date_from" = Option<String>, Query, description = "A day or a moment"),
+        ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment"),
+        ("status" = Option<String>, Query, description = "notstarted, inprogress, finished, .., or several with commas between"),
+        ("bookmaker" = Option<String>, Query, description = "A slug, or several with commas between"),
+        ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
+        ("outcome" = Option<String>, Query),
+        ("period" = Option<String>, Query, description = "A part of the match"),
+        ("line" = Option<f64>, Query),
+        ("limit" = Option<u64>, Query, description = "10 unless told, at most 50"),
+        ("offset" = Option<u64>, Query),
+    ),
+    responses((status = 200, body = Page<EventOdds>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+)]
+pub(super) async fn board(
+    State(api): State<Api>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let params = Params::read(uri.query(), BOARD)?;
+    let window = params.window_of(LIMIT_DEFAULT, LIMIT_MAX)?;
+    let mut filter = events::filter(&params)?;
+    filter.statuses.get_or_insert_with(status::not_over);
+    let view = View::now(&api, None);
+    let found = view.find(&filter, window);
+    let records = view.records(&found.briefs).await?;
+    let asked = OddsFilter {
+        matches: Some(records.iter().map(|record| record.brief.id).collect()),
+        period: Period::Any,
+        ..OddsFilter::default()
+    };
+    let mut kept: HashMap<Key, Vec<OddsRow>> = HashMap::new();
+    for row in api.archive.odds(&asked, Window::ALL).await?.1 {
+        kept.entry(row.match_id).or_default().push(row);
+    }
+    let mut rows = Vec::with_capacity(records.len());
+    for record in &records {
+        let kept = kept.remove(&record.brief.id).unwrap_or_default();
+        let mut prices = quote::up_to_date(record, kept);
+        let highest = quote::highest(&prices);
+        choose(&params, &mut prices)?;
+        rows.push(EventOdds::new(record, &prices, &highest, None));
+    }
+    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
+    Kept::ODDS.answer(&headers, &Page::new(&place, window, found.count, rows))
+}
