@@ -98,6 +98,8 @@ enum Phase {
     /// The close frame is queued; what the client still sends is thrown away until it goes.
     Closing {
         deadline: Micros,
+        /// It is sent, and nothing will follow.
+        hung_up: bool,
     },
 }
 
@@ -211,9 +213,21 @@ impl Connection {
 
     /// Begins to end: it owes nobody anything from now on, but has some time to hear of it.
     pub(crate) fn close(&mut self, now: Micros) {
-        self.phase = Phase::Closing { deadline: now + LINGER_US };
+        self.phase = Phase::Closing { deadline: now + LINGER_US, hung_up: false };
         self.owner = None;
         self.inbound = Inbound::default();
+    }
+
+    /// Ends its own half of the stream once the close frame is sent, since a client waits for that
+    /// (RFC 6455 section 7.1.1). Its other half stays, so that the client is not cut while it answers.
+    /// Whether that is done.
+    pub(crate) fn hang_up(&mut self) -> bool {
+        if let Phase::Closing { hung_up, .. } = &mut self.phase
+            && !*hung_up
+        {
+            *hung_up = self.socket.end_writing().is_ok();
+        }
+        matches!(self.phase, Phase::Closing { hung_up: true, .. })
     }
 
     /// What time alone makes due. `stalled`: for how long its socket has taken nothing.
@@ -224,7 +238,7 @@ impl Connection {
         now: Micros,
     ) -> Overdue {
         match self.phase {
-            Phase::Closing { deadline } if now > deadline => Overdue::Cut,
+            Phase::Closing { deadline, .. } if now > deadline => Overdue::Cut,
             Phase::Closing { .. } => Overdue::Nothing,
             Phase::Open if stalled > limits.stall_us() => Overdue::Close(Close::TooSlow),
             Phase::Open if self.owner.as_ref().is_some_and(|owner| owner.is_over(now)) => {
@@ -293,6 +307,27 @@ mod tests {
         let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], now);
         connection.owner = Some(Owner { key: 1, expires: None, guard: Box::new(guard) });
         connection
+    }
+
+    #[test]
+    fn client_sees_the_end_with_the_close_frame_and_may_still_answer() {
+        let poll = Poll::new().expect("a poll");
+        let (stream, mut client) = UnixStream::pair().expect("a pair of sockets");
+        let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
+        let socket = Socket::register(Stream::Unix(stream), options, poll.registry(), Token(0));
+        let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], 0);
+        assert!(!connection.hang_up(), "it is open");
+        connection.close(0);
+        connection.write_all(b"the close frame").expect("there is room");
+        assert!(connection.hang_up());
+        let mut told = String::new();
+        // Nobody moves the clock: without the end this would wait for ever.
+        client.read_to_string(&mut told).expect("the end comes");
+        assert_eq!(told, "the close frame");
+        client.write_all(b"its answer").expect("it is still heard");
+        drop(client);
+        let reading = connection.receive(&mut [0; 64], 64, 0);
+        assert!(matches!(reading, Reading::Gone), "{reading:?}");
     }
 
     #[test]

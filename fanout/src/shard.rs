@@ -100,6 +100,8 @@ pub(crate) struct Shard {
     unread: Vec<usize>,
     /// Connections that are closing.
     closing: HashSet<usize, FxBuildHasher>,
+    /// Those of them whose streams are not ended yet. A slot may have been given away meanwhile.
+    saying_goodbye: Vec<usize>,
     /// Questions that wait until fewer are open.
     questions: VecDeque<(usize, u64, Question)>,
     questions_open: usize,
@@ -133,6 +135,7 @@ impl Shard {
             generation: 0,
             unread: Vec::new(),
             closing: HashSet::default(),
+            saying_goodbye: Vec::new(),
             questions: VecDeque::new(),
             questions_open: 0,
             joins: JOINS_MIN,
@@ -189,6 +192,7 @@ impl Shard {
         if now >= self.clock.tick_due {
             self.tick(now);
         }
+        self.hang_up();
         let took = usize::try_from((self::now() - now) / JOIN_US).unwrap_or(0);
         self.joins = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].served();
@@ -406,6 +410,7 @@ impl Shard {
             member.sink.close(now);
         }
         self.closing.insert(slot);
+        self.saying_goodbye.push(slot);
         if close == Close::AddonRequired && has_owner {
             let message = "the WebSocket add-on has run out";
             let frame = match dialect {
@@ -421,6 +426,16 @@ impl Shard {
         let frame = encode::close_frame(close.code(), close.reason());
         self.audience.reply(slot, frame, now);
         self.unread.push(slot);
+    }
+
+    /// Ends the streams of those that have been sent all, the close frame as the last.
+    fn hang_up(&mut self) {
+        let audience = &mut self.audience;
+        self.saying_goodbye.retain(|slot| {
+            let Some(member) = audience.get_mut(*slot) else { return false };
+            let is_said = member.outbox.is_empty();
+            member.sink.is_closing() && !(is_said && member.sink.hang_up())
+        });
     }
 
     fn remove(&mut self, slot: usize, generation: u64, now: Micros) {

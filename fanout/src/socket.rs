@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, IoSlice, Read, Write},
-    net,
+    net::{self, Shutdown},
     os::unix,
 };
 
@@ -122,6 +122,21 @@ impl Write for Socket {
         match self {
             Self::Tls(tls) => tls.send(),
             Self::Tcp(_) | Self::Unix(_) => Ok(()),
+        }
+    }
+}
+
+impl Socket {
+    /// Tells the other end that nothing more will come.
+    pub(crate) fn end_writing(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(tcp) => tcp.shutdown(Shutdown::Write),
+            Self::Tls(tls) => {
+                tls.connection.send_close_notify();
+                tls.send()?;
+                tls.tcp.shutdown(Shutdown::Write)
+            }
+            Self::Unix(unix) => unix.shutdown(Shutdown::Write),
         }
     }
 }
