@@ -170,7 +170,11 @@ async function peopleAndPlaces(walker, first) {
   const { report } = walker;
   const squad = await walker.document(`${id("teams/")}squad/`, shapes.squad);
   report.equal("a squad counts its players", squad.players.length, squad.count);
-  await walker.list(`${id("teams/")}fixtures/`, shapes.event);
+  const [next] = (await walker.client.get(`${V2}/events/`, { status: "notstarted" })).results;
+  const fixtures = await walker.list(`${V2}/teams/${next.home_team_id}/fixtures/`, shapes.event);
+  const [from, to] = [Date.now() - 3 * 3_600_000, Date.now() + 7 * 86_400_000];
+  const far = fixtures.find((row) => Date.parse(row.event_date) < from - 60_000 || Date.parse(row.event_date) > to);
+  report.that("fixtures are of the next seven days where no date is asked for", !far, "now - 3 h to now + 7 d", far?.event_date);
   await walker.list(`${id("players/")}stats/`, shapes.playerStatsRow);
   await walker.refused(`${id("players/")}stats/`, 400, { query: { event_id: 1 }, shape: any, why: "for event_id" });
   await walker.document(`${id("players/")}career/`, any);
