@@ -11,6 +11,8 @@ import { Socket } from "./sockets.js";
 const PING_MS = 25_000;
 /** Matches on one socket. */
 const MATCHES_MAX = 10;
+/** How often prices that differ are looked at again. */
+const TRIES_MAX = 8;
 
 export class Follower {
   constructor(walker) {
@@ -118,7 +120,7 @@ export class Follower {
       const within = of(stats.stats).every((pair, at) => pair.every((number, side) => between(number, states.map((state) => of(state.stats)[at][side]))));
       report.that(`${path}stats/ counts as the frames do`, within, of(stats.stats), states.map((state) => of(state.stats)));
     }
-    await this.pricesAsRest();
+    await Promise.all([this.pricesAsRest(), this.tennisAsRest()]);
   }
 
   /** The state of a match after each frame: an `event` is the whole, livedata moves the clock, an action the score. */
@@ -134,24 +136,43 @@ export class Follower {
     return states;
   }
 
-  /** The consensus over REST is that of one of the odds frames around it. */
+  /** Sets and games of tennis over REST are those of one of the frames around it. */
+  async tennisAsRest() {
+    const { report, client } = this.walker;
+    const checks = this.tennis.map(async ({ id }) => {
+      const frames = () => this.wide.frames.filter((frame) => frame.event_id === id && ["subscribed", "event", "score"].includes(frame.type));
+      const before = frames().length - 1;
+      const match = await client.get(`/tennis/api/v2/matches/${id}/`);
+      await this.wide.next((frame) => frame.type === "event" && frame.event_id === id);
+      const scores = frames().slice(before).map((frame) => (frame.type === "score" ? frame : (frame.event ?? frame).score));
+      return { match, held: scores.map((score) => [score.sets, score.home_sets, score.away_sets]) };
+    });
+    for (const { match, held } of await Promise.all(checks)) {
+      const rest = [match.sets_detail.map(({ p1, p2 }) => [p1, p2]), match.player1_sets, match.player2_sets];
+      report.that(`/tennis/api/v2/matches/${match.id}/ is what the frames made of it`, held.some((state) => !differs(state, rest)), rest, held);
+    }
+  }
+
+  /**
+   * The consensus over REST is that of one of the odds frames around it. Prices are told once a second at most, so REST may
+   * have seen one that was never sent: then the next frame is waited for, and REST asked again.
+   */
   async pricesAsRest() {
     const { report, client } = this.walker;
-    const names = { home_win: "home", draw: "draw", away_win: "away" };
     const checks = this.matches.map(async ({ id }) => {
       const path = `/api/v2/events/${id}/odds/`;
       const frames = () => this.narrow.frames.filter((frame) => frame.event_id === id && ["odds", "subscribed"].includes(frame.type));
-      const before = frames().length - 1;
-      const { odds } = await client.get(path);
-      await this.narrow.next((frame) => frame.type === "odds" && frame.event_id === id);
-      const held = frames().slice(before).map((frame) => (frame.type === "odds" ? frame : frame.odds).odds.match_winner);
-      return { path, odds, held };
+      for (let tries = 1; ; tries += 1) {
+        const before = frames().length - 1;
+        const { home_win: home, draw, away_win: away } = (await client.get(path)).odds;
+        await this.narrow.next((frame) => frame.type === "odds" && frame.event_id === id);
+        const held = frames().slice(before).map((frame) => (frame.type === "odds" ? frame : frame.odds).odds.match_winner);
+        const unpriced = home === null && draw === null && away === null;
+        const same = held.some((winner) => (winner ? !differs(winner, { home, draw, away }) : unpriced));
+        if (same || tries === TRIES_MAX) return { path, same, rest: { home, draw, away }, held };
+      }
     });
-    for (const { path, odds, held } of await Promise.all(checks)) {
-      const rest = Object.fromEntries(Object.entries(names).map(([name, side]) => [side, odds[name]]));
-      const none = Object.values(rest).every((price) => price === null);
-      report.that(`${path} is the odds of the frames`, held.some((winner) => (winner ? !differs(winner, rest) : none)), rest, held);
-    }
+    for (const { path, same, rest, held } of await Promise.all(checks)) report.that(`${path} is the odds of the frames`, same, rest, held);
   }
 }
 

@@ -137,12 +137,7 @@ async function leagues(walker) {
 async function table(walker, path, season) {
   const { report, client } = walker;
   const results = () => client.rows(`${V2}/events/`, { season_id: season.id, status: "finished", limit: 200 });
-  let before, standings, after;
-  do {
-    before = await results();
-    standings = await walker.client.get(`${path}/standings/`);
-    after = await results();
-  } while (before.length !== after.length);
+  const [after, standings] = await walker.atOneMoment(results, () => client.get(`${path}/standings/`));
   await walker.document(`${path}/standings/`, shapes.standings);
   const rows = standings.standings;
   report.equal(`${path}/standings/ numbers its rows`, rows.map((row) => row.position), rows.map((_, at) => at + 1));

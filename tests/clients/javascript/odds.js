@@ -13,8 +13,8 @@ const CONSENSUS = {
   over_35_goals: ["over_under_35", "over"], under_35_goals: ["over_under_35", "under"],
   btts_yes: ["btts", "yes"], btts_no: ["btts", "no"],
 };
-/** A price may move between two questions; one that holds still for so many tries is found. */
-const TRIES_MAX = 20;
+/** Where version 1 has another name for a price of the consensus than `odds_` and the name without `_goals`. */
+const OLDER = { home_win: "odds_home", away_win: "odds_away" };
 
 export async function odds(walker) {
   const { report, client } = walker;
@@ -83,14 +83,7 @@ async function oneMatch(walker, match) {
   await walker.refused("/api/v2/events/1/odds/comparison/", 404);
   await walker.refused("/api/v2/events/1/odds/", 404);
   const all = () => client.rows(ODDS, { event_id: match.id, limit: 200 });
-  let before, rows, comparison, consensus, tries = 0;
-  do {
-    before = await all();
-    comparison = await client.get(`${path}/comparison/`);
-    consensus = await client.get(`${path}/`);
-    rows = await all();
-  } while (differs(before, rows) && ++tries < TRIES_MAX);
-  report.that(`${path}: prices held still long enough`, tries < TRIES_MAX, "one moment", `${tries} tries`);
+  const [rows, [comparison, consensus]] = await walker.atOneMoment(all, async () => [await client.get(`${path}/comparison/`), await client.get(`${path}/`)]);
   const named = rows.filter((row) => !row.bookmaker_slug.endsWith("consensus"));
 
   const told = new Map();
@@ -121,6 +114,12 @@ async function oneMatch(walker, match) {
     const within = prices.length ? price >= Math.min(...prices) && price <= Math.max(...prices) : price === null;
     report.that(`${path}/: ${name} lies within the bookmakers' prices`, within, prices, price);
   }
+  const older = await client.get(`/api/events/${match.id}/`);
+  if (!differs((await client.get(`${path}/`)).odds, consensus.odds)) {
+    const names = Object.keys(consensus.odds).map((name) => [name, OLDER[name] ?? `odds_${name.replace("_goals", "")}`]);
+    const pair = (of, at) => Object.fromEntries(names.map((name) => [name[0], of[name[at]]]));
+    report.equal(`/api/events/${match.id}/ has the consensus among its fields`, pair(older, 1), pair(consensus.odds, 0));
+  }
   const row = rows.find((other) => other.bookmaker_slug === "consensus" && other.market === "1x2" && other.outcome === "HOME");
   if (row) report.equal(`${path}/: home_win is the row of consensus`, consensus.odds.home_win, row.decimal_odds);
 }
@@ -141,14 +140,10 @@ async function best(walker) {
   await walker.toTheEnd(`${ODDS}best/`, { query: { market: "1x2", limit: 10 }, key: (row) => `${row.event_id}/${row.outcome}/${row.line}` });
   const id = rows[0].event_id;
   const of = (page) => Object.fromEntries(page.results.filter((row) => row.event_id === id).map((row) => [row.outcome, row.best_odds]));
-  let before, after, comparison, tries = 0;
-  do {
-    before = of(await client.get(`${ODDS}best/`, { team_id: team }));
-    comparison = await client.get(`/api/v2/events/${id}/odds/comparison/`);
-    after = of(await client.get(`${ODDS}best/`, { team_id: team }));
-  } while (differs(before, after) && ++tries < TRIES_MAX);
+  const ask = async () => of(await client.get(`${ODDS}best/`, { team_id: team }));
+  const [told, comparison] = await walker.atOneMoment(ask, () => client.get(`/api/v2/events/${id}/odds/comparison/`));
   const expected = Object.fromEntries(Object.values(comparison.markets["1x2"]).map((entry) => [entry.outcome, entry.best_odds]));
-  report.equal("odds/best/ is the best of the comparison", after, expected);
+  report.equal("odds/best/ is the best of the comparison", told, expected);
 }
 
 async function filters(walker, match, bookmakers) {
@@ -214,15 +209,44 @@ async function addon(walker) {
   await walker.refused("/odds/api/events/1/", 404, { why: "for an id that is none" });
   for (const sport of ["tennis", "basketball"]) {
     const rows = await walker.filter("/odds/api/events/", { sport, status: "live" }, (row) => row.sport === sport);
-    if (rows?.[0]) await history(walker, rows[0]);
+    if (rows?.[0]) await live(walker, rows[0]);
   }
+  await twice(walker, "tennis", "matches", "match_date", ["odds_player1", "odds_player2"]);
+  await twice(walker, "basketball", "events", "event_date", ["odds_home", "odds_away"]);
+  await twice(walker, "hockey", "matches", "match_date", ["odds_home", "odds_draw", "odds_away"]);
+  await twice(walker, "darts", "matches", "match_date", ["odds_home", "odds_away"]);
+  await twice(walker, "csgo", "matches", "start_time", ["odds_home", "odds_away"]);
 }
 
-/** The prices of one match: each as a number above 1, with the ticks that led to it. */
-async function history(walker, { event_id: id, sport }) {
-  const body = await walker.document(`/odds/api/events/${id}/`, { event_id: count });
-  const text = JSON.stringify(body);
-  const prices = [...text.matchAll(/"(?:decimal_odds|price|best_odds)":([^,}\]]+)/g)].map(([, price]) => price);
-  const odd = prices.find((price) => price !== "null" && !(Number(price) > 1));
-  walker.report.that(`/odds/api/events/${id}/ (${sport}) has prices, all numbers`, prices.length > 0 && !odd, "numbers above 1", odd ?? prices.length);
+/** The prices of one match in play: all numbers above 1. */
+async function live(walker, { event_id: id, sport }) {
+  const path = `/odds/api/events/${id}/`;
+  const body = await walker.document(path, { event_id: count });
+  const prices = quoted(body).map((quote) => quote.price);
+  const odd = prices.find((price) => price !== null && !(typeof price === "number" && price > 1));
+  walker.report.that(`${path} (${sport}) has prices, all numbers`, prices.length > 0 && !odd, "numbers above 1", odd ?? prices.length);
+}
+
+/** Every price of the add-on's document, wherever it stands in it, with its bookmaker. */
+function quoted(value) {
+  if (value === null || typeof value !== "object") return [];
+  const price = value.price ?? value.decimal_odds;
+  const own = value.bookmaker_slug && price !== undefined ? [{ slug: value.bookmaker_slug, price }] : [];
+  return [...own, ...Object.values(value).flatMap(quoted)];
+}
+
+/** A match to come has the same prices in the add-on and in the API of its sport. */
+async function twice(walker, sport, matches, at, names) {
+  const { report, client } = walker;
+  const status = sport === "csgo" ? "notstarted" : "scheduled";
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  const rows = await client.rows(`/${sport}/api/v2/${matches}/`, { status, date_from: today(), date_to: tomorrow, limit: 200 });
+  const [match] = rows.sort((a, b) => (a[at] < b[at] ? -1 : 1));
+  if (!match) return report.skip(`${sport}: prices in both odds APIs`, "no match to come");
+  const ask = async () => (await client.get(`/${sport}/api/v2/${matches}/${match.id}/odds/`)).bookmakers;
+  const [bookmakers, addon] = await walker.atOneMoment(ask, () => client.get(`/odds/api/events/${match.id}/`));
+  const held = new Set(quoted(addon).map(({ slug, price }) => `${slug} ${price}`));
+  const told = bookmakers.flatMap((row) => names.map((name) => [row.bookmaker_slug, row[name]])).filter(([, price]) => price !== null);
+  const missing = told.filter(([slug, price]) => !held.has(`${slug} ${price}`));
+  return report.that(`${sport}: ${told.length} prices are the same in both odds APIs`, told.length > 0 && !missing.length, "all", missing);
 }

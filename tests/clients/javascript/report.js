@@ -30,7 +30,7 @@ export class Report {
 
   /** Tells whether a condition holds; `came` is shown where it does not. */
   that(name, holds, expected, came) {
-    return this.check(name, holds ? "" : `expected ${expected}, came ${brief(came)}`);
+    return this.check(name, holds ? "" : `expected ${brief(expected)}, came ${brief(came)}`);
   }
 
   /** Runs a chapter: one that breaks off is one failure, and the next goes on. */

@@ -145,17 +145,14 @@ async function tennisAlone(walker) {
 }
 
 /** The games of a match, point by point, end where the match says that it stands. */
-async function points({ report, client }, path) {
-  let before, told, after;
-  do {
-    before = await client.get(path);
-    told = await client.get(`${path}point-by-point/`);
-    after = await client.get(path);
-  } while (JSON.stringify(before.sets_detail) !== JSON.stringify(after.sets_detail));
+async function points(walker, path) {
+  const { report, client } = walker;
+  const stands = async () => (await client.get(path)).sets_detail;
+  const [score, told] = await walker.atOneMoment(stands, () => client.get(`${path}point-by-point/`));
   if (!told.available) return report.skip(`${path}point-by-point/ makes the score`, "not available");
   const won = (set, side) => set.games.filter((game) => game.winner === side).length;
   const sets = told.sets.map((set) => ({ p1: won(set, 1), p2: won(set, 2) }));
-  return report.equal(`${path}point-by-point/ makes the score`, sets, after.sets_detail);
+  return report.equal(`${path}point-by-point/ makes the score`, sets, score);
 }
 
 async function horses(walker) {

@@ -1,11 +1,13 @@
 // What every chapter does with an endpoint: reads it, checks it, follows it to its end, or says that it is not there.
 
-import { brief } from "./report.js";
+import { brief, differs } from "./report.js";
 import { differences, rowDifferences } from "./shape.js";
 import { envelope, failure } from "./shapes/football.js";
 
 /** How often a list that changes while it is read is read again. */
 const READS_MAX = 4;
+/** How often a moment is looked for at which several answers stand still. */
+const MOMENTS_MAX = 20;
 
 export class Walker {
   constructor(report, client, keys) {
@@ -56,16 +58,16 @@ export class Walker {
     for (let read = 0; read < READS_MAX; read += 1) {
       const pages = await this.client.pages(path, query);
       rows = pages.flatMap((page) => page.results);
-      const counts = new Set(pages.map((page) => page.count));
       const repeated = rows.length - new Set(rows.map(key)).size;
       const unlinked = pages.findIndex((page, at) => previous && (at === 0) !== (page.previous === null));
-      const lost = pages.slice(0, -1).find((page) => Object.entries(query).some(([k, v]) => k !== "offset" && k !== "page" && new URL(page.next).searchParams.get(k) !== String(v)));
+      const kept = (next) => Object.entries(query).every(([name, value]) => new URL(next).searchParams.get(name) === String(value));
+      const lost = pages.slice(0, -1).find((page) => !kept(page.next));
       wrong = "";
       if (rows.length !== pages.at(-1).count) wrong = `${pages.at(-1).count} rows are counted, ${rows.length} came on ${pages.length} pages`;
       if (repeated) wrong = `${repeated} of ${rows.length} rows came twice`;
       if (unlinked >= 0) wrong = `page ${unlinked + 1} of ${pages.length} has previous ${pages[unlinked].previous}`;
       if (lost) wrong = `next loses a filter: ${lost.next}`;
-      if (!wrong || (counts.size === 1 && rows.length !== [...counts][0] && pages.length === 1)) break;
+      if (!wrong) break;
     }
     this.report.check(name, wrong);
     return rows;
@@ -81,6 +83,19 @@ export class Walker {
     const stranger = rows.find((row) => !holds(row));
     this.report.check(name, stranger ? `a row that was not asked for: ${brief(stranger)}` : "");
     return rows;
+  }
+
+  /**
+   * Asks for something between two equal answers of `around`, so that all are of one moment; what moves in between is
+   * asked for again, and the last try is taken where nothing ever stands still.
+   */
+  async atOneMoment(around, ask) {
+    for (let tries = 1; ; tries += 1) {
+      const before = await around();
+      const between = await ask();
+      const after = await around();
+      if (!differs(before, after) || tries === MOMENTS_MAX) return [after, between];
+    }
   }
 
   /** An endpoint of SERVICE.md that this hub says it has not. */
