@@ -1,0 +1,103 @@
+"""Every path of the page: status, type of content, names and types of all fields that it names."""
+
+import re
+
+from client import ApiError
+from football_v1 import ENDPOINTS as V1
+from football_v1 import INDEX
+from football_v2 import ENDPOINTS as V2
+from other_sports import SPORTS
+from report import Different, NotServed, expect
+from shapes import complaints
+
+# What SERVICE lists and this hub does not have, since no source tells of it; a 404 elsewhere is a fault.
+ABSENT = re.compile(
+    r"broadcasts/|tv-channels/|social/|/transfers/|/worldcup/|/bestxi/|/polymarket/|^/padel/|^/tennis/api/v2/odds/best/"
+    # A match may have no prediction, and no player may be known.
+    r"|/prediction/$"
+)
+# Of an answer with many faults the first few say enough.
+SHOWN_MAX = 6
+
+
+def walk(report, client, world):
+    for path, shape in V2:
+        visit(report, client, "/api/v2/" + path, shape, world.ids)
+    # The same in other states of a match.
+    for name in ("live", "upcoming"):
+        for path, shape in V2:
+            if "{event}" in path:
+                visit(report, client, "/api/v2/" + path.replace("{event}", f"{{{name}}}"), shape, world.ids)
+    with report.check("the index of version 1 names its lists"):
+        index_of_version_1(client)
+    for path, shape in V1:
+        visit(report, client, "/api/" + path, shape, world.ids)
+    for sport, endpoints in SPORTS.items():
+        ids = ids_of(client, sport, endpoints)
+        for path, shape in endpoints:
+            visit(report, client, f"/{sport}/api/v2/{path}", shape, ids)
+
+
+def visit(report, client, template, shape, ids):
+    """One path, named by its template, so that a run can be compared with another."""
+    with report.check(f"GET {template}"):
+        wanted = re.findall(r"{(\w+)}", template)
+        unknown = [name for name in wanted if ids.get(name) is None]
+        if unknown:
+            raise NotServed(f"the hub names no {unknown[0].replace('_', ' ')}")
+        look(client, template.format(**{name: ids[name] for name in wanted}), shape, ABSENT.search(template))
+
+
+def look(client, path, shape, may_be_absent):
+    response = client.send("GET", path)
+    if response.status_code == 404 and may_be_absent:
+        expect(response.json() == {"error": True, "status": 404, "detail": "Not found"}, "a 404 as of SERVICE 6", response.text)
+        raise NotServed("404, not served by this hub")
+    if response.status_code == 503 and path.endswith("/prediction/"):
+        expect(response.json().get("status") == 503, "a 503 as of SERVICE 6", response.text)
+        raise NotServed(f"503, {response.json().get('detail')}")
+    expect(response.status_code == 200, "status 200", f"{response.status_code} {response.text[:300]}")
+    kind = response.headers["content-type"]
+    expect(kind.split(";")[0] == "application/json", "content type application/json", kind)
+    found = complaints(shape, response.json())
+    if found:
+        # `[12]` and `[13]` have the same fault.
+        alike = {re.sub(r"\[\d+\]", "[]", line): line for line in reversed(found)}
+        lines = list(reversed(alike.values()))
+        raise Different("; ".join(lines[:SHOWN_MAX]) + (f"; and {len(lines) - SHOWN_MAX} more" if len(lines) > SHOWN_MAX else ""))
+
+
+def index_of_version_1(client):
+    index = client.get("/api/")
+    for name in INDEX:
+        if name not in index:
+            # What is not served may be absent from the index as well, and only that.
+            status = client.send("GET", f"/api/{name}/").status_code
+            expect(status == 404, f"{name} in the index, since /api/{name}/ answers", status)
+    for name, url in index.items():
+        expect(str(url).endswith(f"/api/{name}/"), f"the URL of {name}", url)
+
+
+def ids_of(client, sport, endpoints):
+    """An id of each list of a sport; `event` is a match in play, else any."""
+    ids = {}
+    for path, _ in endpoints:
+        name = path.removesuffix("/")
+        if "/" in name or "?" in name or "{" in name:
+            continue
+        try:
+            rows = client.get(f"/{sport}/api/v2/{path}")["results"]
+        except ApiError:
+            continue
+        ids[name] = rows[0].get("id") if rows else None
+    main = "events" if sport == "basketball" else "matches"
+    ids["event"] = ids.get(main)
+    if sport != "horseracing":
+        try:
+            playing = client.get(f"/{sport}/api/v2/{main}/live/")
+        except ApiError:
+            return ids
+        playing = playing if isinstance(playing, list) else playing.get("results") or playing.get("events") or []
+        if playing:
+            ids["event"] = playing[0]["id"]
+    return ids
