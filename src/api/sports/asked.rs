@@ -2,14 +2,21 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::{http::Uri, response::Response};
+use axum::{
+    extract::FromRequestParts,
+    http::{Uri, request::Parts},
+    response::Response,
+};
 use fanout::Micros;
 use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::IntoParams;
 
-use super::status;
+use super::{
+    digest::{Digest, Digests},
+    status,
+};
 use crate::{
     api::{Api, ApiError, Kept, Page, Params, Place, Spec},
     archive::{Entity, EntityKind, Filter, Window},
@@ -40,6 +47,9 @@ pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
     Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
 }
 
+/// The parameters of an endpoint that has none of its own.
+pub(super) const NONE: Spec = spec(&[]);
+
 /// Of a page.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -67,26 +77,54 @@ pub(super) struct Days {
 /// One day, in microseconds.
 pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 
+/// What a handler says.
+pub(super) type Answer = Result<Response, ApiError>;
+
+/// A request as it came, and what its answer is made from.
+pub(super) struct Request {
+    pub(super) api: Api,
+    digests: Digests,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl FromRequestParts<Api> for Request {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
+        // There are some in front of every route of these sports.
+        let digests = parts.extensions.get::<Digests>().ok_or(ApiError::Internal)?.clone();
+        let (uri, headers) = (parts.uri.clone(), parts.headers.clone());
+        Ok(Self { api: api.clone(), digests, uri, headers })
+    }
+}
+
+impl Request {
+    /// Reads its parameters, which are to be some of these.
+    pub(super) fn read(&self, spec: Spec) -> Result<Asked<'_>, ApiError> {
+        let params = Params::read(self.uri.query(), spec)?;
+        Ok(Asked { request: self, api: &self.api, params, now: clock::now() })
+    }
+
+    /// What all matches of a sport say.
+    pub(super) async fn digest(&self, sport: Sport) -> Result<Arc<Digest>, ApiError> {
+        self.digests.of(&self.api, sport).await
+    }
+
+    pub(super) fn answer(&self, kept: Kept, value: &impl Serialize) -> Answer {
+        kept.answer(&self.headers, value)
+    }
+}
+
 /// A request that was read.
 pub(super) struct Asked<'a> {
+    request: &'a Request,
     pub(super) api: &'a Api,
-    headers: &'a HeaderMap,
-    path: &'a str,
     pub(super) params: Params,
     pub(super) now: Micros,
 }
 
-impl<'a> Asked<'a> {
-    pub(super) fn read(
-        api: &'a Api,
-        uri: &'a Uri,
-        headers: &'a HeaderMap,
-        spec: Spec,
-    ) -> Result<Self, ApiError> {
-        let params = Params::read(uri.query(), spec)?;
-        Ok(Self { api, headers, path: uri.path(), params, now: clock::now() })
-    }
-
+impl Asked<'_> {
     /// The filters that lists of matches have in common. The newest come first, unless the request
     /// says from when on.
     pub(super) fn filter(&self, sport: Sport) -> Result<Filter, ApiError> {
@@ -133,14 +171,14 @@ impl<'a> Asked<'a> {
         &self,
         filter: &Filter,
         row: impl Fn(&MatchRecord) -> T,
-    ) -> Result<Response, ApiError> {
+    ) -> Answer {
         let window = self.params.window()?;
         let found = self.api.archive.find(filter, window);
         let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
         let records = records(self.api, &ids).await?;
         let rows = records.iter().map(|record| row(record)).collect();
         let page = Page::new(&self.place(), window, found.count, rows);
-        Kept::LIST.answer(self.headers, &page)
+        self.request.answer(Kept::LIST, &page)
     }
 
     /// The page of a list that is at hand as a whole; of each row of it the public shape is made.
@@ -149,7 +187,7 @@ impl<'a> Asked<'a> {
         kept: Kept,
         all: &[S],
         row: impl Fn(&S) -> T,
-    ) -> Result<Response, ApiError> {
+    ) -> Answer {
         self.page_of(kept, self.params.window()?, all, row)
     }
 
@@ -159,24 +197,21 @@ impl<'a> Asked<'a> {
         window: Window,
         all: &[S],
         row: impl Fn(&S) -> T,
-    ) -> Result<Response, ApiError> {
+    ) -> Answer {
         let rows = all.iter().skip(window.offset).take(window.limit).map(row).collect();
-        kept.answer(self.headers, &Page::new(&self.place(), window, all.len(), rows))
+        let page = Page::new(&self.place(), window, all.len(), rows);
+        self.request.answer(kept, &page)
     }
 
     /// The page of rows of some matches, which came from a list of `count`.
-    pub(super) fn found<T: Serialize>(
-        &self,
-        kept: Kept,
-        count: usize,
-        rows: Vec<T>,
-    ) -> Result<Response, ApiError> {
+    pub(super) fn found<T: Serialize>(&self, kept: Kept, count: usize, rows: Vec<T>) -> Answer {
         let page = Page::new(&self.place(), self.params.window()?, count, rows);
-        kept.answer(self.headers, &page)
+        self.request.answer(kept, &page)
     }
 
     fn place(&self) -> Place<'_> {
-        Place { api: self.api, headers: self.headers, path: self.path, params: &self.params }
+        let Request { api, uri, headers, .. } = self.request;
+        Place { api, headers, path: uri.path(), params: &self.params }
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::Extension;
 use fanout::Micros;
 use ingest::event::Sport;
 use tokio::sync::Mutex;
@@ -34,9 +33,6 @@ pub(super) struct Digests {
 
 /// The digest of a sport and when it was made, once somebody has asked.
 type Known = Option<(Micros, Arc<Digest>)>;
-
-/// How a handler gets at them.
-pub(super) type Shared = Extension<Digests>;
 
 /// What the matches of one sport say.
 #[derive(Debug, Default)]

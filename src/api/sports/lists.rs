@@ -1,19 +1,19 @@
 //! Lists of leagues, teams and people, which are alike in several sports.
 
-use axum::response::Response;
+use std::{cmp::Reverse, sync::Arc};
+
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::IntoParams;
 
 use super::{
-    asked::{self, Asked},
+    asked::{self, Answer, Asked, Request},
     digest::Digest,
     shape::{LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
 };
 use crate::{
-    api::{ApiError, Kept, Spec},
+    api::{Kept, Spec},
     archive::{Entity, EntityKind},
-    record::MatchRecord,
 };
 
 /// The parameters of lists of what has a name.
@@ -56,99 +56,92 @@ fn is_asked(asked: &Asked<'_>) -> impl Fn(&Entity) -> bool {
 }
 
 /// Leagues or tournaments: those of which most is played first, since no feed tells which matter.
-pub(super) fn leagues(
-    asked: &Asked<'_>,
-    sport: Sport,
-    digest: &Digest,
-) -> Result<Response, ApiError> {
+pub(super) async fn leagues(request: &Request, sport: Sport) -> Answer {
+    let asked = request.read(LEAGUES)?;
+    let digest = request.digest(sport).await?;
     let all = asked.params.flag("include_inactive")?.unwrap_or(false);
-    let is_asked = is_asked(asked);
-    let leagues =
-        asked.api.archive.entities(EntityKind::Competition, |it| it.sport == sport && is_asked(it));
     let edition = |league: &Entity| digest.edition(league.id);
     let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(asked.now));
-    let mut leagues: Vec<_> =
-        leagues.into_iter().filter(|league| all || is_active(league)).collect();
-    leagues.sort_by_key(|it| std::cmp::Reverse(edition(it).map(|edition| edition.matches)));
+    let mut leagues = of_kind(&asked, sport, EntityKind::Competition);
+    leagues.retain(|league| all || is_active(league));
+    leagues.sort_by_key(|it| Reverse(edition(it).map(|edition| edition.matches)));
     asked.page(Kept::LIST, &leagues, |it| LeagueRow::of(it, is_active(it)))
 }
 
 /// The league or tournament of this id.
-pub(super) fn league(
-    asked: &Asked<'_>,
-    sport: Sport,
-    id: &str,
-    digest: &Digest,
-) -> Result<LeagueRow, ApiError> {
+pub(super) async fn league(request: &Request, sport: Sport, id: &str) -> Answer {
+    let asked = request.read(asked::NONE)?;
+    let digest = request.digest(sport).await?;
     let league = asked::entity(asked.api, EntityKind::Competition, sport, id)?;
     let active = digest.edition(league.id).is_none_or(|it| it.is_active(asked.now));
-    Ok(LeagueRow::of(&league, active))
+    request.answer(Kept::REFERENCE, &LeagueRow::of(&league, active))
 }
 
 /// Teams, the strongest first; those without a result last, by name.
-pub(super) fn teams(
-    asked: &Asked<'_>,
-    sport: Sport,
-    digest: &Digest,
-) -> Result<Response, ApiError> {
-    let is_asked = is_asked(asked);
-    let kind = side_kind(sport);
-    let mut teams = asked.api.archive.entities(kind, |it| it.sport == sport && is_asked(it));
+pub(super) async fn teams(request: &Request, sport: Sport) -> Answer {
+    let asked = request.read(NAMED)?;
+    let digest = request.digest(sport).await?;
+    let mut teams = of_kind(&asked, sport, side_kind(sport));
     teams.sort_by_key(|team| digest.position(team.id).unwrap_or(usize::MAX));
-    asked.page(Kept::LIST, &teams, |team| TeamRow::of(team, digest))
+    asked.page(Kept::LIST, &teams, |team| TeamRow::of(team, &digest))
+}
+
+/// Teams or players, whoever plays matches of the sport, by name and in a shape of its own.
+pub(super) async fn sides<T: Serialize>(
+    request: &Request,
+    sport: Sport,
+    row: impl Fn(&Entity, &Digest) -> T,
+) -> Answer {
+    let asked = request.read(NAMED)?;
+    let digest = request.digest(sport).await?;
+    let sides = of_kind(&asked, sport, side_kind(sport));
+    asked.page(Kept::REFERENCE, &sides, |side| row(side, &digest))
+}
+
+/// One of them.
+pub(super) async fn side<T: Serialize>(
+    request: &Request,
+    sport: Sport,
+    id: &str,
+    row: impl Fn(&Entity, &Digest) -> T,
+) -> Answer {
+    request.read(asked::NONE)?;
+    let side = asked::entity(&request.api, side_kind(sport), sport, id)?;
+    let digest = request.digest(sport).await?;
+    request.answer(Kept::REFERENCE, &row(&side, &digest))
 }
 
 /// People who are no side of a match: players of teams, managers.
-pub(super) fn people(
-    asked: &Asked<'_>,
-    sport: Sport,
-    kind: EntityKind,
-) -> Result<Response, ApiError> {
-    let is_asked = is_asked(asked);
+pub(super) fn people(request: &Request, sport: Sport, kind: EntityKind) -> Answer {
+    let asked = request.read(NAMED)?;
     let team = asked.params.text("team").and_then(|team| team.parse().ok());
-    let people = asked.api.archive.entities(kind, |it| {
-        it.sport == sport && is_asked(it) && (team.is_none() || it.parent == team)
-    });
+    let mut people = of_kind(&asked, sport, kind);
+    people.retain(|it| team.is_none() || it.parent == team);
     asked.page(Kept::REFERENCE, &people, |it| PersonRow::of(asked.api, it))
 }
 
-/// Whatever has a name, by it, in a shape of the sport's own.
-pub(super) fn of_kind<T: Serialize>(
-    asked: &Asked<'_>,
-    sport: Sport,
-    kind: EntityKind,
-    row: impl Fn(&Entity) -> T,
-) -> Result<Response, ApiError> {
-    let is_asked = is_asked(asked);
-    let all = asked.api.archive.entities(kind, |it| it.sport == sport && is_asked(it));
-    asked.page(Kept::REFERENCE, &all, |it| row(it))
+/// One of them.
+pub(super) fn person(request: &Request, sport: Sport, kind: EntityKind, id: &str) -> Answer {
+    request.read(asked::NONE)?;
+    let person = asked::entity(&request.api, kind, sport, id)?;
+    request.answer(Kept::REFERENCE, &PersonRow::of(&request.api, &person))
 }
 
 /// Whatever has a name alone.
-pub(super) fn named(
-    asked: &Asked<'_>,
-    sport: Sport,
-    kind: EntityKind,
-) -> Result<Response, ApiError> {
-    of_kind(asked, sport, kind, NamedRow::of_entity)
+pub(super) fn named(request: &Request, sport: Sport, kind: EntityKind) -> Answer {
+    let asked = request.read(NAMED)?;
+    asked.page(Kept::REFERENCE, &of_kind(&asked, sport, kind), |it| NamedRow::of_entity(it))
 }
 
-/// The page of the matches in play that the request asks for.
-pub(super) fn live<T: Serialize>(
-    asked: &Asked<'_>,
-    sport: Sport,
-    row: impl Fn(&MatchRecord) -> T,
-) -> Result<Response, ApiError> {
-    let filter = asked.filter(sport)?;
-    let mut live = asked.api.reader.live(sport);
-    live.retain(|record| {
-        let sides = record.brief.sides.unwrap_or_default();
-        filter.team.is_none_or(|team| sides.contains(&team))
-            && (filter.competition.is_none() || record.brief.competition == filter.competition)
-            && filter
-                .teams
-                .as_ref()
-                .is_none_or(|teams| teams.iter().any(|team| sides.contains(team)))
-    });
-    asked.page(Kept::LIVE, &live, |record| row(record))
+/// One of that.
+pub(super) fn name(request: &Request, sport: Sport, kind: EntityKind, id: &str) -> Answer {
+    request.read(asked::NONE)?;
+    let named = asked::entity(&request.api, kind, sport, id)?;
+    request.answer(Kept::REFERENCE, &NamedRow::of_entity(&named))
+}
+
+/// All of a kind that a request asks for, by name.
+fn of_kind(asked: &Asked<'_>, sport: Sport, kind: EntityKind) -> Vec<Arc<Entity>> {
+    let is_asked = is_asked(asked);
+    asked.api.archive.entities(kind, |it| it.sport == sport && is_asked(it))
 }

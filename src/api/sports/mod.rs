@@ -14,6 +14,7 @@ mod form;
 mod hockey;
 mod horseracing;
 mod lists;
+mod matches;
 mod meetings;
 mod predicted;
 mod price;

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::IntoParams;
 
 use super::{
-    asked::{self, Asked, DAY},
+    asked::{self, Answer, Asked, DAY, Request},
+    digest::Digest,
     status,
 };
 use crate::{
-    api::{ApiError, Kept, Spec},
+    api::{Api, ApiError, Kept, Spec},
     archive::Filter,
     record::{MatchRecord, Status},
 };
 
 /// The parameters of lists of predictions.
-pub(super) const SPEC: Spec = asked::spec(&[
+const SPEC: Spec = asked::spec(&[
     "date_from",
     "date_to",
     "days",
@@ -58,11 +58,13 @@ pub(super) struct Predicted {
 }
 
 /// The page of predictions that a request asks for.
-pub(super) async fn page<T: Serialize>(
-    asked: &Asked<'_>,
+pub(super) async fn list<T: Serialize>(
+    request: &Request,
     sport: Sport,
-    row: impl Fn(&MatchRecord) -> T,
-) -> Result<Response, ApiError> {
+    row: impl Fn(&Api, &MatchRecord, &Digest) -> T,
+) -> Answer {
+    let asked = request.read(SPEC)?;
+    let digest = request.digest(sport).await?;
     let (count, records) = match asked.params.id("match")? {
         Some(id) => {
             let record = asked.api.record(id).await?;
@@ -72,12 +74,12 @@ pub(super) async fn page<T: Serialize>(
             (usize::from(record.is_some()), shown)
         }
         None => {
-            let found = asked.api.archive.find(&filter(asked, sport)?, asked.params.window()?);
+            let found = asked.api.archive.find(&filter(&asked, sport)?, asked.params.window()?);
             let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
             (found.count, asked::records(asked.api, &ids).await?)
         }
     };
-    let rows = records.iter().map(|record| row(record)).collect();
+    let rows = records.iter().map(|record| row(asked.api, record, &digest)).collect();
     asked.found(Kept::PREDICTIONS, count, rows)
 }
 

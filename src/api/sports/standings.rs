@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 
 use ingest::event::Sport;
+use serde::Serialize;
 
 use super::{
-    asked::{self, Asked, DAY},
+    asked::{self, Answer, Asked, DAY, Request},
     meetings,
 };
 use crate::{
-    api::{ApiError, Spec},
+    api::{Api, ApiError, Kept, Spec},
     archive::{EntityKind, Window},
     rating,
     record::{Brief, Key},
 };
 
-pub(super) const SPEC: Spec = asked::spec(&["league", "season"]);
+const SPEC: Spec = asked::spec(&["league", "season"]);
 
 /// After a pause as long as this another season begins, where no feed tells seasons apart.
 const PAUSE_DAYS: i64 = 60;
@@ -37,8 +38,22 @@ pub(super) struct Line {
     pub(super) form: String,
 }
 
+/// The table of the league that a path names, or else the request.
+pub(super) fn table<T: Serialize>(
+    request: &Request,
+    sport: Sport,
+    league: Option<&str>,
+    has_overtime: impl Fn(&Brief) -> bool,
+    table: impl Fn(&Api, Key, Vec<Line>) -> T,
+) -> Answer {
+    let asked = request.read(SPEC)?;
+    let league = league.map(asked::key).transpose()?;
+    let (league, lines) = of(&asked, sport, league, has_overtime)?;
+    request.answer(Kept::LIST, &table(asked.api, league, lines))
+}
+
 /// The league that a request asks for, and its lines in no order.
-pub(super) fn of(
+fn of(
     asked: &Asked<'_>,
     sport: Sport,
     league: Option<Key>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ingest::event::Sport;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -78,14 +79,31 @@ pub(super) enum IdName {
     Match,
 }
 
+impl IdName {
+    pub(super) fn of(sport: Sport) -> Self {
+        match sport {
+            Sport::Basketball => Self::Event,
+            Sport::Football
+            | Sport::Tennis
+            | Sport::Cs2
+            | Sport::Darts
+            | Sport::Hockey
+            | Sport::HorseRacing
+            | Sport::Cricket
+            | Sport::Other => Self::Match,
+        }
+    }
+}
+
 impl StickOdds {
-    pub(super) fn of(record: &MatchRecord, movements: &Movements, name: IdName) -> Self {
+    pub(super) fn of(record: &MatchRecord, movements: &Movements) -> Self {
         let (source, books) = price::shown(price::winner(record));
         let side = |side: usize| {
             let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
             named.map(|named| named.name.to_string())
         };
         let id = record.brief.id;
+        let name = IdName::of(record.brief.sport);
         let bookmakers: Vec<_> =
             books.iter().map(|(slug, prices)| book(record, slug, prices, movements)).collect();
         Self {

@@ -1,6 +1,5 @@
 //! Predictions of hockey, basketball and CS2.
 
-use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -48,13 +47,9 @@ pub(super) struct TeamPrediction {
 }
 
 impl TeamPrediction {
-    pub(super) fn of(
-        api: &Api,
-        sport: Sport,
-        record: &MatchRecord,
-        digest: &Digest,
-        name: IdName,
-    ) -> Self {
+    pub(super) fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let sport = record.brief.sport;
+        let name = IdName::of(sport);
         let forecast = Forecast::of(record, digest);
         let [home_team, away_team] = TeamBrief::both(api, record, digest);
         let id = record.brief.id;

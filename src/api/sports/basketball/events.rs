@@ -1,31 +1,28 @@
 //! `/basketball/api/v2/events/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Asked, Days, Paging},
-    digest::{Digest, Shared},
+    asked::{self, Answer, Days, Paging, Request},
+    digest::Digest,
     form::{HeadToHead, Report, TeamForm},
-    lists, price,
+    matches,
     shape::{self, LeagueBrief, TeamBrief},
     status,
-    stick::{IdName, StickOdds},
+    stick::StickOdds,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Spec,
+        Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Key, MatchRecord, PlayRecord},
 };
+
+const SPORT: Sport = Sport::Basketball;
 
 const MATCHES: Spec =
     asked::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
@@ -53,7 +50,7 @@ struct QuarterPoints {
 }
 
 /// What each player did. No feed of ours tells it: the lists are empty.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(super) struct BoxScore {
     home: Vec<BoxLine>,
     away: Vec<BoxLine>,
@@ -107,16 +104,8 @@ struct TeamPoints {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let filter = asked.filter(Sport::Basketball)?;
-    let digest = digests.of(&api, Sport::Basketball).await?;
-    asked.matches(&filter, |record| BasketballEvent::of(&api, record, &digest)).await
+pub(super) async fn list(request: Request) -> Answer {
+    matches::list(&request, SPORT, MATCHES, BasketballEvent::of).await
 }
 
 /// Matches in play.
@@ -131,15 +120,8 @@ pub(super) async fn list(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let digest = digests.of(&api, Sport::Basketball).await?;
-    lists::live(&asked, Sport::Basketball, |record| BasketballEvent::of(&api, record, &digest))
+pub(super) async fn live(request: Request) -> Answer {
+    matches::live(&request, SPORT, MATCHES, BasketballEvent::of).await
 }
 
 /// One match.
@@ -153,17 +135,8 @@ pub(super) async fn live(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Basketball, &id).await?;
-    let digest = digests.of(&api, Sport::Basketball).await?;
-    Kept::LIST.answer(&headers, &BasketballEvent::of(&api, &record, &digest))
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::LIST, BasketballEvent::of).await
 }
 
 /// What each player did, as far as a feed tells it.
@@ -177,15 +150,8 @@ pub(super) async fn detail(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn box_score(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    asked::record(&api, Sport::Basketball, &id).await?;
-    Kept::LIST.answer(&headers, &BoxScore { home: Vec::new(), away: Vec::new() })
+pub(super) async fn box_score(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::LIST, |_, _| BoxScore::default()).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -199,16 +165,8 @@ pub(super) async fn box_score(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Basketball, &id).await?;
-    let movements = price::movements(&api, record.brief.id).await?;
-    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Event))
+pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+    matches::odds(&request, SPORT, &id).await
 }
 
 /// How the two teams stand before a match.
@@ -222,17 +180,8 @@ pub(super) async fn odds(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn pregame(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Basketball, &id).await?;
-    let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(&api, &record);
-    let event_id = record.brief.id;
-    Kept::REFERENCE.answer(&headers, &Pregame { event_id, head_to_head, home_form, away_form })
+pub(super) async fn pregame(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::REFERENCE, Pregame::of).await
 }
 
 /// What is counted of each team.
@@ -246,20 +195,25 @@ pub(super) async fn pregame(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team_stats(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Basketball, &id).await?;
-    let points = |side: usize| TeamPoints {
-        points: shape::of_pair(record.brief.score, side),
-        points_by_period: record.brief.parts.iter().map(|part| part[side]).collect(),
-    };
-    let stats = TeamStats { event_id: record.brief.id, home: points(0), away: points(1) };
-    Kept::LIST.answer(&headers, &stats)
+pub(super) async fn team_stats(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::LIST, TeamStats::of).await
+}
+
+impl Pregame {
+    fn of(api: &Api, record: &MatchRecord) -> Self {
+        let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(api, record);
+        Self { event_id: record.brief.id, head_to_head, home_form, away_form }
+    }
+}
+
+impl TeamStats {
+    fn of(_: &Api, record: &MatchRecord) -> Self {
+        let points = |side: usize| TeamPoints {
+            points: shape::of_pair(record.brief.score, side),
+            points_by_period: record.brief.parts.iter().map(|part| part[side]).collect(),
+        };
+        Self { event_id: record.brief.id, home: points(0), away: points(1) }
+    }
 }
 
 impl BasketballEvent {
@@ -281,7 +235,7 @@ impl BasketballEvent {
             home_team,
             away_team,
             event_date: shape::start(record),
-            status: status::word(Sport::Basketball, brief.status),
+            status: status::word(SPORT, brief.status),
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
             periods: quarters

@@ -1,33 +1,27 @@
 //! Leagues, teams, people, standings and predictions of basketball.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Asked, Days, Paging},
-    digest::Shared,
+    asked::{self, Answer, Days, Paging, Request},
     form,
     lists::{self, Inactive, Named},
+    matches,
     predicted::{self, Predicted},
     shape::{LeagueRow, NamedRow, PersonRow, TeamRow},
-    standings,
-    stick::IdName,
+    standings::{self, Line},
     team_prediction::TeamPrediction,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Api, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::EntityKind,
-    record::{Key, MatchRecord},
+    record::Key,
 };
 
 const SPORT: Sport = Sport::Basketball;
@@ -70,15 +64,8 @@ struct BasketballLine {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn leagues(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::LEAGUES)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::leagues(&asked, SPORT, &digest)
+pub(super) async fn leagues(request: Request) -> Answer {
+    lists::leagues(&request, SPORT).await
 }
 
 /// One league.
@@ -92,16 +79,8 @@ pub(super) async fn leagues(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn league(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&[]))?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &lists::league(&asked, SPORT, &id, &digest)?)
+pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
+    lists::league(&request, SPORT, &id).await
 }
 
 /// Coaches, by name.
@@ -116,13 +95,8 @@ pub(super) async fn league(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn managers(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    lists::people(&asked, SPORT, EntityKind::Manager)
+pub(super) async fn managers(request: Request) -> Answer {
+    lists::people(&request, SPORT, EntityKind::Manager)
 }
 
 /// One coach.
@@ -136,15 +110,8 @@ pub(super) async fn managers(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn manager(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Manager, SPORT, &id)?;
-    Kept::REFERENCE.answer(&headers, &PersonRow::of(&api, &entity))
+pub(super) async fn manager(Path(id): Path<String>, request: Request) -> Answer {
+    lists::person(&request, SPORT, EntityKind::Manager, &id)
 }
 
 /// Players, by name. No feed of ours tells any yet.
@@ -159,13 +126,8 @@ pub(super) async fn manager(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn players(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    lists::people(&asked, SPORT, EntityKind::Player)
+pub(super) async fn players(request: Request) -> Answer {
+    lists::people(&request, SPORT, EntityKind::Player)
 }
 
 /// One player.
@@ -179,15 +141,8 @@ pub(super) async fn players(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Player, SPORT, &id)?;
-    Kept::REFERENCE.answer(&headers, &PersonRow::of(&api, &entity))
+pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
+    lists::person(&request, SPORT, EntityKind::Player, &id)
 }
 
 /// Matches of a player: none, since no feed of ours tells who played.
@@ -202,14 +157,9 @@ pub(super) async fn player(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn games(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&["limit", "offset"]))?;
-    asked::entity(&api, EntityKind::Player, SPORT, &id)?;
+pub(super) async fn games(Path(id): Path<String>, request: Request) -> Answer {
+    let asked = request.read(asked::spec(&["limit", "offset"]))?;
+    asked::entity(&request.api, EntityKind::Player, SPORT, &id)?;
     asked.page(Kept::LIST, &Vec::<PlayerGame>::new(), Clone::clone)
 }
 
@@ -225,17 +175,8 @@ pub(super) async fn games(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
-    let digest = digests.of(&api, SPORT).await?;
-    let row =
-        |record: &MatchRecord| TeamPrediction::of(&api, SPORT, record, &digest, IdName::Event);
-    predicted::page(&asked, SPORT, row).await
+pub(super) async fn predictions(request: Request) -> Answer {
+    predicted::list(&request, SPORT, TeamPrediction::of).await
 }
 
 /// The prediction of one match, by the match's id.
@@ -249,18 +190,8 @@ pub(super) async fn predictions(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let digest = digests.of(&api, SPORT).await?;
-    let prediction = TeamPrediction::of(&api, SPORT, &record, &digest, IdName::Event);
-    Kept::PREDICTIONS.answer(&headers, &prediction)
+pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, TeamPrediction::of).await
 }
 
 /// Who stands where in a league, by the results that are kept.
@@ -275,14 +206,8 @@ pub(super) async fn prediction(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, standings::SPEC)?;
-    let standings = BasketballStandings::of(&api, standings::of(&asked, SPORT, None, |_| false)?);
-    Kept::LIST.answer(&headers, &standings)
+pub(super) async fn standings(request: Request) -> Answer {
+    standings::table(&request, SPORT, None, |_| false, BasketballStandings::of)
 }
 
 /// The same of the league with this id.
@@ -297,16 +222,8 @@ pub(super) async fn standings(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings_of(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, standings::SPEC)?;
-    let league = Some(asked::key(&id)?);
-    let lines = standings::of(&asked, SPORT, league, |_| false)?;
-    Kept::LIST.answer(&headers, &BasketballStandings::of(&api, lines))
+pub(super) async fn standings_of(Path(id): Path<String>, request: Request) -> Answer {
+    standings::table(&request, SPORT, Some(&id), |_| false, BasketballStandings::of)
 }
 
 /// Teams, the strongest first.
@@ -320,15 +237,8 @@ pub(super) async fn standings_of(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn teams(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::teams(&asked, SPORT, &digest)
+pub(super) async fn teams(request: Request) -> Answer {
+    lists::teams(&request, SPORT).await
 }
 
 /// One team.
@@ -342,17 +252,8 @@ pub(super) async fn teams(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Team, SPORT, &id)?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &TeamRow::of(&entity, &digest))
+pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
+    lists::side(&request, SPORT, &id, TeamRow::of).await
 }
 
 /// Halls, by name.
@@ -366,13 +267,8 @@ pub(super) async fn team(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn venues(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    lists::named(&asked, SPORT, EntityKind::Venue)
+pub(super) async fn venues(request: Request) -> Answer {
+    lists::named(&request, SPORT, EntityKind::Venue)
 }
 
 /// One hall.
@@ -386,23 +282,16 @@ pub(super) async fn venues(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn venue(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Venue, SPORT, &id)?;
-    Kept::REFERENCE.answer(&headers, &NamedRow::of_entity(&entity))
+pub(super) async fn venue(Path(id): Path<String>, request: Request) -> Answer {
+    lists::name(&request, SPORT, EntityKind::Venue, &id)
 }
 
 impl BasketballStandings {
-    fn of(api: &Api, (league_id, mut lines): (Key, Vec<standings::Line>)) -> Self {
-        let share = |line: &standings::Line| {
+    fn of(api: &Api, league_id: Key, mut lines: Vec<Line>) -> Self {
+        let share = |line: &Line| {
             form::ratio(f64::from(line.wins), usize::try_from(line.played).unwrap_or(usize::MAX))
         };
-        let difference = |line: &standings::Line| i64::from(line.scored) - i64::from(line.conceded);
+        let difference = |line: &Line| i64::from(line.scored) - i64::from(line.conceded);
         lines.sort_by(|a, b| {
             let by_share = share(b).unwrap_or_default().total_cmp(&share(a).unwrap_or_default());
             by_share.then(difference(b).cmp(&difference(a))).then(a.team.cmp(&b.team))

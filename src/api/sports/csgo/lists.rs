@@ -1,31 +1,26 @@
 //! Players, teams, tournaments and predictions of CS2.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Asked, Days, Paging},
-    digest::{self, Digest, Shared},
+    asked::{Answer, Days, Paging, Request},
+    digest::{self, Digest},
     lists::{self, Inactive, Named},
+    matches,
     predicted::{self, Predicted},
     shape::{self, LeagueRow, PersonRow},
-    stick::IdName,
     team_prediction::TeamPrediction,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind},
-    record::{Key, MatchRecord},
+    record::Key,
 };
 
 const SPORT: Sport = Sport::Cs2;
@@ -68,13 +63,8 @@ struct CsgoMapStats {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn players(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    lists::people(&asked, SPORT, EntityKind::Player)
+pub(super) async fn players(request: Request) -> Answer {
+    lists::people(&request, SPORT, EntityKind::Player)
 }
 
 /// One player.
@@ -88,15 +78,8 @@ pub(super) async fn players(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Player, SPORT, &id)?;
-    Kept::REFERENCE.answer(&headers, &PersonRow::of(&api, &entity))
+pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
+    lists::person(&request, SPORT, EntityKind::Player, &id)
 }
 
 /// Predictions: unless something else is asked for, of matches that are still to begin.
@@ -111,17 +94,8 @@ pub(super) async fn player(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
-    let digest = digests.of(&api, SPORT).await?;
-    let row =
-        |record: &MatchRecord| TeamPrediction::of(&api, SPORT, record, &digest, IdName::Match);
-    predicted::page(&asked, SPORT, row).await
+pub(super) async fn predictions(request: Request) -> Answer {
+    predicted::list(&request, SPORT, TeamPrediction::of).await
 }
 
 /// The prediction of one match, by the match's id.
@@ -135,18 +109,8 @@ pub(super) async fn predictions(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let digest = digests.of(&api, SPORT).await?;
-    let prediction = TeamPrediction::of(&api, SPORT, &record, &digest, IdName::Match);
-    Kept::PREDICTIONS.answer(&headers, &prediction)
+pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, TeamPrediction::of).await
 }
 
 /// Teams, by name.
@@ -160,15 +124,8 @@ pub(super) async fn prediction(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn teams(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::of_kind(&asked, SPORT, EntityKind::Team, |team| CsgoTeam::of(team, &digest))
+pub(super) async fn teams(request: Request) -> Answer {
+    lists::sides(&request, SPORT, CsgoTeam::of).await
 }
 
 /// One team.
@@ -182,17 +139,8 @@ pub(super) async fn teams(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Team, SPORT, &id)?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &CsgoTeam::of(&entity, &digest))
+pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
+    lists::side(&request, SPORT, &id, CsgoTeam::of).await
 }
 
 /// Tournaments: those of which most is played first.
@@ -207,15 +155,8 @@ pub(super) async fn team(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn tournaments(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::LEAGUES)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::leagues(&asked, SPORT, &digest)
+pub(super) async fn tournaments(request: Request) -> Answer {
+    lists::leagues(&request, SPORT).await
 }
 
 /// One tournament.
@@ -229,16 +170,8 @@ pub(super) async fn tournaments(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn tournament(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&[]))?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &lists::league(&asked, SPORT, &id, &digest)?)
+pub(super) async fn tournament(Path(id): Path<String>, request: Request) -> Answer {
+    lists::league(&request, SPORT, &id).await
 }
 
 impl CsgoTeam {

@@ -1,29 +1,23 @@
 //! `/csgo/api/v2/matches/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Asked, Days, Paging},
-    digest::{Digest, Shared},
+    asked::{self, Answer, Days, Paging, Request},
+    digest::Digest,
     form::{self, HeadToHead, Report},
-    lists,
+    matches,
     meetings::Seen,
-    price,
     shape::{self, NamedRow, TeamBrief},
     status,
-    stick::{IdName, StickOdds},
+    stick::StickOdds,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Spec,
+        Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Key, MatchRecord},
@@ -111,16 +105,8 @@ pub(super) struct CsgoPlayerStats {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let filter = asked.filter(Sport::Cs2)?;
-    let digest = digests.of(&api, Sport::Cs2).await?;
-    asked.matches(&filter, |record| CsgoMatch::of(&api, record, &digest)).await
+pub(super) async fn list(request: Request) -> Answer {
+    matches::list(&request, SPORT, MATCHES, CsgoMatch::of).await
 }
 
 /// Matches in play.
@@ -135,15 +121,8 @@ pub(super) async fn list(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let digest = digests.of(&api, Sport::Cs2).await?;
-    lists::live(&asked, Sport::Cs2, |record| CsgoMatch::of(&api, record, &digest))
+pub(super) async fn live(request: Request) -> Answer {
+    matches::live(&request, SPORT, MATCHES, CsgoMatch::of).await
 }
 
 /// One match.
@@ -157,25 +136,8 @@ pub(super) async fn live(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let digest = digests.of(&api, SPORT).await?;
-    let maps = record.brief.parts.iter().zip(1..).map(|([home, away], number)| CsgoMap {
-        map: format!("map {number}"),
-        map_name: None,
-        home_rounds: *home,
-        away_rounds: *away,
-    });
-    let maps = maps.collect();
-    let row = CsgoMatch::of(&api, &record, &digest);
-    Kept::LIST.answer(&headers, &CsgoDetail { row, maps })
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::LIST, CsgoDetail::of).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -189,16 +151,8 @@ pub(super) async fn detail(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let movements = price::movements(&api, record.brief.id).await?;
-    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Match))
+pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+    matches::odds(&request, SPORT, &id).await
 }
 
 /// What each player did, as far as a feed tells it.
@@ -212,17 +166,8 @@ pub(super) async fn odds(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player_stats(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let match_id = record.brief.id;
-    let stats = CsgoPlayerStats { match_id, count: 0, player_stats: Vec::new() };
-    Kept::LIST.answer(&headers, &stats)
+pub(super) async fn player_stats(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::LIST, CsgoPlayerStats::of).await
 }
 
 /// How both teams did before the match, by the results that are kept.
@@ -236,19 +181,8 @@ pub(super) async fn player_stats(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn stats(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let Report { head_to_head, results, .. } = Report::of(&api, &record);
-    let sides = record.names.sides.iter().flatten().zip(&results);
-    let teams = sides.map(|(team, results)| CsgoTeamStats::of(NamedRow::of(team), results));
-    let stats = CsgoStats { match_id: record.brief.id, teams: teams.collect(), head_to_head };
-    Kept::REFERENCE.answer(&headers, &stats)
+pub(super) async fn stats(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::REFERENCE, CsgoStats::of).await
 }
 
 impl CsgoMatch {
@@ -267,6 +201,33 @@ impl CsgoMatch {
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
         }
+    }
+}
+
+impl CsgoDetail {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let maps = record.brief.parts.iter().zip(1..).map(|([home, away], number)| CsgoMap {
+            map: format!("map {number}"),
+            map_name: None,
+            home_rounds: *home,
+            away_rounds: *away,
+        });
+        Self { maps: maps.collect(), row: CsgoMatch::of(api, record, digest) }
+    }
+}
+
+impl CsgoPlayerStats {
+    fn of(_: &Api, record: &MatchRecord) -> Self {
+        Self { match_id: record.brief.id, count: 0, player_stats: Vec::new() }
+    }
+}
+
+impl CsgoStats {
+    fn of(api: &Api, record: &MatchRecord) -> Self {
+        let Report { head_to_head, results, .. } = Report::of(api, record);
+        let sides = record.names.sides.iter().flatten().zip(&results);
+        let teams = sides.map(|(team, results)| CsgoTeamStats::of(NamedRow::of(team), results));
+        Self { match_id: record.brief.id, teams: teams.collect(), head_to_head }
     }
 }
 

@@ -1,21 +1,17 @@
 //! Players, rankings, tournaments and predictions of darts.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, Days, Paging},
-        digest::{self, Digest, Shared},
+        asked::{self, Answer, Days, Paging, Request},
+        digest::{self, Digest},
         forecast::{Forecast, Model, percent},
         lists::{self, Inactive, Named},
+        matches,
         predicted::{self, Predicted},
         shape::{self, LeagueRow, NamedRow},
         status,
@@ -24,7 +20,7 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Api, ApiError, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind},
@@ -103,15 +99,8 @@ pub(super) struct DartsPrediction {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn players(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::of_kind(&asked, SPORT, EntityKind::Player, |player| DartsPlayer::of(player, &digest))
+pub(super) async fn players(request: Request) -> Answer {
+    lists::sides(&request, SPORT, DartsPlayer::of).await
 }
 
 /// One player.
@@ -125,17 +114,8 @@ pub(super) async fn players(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let player = asked::entity(&api, EntityKind::Player, SPORT, &id)?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &DartsPlayer::of(&player, &digest))
+pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
+    lists::side(&request, SPORT, &id, DartsPlayer::of).await
 }
 
 /// The ranking of all players who have a result, the strongest first. Rankings of other types are
@@ -150,18 +130,13 @@ pub(super) async fn player(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn rankings(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&["limit", "offset", "type"]))?;
-    let digest = digests.of(&api, SPORT).await?;
+pub(super) async fn rankings(request: Request) -> Answer {
+    let asked = request.read(asked::spec(&["limit", "offset", "type"]))?;
+    let digest = request.digest(SPORT).await?;
     let is_ours = asked.params.text("type").is_none_or(|kind| kind.eq_ignore_ascii_case(RESULTS));
     let ranked = if is_ours { digest.table.ranked() } else { Vec::new() };
     let rows: Vec<_> = (1..).zip(ranked).collect();
-    asked.page(Kept::REFERENCE, &rows, |row| DartsRanking::of(&api, row))
+    asked.page(Kept::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row))
 }
 
 /// One row of the ranking, by the player's id.
@@ -175,19 +150,13 @@ pub(super) async fn rankings(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn ranking(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let digest = digests.of(&api, SPORT).await?;
+pub(super) async fn ranking(Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
+    let digest = request.digest(SPORT).await?;
     let player = asked::key(&id)?;
     let mut rows = (1..).zip(digest.table.ranked());
     let row = rows.find(|(_, (own, _))| *own == player).ok_or(ApiError::NotFound)?;
-    Kept::REFERENCE.answer(&headers, &DartsRanking::of(&api, &row))
+    request.answer(Kept::REFERENCE, &DartsRanking::of(&request.api, &row))
 }
 
 /// Tournaments: those of which most is played first.
@@ -202,15 +171,8 @@ pub(super) async fn ranking(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn tournaments(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::LEAGUES)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::leagues(&asked, SPORT, &digest)
+pub(super) async fn tournaments(request: Request) -> Answer {
+    lists::leagues(&request, SPORT).await
 }
 
 /// One tournament.
@@ -224,16 +186,8 @@ pub(super) async fn tournaments(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn tournament(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&[]))?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &lists::league(&asked, SPORT, &id, &digest)?)
+pub(super) async fn tournament(Path(id): Path<String>, request: Request) -> Answer {
+    lists::league(&request, SPORT, &id).await
 }
 
 /// Predictions: unless something else is asked for, of matches that are still to begin.
@@ -248,16 +202,8 @@ pub(super) async fn tournament(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
-    let digest = digests.of(&api, SPORT).await?;
-    let row = |record: &MatchRecord| DartsPrediction::of(&api, record, &digest);
-    predicted::page(&asked, SPORT, row).await
+pub(super) async fn predictions(request: Request) -> Answer {
+    predicted::list(&request, SPORT, DartsPrediction::of).await
 }
 
 /// The prediction of one match, by the match's id.
@@ -271,17 +217,8 @@ pub(super) async fn predictions(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::PREDICTIONS.answer(&headers, &DartsPrediction::of(&api, &record, &digest))
+pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, DartsPrediction::of).await
 }
 
 impl DartsPlayer {

@@ -1,27 +1,22 @@
 //! `/darts/api/v2/matches/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Asked, Days, Paging},
-    digest::{Digest, Shared},
-    lists,
+    asked::{self, Answer, Days, Paging, Request},
+    digest::Digest,
+    matches,
     meetings::{self, Seen},
-    price, shape, status,
-    stick::{IdName, StickOdds},
+    shape, status,
+    stick::StickOdds,
     team_prediction,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Spec,
+        Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -147,16 +142,8 @@ struct DartsMeeting {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let filter = asked.filter(Sport::Darts)?;
-    let digest = digests.of(&api, Sport::Darts).await?;
-    asked.matches(&filter, |record| DartsMatch::of(&api, record, &digest)).await
+pub(super) async fn list(request: Request) -> Answer {
+    matches::list(&request, SPORT, MATCHES, DartsMatch::of).await
 }
 
 /// Matches in play.
@@ -171,15 +158,8 @@ pub(super) async fn list(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let digest = digests.of(&api, Sport::Darts).await?;
-    lists::live(&asked, Sport::Darts, |record| DartsMatch::of(&api, record, &digest))
+pub(super) async fn live(request: Request) -> Answer {
+    matches::live(&request, SPORT, MATCHES, DartsMatch::of).await
 }
 
 /// One match.
@@ -193,18 +173,8 @@ pub(super) async fn live(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let digest = digests.of(&api, SPORT).await?;
-    let row = DartsMatch::of(&api, &record, &digest);
-    Kept::LIST.answer(&headers, &DartsDetail { row, stats: DartsStats::default() })
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::LIST, DartsDetail::of).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -218,16 +188,8 @@ pub(super) async fn detail(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let movements = price::movements(&api, record.brief.id).await?;
-    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Match))
+pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+    matches::odds(&request, SPORT, &id).await
 }
 
 /// What the two made of each other before.
@@ -241,15 +203,8 @@ pub(super) async fn odds(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn h2h(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    Kept::REFERENCE.answer(&headers, &DartsH2h::of(&api, &record))
+pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::REFERENCE, DartsH2h::of).await
 }
 
 impl DartsMatch {
@@ -283,6 +238,12 @@ impl DartsMatch {
             best_of_sets: best_of(true),
             sets_detail: brief.parts.iter().map(|[p1, p2]| SetLegs { p1: *p1, p2: *p2 }).collect(),
         }
+    }
+}
+
+impl DartsDetail {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        Self { row: DartsMatch::of(api, record, digest), stats: DartsStats::default() }
     }
 }
 

@@ -1,35 +1,29 @@
 //! Leagues, teams, people, standings and predictions of hockey.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, Days, Paging},
-        digest::Shared,
+        asked::{Answer, Days, Paging, Request},
         lists::{self, Inactive, Named},
+        matches,
         predicted::{self, Predicted},
         shape::{LeagueRow, NamedRow, TeamRow},
         standings::{self, Line},
-        stick::IdName,
         team_prediction::TeamPrediction,
     },
-    matches,
+    matches::had_overtime,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Api, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::EntityKind,
-    record::{Key, MatchRecord},
+    record::Key,
 };
 
 const SPORT: Sport = Sport::Hockey;
@@ -72,15 +66,8 @@ struct HockeyLine {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn leagues(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::LEAGUES)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::leagues(&asked, SPORT, &digest)
+pub(super) async fn leagues(request: Request) -> Answer {
+    lists::leagues(&request, SPORT).await
 }
 
 /// One league.
@@ -94,16 +81,8 @@ pub(super) async fn leagues(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn league(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&[]))?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &lists::league(&asked, SPORT, &id, &digest)?)
+pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
+    lists::league(&request, SPORT, &id).await
 }
 
 /// Predictions: unless something else is asked for, of matches that are still to begin.
@@ -118,17 +97,8 @@ pub(super) async fn league(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
-    let digest = digests.of(&api, SPORT).await?;
-    let row =
-        |record: &MatchRecord| TeamPrediction::of(&api, SPORT, record, &digest, IdName::Match);
-    predicted::page(&asked, SPORT, row).await
+pub(super) async fn predictions(request: Request) -> Answer {
+    predicted::list(&request, SPORT, TeamPrediction::of).await
 }
 
 /// The prediction of one match, by the match's id.
@@ -142,18 +112,8 @@ pub(super) async fn predictions(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
-    let digest = digests.of(&api, SPORT).await?;
-    let prediction = TeamPrediction::of(&api, SPORT, &record, &digest, IdName::Match);
-    Kept::PREDICTIONS.answer(&headers, &prediction)
+pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, TeamPrediction::of).await
 }
 
 /// Who stands where in a league, by the results that are kept.
@@ -168,14 +128,8 @@ pub(super) async fn prediction(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, standings::SPEC)?;
-    let lines = standings::of(&asked, SPORT, None, matches::had_overtime)?;
-    Kept::LIST.answer(&headers, &HockeyStandings::of(&api, lines))
+pub(super) async fn standings(request: Request) -> Answer {
+    standings::table(&request, SPORT, None, had_overtime, HockeyStandings::of)
 }
 
 /// The same of the league with this id.
@@ -190,16 +144,8 @@ pub(super) async fn standings(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings_of(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, standings::SPEC)?;
-    let league = Some(asked::key(&id)?);
-    let lines = standings::of(&asked, SPORT, league, matches::had_overtime)?;
-    Kept::LIST.answer(&headers, &HockeyStandings::of(&api, lines))
+pub(super) async fn standings_of(Path(id): Path<String>, request: Request) -> Answer {
+    standings::table(&request, SPORT, Some(&id), had_overtime, HockeyStandings::of)
 }
 
 /// Teams, the strongest first.
@@ -213,15 +159,8 @@ pub(super) async fn standings_of(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn teams(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, lists::NAMED)?;
-    let digest = digests.of(&api, SPORT).await?;
-    lists::teams(&asked, SPORT, &digest)
+pub(super) async fn teams(request: Request) -> Answer {
+    lists::teams(&request, SPORT).await
 }
 
 /// One team.
@@ -235,21 +174,12 @@ pub(super) async fn teams(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let entity = asked::entity(&api, EntityKind::Team, SPORT, &id)?;
-    let digest = digests.of(&api, SPORT).await?;
-    Kept::REFERENCE.answer(&headers, &TeamRow::of(&entity, &digest))
+pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
+    lists::side(&request, SPORT, &id, TeamRow::of).await
 }
 
 impl HockeyStandings {
-    fn of(api: &Api, (league_id, mut lines): (Key, Vec<Line>)) -> Self {
+    fn of(api: &Api, league_id: Key, mut lines: Vec<Line>) -> Self {
         let points = |it: &Line| it.wins * 3 + it.overtime_wins * 2 + it.overtime_losses + it.draws;
         let difference = |line: &Line| i64::from(line.scored) - i64::from(line.conceded);
         let order = |line: &Line| (points(line), difference(line), line.scored);

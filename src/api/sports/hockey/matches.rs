@@ -1,32 +1,29 @@
 //! `/hockey/api/v2/matches/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Asked, Days, Paging},
-    digest::{Digest, Shared},
+    asked::{self, Answer, Days, Paging, Request},
+    digest::Digest,
     form::{HeadToHead, Report, TeamForm},
-    lists, price,
+    matches,
     shape::{self, LeagueBrief, TeamBrief},
     status,
-    stick::{IdName, StickOdds},
+    stick::StickOdds,
     team_prediction,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Spec,
+        Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Brief, Key, MatchRecord, PlayRecord},
 };
+
+const SPORT: Sport = Sport::Hockey;
 
 const MATCHES: Spec =
     asked::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
@@ -84,16 +81,8 @@ pub(super) struct HockeyH2h {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let filter = asked.filter(Sport::Hockey)?;
-    let digest = digests.of(&api, Sport::Hockey).await?;
-    asked.matches(&filter, |record| HockeyMatch::of(&api, record, &digest)).await
+pub(super) async fn list(request: Request) -> Answer {
+    matches::list(&request, SPORT, MATCHES, HockeyMatch::of).await
 }
 
 /// Matches in play.
@@ -108,15 +97,8 @@ pub(super) async fn list(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let digest = digests.of(&api, Sport::Hockey).await?;
-    lists::live(&asked, Sport::Hockey, |record| HockeyMatch::of(&api, record, &digest))
+pub(super) async fn live(request: Request) -> Answer {
+    matches::live(&request, SPORT, MATCHES, HockeyMatch::of).await
 }
 
 /// One match.
@@ -130,17 +112,8 @@ pub(super) async fn live(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Hockey, &id).await?;
-    let digest = digests.of(&api, Sport::Hockey).await?;
-    Kept::LIST.answer(&headers, &HockeyDetail::of(&api, &record, &digest))
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, SPORT, &id, Kept::LIST, HockeyDetail::of).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -154,16 +127,8 @@ pub(super) async fn detail(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Hockey, &id).await?;
-    let movements = price::movements(&api, record.brief.id).await?;
-    Kept::ODDS.answer(&headers, &StickOdds::of(&record, &movements, IdName::Match))
+pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+    matches::odds(&request, SPORT, &id).await
 }
 
 /// What the two made of each other before, and each of others lately.
@@ -177,22 +142,20 @@ pub(super) async fn odds(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn h2h(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Hockey, &id).await?;
-    let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(&api, &record);
-    let match_id = record.brief.id;
-    Kept::REFERENCE.answer(&headers, &HockeyH2h { match_id, head_to_head, home_form, away_form })
+pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, SPORT, &id, Kept::REFERENCE, HockeyH2h::of).await
 }
 
 /// Whether it was not decided in regular time.
 pub(super) fn had_overtime(brief: &Brief) -> bool {
     brief.parts.len() > PERIODS
+}
+
+impl HockeyH2h {
+    fn of(api: &Api, record: &MatchRecord) -> Self {
+        let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(api, record);
+        Self { match_id: record.brief.id, head_to_head, home_form, away_form }
+    }
 }
 
 impl HockeyMatch {
@@ -206,7 +169,7 @@ impl HockeyMatch {
             home_team,
             away_team,
             match_date: shape::start(record),
-            status: status::word(Sport::Hockey, brief.status),
+            status: status::word(SPORT, brief.status),
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
             is_overtime: is_told.then(|| had_overtime(brief)),

@@ -1,18 +1,13 @@
 //! `/horseracing/api/v2/races/`, meetings and tracks.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, DAY, Days, Paging},
+        asked::{self, Answer, Asked, DAY, Days, Paging, Request},
         shape::NamedRow,
         status,
     },
@@ -22,7 +17,7 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Spec,
+        ApiError, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -122,14 +117,9 @@ pub(super) struct MeetingRow {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, RACES)?;
-    let all = cards.all(&api).await?;
+pub(super) async fn list(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(RACES)?;
+    let all = cards.all(&request.api).await?;
     let races = wanted(&asked, all.iter().map(AsRef::as_ref))?;
     asked.page(Kept::LIST, &races, |card| RaceRow::of(card))
 }
@@ -146,14 +136,10 @@ pub(super) async fn list(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, RACES)?;
+pub(super) async fn live(request: Request) -> Answer {
+    let asked = request.read(RACES)?;
     let live: Vec<_> =
-        api.reader.live(SPORT).iter().filter_map(|record| Card::of(record)).collect();
+        request.api.reader.live(SPORT).iter().filter_map(|record| Card::of(record)).collect();
     let live: Vec<_> = live.iter().filter(|card| is_at(&asked, card)).collect();
     asked.page(Kept::LIVE, &live, |card| RaceRow::of(card))
 }
@@ -170,14 +156,9 @@ pub(super) async fn live(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn next_to_jump(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, asked::spec(&["limit", "region", "track"]))?;
-    let all = cards.all(&api).await?;
+pub(super) async fn next_to_jump(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(asked::spec(&["limit", "region", "track"]))?;
+    let all = cards.all(&request.api).await?;
     let window = asked.params.window_of(NEXT_DEFAULT, NEXT_MAX)?;
     let is_next = |card: &&Card| {
         matches!(card.status, Status::NotStarted | Status::AtThePost)
@@ -186,7 +167,7 @@ pub(super) async fn next_to_jump(
     };
     let next = all.iter().map(AsRef::as_ref).filter(is_next).take(window.limit);
     let rows: Vec<_> = next.map(RaceRow::of).collect();
-    Kept::LIVE.answer(&headers, &rows)
+    request.answer(Kept::LIVE, &rows)
 }
 
 /// One race, and who runs.
@@ -200,17 +181,12 @@ pub(super) async fn next_to_jump(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, SPORT, &id).await?;
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
+    let record = asked::record(&request.api, SPORT, &id).await?;
     let card = Card::of(&record).ok_or(ApiError::NotFound)?;
     let runners = card.runners.iter().map(|runner| RunnerRow::of(&card, runner)).collect();
-    Kept::LIST.answer(&headers, &RaceDetail { row: RaceRow::of(&card), runners })
+    request.answer(Kept::LIST, &RaceDetail { row: RaceRow::of(&card), runners })
 }
 
 /// Meetings by day: the races of one track on one day.
@@ -227,14 +203,9 @@ pub(super) async fn detail(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn meetings(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, RACES)?;
-    let all = cards.all(&api).await?;
+pub(super) async fn meetings(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(RACES)?;
+    let all = cards.all(&request.api).await?;
     let races = wanted(&asked, all.iter().map(AsRef::as_ref))?;
     let mut meetings: Vec<MeetingRow> = Vec::new();
     for card in races {
@@ -258,21 +229,15 @@ pub(super) async fn meetings(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn meeting(
-    State(api): State<Api>,
-    cards: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let all = cards.all(&api).await?;
+pub(super) async fn meeting(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
+    let all = cards.all(&request.api).await?;
     let own = all.iter().filter_map(|card| MeetingRow::of(card)).filter(|it| it.id == id);
     let meeting = own.reduce(|mut known, new| {
         known.add(new);
         known
     });
-    Kept::LIST.answer(&headers, &meeting.ok_or(ApiError::NotFound)?)
+    request.answer(Kept::LIST, &meeting.ok_or(ApiError::NotFound)?)
 }
 
 /// Tracks, by name.
@@ -287,15 +252,9 @@ pub(super) async fn meeting(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn tracks(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked =
-        Asked::read(&api, &uri, &headers, asked::spec(&["limit", "offset", "region", "search"]))?;
-    let all = cards.all(&api).await?;
+pub(super) async fn tracks(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(asked::spec(&["limit", "offset", "region", "search"]))?;
+    let all = cards.all(&request.api).await?;
     let is_like = asked::search(asked.params.text("search").unwrap_or_default());
     let tracks =
         all.iter().filter(|card| is_at(&asked, card)).filter_map(|card| TrackRow::of(card));
@@ -316,19 +275,13 @@ pub(super) async fn tracks(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn track(
-    State(api): State<Api>,
-    cards: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
+pub(super) async fn track(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
     let id = asked::key(&id)?;
-    let all = cards.all(&api).await?;
+    let all = cards.all(&request.api).await?;
     let mut tracks = all.iter().rev().filter_map(|card| TrackRow::of(card));
     let track = tracks.find(|track| track.brief.id == id).ok_or(ApiError::NotFound)?;
-    Kept::REFERENCE.answer(&headers, &track)
+    request.answer(Kept::REFERENCE, &track)
 }
 
 /// Those of the races that a request asks for.

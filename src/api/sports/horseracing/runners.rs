@@ -2,19 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
+use axum::extract::Path;
 use fanout::Micros;
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, DAY, Paging},
+        asked::{self, Answer, DAY, Paging, Request},
         price::{self, Movement, Source},
         shape::NamedRow,
     },
@@ -24,7 +19,7 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Spec,
+        ApiError, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
         number::Number,
         time,
@@ -102,16 +97,11 @@ struct RunnerBook {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, RUNNERS)?;
+pub(super) async fn list(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(RUNNERS)?;
     let (race, horse) = (asked.params.id("race")?, asked.params.id("horse")?);
     let jockey = asked.params.id("jockey")?;
-    let all = cards.all(&api).await?;
+    let all = cards.all(&request.api).await?;
     let is_free = race.is_none() && horse.is_none() && jockey.is_none();
     let is_near = |start: Micros| {
         (asked.now - PAST_DAYS * DAY..asked.now + COMING_DAYS * DAY).contains(&start)
@@ -141,19 +131,13 @@ pub(super) async fn list(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    cards: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
+pub(super) async fn detail(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
     let id = asked::key(&id)?;
-    let all = cards.all(&api).await?;
+    let all = cards.all(&request.api).await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let runner = card.runners.iter().find(|runner| runner.id == id).ok_or(ApiError::NotFound)?;
-    Kept::LIST.answer(&headers, &RunnerRow::of(card, runner))
+    request.answer(Kept::LIST, &RunnerRow::of(card, runner))
 }
 
 /// What each bookmaker gives for a horse in a race. Who may ask sees them by name.
@@ -167,22 +151,16 @@ pub(super) async fn detail(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    cards: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
+pub(super) async fn odds(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
     let id = asked::key(&id)?;
-    let all = cards.all(&api).await?;
+    let all = cards.all(&request.api).await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
-    let record = api.record(card.race).await?.ok_or(ApiError::NotFound)?;
+    let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = card::race(&record).ok_or(ApiError::NotFound)?;
     let runners = card::runners(card.race, race);
     let own = runners.iter().find(|(runner, _)| runner.id == id).ok_or(ApiError::NotFound)?;
-    Kept::ODDS.answer(&headers, &RunnerOdds::of(card, own))
+    request.answer(Kept::ODDS, &RunnerOdds::of(card, own))
 }
 
 /// Horses, by name.
@@ -196,14 +174,9 @@ pub(super) async fn odds(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn horses(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, NAMED)?;
-    let all = cards.all(&api).await?;
+pub(super) async fn horses(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(NAMED)?;
+    let all = cards.all(&request.api).await?;
     let is_like = asked::search(asked.params.text("search").unwrap_or_default());
     let horses = known_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> = horses.into_iter().filter(|horse| is_like(&horse.name)).collect();
@@ -221,19 +194,13 @@ pub(super) async fn horses(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn horse(
-    State(api): State<Api>,
-    cards: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
+pub(super) async fn horse(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
     let id = asked::key(&id)?;
-    let all = cards.all(&api).await?;
+    let all = cards.all(&request.api).await?;
     let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
     let horse = horses.find(|horse| horse.id == id).ok_or(ApiError::NotFound)?;
-    Kept::REFERENCE.answer(&headers, &horse)
+    request.answer(Kept::REFERENCE, &horse)
 }
 
 /// Jockeys, by name.
@@ -247,14 +214,9 @@ pub(super) async fn horse(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn jockeys(
-    State(api): State<Api>,
-    cards: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, NAMED)?;
-    let all = cards.all(&api).await?;
+pub(super) async fn jockeys(cards: Shared, request: Request) -> Answer {
+    let asked = request.read(NAMED)?;
+    let all = cards.all(&request.api).await?;
     let is_like = asked::search(asked.params.text("search").unwrap_or_default());
     let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
     let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| is_like(&jockey.name)).collect();
@@ -272,19 +234,13 @@ pub(super) async fn jockeys(
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn jockey(
-    State(api): State<Api>,
-    cards: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
+pub(super) async fn jockey(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
     let id = asked::key(&id)?;
-    let all = cards.all(&api).await?;
+    let all = cards.all(&request.api).await?;
     let mut jockeys = known_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
     let jockey = jockeys.find(|jockey| jockey.id == id).ok_or(ApiError::NotFound)?;
-    Kept::REFERENCE.answer(&headers, &jockey)
+    request.answer(Kept::REFERENCE, &jockey)
 }
 
 /// Trainers: none, since no feed of ours tells them.
@@ -297,12 +253,8 @@ pub(super) async fn jockey(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn trainers(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, NAMED)?;
+pub(super) async fn trainers(request: Request) -> Answer {
+    let asked = request.read(NAMED)?;
     asked.page(Kept::REFERENCE, &Vec::<NamedRow>::new(), Clone::clone)
 }
 

@@ -2,27 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked,
-        digest::{Digest, Shared},
+        asked::{Answer, Request},
+        digest::Digest,
+        matches,
         meetings::{self, Seen},
         shape::NamedRow,
     },
     row::PlayerBrief,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Params, error::ErrorBody, time},
+    api::{Api, Kept, error::ErrorBody, time},
     archive::EntityKind,
     record::{Key, MatchRecord},
 };
@@ -69,17 +65,8 @@ struct TennisResult {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisH2h), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn h2h(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Tennis, &id).await?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    Kept::REFERENCE.answer(&headers, &TennisH2h::of(&api, &record, &digest))
+pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, Sport::Tennis, &id, Kept::REFERENCE, TennisH2h::of).await
 }
 
 impl TennisH2h {

@@ -1,23 +1,17 @@
 //! `/tennis/api/v2/matches/`: the list, those in play, one.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 
 use super::{
     super::{
-        asked::{self, Asked, DAY, Days, Paging},
-        digest::Shared,
-        status,
+        asked::{self, Answer, DAY, Days, Paging, Request},
+        matches, status,
     },
     row::TennisMatch,
 };
 use crate::api::{
-    Api, ApiError, Kept, Page, Params, Spec,
+    Kept, Page, Spec,
     error::{ErrorBody, UnknownParametersBody},
 };
 
@@ -44,13 +38,8 @@ const LIST: Spec = Spec {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
+pub(super) async fn list(request: Request) -> Answer {
+    let asked = request.read(LIST)?;
     let mut filter = asked.filter(Sport::Tennis)?;
     let wants_over = filter
         .statuses
@@ -62,8 +51,8 @@ pub(super) async fn list(
         filter.before = Some(asked.now + 7 * DAY);
         filter.newest_first = false;
     }
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    asked.matches(&filter, |record| TennisMatch::of(&api, record, &digest)).await
+    let digest = request.digest(Sport::Tennis).await?;
+    asked.matches(&filter, |record| TennisMatch::of(&request.api, record, &digest)).await
 }
 
 /// Matches in play, without an envelope.
@@ -77,28 +66,24 @@ pub(super) async fn list(
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn live(request: Request) -> Answer {
     const LIVE: Spec = Spec {
         accepted: &["player", "tournament"],
         aliases: asked::ALIASES,
         tolerated: &["date", "full", "limit", "offset", "ordering", "player_id", "tz"],
     };
-    let params = Params::read(uri.query(), LIVE)?;
+    let params = request.read(LIVE)?.params;
     let (player, tournament) = (params.id("player")?, params.id("tournament")?);
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    let live = api.reader.live(Sport::Tennis);
+    let digest = request.digest(Sport::Tennis).await?;
+    let live = request.api.reader.live(Sport::Tennis);
     let wanted = live.iter().filter(|record| {
         let sides = record.brief.sides.unwrap_or_default();
         player.is_none_or(|player| sides.contains(&player))
             && (tournament.is_none() || record.brief.competition == tournament)
     });
-    let rows: Vec<_> = wanted.map(|record| TennisMatch::of(&api, record, &digest)).collect();
-    Kept::LIVE.answer(&headers, &rows)
+    let rows: Vec<_> =
+        wanted.map(|record| TennisMatch::of(&request.api, record, &digest)).collect();
+    request.answer(Kept::LIVE, &rows)
 }
 
 /// One match.
@@ -106,15 +91,6 @@ pub(super) async fn live(
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisMatch), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Tennis, &id).await?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    Kept::LIST.answer(&headers, &TennisMatch::of(&api, &record, &digest))
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, Sport::Tennis, &id, Kept::LIST, TennisMatch::of).await
 }

@@ -1,22 +1,17 @@
 //! `/tennis/api/v2/matches/{id}/odds/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked,
+    asked::{self, Answer, Request},
     price::{self, Movement, Movements, Source},
     shape,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Params, error::ErrorBody, number::Number},
+    api::{Kept, error::ErrorBody, number::Number},
     record::{Key, MatchRecord, PriceRecord},
 };
 
@@ -47,16 +42,11 @@ struct TennisBook {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisOdds), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Tennis, &id).await?;
-    let movements = price::movements(&api, record.brief.id).await?;
-    Kept::ODDS.answer(&headers, &TennisOdds::of(&record, &movements))
+pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
+    let record = asked::record(&request.api, Sport::Tennis, &id).await?;
+    let movements = price::movements(&request.api, record.brief.id).await?;
+    request.answer(Kept::ODDS, &TennisOdds::of(&record, &movements))
 }
 
 impl TennisOdds {

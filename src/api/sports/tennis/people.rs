@@ -1,26 +1,21 @@
 //! `/tennis/api/v2/players/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, Paging},
-        digest::{Digest, Shared},
-        shape,
+        asked::{self, Answer, Paging, Request},
+        digest::Digest,
+        lists, shape,
     },
     row::{self, CurrentRanking},
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Api, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind, Filter, Window},
@@ -64,21 +59,16 @@ pub(super) struct TennisPlayer {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(request: Request) -> Answer {
     let spec = asked::spec(&["country", "gender", "limit", "offset", "search"]);
-    let asked = Asked::read(&api, &uri, &headers, spec)?;
+    let asked = request.read(spec)?;
     let gender = asked.params.parsed("gender", "M or F", |text| {
         ["M", "F"].into_iter().find(|known| known.eq_ignore_ascii_case(text))
     })?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
+    let digest = request.digest(Sport::Tennis).await?;
     let country = asked.params.text("country");
     let is_like = asked::search(asked.params.text("search").unwrap_or_default());
-    let players = api.archive.entities(EntityKind::Player, |player| {
+    let players = request.api.archive.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
             && is_like(&player.name)
             && country.is_none_or(|country| {
@@ -87,9 +77,11 @@ pub(super) async fn list(
     });
     let players: Vec<_> = players
         .into_iter()
-        .filter(|player| gender.is_none() || self::gender(&api, player.id, &digest) == gender)
+        .filter(|player| {
+            gender.is_none() || self::gender(&request.api, player.id, &digest) == gender
+        })
         .collect();
-    asked.page(Kept::REFERENCE, &players, |player| TennisPlayer::of(&api, player, &digest))
+    asked.page(Kept::REFERENCE, &players, |player| TennisPlayer::of(&request.api, player, &digest))
 }
 
 /// One player.
@@ -97,17 +89,11 @@ pub(super) async fn list(
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisPlayer), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let player = asked::entity(&api, EntityKind::Player, Sport::Tennis, &id)?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    Kept::REFERENCE.answer(&headers, &TennisPlayer::of(&api, &player, &digest))
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    lists::side(&request, Sport::Tennis, &id, |player, digest| {
+        TennisPlayer::of(&request.api, player, digest)
+    })
+    .await
 }
 
 impl TennisPlayer {

@@ -1,18 +1,19 @@
 //! `/tennis/api/v2/matches/{id}/point-by-point/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{super::asked, row};
+use super::{
+    super::{
+        asked::{Answer, Request},
+        matches,
+    },
+    row,
+};
 use crate::{
-    api::{Api, ApiError, Kept, Params, error::ErrorBody},
+    api::{Api, Kept, error::ErrorBody},
     record::{Key, MatchRecord, PointRecord, SetRecord},
 };
 
@@ -64,19 +65,12 @@ struct PlayedPoint {
     params(("id" = u64, Path)),
     responses((status = 200, body = PointByPoint), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn point_by_point(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Tennis, &id).await?;
-    Kept::LIVE.answer(&headers, &PointByPoint::of(&record))
+pub(super) async fn point_by_point(Path(id): Path<String>, request: Request) -> Answer {
+    matches::part(&request, Sport::Tennis, &id, Kept::LIVE, PointByPoint::of).await
 }
 
 impl PointByPoint {
-    fn of(record: &MatchRecord) -> Self {
+    fn of(_: &Api, record: &MatchRecord) -> Self {
         let tennis = row::tennis(&record.play);
         let (points, sets) =
             tennis.map_or((&[][..], &[][..]), |tennis| (&tennis.points, &tennis.sets));

@@ -1,20 +1,16 @@
 //! `/tennis/api/v2/predictions/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, Days, Paging},
-        digest::{Digest, Shared},
+        asked::{Answer, Days, Paging, Request},
+        digest::Digest,
         forecast::{Forecast, Model, percent},
+        matches,
         predicted::{self, Predicted},
         shape, status,
     },
@@ -22,7 +18,7 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Api, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     rating,
@@ -78,16 +74,8 @@ struct PredictedTennis {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    let row = |record: &MatchRecord| TennisPrediction::of(&api, record, &digest);
-    predicted::page(&asked, Sport::Tennis, row).await
+pub(super) async fn list(request: Request) -> Answer {
+    predicted::list(&request, Sport::Tennis, TennisPrediction::of).await
 }
 
 /// A prediction as the interface without a version had it.
@@ -107,20 +95,8 @@ pub(super) struct OldTennisPrediction {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn old_list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, predicted::SPEC)?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    let row = |record: &MatchRecord| {
-        let [player1_obj, player2_obj] = PlayerBrief::both(&api, record, &digest);
-        let row = TennisPrediction::of(&api, record, &digest);
-        OldTennisPrediction { row, player1_obj, player2_obj }
-    };
-    predicted::page(&asked, Sport::Tennis, row).await
+pub(super) async fn old_list(request: Request) -> Answer {
+    predicted::list(&request, Sport::Tennis, OldTennisPrediction::of).await
 }
 
 /// The prediction of one match, by the match's id.
@@ -128,17 +104,15 @@ pub(super) async fn old_list(
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisPrediction), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let record = asked::record(&api, Sport::Tennis, &id).await?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    Kept::PREDICTIONS.answer(&headers, &TennisPrediction::of(&api, &record, &digest))
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    matches::one(&request, Sport::Tennis, &id, Kept::PREDICTIONS, TennisPrediction::of).await
+}
+
+impl OldTennisPrediction {
+    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+        let [player1_obj, player2_obj] = PlayerBrief::both(api, record, digest);
+        Self { row: TennisPrediction::of(api, record, digest), player1_obj, player2_obj }
+    }
 }
 
 impl TennisPrediction {

@@ -2,27 +2,22 @@
 
 use std::collections::HashMap;
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
+use axum::extract::Path;
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::{Id, Sport};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, DAY},
-        digest::{self, Digest, Shared},
+        asked::{self, Answer, DAY, Request},
+        digest::{self, Digest},
     },
     people::TennisPlayer,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Api, ApiError, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -68,22 +63,17 @@ pub(super) struct TennisRanking {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(request: Request) -> Answer {
     let spec = asked::spec(&["date", "limit", "offset", "type"]);
-    let asked = Asked::read(&api, &uri, &headers, spec)?;
+    let asked = request.read(spec)?;
     let window = asked.params.window_of(crate::api::params::LIMIT_DEFAULT, LIMIT_MAX)?;
     let date = asked.params.before("date")?;
     let is_ours = asked.params.text("type").is_none_or(|kind| kind.eq_ignore_ascii_case(RESULTS));
     let ranking = match is_ours {
-        true => Ranking::at(&api, &digests, date, asked.now).await?,
+        true => Ranking::at(&request, date, asked.now).await?,
         false => Ranking::default(),
     };
-    asked.page_of(Kept::REFERENCE, window, &ranking.rows, |row| ranking.row(&api, row))
+    asked.page_of(Kept::REFERENCE, window, &ranking.rows, |row| ranking.row(&request.api, row))
 }
 
 /// One row of the ranking as it is now.
@@ -91,19 +81,13 @@ pub(super) async fn list(
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisRanking), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
     let id = asked::key(&id)?;
-    let ranking = Ranking::at(&api, &digests, None, crate::clock::now()).await?;
+    let ranking = Ranking::at(&request, None, crate::clock::now()).await?;
     let row = ranking.rows.iter().find(|(_, player, _)| self::id(*player) == id);
     let row = row.ok_or(ApiError::NotFound)?;
-    Kept::REFERENCE.answer(&headers, &ranking.row(&api, row))
+    request.answer(Kept::REFERENCE, &ranking.row(&request.api, row))
 }
 
 /// A player's row, whatever the day.
@@ -121,18 +105,13 @@ struct Ranking {
 }
 
 impl Ranking {
-    async fn at(
-        api: &Api,
-        digests: &Shared,
-        date: Option<Micros>,
-        now: Micros,
-    ) -> Result<Self, ApiError> {
+    async fn at(request: &Request, date: Option<Micros>, now: Micros) -> Result<Self, ApiError> {
         let digest = match date {
-            Some(date) => Digest::before(&api.archive, Sport::Tennis, Some(date)).await?,
-            None => digests.of(api, Sport::Tennis).await?,
+            Some(date) => Digest::before(&request.api.archive, Sport::Tennis, Some(date)).await?,
+            None => request.digest(Sport::Tennis).await?,
         };
         let end = date.unwrap_or(now);
-        let week = Digest::before(&api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
+        let week = Digest::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
         let rows = digest.table.ranked().into_iter().zip(1..);
         let before = week.table.ranked().into_iter().zip(1..);
         Ok(Self {

@@ -1,27 +1,22 @@
 //! `/tennis/api/v2/tournaments/`.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
+use axum::extract::Path;
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Asked, Paging},
-        digest::{Digest, Shared},
+        asked::{self, Answer, Paging, Request},
+        digest::Digest,
         shape,
     },
     row,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params,
+        Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -67,12 +62,7 @@ pub(super) struct TennisTournament {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(
-    State(api): State<Api>,
-    digests: Shared,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(request: Request) -> Answer {
     let spec = asked::spec(&[
         "category",
         "circuit",
@@ -82,15 +72,16 @@ pub(super) async fn list(
         "search",
         "surface",
     ]);
-    let asked = Asked::read(&api, &uri, &headers, spec)?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
+    let asked = request.read(spec)?;
+    let digest = request.digest(Sport::Tennis).await?;
     let params = &asked.params;
     let all = params.flag("include_inactive")?.unwrap_or(false);
     let is_like = asked::search(params.text("search").unwrap_or_default());
     let is = |own: Option<&str>, name: &str| {
         params.text(name).is_none_or(|asked| own.is_some_and(|own| own.eq_ignore_ascii_case(asked)))
     };
-    let tournaments = api
+    let tournaments = request
+        .api
         .archive
         .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && is_like(&it.name));
     let rows = tournaments.iter().map(|it| TennisTournament::of(it, &digest, asked.now));
@@ -110,17 +101,11 @@ pub(super) async fn list(
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisTournament), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    digests: Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), asked::spec(&[]))?;
-    let tournament = asked::entity(&api, EntityKind::Competition, Sport::Tennis, &id)?;
-    let digest = digests.of(&api, Sport::Tennis).await?;
-    Kept::REFERENCE.answer(&headers, &TennisTournament::of(&tournament, &digest, clock::now()))
+pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
+    request.read(asked::NONE)?;
+    let tournament = asked::entity(&request.api, EntityKind::Competition, Sport::Tennis, &id)?;
+    let digest = request.digest(Sport::Tennis).await?;
+    request.answer(Kept::REFERENCE, &TennisTournament::of(&tournament, &digest, clock::now()))
 }
 
 impl TennisTournament {
