@@ -83,7 +83,7 @@ fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
     let briefs: Vec<_> = fresh.iter().map(|record| Arc::new(record.brief.clone())).collect();
     let find = |filter: Filter, window: Window| {
         let filter = Filter { sport: Some(sport), ..filter };
-        api.archive.find_under(&briefs, &filter, window, |_| true)
+        api.archive.find_under(&briefs, &filter, window, None)
     };
     const FIRST: Window = Window { offset: 0, limit: 1 };
     let ahead = |days: Micros, window| {

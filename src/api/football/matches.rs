@@ -15,11 +15,10 @@ use ingest::event::Sport;
 use super::{
     event::Event,
     head_to_head::{self, HeadToHead},
-    request::with_result,
 };
 use crate::{
     api::{Api, ApiError},
-    archive::{Entity, EntityKind, Filter, Found, Window},
+    archive::{Condition, Entity, EntityKind, Filter, Found, Window},
     clock::now,
     record::{Brief, Key, MatchRecord},
 };
@@ -55,15 +54,15 @@ impl<'a> Matches<'a> {
 
     /// The matches that a filter lets through.
     pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
-        self.find_with(filter, window, |_| true)
+        self.find_with(filter, window, None)
     }
 
-    /// Those of them that one more condition lets through.
+    /// Those of them that one more condition lets through, if there is one.
     pub(super) fn find_with(
         &self,
         filter: &Filter,
         window: Window,
-        also: impl Fn(&Brief) -> bool,
+        also: Option<Condition<'_>>,
     ) -> Found {
         let filter = Filter { sport: Some(Sport::Football), ..filter.clone() };
         self.api.archive.find_under(&self.briefs, &filter, window, also)
@@ -115,22 +114,23 @@ impl<'a> Matches<'a> {
         HeadToHead::of(self, brief, &met)
     }
 
-    /// Every match with a result of the sides of these, found in one walk over those of their teams.
+    /// Every match with a result of the sides of these, by start and id.
     fn meetings(&self, briefs: &[Arc<Brief>]) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
         let pairs = briefs.iter().filter_map(|brief| brief.sides.map(head_to_head::pair));
         let pairs: HashSet<_> = pairs.collect();
-        let is_one = |brief: &Brief| {
-            brief.sides.is_some_and(|sides| pairs.contains(&head_to_head::pair(sides)))
-        };
-        let teams = pairs.iter().map(|[first, _]| *first).collect();
-        let filter = Filter { teams: Some(teams), ..with_result() };
-        let found = self.find_with(&filter, Window::ALL, is_one).briefs;
-        let mut meetings: HashMap<_, Vec<_>> = HashMap::new();
-        for brief in found {
-            if let Some(sides) = brief.sides {
-                meetings.entry(head_to_head::pair(sides)).or_default().push(brief);
+        let mut meetings = self.api.archive.meetings(&pairs);
+        for met in meetings.values_mut() {
+            met.retain(|brief| !self.fresh.contains_key(&brief.id));
+        }
+        for brief in &self.briefs {
+            if let Some(met) = brief.sides.and_then(|it| meetings.get_mut(&head_to_head::pair(it)))
+            {
+                met.push(Arc::clone(brief));
+                met.sort_by_key(|it| (it.start.is_none(), it.start, it.id));
             }
         }
+        let counts = |it: &Brief| it.sport == Sport::Football && it.status.has_result();
+        meetings.values_mut().for_each(|met| met.retain(|brief| counts(brief)));
         meetings
     }
 
