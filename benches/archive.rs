@@ -1,6 +1,9 @@
 //! Lists of an archive of 400,000 matches: the first page, one in the middle and the last, and what it
 //! costs to take in a few changes.
 
+#[path = "support/history.rs"]
+mod history;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -10,43 +13,14 @@ use matchwire::{
     record::{Brief, Key, Status},
 };
 
+use self::history::{FIRST_US, HOUR_US};
+
 const MATCHES: u64 = 400_000;
 /// As many as a page may have.
 const LIMIT: usize = 200;
-const HOUR_US: i64 = 3_600_000_000;
-/// 2010-01-01, from when on one starts every twenty minutes.
-const FIRST_US: i64 = 1_262_304_000_000_000;
 
-/// Teams by competition, seasons by year: a team plays some forty matches a year.
 fn brief(number: u64) -> Brief {
-    let competition = number % 250;
-    let team = |side: u64| competition * 100 + (number / 250 * 7 + side * 13) % 20;
-    let place = i64::try_from(number).expect("few");
-    Brief {
-        id: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12,
-        sport: if number.is_multiple_of(5) { Sport::Tennis } else { Sport::Football },
-        competition: Some(competition),
-        season: Some(competition * 100 + number / 26_280),
-        start: Some(FIRST_US + place * HOUR_US / 3),
-        status: if number + 2_000 > MATCHES { Status::NotStarted } else { Status::Finished },
-        sides: Some([team(0), team(1)]),
-        round: u16::try_from(number % 38).ok(),
-        round_name: None,
-        group: None,
-        venue: Some(team(0)),
-        referee: Some(number % 3_000),
-        coaches: [Some(team(0)), Some(team(1))],
-        attendance: None,
-        neutral: None,
-        score: Some([1, 0]),
-        half_time: Some([0, 0]),
-        extra_time: None,
-        penalties: None,
-        parts: Vec::new(),
-        winner: None,
-        best_of: None,
-        updated: FIRST_US,
-    }
+    history::brief(number, MATCHES)
 }
 
 fn lists() -> Vec<(&'static str, Filter)> {

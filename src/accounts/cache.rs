@@ -10,6 +10,7 @@ use std::{
 };
 
 use dashmap::DashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::{Caller, KeyId, Micros, key::KeyHash};
 
@@ -18,7 +19,8 @@ use super::{Caller, KeyId, Micros, key::KeyHash};
 pub(super) struct Generation(u64);
 
 pub(super) struct Cache {
-    callers: DashMap<KeyHash, Entry>,
+    /// What is hashed here is a keyed hash already, so nobody chooses where it falls.
+    callers: DashMap<KeyHash, Entry, FxBuildHasher>,
     generation: AtomicU64,
     entries_max: usize,
     age_max: Micros,
@@ -31,7 +33,7 @@ struct Entry {
 
 impl Cache {
     pub(super) fn new(entries_max: usize, age_max: Micros) -> Self {
-        Self { callers: DashMap::new(), generation: AtomicU64::new(0), entries_max, age_max }
+        Self { callers: DashMap::default(), generation: AtomicU64::new(0), entries_max, age_max }
     }
 
     /// To be taken before the store is read for an answer.

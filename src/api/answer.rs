@@ -1,38 +1,68 @@
 //! An answer as JSON, with what a client needs to ask for it less often.
 
-use std::{hash::Hasher, sync::Arc};
+use std::{
+    hash::Hasher,
+    sync::{Arc, OnceLock},
+};
 
-use axum::response::{IntoResponse, Response};
+use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH},
 };
 use rustc_hash::FxHasher;
 use serde::Serialize;
 
 use super::ApiError;
 
-/// For how long an answer may be kept, in seconds: SERVICE section 1.3.
+/// Codings in which a body may be sent; which they are is known to `http` alone.
+pub(crate) const CODINGS: usize = 3;
+
+/// Whether an answer was at hand: `HIT`, or `MISS` where it was made for this request.
+pub const CACHE_STATUS: HeaderName = HeaderName::from_static("x-cache-status");
+
+/// Fields of the head of an answer, with those that are added on its way out.
+const FIELDS: usize = 16;
+
+/// For how long an answer may be kept: the value of `Cache-Control`. Answers are of one account's key, so
+/// no cache between us and the client may share them. In seconds: SERVICE section 1.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept(pub u32);
+pub struct Kept(&'static str);
 
 /// A body and its tag, made once and shared.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     body: Bytes,
-    etag: Arc<str>,
+    etag: HeaderValue,
+    coded: Coded,
+}
+
+/// A shared body in each coding, once somebody has asked for it so; clones share it. It goes along with the
+/// answer as an extension.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Coded(Arc<[OnceLock<Bytes>; CODINGS]>);
+
+impl Coded {
+    /// The body in this coding.
+    pub(crate) fn get(&self, coding: usize) -> Option<Bytes> {
+        self.0.get(coding)?.get().cloned()
+    }
+
+    /// Keeps it for those who ask next. Who was slower keeps nothing.
+    pub(crate) fn keep(&self, coding: usize, body: &Bytes) {
+        if let Some(place) = self.0.get(coding) {
+            place.get_or_init(|| body.clone());
+        }
+    }
 }
 
 impl Prepared {
     /// Of what is JSON already.
     #[must_use]
     pub fn of(body: Bytes) -> Self {
-        let mut hasher = FxHasher::default();
-        hasher.write(&body);
-        // Weak, since it is the same whatever the body is compressed with.
-        let etag = format!("W/\"{:x}-{:016x}\"", body.len(), hasher.finish());
-        Self { body, etag: etag.into() }
+        let etag = etag(&body);
+        Self { body, etag, coded: Coded::default() }
     }
 
     /// Of a value.
@@ -41,23 +71,36 @@ impl Prepared {
     ///
     /// If it cannot be written as JSON.
     pub fn json(value: &impl Serialize) -> Result<Self, ApiError> {
-        let body = serde_json::to_vec(value).map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "an answer is no JSON");
-            ApiError::Internal
-        })?;
-        Ok(Self::of(body.into()))
+        Ok(Self::of(json(value)?))
     }
+}
+
+fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
+    let body = serde_json::to_vec(value).map_err(|error| {
+        tracing::error!(error = &error as &dyn std::error::Error, "an answer is no JSON");
+        ApiError::Internal
+    })?;
+    Ok(body.into())
+}
+
+/// Weak, since it is the same whatever the body is compressed with.
+fn etag(body: &[u8]) -> HeaderValue {
+    let mut hasher = FxHasher::default();
+    hasher.write(body);
+    let etag = format!("W/\"{:x}-{:016x}\"", body.len(), hasher.finish());
+    // Digits and signs: it is always a value.
+    HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("W/\"\""))
 }
 
 impl Kept {
     /// Lists of matches, leagues, teams.
-    pub const LIST: Self = Self(5);
+    pub const LIST: Self = Self("private, max-age=5");
     /// What is in play.
-    pub const LIVE: Self = Self(1);
+    pub const LIVE: Self = Self("private, max-age=1");
     /// What changes by the day: teams, venues, players.
-    pub const REFERENCE: Self = Self(300);
-    pub const PREDICTIONS: Self = Self(120);
-    pub const ODDS: Self = Self(5);
+    pub const REFERENCE: Self = Self("private, max-age=300");
+    pub const PREDICTIONS: Self = Self("private, max-age=120");
+    pub const ODDS: Self = Self("private, max-age=5");
 
     /// A value as an answer: 304 without a body where the client has it already.
     ///
@@ -65,38 +108,53 @@ impl Kept {
     ///
     /// If it cannot be written as JSON.
     pub fn answer(self, headers: &HeaderMap, value: &impl Serialize) -> Result<Response, ApiError> {
-        Ok(self.answer_prepared(headers, &Prepared::json(value)?))
+        Ok(self.answer_bytes(headers, json(value)?))
     }
 
     /// The same of what is JSON already.
     #[must_use]
     pub fn answer_bytes(self, headers: &HeaderMap, body: Bytes) -> Response {
-        self.answer_prepared(headers, &Prepared::of(body))
+        let etag = etag(&body);
+        let mut response = self.respond(headers, body, etag);
+        response.headers_mut().insert(CACHE_STATUS, HeaderValue::from_static("MISS"));
+        response
     }
 
     /// The same of what was prepared before, for everybody who asks for it.
     #[must_use]
     pub fn answer_prepared(self, headers: &HeaderMap, prepared: &Prepared) -> Response {
-        let Prepared { body, etag } = prepared.clone();
-        let matches = headers.get_all(IF_NONE_MATCH).iter();
-        let matches = matches.filter_map(|value| value.to_str().ok());
-        let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-        let is_known = matches
-            .flat_map(|value| value.split(','))
-            .any(|tag| tag.trim() == "*" || opaque(tag) == etag.trim_start_matches("W/"));
-        let json = HeaderValue::from_static("application/json");
-        let mut response = if is_known {
-            StatusCode::NOT_MODIFIED.into_response()
-        } else {
-            ([(CONTENT_TYPE, json)], body).into_response()
-        };
-        // Answers are of one account's key: no cache between us and the client may share them.
-        let control = format!("private, max-age={}", self.0);
-        for (name, value) in [(CACHE_CONTROL, control), (ETAG, etag.to_string())] {
-            if let Ok(value) = HeaderValue::try_from(value) {
-                response.headers_mut().insert(name, value);
-            }
-        }
+        let Prepared { body, etag, coded } = prepared.clone();
+        let mut response = self.respond(headers, body, etag);
+        response.extensions_mut().insert(coded);
         response
     }
+
+    fn respond(self, headers: &HeaderMap, body: Bytes, etag: HeaderValue) -> Response {
+        let has_it = is_known(headers, &etag);
+        let mut response = Response::new(if has_it { Body::empty() } else { body.into() });
+        if has_it {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        }
+        let fields = response.headers_mut();
+        fields.reserve(FIELDS);
+        if !has_it {
+            fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        fields.insert(CACHE_CONTROL, HeaderValue::from_static(self.0));
+        fields.insert(ETAG, etag);
+        response
+    }
+}
+
+/// Whether the client says that it has what this is the tag of.
+fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let Ok(etag) = etag.to_str().map(opaque) else { return false };
+    let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || opaque(tag) == etag)
+}
+
+/// A tag without its word on how it compares.
+fn opaque(tag: &str) -> &str {
+    tag.trim_start_matches("W/")
 }

@@ -19,7 +19,7 @@ pub mod time;
 pub mod v1;
 mod view;
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use axum::Router;
 use fanout::Micros;
@@ -43,9 +43,29 @@ use crate::{
     signals::SignalBoard,
 };
 
-/// What the answers are made from; clones share it.
+/// What the answers are made from; clones share it. Every request takes two, so they count one reference.
 #[derive(Debug, Clone)]
 pub struct Api {
+    parts: Arc<ApiParts>,
+}
+
+impl Deref for Api {
+    type Target = ApiParts;
+
+    fn deref(&self) -> &ApiParts {
+        &self.parts
+    }
+}
+
+impl From<ApiParts> for Api {
+    fn from(parts: ApiParts) -> Self {
+        Self { parts: parts.into() }
+    }
+}
+
+/// The same, each by its name.
+#[derive(Debug)]
+pub struct ApiParts {
     pub reader: Reader,
     pub archive: Archive,
     pub signals: SignalBoard,

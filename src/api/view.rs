@@ -4,15 +4,24 @@
 //! kept of it counts once the hub has let go of it. A list that asks here has a match from the moment
 //! at which the list of live ones has it, however long the archive takes to write it down.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use ingest::event::Sport;
 
 use super::{Api, ApiError};
 use crate::{
-    archive::{Filter, Found, Window},
+    archive::{Condition, Filter, Found, Window},
     record::{Brief, Key, MatchRecord},
 };
+
+/// Two sides, whoever is at home.
+pub(super) fn pair(sides: [Key; 2]) -> [Key; 2] {
+    let [a, b] = sides;
+    [a.min(b), a.max(b)]
+}
 
 /// Of one sport, or of all.
 #[derive(Debug)]
@@ -43,15 +52,15 @@ impl<'a> View<'a> {
 
     /// The matches that a filter lets through, whatever sport it names.
     pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
-        self.find_with(filter, window, |_| true)
+        self.find_with(filter, window, None)
     }
 
-    /// Those of them that one more condition lets through.
+    /// Those of them that one more condition lets through, if there is one.
     pub(super) fn find_with(
         &self,
         filter: &Filter,
         window: Window,
-        also: impl Fn(&Brief) -> bool,
+        also: Option<Condition<'_>>,
     ) -> Found {
         let filter = Filter { sport: self.sport.or(filter.sport), ..filter.clone() };
         self.api.archive.find_under(&self.briefs, &filter, window, also)
@@ -60,6 +69,23 @@ impl<'a> View<'a> {
     /// All that a filter lets through.
     pub(super) fn all(&self, filter: &Filter) -> Vec<Arc<Brief>> {
         self.find(filter, Window::ALL).briefs
+    }
+
+    /// The matches in which each two of these meet, by start and id.
+    pub(super) fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
+        let mut meetings = self.api.archive.meetings(pairs);
+        for met in meetings.values_mut() {
+            met.retain(|brief| !self.fresh.contains_key(&brief.id));
+        }
+        for brief in &self.briefs {
+            if let Some(met) = brief.sides.and_then(|sides| meetings.get_mut(&pair(sides))) {
+                met.push(Arc::clone(brief));
+                met.sort_by_key(|it| (it.start.is_none(), it.start, it.id));
+            }
+        }
+        let is_of = |it: &Brief| self.sport.is_none_or(|sport| it.sport == sport);
+        meetings.values_mut().for_each(|met| met.retain(|brief| is_of(brief)));
+        meetings
     }
 
     /// As the hub knows it now.

@@ -80,6 +80,14 @@ impl Entity {
         self
     }
 
+    /// Whether nothing new is told of it: with most matches it is so of most whom they name.
+    fn has_all_of(&self, told: &Self) -> bool {
+        self.name == told.name
+            && (told.parent.is_none() || self.parent == told.parent)
+            && (told.country.is_none() || self.country == told.country)
+            && told.about.iter().all(|(name, value)| self.about.get(name) == Some(value))
+    }
+
     /// Everybody and everything that a record names.
     #[must_use]
     pub fn of_record(record: &MatchRecord) -> Vec<Self> {
@@ -179,12 +187,15 @@ impl Directory {
         let Some(known) = self.entities.get(&(told.kind, told.id)) else {
             return Some(told.clone());
         };
+        if known.has_all_of(told) {
+            return None;
+        }
         let mut merged = Entity::clone(known);
         merged.name = Arc::clone(&told.name);
         merged.parent = told.parent.or(known.parent);
         merged.country = told.country.clone().or_else(|| known.country.clone());
         merged.about.extend(told.about.clone());
-        (merged != **known).then_some(merged)
+        Some(merged)
     }
 
     pub(super) fn get(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {

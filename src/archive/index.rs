@@ -3,8 +3,8 @@
 //! A list is answered from the shortest run that has all its matches: the postings of a competition,
 //! a season, a team, a venue, a referee or a coach, which hold orders alone, or the rows of all
 //! matches, which hold beside the order what nearly every list asks for. A brief is looked at only
-//! where that is not enough. What a list counts it has to walk, so that is what it costs, wherever its
-//! window is.
+//! where that is not enough. A list counts all that it has, wherever its window is: of the rows of all
+//! matches it adds up what was counted of each block, and walks a few blocks alone.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -12,7 +12,10 @@ use fanout::Micros;
 use ingest::event::Sport;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rows::{Order, Row, Rows};
+use super::{
+    page::{Coarse, Condition, Page},
+    rows::{Order, Row, Rows},
+};
 use crate::record::{Brief, Key, Status};
 
 /// Which matches a list is of. What is absent lets everything through.
@@ -109,7 +112,11 @@ impl Index {
                 index.postings.entry(posting).or_default().push(Order::of(&brief));
             }
         }
-        index.postings.values_mut().for_each(|orders| orders.sort_unstable());
+        for orders in index.postings.values_mut() {
+            orders.sort_unstable();
+            // Grown by doubling, they would be a third larger; few grow on.
+            orders.shrink_to_fit();
+        }
         index.rows = Rows::of(rows);
         index
     }
@@ -181,72 +188,65 @@ impl Index {
 
     #[must_use]
     pub fn find(&self, filter: &Filter, window: Window) -> Found {
-        let (first, last) = filter.span();
-        let mut page = Page::new(window);
-        if let Some(orders) = self.shortest(filter) {
-            let orders = within(&orders, first, last);
-            let briefs = orders.iter().filter_map(|order| self.briefs.get(&order.id));
-            let briefs = briefs.filter(|brief| filter.lets_through(brief));
-            page.fill(briefs, filter.newest_first);
-        } else {
-            let coarse = Coarse::of(filter);
-            let rows = self.rows.range(first, last).filter(|row| coarse.lets_through(row));
-            page.fill(rows.map(|row| &row.brief), filter.newest_first);
-        }
-        page.found
+        self.find_under(&[], filter, window, None)
     }
 
-    /// The matches in which these two meet, the newest first.
+    /// The matches in which these two meet, the oldest first. Only those of both are looked at: the orders
+    /// of each lie one after the other in memory, and their briefs anywhere.
     #[must_use]
     pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
-        let filter = Filter {
-            team: Some(one),
-            teams: Some(vec![other]),
-            newest_first: true,
-            ..Filter::default()
-        };
-        self.find(&filter, Window::ALL).briefs
+        let [one, other] = [one, other].map(|team| self.orders(Posting::Team(team)));
+        let mut other = other.iter().peekable();
+        let met = one.iter().filter(|order| {
+            while other.next_if(|other| other < order).is_some() {}
+            other.peek() == Some(order)
+        });
+        met.filter_map(|order| self.briefs.get(&order.id)).map(Arc::clone).collect()
+    }
+
+    fn orders(&self, posting: Posting) -> &[Order] {
+        self.postings.get(&posting).map_or(&[][..], Vec::as_slice)
     }
 
     /// As [`Self::find`], but of the matches in `fresh` it is these that count, and not what is kept
-    /// of them; and a condition more than a filter has words for.
+    /// of them; and a condition more than a filter has words for, for which every brief is looked at.
     #[must_use]
     pub fn find_under(
         &self,
         fresh: &[Arc<Brief>],
         filter: &Filter,
         window: Window,
-        also: impl Fn(&Brief) -> bool,
+        also: Option<Condition<'_>>,
     ) -> Found {
         let (first, last) = filter.span();
         let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
         let is_within = |order: Order| first <= order && last.is_none_or(|last| order < last);
+        let lets_through = |brief: &Brief| also.is_none_or(|also| also(brief));
         let mut news: Vec<_> = fresh.iter().map(|brief| (Order::of(brief), brief)).collect();
         news.retain(|(order, brief)| {
-            is_within(*order) && filter.lets_through(brief) && also(brief)
+            is_within(*order) && filter.lets_through(brief) && lets_through(brief)
         });
         news.sort_unstable_by_key(|(order, _)| *order);
-        let mut page = Page::new(window);
+        let mut page = Page::new(window, filter.newest_first, news);
         if let Some(orders) = self.shortest(filter) {
             let orders = within(&orders, first, last).iter();
             let kept = orders.filter(|order| !known.contains(&order.id));
             let kept = kept.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
-            let kept = kept.filter(|(_, brief)| filter.lets_through(brief) && also(brief));
-            page.fill_with(kept, news, filter.newest_first);
+            page.fill(kept.filter(|(_, brief)| filter.lets_through(brief) && lets_through(brief)));
         } else {
-            let coarse = Coarse::of(filter);
-            let rows = self.rows.range(first, last).filter(|row| coarse.lets_through(row));
-            let kept = rows.map(|row| (row.order, &row.brief));
-            let kept = kept.filter(|(order, brief)| !known.contains(&order.id) && also(brief));
-            page.fill_with(kept, news, filter.newest_first);
+            let replaced = known.iter().filter_map(|id| self.briefs.get(id));
+            let mut replaced: Vec<_> = replaced.map(|brief| Order::of(brief)).collect();
+            replaced.sort_unstable();
+            let parts = self.rows.range(first, last);
+            page.fill_with_parts(parts, &Coarse::of(filter), &replaced, also);
         }
-        page.found
+        page.into_found()
     }
 
     /// The orders of all matches among which those must be that the filter lets through; `None` where
     /// it says nothing that there are postings of.
     fn shortest(&self, filter: &Filter) -> Option<Cow<'_, [Order]>> {
-        let of = |posting: Posting| self.postings.get(&posting).map_or(&[][..], Vec::as_slice);
+        let of = |posting: Posting| self.orders(posting);
         let one = [
             filter.competition.map(Posting::Competition),
             filter.season.map(Posting::Season),
@@ -276,101 +276,6 @@ fn within(orders: &[Order], first: Order, last: Option<Order>) -> &[Order] {
     let begin = orders.partition_point(|order| *order < first);
     let end = last.map_or(orders.len(), |last| orders.partition_point(|order| *order < last));
     orders.get(begin..end).unwrap_or_default()
-}
-
-/// A brief with its order at hand, so that it need not be looked at.
-type Placed<'a> = (Order, &'a Arc<Brief>);
-
-/// What is found, while it is looked for.
-struct Page {
-    window: Window,
-    found: Found,
-}
-
-impl Page {
-    fn new(window: Window) -> Self {
-        Self { window, found: Found { count: 0, briefs: Vec::new() } }
-    }
-
-    fn fill<'a>(
-        &mut self,
-        briefs: impl DoubleEndedIterator<Item = &'a Arc<Brief>>,
-        newest_first: bool,
-    ) {
-        if newest_first {
-            briefs.rev().for_each(|brief| self.take(brief));
-        } else {
-            briefs.for_each(|brief| self.take(brief));
-        }
-    }
-
-    /// The same of two lists, each in its order, as if they were one.
-    fn fill_with<'a>(
-        &mut self,
-        kept: impl DoubleEndedIterator<Item = Placed<'a>>,
-        news: Vec<Placed<'a>>,
-        newest_first: bool,
-    ) {
-        let news = news.into_iter();
-        if newest_first {
-            self.merge(kept.rev(), news.rev(), |a, b| a > b);
-        } else {
-            self.merge(kept, news, |a, b| a < b);
-        }
-    }
-
-    fn merge<'a>(
-        &mut self,
-        kept: impl Iterator<Item = Placed<'a>>,
-        news: impl Iterator<Item = Placed<'a>>,
-        is_first: impl Fn(Order, Order) -> bool,
-    ) {
-        let mut news = news.peekable();
-        for (order, brief) in kept {
-            while let Some((_, new)) = news.next_if(|(new, _)| is_first(*new, order)) {
-                self.take(new);
-            }
-            self.take(brief);
-        }
-        news.for_each(|(_, new)| self.take(new));
-    }
-
-    fn take(&mut self, brief: &Arc<Brief>) {
-        let Self { window, found } = self;
-        if found.count >= window.offset && found.briefs.len() < window.limit {
-            found.briefs.push(Arc::clone(brief));
-        }
-        found.count += 1;
-    }
-}
-
-/// The part of a filter that is decided by a row alone.
-struct Coarse {
-    sport: Option<Sport>,
-    /// A bit for each.
-    statuses: u32,
-    round: Option<u16>,
-}
-
-impl Coarse {
-    fn of(filter: &Filter) -> Self {
-        let bits = |statuses: &Vec<Status>| statuses.iter().fold(0, |bits, it| bits | bit(*it));
-        Self {
-            sport: filter.sport,
-            statuses: filter.statuses.as_ref().map_or(u32::MAX, bits),
-            round: filter.round,
-        }
-    }
-
-    fn lets_through(&self, row: &Row) -> bool {
-        self.statuses & bit(row.status) != 0
-            && self.sport.is_none_or(|sport| sport == row.sport)
-            && self.round.is_none_or(|round| Some(round) == row.round)
-    }
-}
-
-fn bit(status: Status) -> u32 {
-    1 << status as u32
 }
 
 impl Filter {

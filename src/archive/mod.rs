@@ -14,12 +14,13 @@ mod ledger;
 mod line;
 mod merge;
 mod odds;
+mod page;
 mod rows;
 pub mod signals;
 mod store;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicI64, Ordering},
@@ -37,6 +38,7 @@ pub use self::{
     index::{Filter, Found, Index, Window},
     keeper::Keeper,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+    page::Condition,
 };
 use self::{
     entity::Directory,
@@ -320,10 +322,12 @@ impl Archive {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).find(filter, window)
     }
 
-    /// The matches in which these two teams or players meet, the newest first.
+    /// The matches in which each two of these teams or players meet, the oldest first.
     #[must_use]
-    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
-        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).meetings(one, other)
+    pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
+        let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
+        let met = pairs.iter().map(|[one, other]| ([*one, *other], index.meetings(*one, *other)));
+        met.collect()
     }
 
     /// The same where the matches in `fresh` are known better than they are kept: these count in
@@ -334,7 +338,7 @@ impl Archive {
         fresh: &[Arc<Brief>],
         filter: &Filter,
         window: Window,
-        also: impl Fn(&Brief) -> bool,
+        also: Option<Condition<'_>>,
     ) -> Found {
         let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
         index.find_under(fresh, filter, window, also)

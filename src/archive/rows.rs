@@ -10,7 +10,7 @@ use crate::record::{Brief, Key, Status};
 
 /// Rows of a block before it is halved. Its rows are moved when one is put in, 16 KiB at most; among
 /// the blocks of a million matches one is found in a dozen steps.
-const ROWS_MAX: usize = 512;
+const ROWS_MAX: usize = if cfg!(test) { 6 } else { 512 };
 
 /// By start and id; without a start last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,10 +47,54 @@ impl Row {
     }
 }
 
+/// Matches that follow each other, and how many of them there are of each sport and status: where no row of
+/// a block is in a window, it need not be looked at.
+#[derive(Debug, Default)]
+struct Block {
+    rows: Vec<Row>,
+    tally: Vec<Tally>,
+}
+
+/// So many of one sport and status.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) sport: Sport,
+    pub(super) status: Status,
+    pub(super) count: usize,
+}
+
+impl Block {
+    fn of(rows: Vec<Row>) -> Self {
+        let mut block = Self { rows, tally: Vec::new() };
+        block.count();
+        block
+    }
+
+    /// Counts anew what it has.
+    fn count(&mut self) {
+        self.tally.clear();
+        for Row { sport, status, .. } in &self.rows {
+            let known = self.tally.iter_mut().find(|it| (it.sport, it.status) == (*sport, *status));
+            match known {
+                Some(known) => known.count += 1,
+                None => self.tally.push(Tally { sport: *sport, status: *status, count: 1 }),
+            }
+        }
+    }
+}
+
+/// Rows that follow each other, at least one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) rows: &'a [Row],
+    /// How many there are of each sport and status, where that was counted.
+    pub(super) tally: Option<&'a [Tally]>,
+}
+
 /// No block is empty, and all of one comes before all of the next.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    blocks: Vec<Vec<Row>>,
+    blocks: Vec<Block>,
 }
 
 impl Rows {
@@ -64,7 +108,7 @@ impl Rows {
             if block.is_empty() {
                 return Self { blocks };
             }
-            blocks.push(block);
+            blocks.push(Block::of(block));
         }
     }
 
@@ -72,14 +116,17 @@ impl Rows {
         // Behind all others it goes into the last block.
         let number = self.block(row.order).min(self.blocks.len().saturating_sub(1));
         let Some(block) = self.blocks.get_mut(number) else {
-            self.blocks.push(vec![row]);
+            self.blocks.push(Block::of(vec![row]));
             return;
         };
-        let place = block.partition_point(|other| other.order < row.order);
-        block.insert(place, row);
-        if block.len() > ROWS_MAX {
-            let behind = block.split_off(ROWS_MAX / 2);
+        let place = block.rows.partition_point(|other| other.order < row.order);
+        block.rows.insert(place, row);
+        if block.rows.len() > ROWS_MAX {
+            let behind = Block::of(block.rows.split_off(ROWS_MAX / 2));
+            block.count();
             self.blocks.insert(number + 1, behind);
+        } else {
+            block.count();
         }
     }
 
@@ -87,18 +134,20 @@ impl Rows {
     pub(super) fn replace(&mut self, row: Row) {
         let number = self.block(row.order);
         if let Some(block) = self.blocks.get_mut(number)
-            && let Ok(place) = block.binary_search_by_key(&row.order, |other| other.order)
+            && let Ok(place) = block.rows.binary_search_by_key(&row.order, |other| other.order)
         {
-            block[place] = row;
+            block.rows[place] = row;
+            block.count();
         }
     }
 
     pub(super) fn remove(&mut self, order: Order) {
         let number = self.block(order);
         let Some(block) = self.blocks.get_mut(number) else { return };
-        if let Ok(place) = block.binary_search_by_key(&order, |row| row.order) {
-            block.remove(place);
-            if block.is_empty() {
+        if let Ok(place) = block.rows.binary_search_by_key(&order, |row| row.order) {
+            block.rows.remove(place);
+            block.count();
+            if block.rows.is_empty() {
                 self.blocks.remove(number);
             }
         }
@@ -109,22 +158,25 @@ impl Rows {
         &self,
         first: Order,
         last: Option<Order>,
-    ) -> impl DoubleEndedIterator<Item = &Row> {
+    ) -> impl DoubleEndedIterator<Item = Part<'_>> {
         let begin = self.block(first);
         let end = last.map_or(self.blocks.len(), |last| {
-            self.blocks.partition_point(|block| block.first().is_some_and(|row| row.order < last))
+            self.blocks
+                .partition_point(|block| block.rows.first().is_some_and(|row| row.order < last))
         });
         let blocks = self.blocks.get(begin..end).unwrap_or_default();
-        blocks.iter().flat_map(move |block| {
-            let begin = block.partition_point(|row| row.order < first);
-            let end =
-                last.map_or(block.len(), |last| block.partition_point(|row| row.order < last));
-            block.get(begin..end).unwrap_or_default()
-        })
+        let parts = blocks.iter().map(move |Block { rows, tally }| {
+            let begin = rows.partition_point(|row| row.order < first);
+            let end = last.map_or(rows.len(), |last| rows.partition_point(|row| row.order < last));
+            let within = rows.get(begin..end).unwrap_or_default();
+            let is_whole = within.len() == rows.len();
+            Part { rows: within, tally: is_whole.then_some(&**tally) }
+        });
+        parts.filter(|part| !part.rows.is_empty())
     }
 
     /// The block in which this order is, or into which it goes.
     fn block(&self, order: Order) -> usize {
-        self.blocks.partition_point(|block| block.last().is_some_and(|row| row.order < order))
+        self.blocks.partition_point(|block| block.rows.last().is_some_and(|row| row.order < order))
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     accounts::{Accounts, AccountsError},
     archive::{Archive, Filter, Window},
     clock::now,
-    hub::{Epochs, Hub, Settings, feeds::Terms},
+    hub::{Epochs, Hub, Settings, feeds::Terms, sequence},
     identity::{Identity, Remembered},
     reader::Reader,
     record::{Key, MatchRecord, Status},
@@ -94,8 +94,9 @@ impl Chronicle {
         settings: Settings,
         stopped: &watch::Receiver<bool>,
     ) -> Self {
-        // Nothing is forgotten before it is taken out, and nobody trades on what is held.
+        // Nothing is forgotten before it is taken out, nobody resumes, and nobody trades on what is held.
         let settings = Settings {
+            window: sequence::Window { bytes: 0, ..settings.window },
             matches_max: usize::MAX,
             ended_keep_us: Micros::MAX,
             hold_us: 0,
@@ -198,14 +199,20 @@ impl Chronicle {
 
     /// Makes the records of these matches and puts them into the archive: how many.
     async fn put(&self, matches: Vec<Planned>, telling: Telling) -> Result<usize, ChronicleError> {
-        let mut count = 0;
-        for some in matches.chunks(TOGETHER) {
+        let settings = self.settings;
+        let make = |some: &[Planned]| {
+            let some = some.to_vec();
+            tokio::task::spawn_blocking(move || records(&some, telling, settings))
+        };
+        let mut some = matches.chunks(TOGETHER).map(make);
+        let (mut count, mut making) = (0, some.next());
+        while let Some(made) = making {
             if *self.stopped.borrow() {
                 return Err(ChronicleError::Stopped);
             }
-            let (some, settings) = (some.to_vec(), self.settings);
-            let made = tokio::task::spawn_blocking(move || records(&some, telling, settings));
             let mut records = made.await?;
+            // The next ones are made while these are written.
+            making = some.next();
             // What is in play by now is the hub's to tell.
             records.retain(|record| self.reader.get(record.brief.id).is_none());
             self.archive.put(&records, now()).await?;
@@ -249,10 +256,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::{
-        hub::sequence,
-        record::{Brief, PlayRecord},
-    };
+    use crate::record::{Brief, PlayRecord};
 
     /// 22 November 2026, 6:40.
     const NOW: Micros = 1_795_329_600_000_000;

@@ -1,10 +1,6 @@
 //! How long an address may be that is looked into.
 
-use axum::{
-    extract::Request,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::response::{IntoResponse, Response};
 use hyper::{StatusCode, Uri};
 
 use super::error::HttpError;
@@ -15,12 +11,9 @@ const QUERY_BYTES_MAX: usize = 8 * 1024;
 /// Parameters of a query.
 const PARAMETERS_MAX: usize = 200;
 
-/// Lets a request through whose address can be read at little cost.
-pub(super) async fn check(request: Request, next: Next) -> Response {
-    match problem(request.uri()) {
-        Some(error) => error.into_response(),
-        None => next.run(request).await,
-    }
+/// The answer to a request whose address cannot be read at little cost.
+pub(super) fn refuse(uri: &Uri) -> Option<Response> {
+    problem(uri).map(IntoResponse::into_response)
 }
 
 fn problem(uri: &Uri) -> Option<HttpError> {

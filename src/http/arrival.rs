@@ -3,20 +3,37 @@
 
 use std::net::IpAddr;
 
+use axum::extract::Request;
 use hyper::{
-    HeaderMap, Request, Uri,
+    HeaderMap, Uri,
     header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL},
 };
 
-use super::{Shared, cors, credential, forwarded, uri};
+use super::{Peer, Shared, cors, credential, forwarded, uri};
 use crate::products::Product;
 
+/// What is asked, as far as its address says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Product(Product),
+    /// What programs ask without a key, from every page: images, documents of the interface.
+    Open,
+    /// Pages, sockets, and what is nowhere.
+    Other,
+}
+
+impl Asked {
+    fn of(path: &str) -> Self {
+        match Product::of_path(path) {
+            Some(product) => Self::Product(product),
+            None if cors::is_open(path) => Self::Open,
+            None => Self::Other,
+        }
+    }
+}
+
 /// Takes a request in that came over a connection from this address.
-pub(super) fn receive<B>(
-    shared: &Shared,
-    connection: IpAddr,
-    mut request: Request<B>,
-) -> Request<B> {
+pub(super) fn receive(shared: &Shared, connection: IpAddr, request: &mut Request) -> (Peer, Asked) {
     let peer = shared.parts.proxies.peer(connection, request.headers());
     request.extensions_mut().insert(peer);
     if let Some(in_query) = credential::take(request.uri_mut()) {
@@ -24,13 +41,11 @@ pub(super) fn receive<B>(
     }
     hide(request.headers_mut());
     forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
-    if let Some(product) = Product::of_path(request.uri().path()) {
-        request.extensions_mut().insert(product);
-        end_in_slash(request.uri_mut());
-    } else if cors::is_open(request.uri().path()) {
+    let asked = Asked::of(request.uri().path());
+    if asked != Asked::Other {
         end_in_slash(request.uri_mut());
     }
-    request
+    (peer, asked)
 }
 
 /// Marks what must not be shown, should anything print the headers.

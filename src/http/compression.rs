@@ -9,7 +9,6 @@ use std::io::{self, Write as _};
 use axum::{
     body::{Body, HttpBody as _, to_bytes},
     extract::Request,
-    middleware::Next,
     response::Response,
 };
 use bytes::Bytes;
@@ -23,6 +22,8 @@ use hyper::{
 };
 use tokio::task::spawn_blocking;
 use tracing::warn;
+
+use crate::api::answer::{CODINGS, Coded};
 
 /// Bytes from which on it is worth it: about what a packet holds.
 const BYTES_MIN: u64 = 1_200;
@@ -38,7 +39,7 @@ enum Coding {
 }
 
 impl Coding {
-    const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
+    const ALL: [Self; CODINGS] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
     fn name(self) -> &'static str {
         match self {
@@ -92,25 +93,37 @@ fn entry(text: &str) -> (&str, u16) {
     (name, thousandths.round() as u16)
 }
 
-/// Compresses the answer to a request, if it is to be.
-pub(super) async fn compress(mut request: Request, next: Next) -> Response {
-    let coding = Coding::wanted(request.headers());
-    let is_head = request.method() == Method::HEAD;
-    compare_weakly(request.headers_mut());
-    let mut response = next.run(request).await;
-    if !is_text(&response) {
-        return response;
+/// How a client wants its answer.
+#[derive(Debug)]
+pub(super) struct Wish {
+    coding: Option<Coding>,
+    is_head: bool,
+}
+
+impl Wish {
+    /// What a request says; the tags that it names are made comparable.
+    pub(super) fn of(request: &mut Request) -> Self {
+        compare_weakly(request.headers_mut());
+        let is_head = request.method() == Method::HEAD;
+        Self { coding: Coding::wanted(request.headers()), is_head }
     }
-    response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
-    let Some(coding) = coding else { return response };
-    if is_head {
-        // How long the answer to GET is would have to be found out by making it.
-        response.headers_mut().remove(CONTENT_LENGTH);
-        return response;
-    }
-    match response.body().size_hint().exact() {
-        Some(BYTES_MIN..) => encode(response, coding).await,
-        Some(_) | None => response,
+
+    /// Compresses the answer, if it is to be.
+    pub(super) async fn fulfil(self, mut response: Response) -> Response {
+        if !is_text(&response) {
+            return response;
+        }
+        response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
+        let Some(coding) = self.coding else { return response };
+        if self.is_head {
+            // How long the answer to GET is would have to be found out by making it.
+            response.headers_mut().remove(CONTENT_LENGTH);
+            return response;
+        }
+        match response.body().size_hint().exact() {
+            Some(BYTES_MIN..) => encode(response, coding).await,
+            Some(_) | None => response,
+        }
     }
 }
 
@@ -149,7 +162,12 @@ fn is_text(response: &Response) -> bool {
 }
 
 async fn encode(response: Response, coding: Coding) -> Response {
+    let coded = response.extensions().get::<Coded>().cloned();
     let (mut parts, body) = response.into_parts();
+    if let Some(compressed) = coded.as_ref().and_then(|coded| coded.get(coding as usize)) {
+        say(&mut parts.headers, coding);
+        return Response::from_parts(parts, Body::from(compressed));
+    }
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         // A body of known length that does not come; the connection would have to end as well.
         parts.status = StatusCode::INTERNAL_SERVER_ERROR;
@@ -164,10 +182,12 @@ async fn encode(response: Response, coding: Coding) -> Response {
     };
     let body = match compressed {
         Ok(compressed) if compressed.len() < bytes.len() => {
-            parts.headers.remove(CONTENT_LENGTH);
-            parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
-            weaken(&mut parts.headers);
-            Bytes::from(compressed)
+            say(&mut parts.headers, coding);
+            let compressed = Bytes::from(compressed);
+            if let Some(coded) = coded {
+                coded.keep(coding as usize, &compressed);
+            }
+            compressed
         }
         Ok(_) => bytes,
         Err(error) => {
@@ -176,6 +196,13 @@ async fn encode(response: Response, coding: Coding) -> Response {
         }
     };
     Response::from_parts(parts, Body::from(body))
+}
+
+/// Tells with what the body is compressed.
+fn say(headers: &mut HeaderMap, coding: Coding) {
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    weaken(headers);
 }
 
 /// A strong tag is of the bytes, which are others now.

@@ -5,7 +5,6 @@
 
 use axum::{
     extract::Request,
-    middleware::Next,
     response::{IntoResponse, Response},
 };
 use hyper::{
@@ -56,17 +55,4 @@ pub(super) fn is_open(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     matches!(parts, ["img", ..] | ["api", "schema" | "asyncapi", ""] | ["api", "v2", "coverage"])
-}
-
-/// The same for what is open as the gate does for products.
-pub(super) async fn open(request: Request, next: Next) -> Response {
-    if !is_open(request.uri().path()) {
-        return next.run(request).await;
-    }
-    if let Some(answer) = preflight(&request) {
-        return answer;
-    }
-    let mut response = next.run(request).await;
-    allow(response.headers_mut());
-    response
 }

@@ -5,6 +5,7 @@
 //! restart is why: the way through the router costs each of them a task and twice the work.
 
 use std::{
+    convert::Infallible,
     io::{self, ErrorKind},
     net::{self, IpAddr},
     pin::{Pin, pin},
@@ -14,12 +15,9 @@ use std::{
     time::Duration,
 };
 
-use axum::Router;
-use hyper::service::{Service, service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
+use axum::body::Body;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use mio::{Events, Interest, Poll, Token, net::TcpListener};
 use tokio::{
     net::TcpStream,
@@ -32,7 +30,8 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use super::{
-    Shared, arrival,
+    Shared,
+    front::Front,
     head::{self, Head, Upgrade},
     line::{Line, Rewound},
     ws,
@@ -48,7 +47,7 @@ const STOP: Token = Token(1);
 #[derive(Debug)]
 pub(super) struct Door {
     pub(super) shared: Arc<Shared>,
-    pub(super) router: Router,
+    pub(super) front: Front,
     /// Turns true when the door is to be closed.
     pub(super) stop: watch::Receiver<bool>,
 }
@@ -209,11 +208,11 @@ impl Door {
         Err(ErrorKind::UnexpectedEof.into())
     }
 
-    /// Serves all requests of a connection by the router.
+    /// Serves all requests of a connection.
     async fn answer(&self, line: Rewound, from: IpAddr) -> io::Result<()> {
-        let router = TowerToHyperService::new(self.router.clone());
-        let service =
-            service_fn(|request| router.call(arrival::receive(&self.shared, from, request)));
+        let service = service_fn(async |request: hyper::Request<Incoming>| {
+            Ok::<_, Infallible>(self.front.answer(from, request.map(Body::new)).await)
+        });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.shared.parts.handshake_timeout)

@@ -4,11 +4,10 @@
 //! there is. A handler behind it finds the [`Caller`] among the extensions of its request, and need
 //! not ask again. The usual way through is a look into two tables in memory.
 
-use std::{error::Error, sync::Arc};
+use std::error::Error;
 
 use axum::{
-    extract::{Request, State},
-    middleware::Next,
+    extract::Request,
     response::{IntoResponse, Response},
 };
 use hyper::{
@@ -19,7 +18,7 @@ use metrics::counter;
 use tracing::warn;
 
 use super::{
-    Peer, Shared, cors,
+    Peer, Shared,
     credential::{self, Credential, Shown},
     error::{HttpError, Needed},
 };
@@ -34,30 +33,26 @@ use crate::{
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Lets a request through to a product, or answers it.
-pub(super) async fn gate(
-    State(shared): State<Arc<Shared>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let Some(asked) = Asked::of(&request) else { return next.run(request).await };
-    if let Some(answer) = cors::preflight(&request) {
-        return answer;
-    }
-    let mut response = match pass(&shared, asked).await {
+/// Lets a request through to a product, with who asks among its extensions, and tells how they stand; else
+/// gives the answer.
+pub(super) async fn admit(
+    shared: &Shared,
+    peer: Peer,
+    product: Product,
+    request: &mut Request,
+) -> Result<Option<Standing>, Response> {
+    let shown = credential::of_rest(request.headers(), request.extensions().get());
+    let call = call(request.uri().path());
+    match pass(shared, Asked { product, peer, shown, call }).await {
         Ok((caller, standing)) => {
             request.extensions_mut().insert(caller);
-            let mut response = next.run(request).await;
-            tell(response.headers_mut(), standing);
-            response
+            Ok(standing)
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
-            error.into_response()
+            Err(error.into_response())
         }
-    };
-    cors::allow(response.headers_mut());
-    response
+    }
 }
 
 /// What the gate has to know of a request.
@@ -66,19 +61,6 @@ struct Asked {
     peer: Peer,
     shown: Shown,
     call: Option<Call>,
-}
-
-impl Asked {
-    /// `None` for what is below no product.
-    fn of(request: &Request) -> Option<Self> {
-        let extensions = request.extensions();
-        Some(Self {
-            product: *extensions.get()?,
-            peer: *extensions.get()?,
-            shown: credential::of_rest(request.headers(), extensions.get()),
-            call: call(request.uri().path()),
-        })
-    }
 }
 
 /// The order decides what somebody is told to whom several things apply: 429 for the address, 401,

@@ -15,6 +15,7 @@ mod docs;
 mod door;
 mod error;
 mod forwarded;
+mod front;
 mod gate;
 mod head;
 mod images;
@@ -44,15 +45,9 @@ use std::{
 
 use axum::{
     Router,
-    extract::Request,
-    middleware::{self, Next},
-    response::Response,
     routing::{any, get, post},
 };
 use fanout::Fanout;
-use hyper::header::{
-    CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
 use tokio::{
@@ -60,7 +55,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::{admin::Desk, credential::InQuery, door::Door, site::FormKey, ticket::Tickets};
+use self::{admin::Desk, door::Door, front::Front, site::FormKey, ticket::Tickets};
 pub use self::{
     bench::BenchDoor,
     docs::Numbers,
@@ -69,7 +64,7 @@ pub use self::{
 };
 use crate::{
     accounts::Accounts,
-    api::{self, Api},
+    api::{self, ApiParts},
     archive::Archive,
     clock,
     config::IngestConfig,
@@ -169,8 +164,8 @@ pub async fn serve(
         stop: stop.clone(),
         parts,
     });
-    let router = router(Arc::clone(&shared));
-    let door = Arc::new(Door { shared: Arc::clone(&shared), router, stop });
+    let front = Front::new(Arc::clone(&shared), router(Arc::clone(&shared)));
+    let door = Arc::new(Door { shared: Arc::clone(&shared), front, stop });
     let answering = door.serve(listener).await;
     shared.ready.store(false, Ordering::Relaxed);
     answering
@@ -202,36 +197,19 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/webhooks/stripe/", post(webhooks::stripe))
         .route("/webhooks/paypal/", post(webhooks::paypal))
         .merge(site::routes())
-        .merge(api::routes(Api {
-            reader: shared.parts.reader.clone(),
-            archive: shared.parts.archive.clone(),
-            signals: shared.parts.signals.clone(),
-            predictor: shared.parts.predictor.clone(),
-            public_url: shared.parts.public_url.as_str().into(),
-            configured_url: shared.parts.configured_url,
-            catalogue: Arc::clone(&shared.parts.catalogue),
-        }))
+        .merge(api::routes(
+            ApiParts {
+                reader: shared.parts.reader.clone(),
+                archive: shared.parts.archive.clone(),
+                signals: shared.parts.signals.clone(),
+                predictor: shared.parts.predictor.clone(),
+                public_url: shared.parts.public_url.as_str().into(),
+                configured_url: shared.parts.configured_url,
+                catalogue: Arc::clone(&shared.parts.catalogue),
+            }
+            .into(),
+        ))
         .fallback(ws::unknown)
         .method_not_allowed_fallback(error::method_not_allowed)
-        .layer(middleware::from_fn(address::check))
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), gate::gate))
-        .layer(middleware::from_fn(cors::open))
-        .layer(middleware::from_fn(compression::compress))
-        .layer(middleware::from_fn(secure))
         .with_state(shared)
-}
-
-/// What every answer carries: no address of ours goes to others, no body is guessed at, and nothing
-/// that was asked with a secret in the address is kept.
-async fn secure(request: Request, next: Next) -> Response {
-    let had_secret = request.extensions().get::<InQuery>().is_some();
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    if had_secret {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    }
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY"));
-    response
 }

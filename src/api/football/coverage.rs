@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::request::TOLERATED;
 use crate::{
-    api::{Api, ApiError, Kept, Params, Spec, UnknownParametersBody, time},
+    api::{Api, ApiError, Kept, Params, Spec, UnknownParametersBody, time, view::View},
     archive::{Filter, Window},
     clock::now,
     products::Product,
@@ -79,12 +79,8 @@ fn covered() -> impl Iterator<Item = Sport> {
 }
 
 fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
-    let fresh = api.reader.all(sport);
-    let briefs: Vec<_> = fresh.iter().map(|record| Arc::new(record.brief.clone())).collect();
-    let find = |filter: Filter, window: Window| {
-        let filter = Filter { sport: Some(sport), ..filter };
-        api.archive.find_under(&briefs, &filter, window, |_| true)
-    };
+    let view = View::now(api, Some(sport));
+    let find = |filter: Filter, window: Window| view.find(&filter, window);
     const FIRST: Window = Window { offset: 0, limit: 1 };
     let ahead = |days: Micros, window| {
         let statuses = Some(vec![Status::NotStarted, Status::AtThePost]);
@@ -110,10 +106,10 @@ fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
     SportCoverage {
         sport: sport.as_str(),
         season_state,
-        live_matches: fresh.iter().filter(|record| record.brief.status.is_live()).count(),
+        live_matches: view.all_fresh().filter(|record| record.brief.status.is_live()).count(),
         matches_next_7_days: ahead(7, FIRST).count,
         matches_next_30_days: ahead(30, FIRST).count,
-        priced_matches: fresh.iter().filter(|record| is_priced(record)).count(),
+        priced_matches: view.all_fresh().filter(|record| is_priced(record)).count(),
         next_match: next.and_then(time::offset),
         last_match: last.and_then(time::offset),
     }

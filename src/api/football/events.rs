@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Page, Spec, UnknownParametersBody},
-    archive::EntityKind,
+    archive::{Condition, EntityKind},
     record::{Brief, Key},
 };
 
@@ -82,11 +82,19 @@ pub(super) async fn list(
     let wanted = asked.status()?;
     filter.statuses = wanted.as_ref().map(|wanted| wanted.statuses.clone());
     let (round, stage) = (params.text("round"), params.text("stage"));
+    // A number needs no look at the brief.
+    filter.round = round.and_then(|round| round.parse().ok());
+    let round_name = round.filter(|_| filter.round.is_none());
     let also = |brief: &Brief| {
         wanted.as_ref().is_none_or(|wanted: &Wanted| wanted.lets_through(brief))
-            && round.is_none_or(|round| is_round(brief, round))
+            && round_name.is_none_or(|name| is_round(brief, name))
             && stage.is_none_or(|stage| is_stage(brief, stage))
     };
+    // A list of which rows alone decide need not be walked.
+    let is_plain = round_name.is_none()
+        && stage.is_none()
+        && wanted.as_ref().is_none_or(Wanted::is_of_statuses_alone);
+    let also = (!is_plain).then_some(&also as Condition<'_>);
     let found = matches.find_with(&filter, asked.window, also);
     Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
 }
@@ -97,12 +105,8 @@ fn named(matches: &Matches<'_>, part: &str) -> Vec<Key> {
     teams.iter().map(|team| team.id).collect()
 }
 
-/// By number where it is one, else by name.
-fn is_round(brief: &Brief, round: &str) -> bool {
-    match round.parse::<u16>() {
-        Ok(number) => brief.round == Some(number),
-        Err(_) => brief.round_name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(round)),
-    }
+fn is_round(brief: &Brief, name: &str) -> bool {
+    brief.round_name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn is_stage(brief: &Brief, stage: &str) -> bool {

@@ -50,12 +50,6 @@ struct Met<'a> {
     goals: [u32; 2],
 }
 
-/// Two sides, whoever is at home.
-pub(super) fn pair(sides: [Key; 2]) -> [Key; 2] {
-    let [a, b] = sides;
-    [a.min(b), a.max(b)]
-}
-
 impl HeadToHead {
     /// Of the matches of these two, in their order in time, those before this one.
     pub(super) fn of(matches: &Matches<'_>, of: &Brief, met: &[Arc<Brief>]) -> Self {

@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use axum::{
     Extension,
-    extract::{Path, State},
-    http::Uri,
+    extract::{Path, Request, State},
     response::Response,
 };
-use hyper::{
-    HeaderMap,
-    header::{HeaderName, HeaderValue},
-};
+use hyper::header::{HeaderName, HeaderValue};
 use ingest::event::Sport;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -25,7 +21,7 @@ use super::{
 };
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Params, UnknownParametersBody, answer::Prepared},
-    record::MatchRecord,
+    record::{Brief, MatchRecord},
 };
 
 /// Where the channel of the match stood when the answer was made, as `EPOCH:SEQ`.
@@ -52,14 +48,13 @@ pub(super) struct Live {
 pub(super) async fn live(
     State(api): State<Api>,
     Extension(shown): Extension<Shown>,
-    uri: Uri,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
+    Params::read(request.uri().query(), request::NONE)?;
     // The version first: what is read after it may be newer, and never older.
     let made_of = MadeOf::Reader(api.reader.version());
     let served = shown.live(made_of, Instant::now(), || Prepared::json(&in_play(&api)))?;
-    Ok(served.answer(Kept::LIVE, &headers))
+    Ok(served.answer(Kept::LIVE, request.headers()))
 }
 
 fn in_play(api: &Api) -> Live {
@@ -96,40 +91,66 @@ pub(super) async fn detail(
     State(api): State<Api>,
     Extension(shown): Extension<Shown>,
     Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
+    Params::read(request.uri().query(), request::NONE)?;
     let id = key(&id)?;
-    let (made_of, brief) = match api.reader.get(id) {
-        Some(record) => {
-            let brief = Arc::new(record.brief.clone());
-            (MadeOf::Fresh(record), brief)
-        }
-        None => {
-            let brief = api.archive.brief(id).ok_or(ApiError::NotFound)?;
-            (MadeOf::Kept(Arc::clone(&brief)), brief)
-        }
+    let known = match api.reader.get(id) {
+        Some(record) => Known::Fresh(record),
+        None => Known::Kept(api.archive.brief(id).ok_or(ApiError::NotFound)?),
     };
+    let brief = known.brief();
     if brief.sport != Sport::Football {
         return Err(ApiError::NotFound);
     }
-    let fresh = match &made_of {
-        MadeOf::Fresh(record) => Some(Arc::clone(record)),
-        MadeOf::Reader(_) | MadeOf::Kept(_) => None,
-    };
-    let position = fresh.as_deref().and_then(position);
-    let make = || {
-        let matches = Matches::with(&api, fresh);
-        Prepared::json(&Event::of(&matches, &brief, matches.head_to_head(&brief)))
-    };
-    let served = shown.detail(id, made_of, Instant::now(), make)?;
+    let make = || Prepared::json(&known.event(&api));
+    let served = shown.detail(id, known.made_of(), Instant::now(), make)?;
     let kept = if brief.status.is_live() { Kept::LIVE } else { Kept::LIST };
-    let mut response = served.answer(kept, &headers);
-    if let Some(position) = position {
+    let mut response = served.answer(kept, request.headers());
+    if let Some(position) = known.position() {
         response.headers_mut().insert(POSITION, position);
     }
     Ok(response)
+}
+
+/// What there is of a match.
+enum Known {
+    /// As the hub knows it.
+    Fresh(Arc<MatchRecord>),
+    /// As it was kept.
+    Kept(Arc<Brief>),
+}
+
+impl Known {
+    fn brief(&self) -> &Brief {
+        match self {
+            Self::Fresh(record) => &record.brief,
+            Self::Kept(brief) => brief,
+        }
+    }
+
+    fn made_of(&self) -> MadeOf {
+        match self {
+            Self::Fresh(record) => MadeOf::Fresh(Arc::clone(record)),
+            Self::Kept(brief) => MadeOf::Kept(Arc::clone(brief)),
+        }
+    }
+
+    fn event(&self, api: &Api) -> Event {
+        let (fresh, brief) = match self {
+            Self::Fresh(record) => (Some(Arc::clone(record)), &Arc::new(record.brief.clone())),
+            Self::Kept(brief) => (None, brief),
+        };
+        let matches = Matches::with(api, fresh);
+        Event::of(&matches, brief, matches.head_to_head(brief))
+    }
+
+    fn position(&self) -> Option<HeaderValue> {
+        match self {
+            Self::Fresh(record) => position(record),
+            Self::Kept(_) => None,
+        }
+    }
 }
 
 fn position(record: &MatchRecord) -> Option<HeaderValue> {

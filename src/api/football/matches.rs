@@ -11,14 +11,13 @@ use std::{
 use fanout::Micros;
 use ingest::event::Sport;
 
-use super::{
-    event::Event,
-    head_to_head::{self, HeadToHead},
-    request::with_result,
-};
+use super::{event::Event, head_to_head::HeadToHead};
 use crate::{
-    api::{Api, ApiError, view::View},
-    archive::{Entity, EntityKind, Filter, Window},
+    api::{
+        Api, ApiError,
+        view::{View, pair},
+    },
+    archive::{Entity, EntityKind},
     clock::now,
     record::{Brief, Key, MatchRecord},
 };
@@ -59,7 +58,7 @@ impl<'a> Matches<'a> {
     pub(super) fn rows(&self, briefs: &[Arc<Brief>]) -> Vec<Event> {
         let meetings = self.meetings(briefs);
         let row = |brief: &Arc<Brief>| {
-            let met = brief.sides.and_then(|sides| meetings.get(&head_to_head::pair(sides)));
+            let met = brief.sides.and_then(|sides| meetings.get(&pair(sides)));
             let met = met.map(Vec::as_slice).unwrap_or_default();
             Event::of(self, brief, HeadToHead::of(self, brief, met))
         };
@@ -73,22 +72,12 @@ impl<'a> Matches<'a> {
         HeadToHead::of(self, brief, &met)
     }
 
-    /// Every match with a result of the sides of these, found in one walk over those of their teams.
+    /// Every match with a result of the sides of these, by start and id.
     fn meetings(&self, briefs: &[Arc<Brief>]) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
-        let pairs = briefs.iter().filter_map(|brief| brief.sides.map(head_to_head::pair));
+        let pairs = briefs.iter().filter_map(|brief| brief.sides.map(pair));
         let pairs: HashSet<_> = pairs.collect();
-        let is_one = |brief: &Brief| {
-            brief.sides.is_some_and(|sides| pairs.contains(&head_to_head::pair(sides)))
-        };
-        let teams = pairs.iter().map(|[first, _]| *first).collect();
-        let filter = Filter { teams: Some(teams), ..with_result() };
-        let found = self.find_with(&filter, Window::ALL, is_one).briefs;
-        let mut meetings: HashMap<_, Vec<_>> = HashMap::new();
-        for brief in found {
-            if let Some(sides) = brief.sides {
-                meetings.entry(head_to_head::pair(sides)).or_default().push(brief);
-            }
-        }
+        let mut meetings = self.view.meetings(&pairs);
+        meetings.values_mut().for_each(|met| met.retain(|brief| brief.status.has_result()));
         meetings
     }
 

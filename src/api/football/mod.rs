@@ -41,8 +41,6 @@ use super::Api;
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(events::list))
-        .routes(routes!(live::live))
-        .routes(routes!(live::detail))
         .routes(routes!(part::h2h))
         .routes(routes!(part::incidents))
         .routes(routes!(part::line_ups))
@@ -66,6 +64,24 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(players::career))
         .routes(routes!(players::national_team))
         .routes(routes!(players::stats))
+        .routes(routes!(venues::list))
+        .routes(routes!(venues::detail))
+        .routes(routes!(venues::competitions))
+        .routes(routes!(coverage::coverage))
+        .merge(live_routes())
+        .merge(sheet_routes())
+}
+
+/// What is asked most, from memory.
+fn live_routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(live::live))
+        .routes(routes!(live::detail))
+        .layer(Extension(Shown::default()))
+}
+
+fn sheet_routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
         .routes(routes!(managers::list))
         .routes(routes!(managers::detail))
         .routes(routes!(managers::career))
@@ -73,11 +89,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(referees::list))
         .routes(routes!(referees::detail))
         .routes(routes!(referees::matches))
-        .routes(routes!(venues::list))
-        .routes(routes!(venues::detail))
-        .routes(routes!(venues::competitions))
-        .routes(routes!(coverage::coverage))
-        .layer(Extension(Shown::default()))
         .layer(Extension(Sheets::default()))
 }
 

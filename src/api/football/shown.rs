@@ -10,18 +10,16 @@ use std::{
 };
 
 use axum::response::Response;
-use hyper::{
-    HeaderMap,
-    header::{HeaderName, HeaderValue},
-};
+use hyper::{HeaderMap, header::HeaderValue};
 use tokio::time::Instant;
 
 use crate::{
-    api::{ApiError, Kept, answer::Prepared},
+    api::{
+        ApiError, Kept,
+        answer::{CACHE_STATUS, Prepared},
+    },
     record::{Brief, Key, MatchRecord},
 };
-
-const CACHE_STATUS: HeaderName = HeaderName::from_static("x-cache-status");
 
 /// Details of so many matches are held at most; each is a few kilobytes.
 const DETAILS_MAX: usize = 4096;

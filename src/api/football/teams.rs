@@ -243,7 +243,7 @@ pub(super) async fn fixtures(
         filter.before = Some(matches.now + FIXTURES_AHEAD_US);
     }
     let also = |brief: &Brief| wanted.as_ref().is_none_or(|wanted| wanted.lets_through(brief));
-    let found = matches.find_with(&filter, asked.window, also);
+    let found = matches.find_with(&filter, asked.window, Some(&also));
     Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
 }
 

@@ -117,6 +117,11 @@ impl Wanted {
         Ok(Self { statuses, after_extra_time })
     }
 
+    /// Whether what the statuses let through is meant, whatever else is told of it.
+    pub(super) fn is_of_statuses_alone(&self) -> bool {
+        !self.after_extra_time
+    }
+
     /// Whether what the statuses let through is meant indeed.
     pub(super) fn lets_through(&self, brief: &Brief) -> bool {
         !self.after_extra_time || brief.extra_time.is_some()

@@ -10,7 +10,7 @@ use ingest::event::Sport;
 use serde_json::Value;
 
 use crate::{
-    api::{self, Api},
+    api::{self, ApiParts},
     archive::Archive,
     clock::now,
     database::{Database, DatabaseName},
@@ -102,7 +102,7 @@ impl World {
             monthly_for_founders: [None; 3],
             odds_free_until: None,
         };
-        let api = Api {
+        let api = ApiParts {
             reader: reader.clone(),
             archive,
             signals: SignalBoard::default(),
@@ -111,7 +111,7 @@ impl World {
             configured_url: true,
             catalogue: Arc::new(catalogue),
         };
-        let router = TowerToHyperService::new(api::routes::<()>(api));
+        let router = TowerToHyperService::new(api::routes::<()>(api.into()));
         Self { router, reader, now: now(), _folder: folder }
     }
 

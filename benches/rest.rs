@@ -1,0 +1,252 @@
+//! What the public interface costs over HTTP: the endpoints that are asked most, beside a bare handler of
+//! axum that gives the very same answers; pages of the list of all matches, of an archive of 400,000; and images.
+//!
+//! The hub is the program itself with the demo in play, a real key and the limits on. The bare handler is a
+//! process of its own, started from this one with the answers that the hub gave; both are asked with the
+//! same bytes, over as many connections, in turn. Where `taskset` is at hand they have one core and this
+//! tool the other. With `wrk` at hand it asks too: `cargo bench --bench rest`.
+
+#[path = "rest/floor.rs"]
+mod floor;
+#[path = "support/history.rs"]
+mod history;
+#[path = "rest/images.rs"]
+mod images;
+#[path = "rest/lists.rs"]
+mod lists;
+#[path = "support/program.rs"]
+mod program;
+#[path = "rest/wrk.rs"]
+mod wrk;
+
+use std::{
+    env, fs,
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{self, Command, Stdio},
+};
+
+use self::{
+    lists::lists,
+    program::{CONNECTIONS, Program, compare, connected, head, key, say},
+};
+
+/// How much is done: little where the bench is only to be seen running.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    requests: usize,
+    /// Matches of the archive.
+    matches: u64,
+    pages: usize,
+}
+
+fn main() {
+    let mut arguments = env::args().skip(1);
+    if arguments.next().as_deref() == Some("floor") {
+        return floor::serve(&arguments.collect::<Vec<_>>());
+    }
+    let is_measured = env::args().any(|argument| argument == "--bench");
+    let effort = if is_measured {
+        Effort { rounds: 15, requests: 20_000, matches: 400_000, pages: 41 }
+    } else {
+        Effort { rounds: 1, requests: 80, matches: 2_000, pages: 1 }
+    };
+    if is_measured {
+        alone_on("1", process::id());
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let db = folder.path().join("hub.db");
+    lists::fill(&db, effort.matches);
+    let addons = ["--addon", "websocket", "--addon", "odds", "--addon", "sports"];
+    let (paying, free) = (key(&db, &addons), key(&db, &[]));
+    let free_port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let door = free_port.expect("a free port");
+    let hub = Program::start(&mut hub(&db, door));
+    if is_measured {
+        say(&format!(
+            "resident with {} matches: {} kB",
+            effort.matches,
+            resident_kb(hub.process.id())
+        ));
+    }
+    live(&hub, (&paying, &free), folder.path(), effort);
+    lists(&hub, &paying, effort);
+    images::images(&hub, door, effort);
+}
+
+/// The hub as it is set up but for what one address may ask, which a customer's many servers have together.
+fn hub(db: &Path, door: SocketAddr) -> Command {
+    let mut command = on_first_core(Path::new(env!("CARGO_BIN_EXE_matchwire")));
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--bench-port", &door.port().to_string()])
+        .arg("--db")
+        .arg(db)
+        .env("MATCHWIRE_DEMO_PAST", "false")
+        .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "1000000")
+        .env("MATCHWIRE_LIMITS_FOOTBALL_PER_DAY", "1000000000");
+    command
+}
+
+/// What is in play and one match of it, as different clients ask.
+fn live(hub: &Program, (paying, free): (&str, &str), folder: &Path, effort: Effort) {
+    let list = "/api/v2/events/live/";
+    let in_play = lists::json(hub.address, list, paying);
+    let id = in_play["events"][0]["id"].as_u64().expect("the demo has a match in play");
+    let detail = format!("/api/v2/events/{id}/");
+    let gzip = "accept-encoding: gzip\r\n";
+    let known = "if-none-match: *\r\n";
+    let kinds = [
+        ("live", list, paying, ""),
+        ("live, with a quota", list, free, ""),
+        ("live, 304", list, paying, known),
+        ("live, gzip", list, paying, gzip),
+        ("detail", &*detail, paying, ""),
+        ("detail, 304", &*detail, paying, known),
+        ("detail, gzip", &*detail, paying, gzip),
+    ];
+    let asked: Vec<_> = kinds
+        .iter()
+        .map(|(name, path, key, more)| Asked { name, path, key: (*key).to_owned(), more })
+        .collect();
+    let files: Vec<PathBuf> = asked
+        .iter()
+        .enumerate()
+        .map(|(number, asked)| {
+            let file = folder.join(number.to_string());
+            fs::write(&file, asked.answer(hub.address)).expect("it is written");
+            file
+        })
+        .collect();
+    let mut command = on_first_core(&env::current_exe().expect("this program has a name"));
+    command.arg("floor").args(&files).stderr(Stdio::inherit());
+    let floor = Program::start(&mut command);
+    for (number, asked) in asked.iter().enumerate() {
+        let request = asked.request(asked.path);
+        let at_floor = asked.request(&floor::path(number));
+        let mut lines = [
+            (&floor, Lines::connect(floor.address, &at_floor)),
+            (hub, Lines::connect(hub.address, &request)),
+        ];
+        let names = [format!("{}: bare handler", asked.name), format!("{}: hub", asked.name)];
+        compare(&names.each_ref().map(String::as_str), effort.rounds, |kind| {
+            let (program, lines) = &mut lines[kind];
+            program.cost(|| lines.ask(effort.requests / CONNECTIONS), effort.requests)
+        });
+        drop(lines);
+        if effort.rounds > 1 {
+            wrk::compare(
+                [(floor.address, &*floor::path(number)), (hub.address, asked.path)],
+                &asked.headers(),
+                effort.rounds,
+            );
+        }
+    }
+}
+
+/// A request that is asked again and again.
+struct Asked<'a> {
+    name: &'a str,
+    path: &'a str,
+    key: String,
+    /// More lines of its head.
+    more: &'a str,
+}
+
+impl Asked<'_> {
+    fn request(&self, path: &str) -> String {
+        let Self { key, more, .. } = self;
+        format!("GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Token {key}\r\n{more}\r\n")
+    }
+
+    /// The lines of its head, as `wrk` is told them.
+    fn headers(&self) -> Vec<String> {
+        let own = format!("authorization: Token {}", self.key);
+        [own].into_iter().chain(self.more.lines().map(ToOwned::to_owned)).collect()
+    }
+
+    /// Its answer, head and body.
+    fn answer(&self, address: SocketAddr) -> Vec<u8> {
+        let mut stream = connected(address);
+        stream.write_all(self.request(self.path).as_bytes()).expect("it is sent");
+        let head = head(&mut stream);
+        let mut body = vec![0; length(&head)];
+        stream.read_exact(&mut body).expect("the body");
+        [head.into_bytes(), body].concat()
+    }
+}
+
+/// Bytes of the body behind a head.
+fn length(head: &str) -> usize {
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    length.map_or(0, |length| length.parse().expect("a number"))
+}
+
+/// Connections that stay open, and what is asked on each again and again.
+struct Lines {
+    streams: Vec<TcpStream>,
+    request: String,
+    read: Vec<u8>,
+}
+
+impl Lines {
+    fn connect(address: SocketAddr, request: &str) -> Self {
+        let streams = (0..CONNECTIONS).map(|_| connected(address)).collect();
+        Self { streams, request: request.to_owned(), read: vec![0; 1 << 20] }
+    }
+
+    fn ask(&mut self, times: usize) {
+        for _ in 0..times {
+            for stream in &mut self.streams {
+                stream.write_all(self.request.as_bytes()).expect("it is sent");
+            }
+            for stream in &mut self.streams {
+                take_answer(stream, &mut self.read);
+            }
+        }
+    }
+}
+
+fn take_answer(stream: &mut TcpStream, buffer: &mut [u8]) {
+    let (mut read, mut whole) = (0, None);
+    while whole.is_none_or(|whole| read < whole) {
+        let count = stream.read(&mut buffer[read..]).expect("an answer");
+        assert!(count > 0, "the connection was closed");
+        read += count;
+        if whole.is_none()
+            && let Some(end) = buffer[..read].windows(4).position(|it| it == b"\r\n\r\n")
+        {
+            let head = std::str::from_utf8(&buffer[..end]).expect("a head is text");
+            assert!(["200", "304"].contains(&&head[9..12]), "{head}");
+            whole = Some(end + 4 + length(head));
+        }
+    }
+}
+
+/// What of a process's memory is in use, in kB.
+fn resident_kb(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status"));
+    let status = status.expect("Linux tells of its processes");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// A program that is to have the first core for itself, where that can be said.
+fn on_first_core(program: &Path) -> Command {
+    let can_be = Command::new("taskset").arg("--version").stdout(Stdio::null()).status();
+    if !can_be.is_ok_and(|status| status.success()) {
+        return Command::new(program);
+    }
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(program);
+    command
+}
+
+/// Keeps a process on one core, where there is another and that can be said.
+fn alone_on(core: &str, process: u32) {
+    let mut command = Command::new("taskset");
+    command.args(["-cp", core, &process.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+    // Without it the figures are of a machine where everything shares the cores.
+    command.status().ok();
+}

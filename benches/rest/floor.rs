@@ -1,0 +1,62 @@
+//! A bare handler of axum for each answer that was noted: the same status, head and body, and nothing else done.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+};
+
+use axum::{Router, extract::State, response::IntoResponse, routing::get};
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{CONTENT_LENGTH, DATE, HeaderName, HeaderValue},
+};
+use tokio::{net::TcpListener, runtime::Runtime};
+
+/// An answer, to be given again and again.
+#[derive(Clone)]
+struct Noted {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// Where the answer of this number is: as long as what the hub is asked.
+pub(crate) fn path(number: usize) -> String {
+    format!("/api/v2/floor/live/{number}/")
+}
+
+/// Gives the answers in these files until it is killed.
+pub(crate) fn serve(files: &[String]) {
+    let mut router = Router::new();
+    for (number, file) in files.iter().enumerate() {
+        let noted = noted(&fs::read(file).expect("an answer was noted"));
+        router = router.route(&path(number), get(answer).with_state(noted));
+    }
+    Runtime::new().expect("a runtime").block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        writeln!(io::stdout(), "listening on http://{address}").expect("somebody reads this");
+        axum::serve(listener, router).await.expect("it serves");
+    });
+}
+
+async fn answer(State(noted): State<Noted>) -> impl IntoResponse {
+    (noted.status, noted.headers, noted.body)
+}
+
+fn noted(answer: &[u8]) -> Noted {
+    let mut fields = [httparse::EMPTY_HEADER; 64];
+    let mut head = httparse::Response::new(&mut fields);
+    let end = head.parse(answer).expect("an answer").unwrap();
+    let mut headers = HeaderMap::new();
+    for field in head.headers.iter() {
+        let name: HeaderName = field.name.parse().expect("a name");
+        // The server adds these itself.
+        if ![CONTENT_LENGTH, DATE].contains(&name) {
+            headers.append(name, HeaderValue::from_bytes(field.value).expect("a value"));
+        }
+    }
+    let status = StatusCode::from_u16(head.code.expect("a status")).expect("a status");
+    Noted { status, headers, body: Bytes::copy_from_slice(&answer[end..]) }
+}
