@@ -39,7 +39,7 @@ export class Follower {
 
   async end() {
     const { report } = this.walker;
-    await report.chapter("sockets: state", () => this.sameAsRest());
+    await report.chapter("sockets: state", () => Promise.all([this.footballAsRest(), this.pricesAsRest(), this.tennisAsRest()]));
     clearInterval(this.pings);
     for (const socket of this.sockets) report.that("a socket that was followed stayed open", !socket.error, "open", socket.error?.message);
     await Promise.all(this.sockets.map((socket) => socket.close()));
@@ -87,7 +87,9 @@ export class Follower {
 
   /** Two sockets that follow a match get the same frames, byte for byte but for the time they came. */
   twins() {
-    const keyed = (socket) => new Map(socket.frames.filter((frame) => !["subscribed", "odds_book", "pong"].includes(frame.type)).map(({ at: _, ...frame }) => [`${frame.event_id}/${frame.epoch}/${frame.seq}`, frame]));
+    const shared = (frame) => !["subscribed", "odds_book", "pong"].includes(frame.type);
+    const number = ({ event_id: id, epoch, seq }) => `${id}/${epoch}/${seq}`;
+    const keyed = (socket) => new Map(socket.frames.filter(shared).map(({ at: _, ...frame }) => [number(frame), frame]));
     const [one, two] = [keyed(this.narrow), keyed(this.other)];
     const both = [...one.keys()].filter((key) => two.has(key));
     const unequal = both.filter((key) => differs(one.get(key), two.get(key)));
@@ -95,7 +97,7 @@ export class Follower {
   }
 
   /** Each match over REST is what the frames made of it at that moment. */
-  async sameAsRest() {
+  async footballAsRest() {
     const { report, client } = this.walker;
     const checks = this.matches.map(async ({ id }) => {
       const path = `/api/v2/events/${id}/`;
@@ -120,7 +122,6 @@ export class Follower {
       const within = of(stats.stats).every((pair, at) => pair.every((number, side) => between(number, states.map((state) => of(state.stats)[at][side]))));
       report.that(`${path}stats/ counts as the frames do`, within, of(stats.stats), states.map((state) => of(state.stats)));
     }
-    await Promise.all([this.pricesAsRest(), this.tennisAsRest()]);
   }
 
   /** The state of a match after each frame: an `event` is the whole, livedata moves the clock, an action the score. */

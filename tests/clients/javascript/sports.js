@@ -54,7 +54,7 @@ async function one(walker, base, of) {
   const { report, client } = walker;
   const matches = `${base}/${of.matches}/`;
   await walker.list(matches, of.row);
-  await walker.toTheEnd(matches, { query: { limit: 50 } });
+  await walker.toTheEnd(matches, { query: { limit: 150 } });
   const liveList = of.bareLive ? await walker.array(`${matches}live/`, of.live) : await walker.list(`${matches}live/`, of.live);
   const playing = liveList.find((row) => !["live", "inprogress", "interrupted"].includes(row.status));
   report.that(`${matches}live/ has matches in play alone`, liveList.length > 0 && !playing, "live", playing ?? "an empty list");
@@ -71,7 +71,7 @@ async function one(walker, base, of) {
     if (!rows.length) continue;
     if (name !== "predictions" && rows[0].id) await walker.document(`${base}/${name}/${rows[0].id}/`, of.details?.[name] ?? row);
     await walker.refused(`${base}/${name}/1/`, 404, { why: "for an id that is none" });
-    await walker.toTheEnd(`${base}/${name}/`, { query: { limit: 40 }, key: (row) => row.id ?? `${row.type}/${row.player.id}` });
+    await walker.toTheEnd(`${base}/${name}/`, { query: { limit: 100 }, key: (row) => row.id ?? `${row.type}/${row.player.id}` });
   }
   if (of.standings) {
     const league = (await client.get(`${base}/leagues/`)).results[0].id;
@@ -135,7 +135,9 @@ async function tennisAlone(walker) {
   await walker.filter(`${base}/tournaments/`, { surface: tournament.surface }, (row) => row.surface === tournament.surface);
   await walker.filter(`${base}/tournaments/`, { category: tournament.category }, (row) => row.category === tournament.category);
   await walker.filter(`${base}/tournaments/`, { include_inactive: "true" }, () => true);
-  const prediction = (await client.get(`${base}/predictions/`)).results.find((row) => Math.abs(row.prob_player1_wins + row.prob_player2_wins - 100) > 0.02 || (row.predicted_winner === 1) !== (row.prob_player1_wins >= row.prob_player2_wins));
+  const uneven = ({ prob_player1_wins: first, prob_player2_wins: second, predicted_winner: winner }) =>
+    Math.abs(first + second - 100) > 0.02 || (first !== second && (winner === 1) !== (first > second));
+  const prediction = (await client.get(`${base}/predictions/`)).results.find(uneven);
   report.that("tennis predictions make 100 % and name the likelier", !prediction, "100", prediction);
   const rankings = await client.get(`${base}/rankings/`, { limit: 900 });
   report.that("tennis rankings/?limit=900 is capped at 500", rankings.results.length === Math.min(500, rankings.count), 500, rankings.results.length);
@@ -172,7 +174,7 @@ async function horses(walker) {
   await walker.list(`${base}/jockeys/`, racing.person);
   await walker.list(`${base}/trainers/`, racing.person);
   const runners = await walker.list(`${base}/runners/`, racing.runner);
-  for (const name of ["races", "horses", "jockeys", "runners"]) await walker.toTheEnd(`${base}/${name}/`, { query: { limit: 50 } });
+  for (const name of ["races", "horses", "jockeys", "runners"]) await walker.toTheEnd(`${base}/${name}/`, { query: { limit: 100 } });
   await walker.document(`${base}/runners/${runners[0].id}/`, racing.runner);
   await walker.document(`${base}/runners/${runners[0].id}/odds/`, any);
   const run = race?.runners ?? [];

@@ -33,7 +33,7 @@ if (!values.url || !values.key || !values["key-without-addon"]) {
 const CHAPTERS = { conversation, http, odds, past, sports, football, footballV1 };
 
 /** How long the past of a demo that was started a moment ago is waited for, in all. */
-const PAST_S_MAX = 60;
+const PAST_S_MAX = 45;
 
 /** Whether a list has something to tell. */
 async function some(path) {
