@@ -8,14 +8,27 @@ from football_v1 import INDEX
 from football_v2 import ENDPOINTS as V2
 from other_sports import SPORTS
 from report import Different, NotServed, expect
-from shapes import complaints
+from shapes import complaints, page
 
 # What SERVICE lists and this hub does not have, since no source tells of it; a 404 elsewhere is a fault.
 ABSENT = re.compile(
-    r"broadcasts/|tv-channels/|social/|/transfers/|/worldcup/|/bestxi/|/polymarket/|^/padel/|^/tennis/api/v2/odds/best/"
+    r"broadcasts/|tv-channels/|social/|/transfers/|/worldcup/|/bestxi/|/polymarket/|^/padel/|^/wom/|^/tipsters/|^/tennis/api/v2/odds/best/"
     # A match may have no prediction, and no player may be known.
     r"|/prediction/$"
 )
+# SPEC 4 and SERVICE 3.5, which names no field of them.
+OTHERS = [
+    ("/odds/api/", "obj"),
+    ("/odds/api/sports/", page("obj")),
+    ("/odds/api/events/", page("obj")),
+    ("/odds/api/events/{event}/", "obj"),
+    ("/wom/api/coverage/", "any"),
+    ("/wom/api/events/", "any"),
+    ("/wom/api/markets/", "any"),
+    ("/wom/api/movers/", "any"),
+    ("/tipsters/api/tips/", "any"),
+    ("/tipsters/api/slips/", "any"),
+]
 # Of an answer with many faults the first few say enough.
 SHOWN_MAX = 6
 
@@ -32,6 +45,9 @@ def walk(report, client, world):
         index_of_version_1(client)
     for path, shape in V1:
         visit(report, client, "/api/" + path, shape, world.ids)
+    events = client.get("/odds/api/events/", limit=1)["results"]
+    for path, shape in OTHERS:
+        visit(report, client, path, shape, {"event": events[0]["event_id"] if events else None})
     for sport, endpoints in SPORTS.items():
         ids = ids_of(client, sport, endpoints)
         for path, shape in endpoints:
