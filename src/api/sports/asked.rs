@@ -1,6 +1,6 @@
 //! A request of these sports, and answers that are alike in all of them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     extract::FromRequestParts,
@@ -18,7 +18,7 @@ use super::{
     status,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec},
+    api::{Api, ApiError, Kept, Page, Params, Place, Spec, view::View},
     archive::{Entity, EntityKind, Filter, Window},
     clock,
     record::{Key, MatchRecord},
@@ -173,9 +173,9 @@ impl Asked<'_> {
         row: impl Fn(&MatchRecord) -> T,
     ) -> Answer {
         let window = self.params.window()?;
-        let found = self.api.archive.find(filter, window);
-        let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
-        let records = records(self.api, &ids).await?;
+        let view = View::now(self.api, filter.sport);
+        let found = view.find(filter, window);
+        let records = view.records(&found.briefs).await?;
         let rows = records.iter().map(|record| row(record)).collect();
         let page = Page::new(&self.place(), window, found.count, rows);
         self.request.answer(Kept::LIST, &page)
@@ -213,16 +213,6 @@ impl Asked<'_> {
         let Request { api, uri, headers, .. } = self.request;
         Place { api, headers, path: uri.path(), params: &self.params }
     }
-}
-
-/// All that is known of these matches, in this order.
-pub(super) async fn records(api: &Api, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, ApiError> {
-    let shown = ids.iter().filter_map(|id| Some((*id, api.reader.get(*id)?)));
-    let mut found: HashMap<_, _> = shown.collect();
-    let missing: Vec<_> = ids.iter().copied().filter(|id| !found.contains_key(id)).collect();
-    let kept = api.archive.records(&missing).await?;
-    found.extend(kept.into_iter().map(|record| (record.brief.id, record)));
-    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
 /// The match of a sport that a path names.

@@ -12,7 +12,7 @@ use super::{
     status,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Spec},
+    api::{Api, ApiError, Kept, Spec, view::View},
     archive::Filter,
     record::{MatchRecord, Status},
 };
@@ -74,9 +74,9 @@ pub(super) async fn list<T: Serialize>(
             (usize::from(record.is_some()), shown)
         }
         None => {
-            let found = asked.api.archive.find(&filter(&asked, sport)?, asked.params.window()?);
-            let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
-            (found.count, asked::records(asked.api, &ids).await?)
+            let view = View::now(asked.api, Some(sport));
+            let found = view.find(&filter(&asked, sport)?, asked.params.window()?);
+            (found.count, view.records(&found.briefs).await?)
         }
     };
     let rows = records.iter().map(|record| row(asked.api, record, &digest)).collect();

@@ -19,6 +19,7 @@ use crate::{
     api::{
         Api, ApiError, Kept, Page,
         odds::{consensus::MainOdds, football_record, id_of},
+        view::View,
     },
     archive::{EntityKind, Filter, OddsFilter, OddsRow, Window},
     clock::now,
@@ -37,14 +38,13 @@ async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Eve
     for row in api.archive.odds(&filter, Window::ALL).await?.1 {
         prices.entry(row.match_id).or_default().push(row);
     }
-    let seasons = Seasons::of(api, None);
     let mut leagues: HashMap<Key, Option<LeagueRow>> = HashMap::new();
     let rows = records.iter().map(|record| {
         let odds = prices.get(&record.brief.id).map(Vec::as_slice).unwrap_or_default();
         let league = record.brief.competition.and_then(|id| {
             let known = leagues.entry(id).or_insert_with(|| {
                 let league = api.archive.entity(EntityKind::Competition, id)?;
-                Some(seasons.league(api, &league))
+                Some(Seasons::of(api, Some(id)).league(api, &league))
             });
             known.clone()
         });
@@ -55,14 +55,9 @@ async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Eve
 
 /// The page of the matches that a filter lets through.
 pub(super) async fn page(asked: &Asked<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
-    let found = asked.api.archive.find(filter, asked.window());
-    let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
-    let mut records = asked.api.archive.records(&ids).await?;
-    for record in &mut records {
-        if let Some(fresh) = asked.api.reader.get(record.brief.id) {
-            *record = fresh;
-        }
-    }
+    let view = View::now(asked.api, Some(Sport::Football));
+    let found = view.find(filter, asked.window());
+    let records = view.records(&found.briefs).await?;
     Ok(asked.page(found.count, rows(asked, &records).await?))
 }
 

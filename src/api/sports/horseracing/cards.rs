@@ -12,10 +12,10 @@ use fanout::Micros;
 use ingest::event::Sport;
 use tokio::sync::Mutex;
 
-use super::{super::asked, card::Card};
+use super::card::Card;
 use crate::{
-    api::{Api, ApiError},
-    archive::{Filter, Window},
+    api::{Api, ApiError, view::View},
+    archive::Filter,
     clock,
     record::Key,
 };
@@ -59,15 +59,16 @@ impl Cards {
             return Ok(Arc::clone(&known.all));
         }
         let filter = Filter { sport: Some(Sport::HorseRacing), ..Filter::default() };
-        let briefs = api.archive.find(&filter, Window::ALL).briefs;
+        let view = View::now(api, Some(Sport::HorseRacing));
+        let briefs = view.all(&filter);
         let is_known =
             |id, updated| known.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
         let new = briefs.iter().filter(|brief| !is_known(brief.id, brief.updated));
-        let new: Vec<_> = new.map(|brief| brief.id).collect();
+        let new: Vec<_> = new.map(Arc::clone).collect();
         if !new.is_empty() {
             let mut all = All::clone(&known.all);
-            for ids in new.chunks(BATCH) {
-                let records = asked::records(api, ids).await?;
+            for briefs in new.chunks(BATCH) {
+                let records = view.records(briefs).await?;
                 records.iter().filter_map(|record| Card::of(record)).for_each(|it| all.put(it));
             }
             known.all = Arc::new(all);
