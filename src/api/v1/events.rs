@@ -37,14 +37,13 @@ async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Eve
     for row in api.archive.odds(&filter, Window::ALL).await?.1 {
         prices.entry(row.match_id).or_default().push(row);
     }
-    let seasons = Seasons::of(api, None);
     let mut leagues: HashMap<Key, Option<LeagueRow>> = HashMap::new();
     let rows = records.iter().map(|record| {
         let odds = prices.get(&record.brief.id).map(Vec::as_slice).unwrap_or_default();
         let league = record.brief.competition.and_then(|id| {
             let known = leagues.entry(id).or_insert_with(|| {
                 let league = api.archive.entity(EntityKind::Competition, id)?;
-                Some(seasons.league(api, &league))
+                Some(Seasons::of(api, Some(id)).league(api, &league))
             });
             known.clone()
         });
