@@ -30,8 +30,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 const AT_ONCE: usize = 500;
 
 /// How a match stands of which more is to come.
-const OPEN: [Status; 10] = [
+const OPEN: [Status; 11] = [
     Status::NotStarted,
+    Status::AtThePost,
     Status::Live,
     Status::FirstHalf,
     Status::HalfTime,
@@ -119,7 +120,8 @@ impl Keeper {
     /// Finds the matches that have no result and will get none: those that should have been played
     /// long ago, or were being played, and of which the hub knows nothing.
     pub(super) async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
-        let due = now - i64::try_from(self.config.unresolved_after_ms).unwrap_or(i64::MAX) * 1_000;
+        let after = i64::try_from(self.config.unresolved_after_ms).unwrap_or(i64::MAX);
+        let due = now.saturating_sub(after.saturating_mul(1_000));
         let open = Filter { before: Some(due), statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
         // One that was in play may have begun late, and another hub may follow it.
@@ -134,7 +136,9 @@ impl Keeper {
 
     /// Deletes what was kept for as long as is wanted.
     pub(super) async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
-        let before = |days: u32| (days > 0).then(|| now - Micros::from(days) * DAY_US);
+        let before = |days: u32| {
+            (days > 0).then(|| now.saturating_sub(Micros::from(days).saturating_mul(DAY_US)))
+        };
         if let Some(before) = before(self.config.keep_days) {
             while self.archive.drop_before(before, AT_ONCE).await? > 0 {}
         }

@@ -7,9 +7,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use crate::record::{
-    Brief, FootballRecord, IncidentRecord, MatchRecord, Names, PlayRecord, PlayerRecord,
-    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status,
-    TennisRecord,
+    Brief, FootballRecord, IncidentRecord, MatchRecord, PlayRecord, PlayerRecord, PointRecord,
+    PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status, TennisRecord,
 };
 
 /// Minutes that two feeds may be apart about one incident.
@@ -27,26 +26,15 @@ impl MatchRecord {
     pub fn merged_over(&self, old: &Self) -> Self {
         let mut refs = old.refs.clone();
         refs.extend(self.refs.clone());
+        let mut names = self.names.clone();
+        names.fill(&old.names);
         Self {
             brief: brief(self, old),
             refs,
-            names: names(&self.names, &old.names),
+            names,
             play: play(&self.play, &old.play),
             prices: prices(self, old),
             position: self.position,
-        }
-    }
-}
-
-impl PlayRecord {
-    /// Whether somebody tells of the play, and not of the odds alone.
-    fn is_followed(&self) -> bool {
-        match self {
-            Self::Football(it) => it.followed,
-            Self::Tennis(it) => it.followed,
-            Self::Scoreboard(it) => it.followed,
-            Self::Race(it) => it.followed,
-            Self::None => false,
         }
     }
 }
@@ -71,50 +59,22 @@ fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
     let (new, old) = (&new.brief, &old.brief);
     let (of_play, other) = if keeps_play { (old, new) } else { (new, old) };
     let parts = if of_play.parts.is_empty() { &other.parts } else { &of_play.parts };
-    Brief {
-        id: new.id,
-        sport: new.sport,
-        competition: new.competition.or(old.competition),
-        season: new.season.or(old.season),
-        start: new.start.or(old.start),
+    let mut brief = Brief {
         status,
-        sides: new.sides.or(old.sides),
-        round: new.round.or(old.round),
-        round_name: or(&new.round_name, &old.round_name),
-        group: or(&new.group, &old.group),
-        venue: new.venue.or(old.venue),
-        referee: new.referee.or(old.referee),
-        coaches: [0, 1].map(|side| new.coaches[side].or(old.coaches[side])),
-        attendance: new.attendance.or(old.attendance),
-        neutral: new.neutral.or(old.neutral),
         score: of_play.score.or(other.score),
         half_time: of_play.half_time.or(other.half_time),
         extra_time: of_play.extra_time.or(other.extra_time),
         penalties: of_play.penalties.or(other.penalties),
         parts: parts.clone(),
         winner: of_play.winner.or(other.winner),
-        best_of: new.best_of.or(old.best_of),
-        updated: new.updated,
-    }
+        ..new.clone()
+    };
+    brief.fill_particulars(old);
+    brief
 }
 
 fn or<T: Clone>(new: &Option<T>, old: &Option<T>) -> Option<T> {
     new.as_ref().or(old.as_ref()).cloned()
-}
-
-fn names(new: &Names, old: &Names) -> Names {
-    Names {
-        competition: or(&new.competition, &old.competition),
-        country: or(&new.country, &old.country),
-        season: or(&new.season, &old.season),
-        sides: or(&new.sides, &old.sides),
-        venue: or(&new.venue, &old.venue),
-        city: or(&new.city, &old.city),
-        referee: or(&new.referee, &old.referee),
-        coaches: [0, 1].map(|side| or(&new.coaches[side], &old.coaches[side])),
-        surface: or(&new.surface, &old.surface),
-        category: or(&new.category, &old.category),
-    }
 }
 
 fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
@@ -147,20 +107,17 @@ fn play(new: &PlayRecord, old: &PlayRecord) -> PlayRecord {
 }
 
 fn football(new: &FootballRecord, old: &FootballRecord) -> FootballRecord {
-    let stats = [0, 1].map(|side: usize| {
-        let mut stats = old.stats[side].clone();
-        stats.extend(new.stats[side].clone());
-        stats
-    });
-    FootballRecord {
+    let mut football = FootballRecord {
         followed: new.followed || old.followed,
         clock: new.clock.or(old.clock),
         incidents: incidents(&new.incidents, &old.incidents),
-        stats,
+        stats: new.stats.clone(),
         ball: or(&new.ball, &old.ball),
         line_ups: [0, 1].map(|side| or(&new.line_ups[side], &old.line_ups[side])),
         players: players(&new.players, &old.players),
-    }
+    };
+    football.fill_stats(old);
+    football
 }
 
 /// Those told before alone, and then those told now. One is the same as another if it has the same

@@ -81,7 +81,7 @@ pub struct Images {
 struct Inner {
     files: Option<Files>,
     draws: bool,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
     cache: Mutex<Cache>,
 }
 
@@ -100,7 +100,7 @@ impl Images {
         let inner = Inner {
             files: folder.map(|folder| Files::new(folder.clone(), config.file_bytes_max)),
             draws: config.draw,
-            turns: Semaphore::new(config.renders_max),
+            turns: Arc::new(Semaphore::new(config.renders_max)),
             cache: Cache::new(config.cache_bytes).into(),
         };
         Self { inner: Arc::new(inner) }
@@ -154,9 +154,11 @@ impl Images {
         wanted: Wanted,
         origin: Origin,
     ) -> Result<Bytes, ImageError> {
-        let turn = timeout(PATIENCE, self.inner.turns.acquire()).await;
-        let Ok(Ok(_turn)) = turn else { return Err(ImageError::Busy) };
+        let turn = timeout(PATIENCE, Arc::clone(&self.inner.turns).acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Err(ImageError::Busy) };
         in_background(move || {
+            // Held by the work itself, which goes on when whoever asked has gone.
+            let _turn = turn;
             let pixels = match origin {
                 Origin::File(found) => found.pixels(wanted)?,
                 Origin::Drawing { name } => {

@@ -1,4 +1,5 @@
-//! What is known of a match already, beside what is told of it now.
+//! What is known of a match already, beside what is told of it now: whose and where it is, which any
+//! later word completes (also over what is in the archive), and how it is played, as files tell it.
 
 use std::collections::HashMap;
 
@@ -15,8 +16,9 @@ impl MatchRecord {
         if went_back {
             self.brief.status = kept.brief.status;
         }
-        fill_brief(&mut self.brief, &kept.brief, went_back);
-        fill_names(&mut self.names, &kept.names);
+        fill_score(&mut self.brief, &kept.brief, went_back);
+        self.brief.fill_particulars(&kept.brief);
+        self.names.fill(&kept.names);
         self.fill_play(kept, went_back);
         fill_prices(&mut self.prices, &kept.prices);
     }
@@ -73,21 +75,96 @@ fn fill<T: Clone>(own: &mut Option<T>, kept: &Option<T>) {
     }
 }
 
-fn fill_brief(own: &mut Brief, kept: &Brief, went_back: bool) {
-    fill(&mut own.competition, &kept.competition);
-    fill(&mut own.season, &kept.season);
-    fill(&mut own.start, &kept.start);
-    fill(&mut own.sides, &kept.sides);
-    fill(&mut own.round, &kept.round);
-    fill(&mut own.round_name, &kept.round_name);
-    fill(&mut own.group, &kept.group);
-    fill(&mut own.venue, &kept.venue);
-    fill(&mut own.referee, &kept.referee);
-    fill(&mut own.coaches[0], &kept.coaches[0]);
-    fill(&mut own.coaches[1], &kept.coaches[1]);
-    fill(&mut own.attendance, &kept.attendance);
-    fill(&mut own.neutral, &kept.neutral);
-    fill(&mut own.best_of, &kept.best_of);
+impl Brief {
+    /// Takes over who plays, when, where and in what, as far as it is not told here.
+    pub(crate) fn fill_particulars(&mut self, kept: &Self) {
+        let Self {
+            id: _,
+            sport: _,
+            competition,
+            season,
+            start,
+            status: _,
+            sides,
+            round,
+            round_name,
+            group,
+            venue,
+            referee,
+            coaches,
+            attendance,
+            neutral,
+            score: _,
+            half_time: _,
+            extra_time: _,
+            penalties: _,
+            parts: _,
+            winner: _,
+            best_of,
+            updated: _,
+        } = self;
+        fill(competition, &kept.competition);
+        fill(season, &kept.season);
+        fill(start, &kept.start);
+        fill(sides, &kept.sides);
+        fill(round, &kept.round);
+        fill(round_name, &kept.round_name);
+        fill(group, &kept.group);
+        fill(venue, &kept.venue);
+        fill(referee, &kept.referee);
+        fill(&mut coaches[0], &kept.coaches[0]);
+        fill(&mut coaches[1], &kept.coaches[1]);
+        fill(attendance, &kept.attendance);
+        fill(neutral, &kept.neutral);
+        fill(best_of, &kept.best_of);
+    }
+}
+
+impl Names {
+    /// Takes over the names that are not told here.
+    pub(crate) fn fill(&mut self, kept: &Self) {
+        let Self {
+            competition,
+            country,
+            season,
+            sides,
+            venue,
+            city,
+            referee,
+            coaches,
+            surface,
+            category,
+        } = self;
+        fill(competition, &kept.competition);
+        fill(country, &kept.country);
+        fill(season, &kept.season);
+        fill(sides, &kept.sides);
+        // A city is that of a venue.
+        if venue.is_none() {
+            venue.clone_from(&kept.venue);
+            city.clone_from(&kept.city);
+        }
+        fill(city, &kept.city);
+        fill(referee, &kept.referee);
+        fill(&mut coaches[0], &kept.coaches[0]);
+        fill(&mut coaches[1], &kept.coaches[1]);
+        fill(surface, &kept.surface);
+        fill(category, &kept.category);
+    }
+}
+
+impl FootballRecord {
+    /// Takes over what is counted and is not told here.
+    pub(crate) fn fill_stats(&mut self, kept: &Self) {
+        for (own, kept) in self.stats.iter_mut().zip(&kept.stats) {
+            for (stat, value) in kept {
+                own.entry(stat.clone()).or_insert(*value);
+            }
+        }
+    }
+}
+
+fn fill_score(own: &mut Brief, kept: &Brief, went_back: bool) {
     if went_back || own.score.is_none() {
         own.score = kept.score.or(own.score);
         own.winner = kept.winner.or(own.winner);
@@ -102,23 +179,6 @@ fn fill_brief(own: &mut Brief, kept: &Brief, went_back: bool) {
     own.updated = own.updated.max(kept.updated);
 }
 
-fn fill_names(own: &mut Names, kept: &Names) {
-    fill(&mut own.competition, &kept.competition);
-    fill(&mut own.country, &kept.country);
-    fill(&mut own.season, &kept.season);
-    fill(&mut own.sides, &kept.sides);
-    if own.venue.is_none() {
-        own.venue.clone_from(&kept.venue);
-        own.city.clone_from(&kept.city);
-    }
-    fill(&mut own.city, &kept.city);
-    fill(&mut own.referee, &kept.referee);
-    fill(&mut own.coaches[0], &kept.coaches[0]);
-    fill(&mut own.coaches[1], &kept.coaches[1]);
-    fill(&mut own.surface, &kept.surface);
-    fill(&mut own.category, &kept.category);
-}
-
 /// Two sources have different ids for one incident, so the list is one of them's: that of the one
 /// who tells more.
 fn fill_football(own: &mut FootballRecord, kept: &FootballRecord, went_back: bool) {
@@ -129,11 +189,7 @@ fn fill_football(own: &mut FootballRecord, kept: &FootballRecord, went_back: boo
     if own.incidents.len() < kept.incidents.len() {
         own.incidents.clone_from(&kept.incidents);
     }
-    for (own, kept) in own.stats.iter_mut().zip(&kept.stats) {
-        for (stat, value) in kept {
-            own.entry(stat.clone()).or_insert(*value);
-        }
-    }
+    own.fill_stats(kept);
     fill(&mut own.ball, &kept.ball);
     fill(&mut own.line_ups[0], &kept.line_ups[0]);
     fill(&mut own.line_ups[1], &kept.line_ups[1]);

@@ -20,6 +20,52 @@ pub enum PlayRecord {
     None,
 }
 
+impl PlayRecord {
+    #[must_use]
+    pub fn football(&self) -> Option<&FootballRecord> {
+        match self {
+            Self::Football(football) => Some(football),
+            Self::Tennis(_) | Self::Scoreboard(_) | Self::Race(_) | Self::None => None,
+        }
+    }
+
+    #[must_use]
+    pub fn tennis(&self) -> Option<&TennisRecord> {
+        match self {
+            Self::Tennis(tennis) => Some(tennis),
+            Self::Football(_) | Self::Scoreboard(_) | Self::Race(_) | Self::None => None,
+        }
+    }
+
+    #[must_use]
+    pub fn scoreboard(&self) -> Option<&ScoreboardRecord> {
+        match self {
+            Self::Scoreboard(board) => Some(board),
+            Self::Football(_) | Self::Tennis(_) | Self::Race(_) | Self::None => None,
+        }
+    }
+
+    #[must_use]
+    pub fn race(&self) -> Option<&RaceRecord> {
+        match self {
+            Self::Race(race) => Some(race),
+            Self::Football(_) | Self::Tennis(_) | Self::Scoreboard(_) | Self::None => None,
+        }
+    }
+
+    /// Whether somebody tells of the play, and not of the odds alone.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        match self {
+            Self::Football(it) => it.followed,
+            Self::Tennis(it) => it.followed,
+            Self::Scoreboard(it) => it.followed,
+            Self::Race(it) => it.followed,
+            Self::None => false,
+        }
+    }
+}
+
 /// The match clock: it showed `second` at the moment `at`, and ticks or stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {

@@ -1,6 +1,6 @@
 //! How closely a match is told: what the older sockets call its source, and the flag `websocket_plus`.
 
-use super::{FootballRecord, MatchRecord, PlayRecord};
+use super::{FootballRecord, MatchRecord};
 use crate::hub::state::{Football, Match, Play};
 
 /// A football match is told in full where a feed says who or where: an incident with its player, or the
@@ -21,7 +21,7 @@ impl MatchRecord {
     /// Whether a feed tells who or where. Never of another sport than football.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        matches!(&self.play, PlayRecord::Football(football) if football.is_full())
+        self.play.football().is_some_and(FootballRecord::is_full)
     }
 }
 

@@ -29,6 +29,31 @@ pub enum Status {
 }
 
 impl Status {
+    /// In the order in which a match comes to them.
+    pub const ALL: [Self; 18] = [
+        Self::NotStarted,
+        Self::AtThePost,
+        Self::Live,
+        Self::FirstHalf,
+        Self::HalfTime,
+        Self::SecondHalf,
+        Self::ExtraFirst,
+        Self::ExtraHalf,
+        Self::ExtraSecond,
+        Self::Penalties,
+        Self::Interrupted,
+        Self::Finished,
+        Self::Retired,
+        Self::Walkover,
+        Self::Postponed,
+        Self::Abandoned,
+        Self::Cancelled,
+        Self::Unresolved,
+    ];
+
+    /// Those with a result: played to an end, or given to one side.
+    pub const RESULTS: [Self; 3] = [Self::Finished, Self::Retired, Self::Walkover];
+
     /// Whether it is in play, breaks and interruptions included.
     #[must_use]
     pub fn is_live(self) -> bool {

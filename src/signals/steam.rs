@@ -41,7 +41,8 @@ impl Steam {
         settings: &Settings,
     ) -> Vec<Signal> {
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
-            if let Some(price) = quote.price {
+            // A price of 1 or less is none: nobody wins by it.
+            if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
                 self.note((quote.outcome, Arc::clone(&quote.bookmaker)), price, at);
             }
         }

@@ -207,6 +207,26 @@ fn with_book(bench: &mut Bench, source: SourceNumber, second: Micros) {
 }
 
 #[test]
+fn price_beyond_all_that_bookmakers_give_is_none() {
+    let mut bench = Bench::new(SETTINGS);
+    let absurd = |id: &str| SelectionChange {
+        id: id.into(),
+        price: Some(rust_decimal::Decimal::MAX),
+        ..SelectionChange::default()
+    };
+    let selections = ["1", "x", "2"].map(absurd);
+    for slug in ["betfair", "second", "third", "fourth"] {
+        let change = MarketChange::Prices { selections: selections.clone().into(), volume: None };
+        let events = [fixture(1), playing(), market(slug, MarketStatus::Open), odds(slug, change)];
+        bench.apply(&then(1, &events));
+    }
+    bench.apply(&then(2, &[prices("betfair", [200, 340, 410])]));
+    let consensus = bench.data(CONSENSUS).to_string();
+    assert!(consensus.contains("3.4") && !consensus.contains("79228"), "{consensus}");
+    bench.check_images();
+}
+
+#[test]
 fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
     let mut bench = Bench::new(SETTINGS);
     let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };

@@ -4,11 +4,11 @@ use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{head_to_head::HeadToHead, matches::Matches, vocabulary};
+use super::{head_to_head::HeadToHead, matches::Matches};
 use crate::{
-    api::time,
+    api::{odds::status, time},
     archive::EntityKind,
-    record::{Brief, ClockRecord, FootballRecord, Key, MatchRecord, PlayRecord, Status},
+    record::{Brief, ClockRecord, FootballRecord, Key, MatchRecord, Status},
 };
 
 /// `null` is what no feed of ours tells; docs/API.md says of which field that is always so.
@@ -121,7 +121,7 @@ impl Event {
         let [home_team, away_team] = names;
         let goals = regulation(brief);
         let live_websocket = fresh.is_some() && !brief.status.is_over();
-        let football = fresh.and_then(football);
+        let football = fresh.and_then(|it| it.play.football());
         let round_name = brief.round_name.as_deref().unwrap_or_default().to_owned();
         Self {
             id: brief.id,
@@ -136,11 +136,11 @@ impl Event {
             referee_id: brief.referee,
             venue_id: brief.venue,
             event_date: brief.start.and_then(time::offset),
-            status: vocabulary::status(brief.status),
+            status: status::word(brief.status),
             replaced_by: None,
             round_number: brief.round,
             group_name: brief.group.as_deref().map(ToOwned::to_owned),
-            period: vocabulary::period(brief.status),
+            period: status::period(brief.status),
             current_minute: football.and_then(|it| minute(it.clock?, brief.status, now)),
             home_score: goals.map(|goals| goals[0]),
             away_score: goals.map(|goals| goals[1]),
@@ -155,7 +155,7 @@ impl Event {
             pitch_condition: None,
             attendance: brief.attendance,
             live_websocket,
-            websocket_plus: live_websocket && football.is_some_and(tells_who_or_where),
+            websocket_plus: live_websocket && football.is_some_and(FootballRecord::is_full),
             highlights: Vec::new(),
             head_to_head: HeadToHead::default(),
             round_label: match brief.round {
@@ -208,20 +208,6 @@ pub(super) fn regulation(brief: &Brief) -> Option<[u32; 2]> {
     let extra = brief.extra_time.unwrap_or_default().map(u32::from);
     let goals = brief.score?;
     Some([goals[0].saturating_sub(extra[0]), goals[1].saturating_sub(extra[1])])
-}
-
-pub(super) fn football(record: &MatchRecord) -> Option<&FootballRecord> {
-    match &record.play {
-        PlayRecord::Football(football) => Some(football),
-        PlayRecord::Tennis(_)
-        | PlayRecord::Scoreboard(_)
-        | PlayRecord::Race(_)
-        | PlayRecord::None => None,
-    }
-}
-
-fn tells_who_or_where(football: &FootballRecord) -> bool {
-    football.ball.is_some() || football.incidents.iter().any(|it| it.player.is_some())
 }
 
 /// Stoppage time stays at the last minute of its part, as the next one begins there.

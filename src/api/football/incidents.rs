@@ -3,7 +3,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::football;
 use crate::record::{IncidentRecord, Key, MatchRecord};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -57,7 +56,7 @@ pub(super) struct Touch {
 
 impl Incidents {
     pub(super) fn of(record: &MatchRecord) -> Self {
-        let told = football(record).map(|it| it.incidents.as_slice()).unwrap_or_default();
+        let told = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
         let mut told: Vec<_> = told.iter().collect();
         // Those of the same minute stay as they came.
         told.sort_by_key(|it| (it.minute, it.added.unwrap_or_default()));

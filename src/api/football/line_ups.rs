@@ -3,7 +3,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::football;
 use crate::record::{Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, Named};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -67,7 +66,7 @@ pub(super) struct Missing {
 impl LineUps {
     pub(super) fn of(record: &MatchRecord) -> Self {
         let side = |place: usize| {
-            let told = football(record)?.line_ups[place].as_ref()?;
+            let told = record.play.football()?.line_ups[place].as_ref()?;
             Some(LineUp::of(told, record.names.sides.as_ref().map(|sides| &sides[place])))
         };
         let both = Both { home: side(0), away: side(1) };

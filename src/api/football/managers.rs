@@ -18,13 +18,14 @@ use super::{
     head_to_head::{as_float, ratio},
     line_ups::short_name,
     matches::Matches,
-    request::{self, Asked, football, key, most_frequent, with_result},
+    people::{self, Person, Role},
+    request::{self, Asked, key, most_frequent},
     sheets::{Sheet, Sheets},
     tenure::{self, Tenure},
 };
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody, time},
-    archive::{Entity, EntityKind, Filter, Window},
+    archive::{Entity, EntityKind},
     record::{Brief, Key},
 };
 
@@ -57,7 +58,9 @@ pub(super) struct Manager {
     stats_updated_at: Option<String>,
 }
 
-impl Manager {
+impl Person for Manager {
+    const ROLE: Role = Role::Manager;
+
     fn of(manager: &Entity, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
         let sided = led
             .iter()
@@ -141,34 +144,16 @@ pub(super) async fn list(
 ) -> Result<Response, ApiError> {
     let asked = Asked::read(&api, &uri, &headers, LIST)?;
     let params = &asked.params;
-    let (team, league) = (params.id("team_id")?, params.id("league_id")?);
-    let least = params.number("min_matches")?;
-    let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
+    let team = params.id("team_id")?;
     let code = params.text("nationality_code");
     let is_told = ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
-    let matches = Matches::now(&api);
-    let mut led: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
-    for brief in matches.all(&with_result()) {
-        for manager in brief.coaches.into_iter().flatten() {
-            led.entry(manager).or_default().push(Arc::clone(&brief));
-        }
-    }
-    let of = |id: Key| led.get(&id).map(Vec::as_slice).unwrap_or_default();
-    let managers = matches.entities(EntityKind::Manager, |manager| {
-        let own = of(manager.id);
+    let is_asked = |manager: &Entity| {
         is_told
             && asked.has_part("name", &manager.name)
             && team.is_none_or(|team| manager.parent == Some(team))
             && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
-            && least.is_none_or(|least| own.len() >= least)
-            && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
-    });
-    let Window { offset, limit } = asked.window;
-    let shown: Vec<_> = managers.iter().skip(offset).take(limit).collect();
-    let needed: Vec<_> = shown.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
-    let sheets = sheets.of(&matches, &needed).await?;
-    let rows = shown.into_iter().map(|it| Manager::of(it, of(it.id), &sheets)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page(managers.len(), rows))
+    };
+    people::list::<Manager>(&asked, &sheets, is_asked).await
 }
 
 /// A manager.
@@ -191,12 +176,7 @@ pub(super) async fn detail(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
-    let led = matches.all(&Filter { manager: Some(manager.id), ..with_result() });
-    let sheets = sheets.of(&matches, &led).await?;
-    Kept::REFERENCE.answer(&headers, &Manager::of(&manager, &led, &sheets))
+    people::detail::<Manager>(&api, &sheets, &id, &uri, &headers).await
 }
 
 /// In the manner of the lists below a team.
@@ -231,13 +211,11 @@ pub(super) async fn career(
     Params::read(uri.query(), request::NONE)?;
     let matches = Matches::now(&api);
     let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
-    let led = matches.all(&Filter { manager: Some(manager.id), ..with_result() });
+    let led = matches.all(&Role::Manager.results(manager.id));
     let tenures = tenure::tenures(&matches, manager.id, &led);
     let body = Career { manager_id: manager.id, count: tenures.len(), tenures };
     Kept::REFERENCE.answer(&headers, &body)
 }
-
-const MATCHES: Spec = request::spec(&["limit", "offset"]);
 
 /// The matches that the manager leads and led, the latest first.
 #[utoipa::path(
@@ -262,10 +240,5 @@ pub(super) async fn matches(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let matches = Matches::now(&api);
-    let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
-    let filter = Filter { manager: Some(manager.id), newest_first: true, ..football() };
-    let found = matches.find(&filter, asked.window);
-    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+    people::matches(&api, Role::Manager, &id, &uri, &headers)
 }

@@ -16,6 +16,7 @@ mod live;
 mod managers;
 mod matches;
 mod part;
+mod people;
 mod player_stats;
 mod players;
 mod referees;

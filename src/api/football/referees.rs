@@ -16,13 +16,13 @@ use super::{
     country,
     event::Event,
     head_to_head::ratio,
-    matches::Matches,
-    request::{self, Asked, football, key, with_result},
+    people::{self, Person, Role},
+    request::{self, Asked},
     sheets::{Sheet, Sheets},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
-    archive::{Entity, EntityKind, Filter, Window},
+    api::{Api, ApiError, ErrorBody, Page, Spec, UnknownParametersBody},
+    archive::Entity,
     record::{Brief, Key},
 };
 
@@ -48,7 +48,9 @@ pub(super) struct Referee {
     career_red_cards: Option<u32>,
 }
 
-impl Referee {
+impl Person for Referee {
+    const ROLE: Role = Role::Referee;
+
     fn of(referee: &Entity, judged: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
         let sheets = || judged.iter().filter_map(|brief| sheets.get(&brief.id));
         let yellow = Sum::of(sheets().map(|sheet| sheet.yellow));
@@ -127,31 +129,12 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let params = &asked.params;
-    let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
-    let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
-    let code = params.text("country_code");
-    let matches = Matches::now(&api);
-    let mut judged: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
-    for brief in matches.all(&with_result()) {
-        if let Some(referee) = brief.referee {
-            judged.entry(referee).or_default().push(brief);
-        }
-    }
-    let of = |id: Key| judged.get(&id).map(Vec::as_slice).unwrap_or_default();
-    let referees = matches.entities(EntityKind::Referee, |referee| {
-        let own = of(referee.id);
+    let code = asked.params.text("country_code");
+    let is_asked = |referee: &Entity| {
         asked.has_part("name", &referee.name)
             && code.is_none_or(|code| country::has_code(referee.country.as_deref(), code))
-            && least.is_none_or(|least| own.len() >= least)
-            && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
-    });
-    let Window { offset, limit } = asked.window;
-    let shown: Vec<_> = referees.iter().skip(offset).take(limit).collect();
-    let needed: Vec<_> = shown.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
-    let sheets = sheets.of(&matches, &needed).await?;
-    let rows = shown.into_iter().map(|it| Referee::of(it, of(it.id), &sheets)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page(referees.len(), rows))
+    };
+    people::list::<Referee>(&asked, &sheets, is_asked).await
 }
 
 /// A referee.
@@ -174,15 +157,8 @@ pub(super) async fn detail(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let referee = matches.entity(EntityKind::Referee, key(&id)?)?;
-    let judged = matches.all(&Filter { referee: Some(referee.id), ..with_result() });
-    let sheets = sheets.of(&matches, &judged).await?;
-    Kept::REFERENCE.answer(&headers, &Referee::of(&referee, &judged, &sheets))
+    people::detail::<Referee>(&api, &sheets, &id, &uri, &headers).await
 }
-
-const MATCHES: Spec = request::spec(&["limit", "offset"]);
 
 /// The matches that the referee judges and judged, the latest first.
 #[utoipa::path(
@@ -207,10 +183,5 @@ pub(super) async fn matches(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, MATCHES)?;
-    let matches = Matches::now(&api);
-    let referee = matches.entity(EntityKind::Referee, key(&id)?)?;
-    let filter = Filter { referee: Some(referee.id), newest_first: true, ..football() };
-    let found = matches.find(&filter, asked.window);
-    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+    people::matches(&api, Role::Referee, &id, &uri, &headers)
 }

@@ -107,8 +107,7 @@ pub(super) fn football() -> Filter {
 
 /// Those with a result.
 pub(super) fn with_result() -> Filter {
-    let statuses = vec![Status::Finished, Status::Retired, Status::Walkover];
-    Filter { statuses: Some(statuses), ..football() }
+    Filter { statuses: Some(Status::RESULTS.to_vec()), ..football() }
 }
 
 /// What comes most often, and of those the smallest.

@@ -8,7 +8,7 @@ use std::{
 
 use fanout::Micros;
 
-use super::{event::football, matches::Matches};
+use super::matches::Matches;
 use crate::{
     api::ApiError,
     record::{Brief, FootballRecord, Key, MatchRecord},
@@ -74,7 +74,7 @@ impl Sheets {
 
 impl Sheet {
     fn of(record: &MatchRecord) -> Self {
-        let Some(football) = football(record) else { return Self::default() };
+        let Some(football) = record.play.football() else { return Self::default() };
         let stat = |name: &str| match football.stats.each_ref().map(|side| side.get(name)) {
             [None, None] => None,
             told => Some(told.map(|count| count.copied().unwrap_or_default())),

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::football;
 use crate::record::{Key, MatchRecord};
 
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
@@ -132,7 +131,7 @@ type Told = BTreeMap<Arc<str>, u32>;
 impl Stats {
     pub(super) fn of(record: &MatchRecord) -> Self {
         let empty = [Told::new(), Told::new()];
-        let [home, away] = football(record).map_or(&empty, |football| &football.stats);
+        let [home, away] = record.play.football().map_or(&empty, |football| &football.stats);
         Self {
             event_id: record.brief.id,
             stats: Parts {

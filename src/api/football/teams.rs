@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
-    archive::{Entity, EntityKind, Filter},
+    archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
 
@@ -113,16 +113,20 @@ pub(super) async fn list(
             && code.is_none_or(|code| country::has_code(team.country.as_deref(), code))
             && members.as_ref().is_none_or(|members| members.contains(&team.id))
     });
-    let home = home_matches(&matches);
+    let Window { offset, limit } = asked.window;
+    let shown: Vec<_> = teams.iter().skip(offset).take(limit).collect();
+    let home = home_matches(&matches, shown.iter().map(|team| team.id).collect());
     let row = |team: &Arc<Entity>| {
         Team::of(team, home.get(&team.id).map(Vec::as_slice).unwrap_or_default())
     };
-    Kept::LIST.answer(&headers, &asked.page_of(teams.iter().map(row).collect()))
+    let rows = shown.into_iter().map(row).collect();
+    Kept::LIST.answer(&headers, &asked.page(teams.len(), rows))
 }
 
-fn home_matches(matches: &Matches<'_>) -> HashMap<Key, Vec<Arc<Brief>>> {
+/// Of these teams at least.
+fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<Brief>>> {
     let mut home: HashMap<Key, Vec<_>> = HashMap::new();
-    for brief in matches.all(&football()) {
+    for brief in matches.all(&Filter { teams: Some(teams), ..football() }) {
         if let (Some([team, _]), Some(_)) = (brief.sides, brief.venue) {
             home.entry(team).or_default().push(brief);
         }

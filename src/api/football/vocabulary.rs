@@ -1,48 +1,9 @@
-//! The words for how a match stands: SERVICE section 1.5.
+//! The words that `status=` takes: SERVICE section 1.5.
 
 use crate::{
     api::ApiError,
     record::{Brief, Status},
 };
-
-/// `status` of a row.
-pub(super) fn status(status: Status) -> &'static str {
-    match status {
-        Status::NotStarted | Status::AtThePost => "notstarted",
-        Status::Live => "inprogress",
-        Status::FirstHalf => "1st_half",
-        Status::HalfTime => "halftime",
-        Status::SecondHalf => "2nd_half",
-        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "extratime",
-        Status::Penalties => "penalties",
-        Status::Interrupted => "interrupted",
-        Status::Finished | Status::Retired | Status::Walkover => "finished",
-        Status::Postponed => "postponed",
-        Status::Abandoned => "abandoned",
-        Status::Cancelled => "cancelled",
-        Status::Unresolved => "unresolved",
-    }
-}
-
-/// `period` of a row; empty where no part is played or nobody tells which.
-pub(super) fn period(status: Status) -> &'static str {
-    match status {
-        Status::FirstHalf => "1T",
-        Status::HalfTime => "HT",
-        Status::SecondHalf => "2T",
-        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "ET",
-        Status::Penalties => "PEN",
-        Status::Finished | Status::Retired | Status::Walkover => "FT",
-        Status::NotStarted
-        | Status::AtThePost
-        | Status::Live
-        | Status::Interrupted
-        | Status::Postponed
-        | Status::Abandoned
-        | Status::Cancelled
-        | Status::Unresolved => "",
-    }
-}
 
 const IN_PLAY: &[Status] = &[
     Status::Live,
@@ -56,7 +17,7 @@ const IN_PLAY: &[Status] = &[
     Status::Interrupted,
 ];
 const EXTRA_TIME: &[Status] = &[Status::ExtraFirst, Status::ExtraHalf, Status::ExtraSecond];
-const OVER: &[Status] = &[Status::Finished, Status::Retired, Status::Walkover];
+const OVER: &[Status] = &Status::RESULTS;
 
 /// Every word that a filter takes, and what it lets through. `delayed` is taken and lets nothing
 /// through, since no feed of ours tells of it.
@@ -139,32 +100,12 @@ fn unknown(word: &str) -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const ALL: [Status; 18] = [
-        Status::NotStarted,
-        Status::Live,
-        Status::FirstHalf,
-        Status::HalfTime,
-        Status::SecondHalf,
-        Status::ExtraFirst,
-        Status::ExtraHalf,
-        Status::ExtraSecond,
-        Status::Penalties,
-        Status::Interrupted,
-        Status::AtThePost,
-        Status::Finished,
-        Status::Retired,
-        Status::Walkover,
-        Status::Postponed,
-        Status::Abandoned,
-        Status::Cancelled,
-        Status::Unresolved,
-    ];
+    use crate::api::odds::status;
 
     #[test]
     fn word_of_a_row_finds_the_row() {
-        for own in ALL {
-            let wanted = Wanted::read(status(own)).expect("a word of a row is known");
+        for own in Status::ALL {
+            let wanted = Wanted::read(status::word(own)).expect("a word of a row is known");
             assert!(wanted.statuses.contains(&own), "{own:?} is not found by its own word");
         }
     }
@@ -172,7 +113,7 @@ mod tests {
     #[test]
     fn live_is_all_that_is_in_play() {
         let live = Wanted::read("LIVE").unwrap().statuses;
-        for own in ALL {
+        for own in Status::ALL {
             assert_eq!(live.contains(&own), own.is_live(), "{own:?}");
         }
         assert_eq!(Wanted::read("delayed").unwrap().statuses, []);

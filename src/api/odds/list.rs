@@ -260,15 +260,20 @@ fn matches(
         ..Filter::default()
     };
     let event = params.id("event_id")?;
-    let is_scoped = event.is_some()
-        || filter.competition.is_some()
-        || filter.season.is_some()
-        || filter.team.is_some();
-    if !is_scoped && updated_after.is_none() {
+    let is_narrow =
+        filter.competition.is_some() || filter.season.is_some() || filter.team.is_some();
+    if event.is_none() && !is_narrow && updated_after.is_none() {
         *updated_after = Some(now.saturating_sub(RECENT_US));
     }
     let after = *updated_after;
-    let found = api.archive.find(&filter, Window::ALL).briefs;
+    let found = match event {
+        // One match need not be looked for among all.
+        Some(event) if !is_narrow => {
+            let brief = api.archive.brief(event);
+            brief.into_iter().filter(|brief| brief.sport == Sport::Football).collect()
+        }
+        Some(_) | None => api.archive.find(&filter, Window::ALL).briefs,
+    };
     // A price that was written is of a match that changed a moment before.
     let is_meant = |id: Key, updated: Micros| {
         let since = after.map(|after| after.saturating_sub(WRITTEN_WITHIN_US));

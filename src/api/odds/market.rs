@@ -157,7 +157,7 @@ pub(in crate::api) fn outcome_name(outcome: &str, line: Option<Decimal>) -> Stri
 /// quarter.
 #[must_use]
 pub(super) fn push(line: Option<Decimal>) -> Option<&'static str> {
-    let quarters = line? * dec!(4);
+    let quarters = line?.checked_mul(dec!(4))?;
     if !quarters.fract().is_zero() {
         return Some("none");
     }

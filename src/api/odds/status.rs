@@ -22,26 +22,26 @@ pub(in crate::api) fn word(status: Status) -> &'static str {
     }
 }
 
-const ALL: [Status; 18] = [
-    Status::NotStarted,
-    Status::Live,
-    Status::FirstHalf,
-    Status::HalfTime,
-    Status::SecondHalf,
-    Status::ExtraFirst,
-    Status::ExtraHalf,
-    Status::ExtraSecond,
-    Status::Penalties,
-    Status::Interrupted,
-    Status::AtThePost,
-    Status::Finished,
-    Status::Retired,
-    Status::Walkover,
-    Status::Postponed,
-    Status::Abandoned,
-    Status::Cancelled,
-    Status::Unresolved,
-];
+/// Which part of a football match is played; empty where none is, or nobody tells which.
+#[must_use]
+pub(in crate::api) fn period(status: Status) -> &'static str {
+    match status {
+        Status::FirstHalf => "1T",
+        Status::HalfTime => "HT",
+        Status::SecondHalf => "2T",
+        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "ET",
+        Status::Penalties => "PEN",
+        Status::Finished | Status::Retired | Status::Walkover => "FT",
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Live
+        | Status::Interrupted
+        | Status::Postponed
+        | Status::Abandoned
+        | Status::Cancelled
+        | Status::Unresolved => "",
+    }
+}
 
 /// What a filter asks for, one word or several with commas between; `None` for a word that nobody
 /// knows.
@@ -59,7 +59,7 @@ pub(in crate::api) fn wanted(text: &str) -> Option<Vec<Status>> {
             other => word(status) == other,
         };
         let before = all.len();
-        all.extend(ALL.into_iter().filter(|status| is_meant(*status)));
+        all.extend(Status::ALL.into_iter().filter(|status| is_meant(*status)));
         if all.len() == before {
             return None;
         }
@@ -74,7 +74,7 @@ pub(in crate::api) const EXPECTED: &str =
 /// All that may come yet or is going on.
 #[must_use]
 pub(in crate::api) fn not_over() -> Vec<Status> {
-    ALL.into_iter().filter(|status| !status.is_over()).collect()
+    Status::ALL.into_iter().filter(|status| !status.is_over()).collect()
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn each_status_is_found_by_its_own_word() {
-        for status in ALL {
+        for status in Status::ALL {
             let found = wanted(word(status)).unwrap();
             assert!(found.contains(&status), "{status:?}");
         }

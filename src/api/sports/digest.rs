@@ -10,7 +10,7 @@ use ingest::event::Sport;
 use tokio::sync::Mutex;
 use tracing::error;
 
-use super::{asked::DAY, status};
+use super::asked::DAY;
 use crate::{
     api::{Api, ApiError},
     archive::{Archive, Filter, Window},
@@ -105,7 +105,7 @@ impl Digest {
         let mut digest = Self { table, positions, editions: HashMap::new() };
         for brief in briefs {
             if let (Some(competition), Some(start)) = (brief.competition, brief.start) {
-                let open = !status::OVER.contains(&brief.status);
+                let open = !brief.status.is_over();
                 let new = Edition { first: start, last: start, matches: 0, open: false };
                 let edition = digest.editions.entry(competition).or_insert(new);
                 if start - edition.last > PAUSE {

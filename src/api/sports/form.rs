@@ -3,7 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::meetings::{self, Seen};
+use super::{
+    meetings::{self, Seen},
+    shape,
+};
 use crate::{
     api::{Api, time},
     record::MatchRecord,
@@ -83,8 +86,8 @@ impl HeadToHead {
     fn of<'a>(between: impl Iterator<Item = &'a Seen>) -> Self {
         let all: Vec<_> = between.collect();
         let scores = || all.iter().filter_map(|seen| seen.score());
-        let goals = |side: usize| scores().map(|score| score[side]).sum();
-        let (home_goals, away_goals): (u32, u32) = (goals(0), goals(1));
+        let goals = |side: usize| shape::total(scores().map(|score| score[side]));
+        let (home_goals, away_goals) = (goals(0), goals(1));
         let recent = all.iter().take(LAST).map(|seen| Meeting {
             date: seen.brief.start.and_then(time::offset),
             winner: seen.won().map(|won| if won { "home" } else { "away" }),
@@ -97,7 +100,7 @@ impl HeadToHead {
             away_wins: all.iter().filter(|seen| seen.won() == Some(false)).count(),
             home_goals,
             away_goals,
-            avg_total_goals: ratio(f64::from(home_goals + away_goals), scores().count()),
+            avg_total_goals: ratio(f64::from(home_goals) + f64::from(away_goals), scores().count()),
             recent_matches: recent.collect(),
         }
     }
@@ -131,8 +134,8 @@ impl PlaceForm {
             own.wins += usize::from(seen.won() == Some(true));
             own.losses += usize::from(seen.won() == Some(false));
             let [scored, conceded] = seen.score().unwrap_or_default();
-            own.goals_scored += scored;
-            own.goals_conceded += conceded;
+            own.goals_scored = own.goals_scored.saturating_add(scored);
+            own.goals_conceded = own.goals_conceded.saturating_add(conceded);
         }
         own
     }

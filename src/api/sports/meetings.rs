@@ -8,10 +8,8 @@ use crate::{
     api::Api,
     archive::{Filter, Window},
     rating,
-    record::{Brief, Key, MatchRecord},
+    record::{Brief, Key, MatchRecord, Status},
 };
-
-use super::status;
 
 /// A match as one of its sides saw it.
 #[derive(Debug, Clone)]
@@ -67,7 +65,7 @@ pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<Seen> {
 
 /// Matches of a sport that have a result.
 pub(super) fn ended(sport: Sport) -> Filter {
-    Filter { sport: Some(sport), statuses: Some(status::RESULTS.to_vec()), ..Filter::default() }
+    Filter { sport: Some(sport), statuses: Some(Status::RESULTS.to_vec()), ..Filter::default() }
 }
 
 /// Of the results of a side those against another.

@@ -9,7 +9,6 @@ use utoipa::IntoParams;
 use super::{
     asked::{self, Answer, Asked, DAY, Request},
     digest::Digest,
-    status,
 };
 use crate::{
     api::{Api, ApiError, Kept, Spec, view::View},
@@ -91,7 +90,7 @@ fn filter(asked: &Asked<'_>, sport: Sport) -> Result<Filter, ApiError> {
         Some(true) => upcoming(&mut filter, asked, days),
         None if is_free || days.is_some() => upcoming(&mut filter, asked, days),
         Some(false) if filter.statuses.is_none() => {
-            filter.statuses = Some(status::RESULTS.to_vec());
+            filter.statuses = Some(Status::RESULTS.to_vec());
         }
         Some(false) | None => {}
     }

@@ -219,6 +219,11 @@ pub(super) fn of_pair(pair: Option<[u32; 2]>, side: usize) -> Option<u32> {
     pair.and_then(|pair| pair.get(side).copied())
 }
 
+/// The sum of what feeds tell, which may be anything.
+pub(super) fn total(numbers: impl Iterator<Item = u32>) -> u32 {
+    numbers.fold(0, u32::saturating_add)
+}
+
 pub(super) fn text(value: Option<&Arc<str>>) -> Option<String> {
     value.map(|value| value.to_string())
 }

@@ -102,8 +102,8 @@ fn lines<'a>(
         for (place, team) in sides.into_iter().enumerate() {
             let line = lines.entry(team).or_insert_with(|| Line { team, ..Line::default() });
             line.played += 1;
-            line.scored += score[place];
-            line.conceded += score[1 - place];
+            line.scored = line.scored.saturating_add(score[place]);
+            line.conceded = line.conceded.saturating_add(score[1 - place]);
             let letter = match winner {
                 Some(winner) if winner == place => {
                     if overtime {

@@ -8,40 +8,6 @@ use ingest::event::Sport;
 
 use crate::record::Status;
 
-const ALL: [Status; 18] = [
-    Status::NotStarted,
-    Status::AtThePost,
-    Status::Live,
-    Status::FirstHalf,
-    Status::HalfTime,
-    Status::SecondHalf,
-    Status::ExtraFirst,
-    Status::ExtraHalf,
-    Status::ExtraSecond,
-    Status::Penalties,
-    Status::Interrupted,
-    Status::Finished,
-    Status::Retired,
-    Status::Walkover,
-    Status::Postponed,
-    Status::Abandoned,
-    Status::Cancelled,
-    Status::Unresolved,
-];
-
-/// What nothing more will be played of.
-pub(super) const OVER: [Status; 6] = [
-    Status::Finished,
-    Status::Retired,
-    Status::Walkover,
-    Status::Abandoned,
-    Status::Cancelled,
-    Status::Unresolved,
-];
-
-/// Those that were played to an end, or given to one side.
-pub(super) const RESULTS: [Status; 3] = [Status::Finished, Status::Retired, Status::Walkover];
-
 /// How a match of a sport stands, in its own words.
 pub(super) fn word(sport: Sport, status: Status) -> &'static str {
     match status {
@@ -92,7 +58,7 @@ pub(super) fn words(sport: Sport) -> Vec<&'static str> {
 /// Only races go to the post.
 fn of_sport(sport: Sport) -> impl Iterator<Item = Status> {
     let is_race = sport == Sport::HorseRacing;
-    ALL.into_iter().filter(move |status| *status != Status::AtThePost || is_race)
+    Status::ALL.into_iter().filter(move |status| *status != Status::AtThePost || is_race)
 }
 
 /// The statuses that a filter names, in the sport's words or in those of another; several with

@@ -14,9 +14,7 @@ use crate::{
         odds::{consensus::MainOdds, status},
     },
     archive::EntityKind,
-    record::{
-        Brief, ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status,
-    },
+    record::{Brief, ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, Status},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -222,13 +220,7 @@ impl Event {
                 top_styles: Vec::new(),
             })
         };
-        let football = match &record.play {
-            PlayRecord::Football(football) => Some(&**football),
-            PlayRecord::Tennis(_)
-            | PlayRecord::Scoreboard(_)
-            | PlayRecord::Race(_)
-            | PlayRecord::None => None,
-        };
+        let football = record.play.football();
         let score = regular(brief);
         Self {
             id: brief.id,
@@ -242,7 +234,7 @@ impl Event {
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
             current_minute: football.and_then(|it| minute(brief.status, it.clock?, now)),
-            period: period(brief.status),
+            period: status::period(brief.status),
             odds_home: odds.home_win,
             odds_draw: odds.draw,
             odds_away: odds.away_win,
@@ -330,25 +322,6 @@ fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
     let since = if clock.running { now.saturating_sub(clock.at).max(0) / 1_000_000 } else { 0 };
     let second = i64::from(clock.second).saturating_add(since);
     Some(u32::try_from(second / 60 + 1).unwrap_or(u32::MAX).min(last))
-}
-
-fn period(status: Status) -> &'static str {
-    match status {
-        Status::FirstHalf => "1T",
-        Status::HalfTime => "HT",
-        Status::SecondHalf => "2T",
-        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "ET",
-        Status::Penalties => "PEN",
-        Status::Finished | Status::Retired | Status::Walkover => "FT",
-        Status::NotStarted
-        | Status::AtThePost
-        | Status::Live
-        | Status::Interrupted
-        | Status::Postponed
-        | Status::Abandoned
-        | Status::Cancelled
-        | Status::Unresolved => "",
-    }
 }
 
 /// Team of a brief.

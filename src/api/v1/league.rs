@@ -137,12 +137,13 @@ pub(super) async fn leagues(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = Asked::pages(&api, &uri, &headers, &["country"])?;
-    let seasons = Seasons::of(&api, None);
     let all = football_entities(&api, EntityKind::Competition, |it| {
         asked.says("country", it.country.as_deref())
     });
-    let rows = all.iter().map(|league| seasons.league(&api, league)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page_of(rows))
+    let window = asked.window();
+    let page = all.iter().skip(window.offset).take(window.limit);
+    let rows = page.map(|league| Seasons::of(&api, Some(league.id)).league(&api, league));
+    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows.collect()))
 }
 
 /// A league.

@@ -14,7 +14,7 @@ use crate::{
         Api, ApiError, Kept,
         odds::{football_record, id_of},
     },
-    record::{LineUpPlayerRecord, LineUpRecord, Named, PlayRecord},
+    record::{LineUpPlayerRecord, LineUpRecord, Named},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -94,7 +94,7 @@ pub(super) async fn line_ups(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let record = football_record(&api, id_of(&id)?).await?;
-    let PlayRecord::Football(football) = &record.play else { return Err(ApiError::NotFound) };
+    let football = record.play.football().ok_or(ApiError::NotFound)?;
     let side = |place: usize| {
         let team = record.names.sides.as_ref().map(|sides| &sides[place]);
         football.line_ups[place].as_ref().map(|told| LineUp::of(told, team))

@@ -69,9 +69,9 @@ impl Venue {
     }
 }
 
-/// The country of each team: that of its leagues, unless they are of several.
-fn countries(api: &Api, team: Option<Key>) -> BTreeMap<Key, Option<String>> {
-    let filter = Filter { sport: Some(Sport::Football), team, ..Filter::default() };
+/// The country of each of these teams, or of all: that of its leagues, unless they are of several.
+fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>> {
+    let filter = Filter { sport: Some(Sport::Football), teams, ..Filter::default() };
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for brief in &api.archive.find(&filter, Window::ALL).briefs {
         let country = country(api, brief);
@@ -112,12 +112,18 @@ pub(super) async fn teams(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = Asked::pages(&api, &uri, &headers, &["country"])?;
-    let countries = countries(&api, None);
+    // Only who asks for a country needs to know that of every team.
+    let of_all = asked.params.text("country").map(|_| countries(&api, None));
     let all = football_entities(&api, EntityKind::Team, |team| {
-        asked.says("country", countries.get(&team.id).and_then(Option::as_deref))
+        let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());
+        asked.says("country", known)
     });
-    let rows = all.iter().map(|team| row(team, &countries)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page_of(rows))
+    let window = asked.window();
+    let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
+    let countries =
+        of_all.unwrap_or_else(|| countries(&api, Some(page.iter().map(|team| team.id).collect())));
+    let rows = page.into_iter().map(|team| row(team, &countries)).collect();
+    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows))
 }
 
 /// A team.
@@ -145,7 +151,7 @@ pub(super) async fn team(
     let home = venues.into_iter().max_by_key(|(_, times)| *times);
     let home = home.and_then(|(id, _)| api.archive.entity(EntityKind::Venue, id));
     let detail = TeamDetail {
-        team: row(&team, &countries(&api, Some(team.id))),
+        team: row(&team, &countries(&api, Some(vec![team.id]))),
         coach: coach.map(|coach| Coach {
             name: coach.name.to_string(),
             short_name: coach.name.to_string(),

@@ -112,7 +112,7 @@ fn names(quote: &Quote<'_>, sport: Sport) -> Option<(&'static str, &'static str)
         ("both_teams_to_score", Outcome::Yes, _) => Some(("btts", "yes")),
         ("both_teams_to_score", Outcome::No, _) => Some(("btts", "no")),
         ("over_under", outcome, Sport::Football) => {
-            let tenths = Some(quote.line? * Decimal::TEN).filter(|it| it.fract().is_zero())?;
+            let tenths = quote.line?.checked_mul(Decimal::TEN).filter(|it| it.fract().is_zero())?;
             let name = match (tenths.to_u32()?, outcome) {
                 (15, Outcome::Over) => "over_15",
                 (15, Outcome::Under) => "under_15",
@@ -159,8 +159,8 @@ fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &Quote<'_>) {
 
 /// How much of the stake may come back: none at a half, half of it at a quarter, all at a whole line.
 fn push(line: Decimal) -> &'static str {
-    let quarters = (line * Decimal::from(4)).abs();
-    match quarters.to_u64().map(|quarters| quarters % 4) {
+    let quarters = line.checked_mul(Decimal::from(4)).and_then(|it| it.abs().to_u64());
+    match quarters.map(|quarters| quarters % 4) {
         Some(0) => "full",
         Some(2) => "none",
         _ => "half",

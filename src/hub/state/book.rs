@@ -15,6 +15,10 @@ use super::{
 };
 use crate::hub::feeds::SourceNumber;
 
+/// No bookmaker gives more: what is beyond it is a mistake of the feed, and no price. So whatever is
+/// computed of prices stays far from where decimals end.
+const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
 #[derive(Debug)]
 pub struct Book {
     pub slug: Arc<str>,
@@ -252,6 +256,7 @@ impl Selection {
     /// Sets the price; returns whether it is another one.
     fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
         self.priced_at = at;
+        let price = price.filter(|price| price.abs() <= PRICE_MAX);
         if self.price == price {
             return false;
         }

@@ -7,7 +7,6 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, World};
-use super::vocabulary;
 
 fn ids(answer: &Value) -> Vec<u64> {
     let rows = answer["results"].as_array().or_else(|| answer["events"].as_array()).expect("rows");
@@ -262,5 +261,5 @@ async fn empty_archive_has_empty_lists() {
     assert_eq!(sports["sports"][0]["season_state"], "none", "{sports}");
     assert_eq!(world.get("coverage/?sport=tennis").await.body["count"], 1);
     assert_eq!(world.get("coverage/?sport=chess").await.status, StatusCode::BAD_REQUEST);
-    assert_eq!(vocabulary::period(crate::record::Status::Live), "");
+    assert_eq!(crate::api::odds::status::period(crate::record::Status::Live), "");
 }

@@ -19,7 +19,7 @@ use crate::{
         Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
-    record::{Key, MatchRecord, PlayRecord},
+    record::{Key, MatchRecord},
 };
 
 const SPORT: Sport = Sport::Basketball;
@@ -221,14 +221,7 @@ impl BasketballEvent {
         let brief = &record.brief;
         let [home_team, away_team] = TeamBrief::both(api, record, digest);
         let quarters = brief.parts.iter();
-        let current = match &record.play {
-            PlayRecord::Scoreboard(board) if brief.status.is_live() => board.period.as_ref(),
-            PlayRecord::Scoreboard(_)
-            | PlayRecord::Football(_)
-            | PlayRecord::Tennis(_)
-            | PlayRecord::Race(_)
-            | PlayRecord::None => None,
-        };
+        let board = record.play.scoreboard().filter(|_| brief.status.is_live());
         Self {
             id: brief.id,
             league: LeagueBrief::of(record),
@@ -241,7 +234,7 @@ impl BasketballEvent {
             periods: quarters
                 .map(|[home, away]| QuarterPoints { home: *home, away: *away })
                 .collect(),
-            current_period: shape::text(current),
+            current_period: shape::text(board.and_then(|board| board.period.as_ref())),
         }
     }
 }

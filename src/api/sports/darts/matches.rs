@@ -215,7 +215,9 @@ impl DartsMatch {
         let in_sets = !brief.parts.is_empty();
         let sets = brief.score.filter(|_| in_sets);
         let legs = match in_sets {
-            true => Some([0, 1].map(|side| brief.parts.iter().map(|legs| legs[side]).sum())),
+            true => {
+                Some([0, 1].map(|side| shape::total(brief.parts.iter().map(|legs| legs[side]))))
+            }
             false => brief.score,
         };
         let best_of =

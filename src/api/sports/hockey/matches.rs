@@ -20,7 +20,7 @@ use crate::{
         Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
-    record::{Brief, Key, MatchRecord, PlayRecord},
+    record::{Brief, Key, MatchRecord},
 };
 
 const SPORT: Sport = Sport::Hockey;
@@ -182,14 +182,7 @@ impl HockeyMatch {
 impl HockeyDetail {
     fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
         let brief = &record.brief;
-        let board = match &record.play {
-            PlayRecord::Scoreboard(board) if brief.status.is_live() => Some(board),
-            PlayRecord::Scoreboard(_)
-            | PlayRecord::Football(_)
-            | PlayRecord::Tennis(_)
-            | PlayRecord::Race(_)
-            | PlayRecord::None => None,
-        };
+        let board = record.play.scoreboard().filter(|_| brief.status.is_live());
         let periods = brief.parts.iter().map(|[home, away]| format!("{home}-{away}"));
         let periods: Vec<_> = periods.collect();
         Self {

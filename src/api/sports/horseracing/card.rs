@@ -6,9 +6,7 @@ use fanout::Micros;
 use ingest::event::Id;
 
 use super::super::shape::NamedRow;
-use crate::record::{
-    Key, MatchRecord, PlayRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status,
-};
+use crate::record::{Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status};
 
 /// What lists tell of a race, and by what they are filtered.
 #[derive(Debug, Clone)]
@@ -40,7 +38,7 @@ pub(super) struct Runner {
 impl Card {
     /// `None` of what is no race.
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
-        let race = race(record)?;
+        let race = record.play.race()?;
         let names = &record.names;
         let track = names.venue.as_ref().or(names.competition.as_ref()).map(NamedRow::of);
         let runners = runners(record.brief.id, race);
@@ -55,16 +53,6 @@ impl Card {
             runners: runners.into_iter().map(|(runner, _)| runner).collect(),
             updated: record.brief.updated,
         })
-    }
-}
-
-pub(super) fn race(record: &MatchRecord) -> Option<&RaceRecord> {
-    match &record.play {
-        PlayRecord::Race(race) => Some(race),
-        PlayRecord::Football(_)
-        | PlayRecord::Tennis(_)
-        | PlayRecord::Scoreboard(_)
-        | PlayRecord::None => None,
     }
 }
 

@@ -3,6 +3,7 @@
 mod card;
 mod cards;
 mod races;
+mod row;
 mod runners;
 
 use axum::Extension;

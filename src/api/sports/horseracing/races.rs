@@ -2,24 +2,20 @@
 
 use axum::extract::Path;
 use ingest::event::Sport;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::{
     super::{
         asked::{self, Answer, Asked, DAY, Days, Paging, Request},
-        shape::NamedRow,
         status,
     },
     card::Card,
     cards::Shared,
-    runners::RunnerRow,
+    row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
 };
 use crate::{
     api::{
         ApiError, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
-        time,
     },
     record::{Key, Status},
 };
@@ -47,61 +43,6 @@ const NEXT_MAX: usize = 50;
 
 /// For so long after its time a race may still be waiting for its start, in microseconds.
 const LATE: i64 = 30 * 60 * 1_000_000;
-
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(super) struct RaceRow {
-    id: Key,
-    /// As a feed names it, else the track and the time.
-    name: Option<String>,
-    slug: Option<String>,
-    track: Option<TrackBrief>,
-    region: Option<String>,
-    /// `prematch`, `idle` (at the post), `live`, `archived`, `cancelled`.
-    state: &'static str,
-    starts_at: Option<String>,
-    /// No feed of ours tells them.
-    on_line_at: Option<String>,
-    off_line_at: Option<String>,
-    provider: Option<String>,
-    competitors_count: usize,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct RaceDetail {
-    #[serde(flatten)]
-    row: RaceRow,
-    runners: Vec<RunnerRow>,
-}
-
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(super) struct TrackBrief {
-    id: Key,
-    name: String,
-    slug: String,
-    region: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(super) struct TrackRow {
-    #[serde(flatten)]
-    brief: TrackBrief,
-    /// No feed of ours tells them.
-    tier: Option<u32>,
-    sort_score: Option<f64>,
-}
-
-/// The races of one track on one day.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(super) struct MeetingRow {
-    /// The track and the day: `1234-2026-08-30`.
-    id: String,
-    track: TrackBrief,
-    date: String,
-    races_count: usize,
-    first_race_at: Option<String>,
-    last_race_at: Option<String>,
-    races: Vec<Key>,
-}
 
 /// Races by their start: of the last three days and of the next seven, unless dates are asked for.
 #[utoipa::path(get, path = "/horseracing/api/v2/races/", tag = "horseracing",
@@ -185,8 +126,7 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
     request.read(asked::NONE)?;
     let record = asked::record(&request.api, SPORT, &id).await?;
     let card = Card::of(&record).ok_or(ApiError::NotFound)?;
-    let runners = card.runners.iter().map(|runner| RunnerRow::of(&card, runner)).collect();
-    request.answer(Kept::LIST, &RaceDetail { row: RaceRow::of(&card), runners })
+    request.answer(Kept::LIST, &RaceDetail::of(&card))
 }
 
 /// Meetings by day: the races of one track on one day.
@@ -315,76 +255,4 @@ fn is_at(asked: &Asked<'_>, card: &Card) -> bool {
         && region.is_none_or(|region| {
             card.region.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(region))
         })
-}
-
-impl RaceRow {
-    pub(super) fn of(card: &Card) -> Self {
-        let starts_at = card.start.and_then(time::offset);
-        let by_time = || {
-            let time = starts_at.as_ref()?.get(11..16)?;
-            Some(format!("{} {time}", card.track.as_ref()?.name))
-        };
-        let name = card.name.clone().or_else(by_time);
-        let slug = |name: &String| {
-            let day = starts_at.as_ref().and_then(|at| at.get(..10)).unwrap_or_default();
-            slug(&format!("{name} {day}"))
-        };
-        Self {
-            id: card.race,
-            slug: name.as_ref().map(slug),
-            name,
-            track: TrackBrief::of(card),
-            region: card.region.clone(),
-            state: status::word(SPORT, card.status),
-            starts_at,
-            on_line_at: None,
-            off_line_at: None,
-            provider: card.provider.clone(),
-            competitors_count: card.runners.len(),
-        }
-    }
-}
-
-impl TrackBrief {
-    fn of(card: &Card) -> Option<Self> {
-        let NamedRow { id, name } = card.track.clone()?;
-        Some(Self { id, slug: slug(&name), name, region: card.region.clone() })
-    }
-}
-
-impl TrackRow {
-    fn of(card: &Card) -> Option<Self> {
-        Some(Self { brief: TrackBrief::of(card)?, tier: None, sort_score: None })
-    }
-}
-
-impl MeetingRow {
-    fn of(card: &Card) -> Option<Self> {
-        let track = TrackBrief::of(card)?;
-        let at = card.start.and_then(time::offset)?;
-        let date = at.get(..10)?.to_owned();
-        Some(Self {
-            id: format!("{}-{date}", track.id),
-            track,
-            date,
-            races_count: 1,
-            first_race_at: Some(at.clone()),
-            last_race_at: Some(at),
-            races: vec![card.race],
-        })
-    }
-
-    /// Races come by their start.
-    fn add(&mut self, later: Self) {
-        self.races_count += later.races_count;
-        self.last_race_at = later.last_race_at;
-        self.races.extend(later.races);
-    }
-}
-
-/// Lower case letters and digits, with dashes between.
-fn slug(name: &str) -> String {
-    let name = name.to_lowercase();
-    let words = name.split(|letter: char| !letter.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }

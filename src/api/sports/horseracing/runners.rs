@@ -157,7 +157,7 @@ pub(super) async fn odds(cards: Shared, Path(id): Path<String>, request: Request
     let all = cards.all(&request.api).await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
-    let race = card::race(&record).ok_or(ApiError::NotFound)?;
+    let race = record.play.race().ok_or(ApiError::NotFound)?;
     let runners = card::runners(card.race, race);
     let own = runners.iter().find(|(runner, _)| runner.id == id).ok_or(ApiError::NotFound)?;
     request.answer(Kept::ODDS, &RunnerOdds::of(card, own))

@@ -6,7 +6,7 @@ use ingest::event::Sport;
 use super::{
     super::{
         asked::{self, Answer, DAY, Days, Paging, Request},
-        matches, status,
+        matches,
     },
     row::TennisMatch,
 };
@@ -41,10 +41,8 @@ const LIST: Spec = Spec {
 pub(super) async fn list(request: Request) -> Answer {
     let asked = request.read(LIST)?;
     let mut filter = asked.filter(Sport::Tennis)?;
-    let wants_over = filter
-        .statuses
-        .as_ref()
-        .is_some_and(|statuses| statuses.iter().all(|it| status::OVER.contains(it)));
+    let wants_over =
+        filter.statuses.as_ref().is_some_and(|statuses| statuses.iter().all(|it| it.is_over()));
     let is_narrow = filter.competition.is_some() || filter.team.is_some() || wants_over;
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
         filter.from = Some(asked.now - asked.now.rem_euclid(DAY));

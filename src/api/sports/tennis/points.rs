@@ -5,12 +5,9 @@ use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    super::{
-        asked::{Answer, Request},
-        matches,
-    },
-    row,
+use super::super::{
+    asked::{Answer, Request},
+    matches,
 };
 use crate::{
     api::{Api, Kept, error::ErrorBody},
@@ -71,7 +68,7 @@ pub(super) async fn point_by_point(Path(id): Path<String>, request: Request) -> 
 
 impl PointByPoint {
     fn of(_: &Api, record: &MatchRecord) -> Self {
-        let tennis = row::tennis(&record.play);
+        let tennis = record.play.tennis();
         let (points, sets) =
             tennis.map_or((&[][..], &[][..]), |tennis| (&tennis.points, &tennis.sets));
         let by_set = points.chunk_by(|a, b| a.set == b.set);

@@ -9,7 +9,7 @@ use crate::{
     api::{Api, number::Number},
     archive::EntityKind,
     rating,
-    record::{Key, MatchRecord, Named, PlayRecord, TennisRecord},
+    record::{Key, MatchRecord, Named, TennisRecord},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -103,7 +103,7 @@ pub(super) struct CurrentRanking {
 impl TennisMatch {
     pub(super) fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
         let MatchRecord { brief, play, .. } = record;
-        let tennis = tennis(play);
+        let tennis = play.tennis();
         let [player1, player2] = PlayerBrief::both(api, record, digest);
         let [odds1, _, odds2] = price::consensus(record).map(|price| price.map(Number));
         let [p1, p2] = tennis.map_or([None, None], served);
@@ -203,16 +203,6 @@ impl CurrentRanking {
 struct Served {
     aces: u32,
     double_faults: u32,
-}
-
-pub(super) fn tennis(play: &PlayRecord) -> Option<&TennisRecord> {
-    match play {
-        PlayRecord::Tennis(tennis) => Some(tennis),
-        PlayRecord::Football(_)
-        | PlayRecord::Scoreboard(_)
-        | PlayRecord::Race(_)
-        | PlayRecord::None => None,
-    }
 }
 
 /// Aces and double faults of each player, where any is told at all.

@@ -1,0 +1,141 @@
+//! A model of the hub, as far as an audience can tell.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use fanout::{
+    ChannelId, Epoch, Publication, Seq,
+    catch_up::{Answer, CaughtUp, Forward, Gap, Lease, Question, Verdict, check},
+    channel::{Channel, Rate},
+    encode::{Encode, text_frame},
+};
+
+pub(crate) const CHANNELS: u32 = 3;
+const TAIL: Seq = 12;
+const EPOCH: Epoch = Epoch(7);
+pub(crate) const SLOW_RATE: Rate = Rate::Ms250;
+
+/// Every fourth change of a channel is an event, and every eighth a suspension.
+pub(crate) fn is_event(seq: Seq) -> bool {
+    seq.is_multiple_of(4)
+}
+
+fn is_urgent(seq: Seq) -> bool {
+    seq.is_multiple_of(8)
+}
+
+/// A payload that says where it belongs: `update 2 5 6` is channel 2 from 5 to 6.
+#[derive(Debug)]
+pub(crate) struct Payload(pub(crate) String);
+
+impl Encode for Payload {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0.as_bytes());
+    }
+}
+
+/// The hub, as far as an audience can tell: a head for each channel, a short tail, and one lane that
+/// merges what stands between two events.
+#[derive(Default)]
+pub(crate) struct Host {
+    pub(crate) heads: BTreeMap<u32, Seq>,
+    /// Where the lane of a channel stands, once somebody has asked for it.
+    lanes: BTreeMap<u32, Seq>,
+    lease: Lease,
+}
+
+impl Host {
+    pub(crate) fn channel(number: u32) -> Channel {
+        let name = ChannelId::new(format!("c/{number}"));
+        // Each change of the last one tells of all the others before it.
+        Channel { number, name, epoch: EPOCH, trails: number == CHANNELS - 1 }
+    }
+
+    pub(crate) fn update(&self, number: u32, prev: Seq, seq: Seq) -> Arc<Publication> {
+        let body = Payload(format!("update {number} {prev} {seq}{}", self.others()));
+        let publication = Publication::new(Self::channel(number), prev, seq, Box::new(body));
+        Arc::new(publication.urgent(is_urgent(seq)))
+    }
+
+    /// What a change of a channel publishes.
+    pub(crate) fn publish(&mut self, number: u32) -> Vec<(Rate, Arc<Publication>)> {
+        let head = self.heads.entry(number).or_default();
+        *head += 1;
+        let head = *head;
+        let mut all = vec![(Rate::Each, self.update(number, head - 1, head))];
+        if is_event(head) && self.lanes.contains_key(&number) {
+            all.extend(self.flush_lane(number, head - 1));
+            all.extend(self.flush_lane(number, head));
+        }
+        all
+    }
+
+    /// The lane brings its followers up to `to`.
+    pub(crate) fn flush_lane(&mut self, number: u32, to: Seq) -> Option<(Rate, Arc<Publication>)> {
+        let prev = *self.lanes.get(&number)?;
+        (prev < to).then(|| {
+            self.lanes.insert(number, to);
+            (SLOW_RATE, self.update(number, prev, to))
+        })
+    }
+
+    /// How far all channels are, for a channel that tells of others: ` 0:5 1:7`.
+    fn others(&self) -> String {
+        self.heads.iter().map(|(number, head)| format!(" {number}:{head}")).collect()
+    }
+
+    pub(crate) fn answer(&mut self, question: &Question) -> Answer {
+        match question {
+            Question::Match { pattern } => {
+                let all = self.heads.keys().map(|number| Self::channel(*number));
+                Answer::Matched(all.filter(|channel| pattern.matches(&channel.name)).collect())
+            }
+            Question::Begin { .. } => unreachable!("nobody speaks that dialect here"),
+            Question::CatchUp { channel, rate, from, bytes_max, .. } => {
+                let number = channel.as_str()[2..].parse().expect("channels are numbered");
+                let Some(head) = self.heads.get(&number).copied() else {
+                    return Answer::NotTracked;
+                };
+                if *rate == SLOW_RATE {
+                    self.lanes.entry(number).or_insert(head);
+                }
+                let from = from.map(|from| check(from, EPOCH, head.saturating_sub(TAIL), head));
+                Answer::CaughtUp(self.catch_up(number, head, from, *bytes_max))
+            }
+        }
+    }
+
+    /// Values are merged between two events.
+    fn catch_up(
+        &self,
+        number: u32,
+        head: Seq,
+        from: Option<Result<Seq, Gap>>,
+        bytes_max: usize,
+    ) -> CaughtUp {
+        let text = |text: String| text_frame(|out| out.extend_from_slice(text.as_bytes()));
+        let image = || {
+            let frame = text(format!("image {number} {head}{}", self.others()));
+            vec![Forward { frame, to: head }]
+        };
+        let (verdict, frames, to) = match from {
+            None => (Verdict::Fresh, image(), head),
+            Some(Err(gap)) => (Verdict::Refused(gap), image(), head),
+            Some(Ok(from)) => {
+                let (mut frames, mut to, mut bytes) = (Vec::new(), from, 0);
+                while to < head && bytes < bytes_max {
+                    let prev = to;
+                    to += 1;
+                    while !is_event(to) && to < head && !is_event(to + 1) {
+                        to += 1;
+                    }
+                    let frame = text(format!("update {number} {prev} {to}{}", self.others()));
+                    bytes += frame.len();
+                    frames.push(Forward { frame, to });
+                }
+                (Verdict::Resumed, frames, to)
+            }
+        };
+        let (channel, lease) = (Self::channel(number), Some(self.lease.clone()));
+        CaughtUp { channel, head, verdict, frames, to, lease }
+    }
+}

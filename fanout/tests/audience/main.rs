@@ -1,0 +1,163 @@
+//! A shard's audience against a model of its host: whatever order things come in, however little the
+//! clients read at a time, each ends where its channels are, without a hole and with nothing twice.
+
+mod client;
+mod host;
+mod world;
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
+
+use bytes::Bytes;
+use fanout::{
+    audience::{Audience, Shares},
+    channel::Rate,
+    session::Session,
+};
+use proptest::prelude::*;
+
+use self::{
+    host::{CHANNELS, Host},
+    world::{MEMBERS, SHARES, Step, World, step},
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    /// A channel that tells of others never gets ahead of them.
+    #[test]
+    fn what_tells_of_others_comes_after_them(steps in prop::collection::vec(step(), 1..150)) {
+        let mut world = World::new();
+        for member in 0..MEMBERS {
+            world.command(member, r#"{"op":"subscribe","ch":"c/*"}"#);
+            world.clients[member].follows_all = true;
+        }
+        for step in steps {
+            if matches!(
+                step,
+                Step::Publish(_) | Step::Answer | Step::Turn | Step::Read(..) | Step::LosePublications
+            ) {
+                world.take(step);
+            }
+        }
+        world.settle();
+        for client in &world.clients {
+            prop_assert_eq!(&client.known, &world.host.heads);
+        }
+    }
+
+    #[test]
+    fn client_ends_where_the_channel_is(steps in prop::collection::vec(step(), 1..200)) {
+        let mut world = World::new();
+        for step in steps {
+            world.take(step);
+        }
+        world.settle();
+        let before: Vec<_> = world.clients.iter().map(|client| client.known.clone()).collect();
+        for (member, known) in before.iter().enumerate() {
+            let followed = world.session(member).channels();
+            prop_assert!(known.len() >= followed, "something that is followed never came");
+        }
+        // What is followed is live: one more change of each channel arrives.
+        for number in 0..CHANNELS {
+            if world.host.heads.contains_key(&number) {
+                world.publish(number);
+            }
+        }
+        world.settle();
+        for (member, before) in before.iter().enumerate() {
+            let known = &world.clients[member].known;
+            let moved: BTreeSet<&u32> = known
+                .iter()
+                .filter(|(number, seq)| before.get(number) != Some(seq))
+                .map(|(number, _)| number)
+                .collect();
+            prop_assert_eq!(moved.len(), world.session(member).channels());
+            for number in moved {
+                prop_assert_eq!(known[number], world.host.heads[number]);
+            }
+        }
+    }
+}
+
+/// A client that reads nothing has values of two channels waiting; then one is suspended.
+#[test]
+fn suspension_overtakes_what_waits() {
+    let mut world = World::new();
+    (0..2).for_each(|number| world.publish(number));
+    for number in 0..2 {
+        world.command(0, &format!(r#"{{"op":"subscribe","ch":"c/{number}"}}"#));
+        world.answer();
+    }
+    world.read(0, usize::MAX);
+    world.clients[0].pipe.0.borrow_mut().takes = 5;
+    // 2 to 4 of both wait, the first of them begun; of channel 0 the eighth suspends.
+    for _ in 0..3 {
+        (0..2).for_each(|number| world.publish(number));
+        world.turn();
+    }
+    while world.host.heads[&0] < 8 {
+        world.publish(0);
+        world.turn();
+    }
+    (0..4).for_each(|_| world.answer());
+    let mut order = Vec::new();
+    for _ in 0..2000 {
+        let before = world.clients[0].known.clone();
+        world.read(0, 1);
+        let known = &world.clients[0].known;
+        order.extend(
+            known
+                .iter()
+                .filter(|(of, seq)| before.get(of) != Some(seq))
+                .map(|(of, seq)| (*of, *seq)),
+        );
+    }
+    let suspended = order.iter().position(|it| *it == (0, 8)).expect("it came");
+    let other = order.iter().position(|it| it.0 == 1).expect("it came");
+    assert!(suspended < other, "the suspension waited: {order:?}");
+    world.settle();
+    assert_eq!(world.clients[0].known, world.host.heads);
+}
+
+/// Whoever keeps up gets one write for all that a turn brought it.
+#[test]
+fn turn_is_one_write() {
+    #[derive(Default)]
+    struct Counted {
+        writes: usize,
+        bytes: Bytes,
+    }
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.writes += 1;
+            self.bytes = Bytes::copy_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut audience = Audience::new(Shares { write_bytes: 1000, ..SHARES });
+    for number in 0..2 {
+        let (session, join) = Session::bare(Host::channel(number));
+        let slot = audience.admit(session, Counted::default());
+        audience.join(slot, Some(join));
+    }
+    let host = Host::default();
+    for (number, seq) in [(0, 1), (1, 1), (0, 2), (0, 3)] {
+        audience.publish(Rate::Each, host.update(number, seq - 1, seq), 1);
+        if seq == 1 {
+            // Whoever is new gets its first publication alone.
+            audience.perform(1);
+            audience.flush(1);
+        }
+    }
+    audience.perform(1);
+    let counted = |slot: usize| &audience.get(slot).expect("it is there").sink;
+    assert_eq!((counted(0).writes, counted(1).writes), (2, 1));
+    let both = [host.update(0, 1, 2).frame().clone(), host.update(0, 2, 3).frame().clone()];
+    assert_eq!(counted(0).bytes, both.concat());
+}

@@ -1,0 +1,146 @@
+//! Races, meetings and tracks as lists show them.
+
+use ingest::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    super::{shape::NamedRow, status},
+    card::Card,
+    runners::RunnerRow,
+};
+use crate::{api::time, record::Key};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct RaceRow {
+    id: Key,
+    /// As a feed names it, else the track and the time.
+    name: Option<String>,
+    slug: Option<String>,
+    track: Option<TrackBrief>,
+    region: Option<String>,
+    /// `prematch`, `idle` (at the post), `live`, `archived`, `cancelled`.
+    state: &'static str,
+    starts_at: Option<String>,
+    /// No feed of ours tells them.
+    on_line_at: Option<String>,
+    off_line_at: Option<String>,
+    provider: Option<String>,
+    competitors_count: usize,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RaceDetail {
+    #[serde(flatten)]
+    row: RaceRow,
+    runners: Vec<RunnerRow>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TrackBrief {
+    pub(super) id: Key,
+    pub(super) name: String,
+    slug: String,
+    region: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct TrackRow {
+    #[serde(flatten)]
+    pub(super) brief: TrackBrief,
+    /// No feed of ours tells them.
+    tier: Option<u32>,
+    sort_score: Option<f64>,
+}
+
+/// The races of one track on one day.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct MeetingRow {
+    /// The track and the day: `1234-2026-08-30`.
+    pub(super) id: String,
+    track: TrackBrief,
+    date: String,
+    races_count: usize,
+    first_race_at: Option<String>,
+    last_race_at: Option<String>,
+    races: Vec<Key>,
+}
+
+impl RaceRow {
+    pub(super) fn of(card: &Card) -> Self {
+        let starts_at = card.start.and_then(time::offset);
+        let by_time = || {
+            let time = starts_at.as_ref()?.get(11..16)?;
+            Some(format!("{} {time}", card.track.as_ref()?.name))
+        };
+        let name = card.name.clone().or_else(by_time);
+        let slug = |name: &String| {
+            let day = starts_at.as_ref().and_then(|at| at.get(..10)).unwrap_or_default();
+            slug(&format!("{name} {day}"))
+        };
+        Self {
+            id: card.race,
+            slug: name.as_ref().map(slug),
+            name,
+            track: TrackBrief::of(card),
+            region: card.region.clone(),
+            state: status::word(Sport::HorseRacing, card.status),
+            starts_at,
+            on_line_at: None,
+            off_line_at: None,
+            provider: card.provider.clone(),
+            competitors_count: card.runners.len(),
+        }
+    }
+}
+
+impl RaceDetail {
+    pub(super) fn of(card: &Card) -> Self {
+        let runners = card.runners.iter().map(|runner| RunnerRow::of(card, runner)).collect();
+        Self { row: RaceRow::of(card), runners }
+    }
+}
+
+impl TrackBrief {
+    fn of(card: &Card) -> Option<Self> {
+        let NamedRow { id, name } = card.track.clone()?;
+        Some(Self { id, slug: slug(&name), name, region: card.region.clone() })
+    }
+}
+
+impl TrackRow {
+    pub(super) fn of(card: &Card) -> Option<Self> {
+        Some(Self { brief: TrackBrief::of(card)?, tier: None, sort_score: None })
+    }
+}
+
+impl MeetingRow {
+    pub(super) fn of(card: &Card) -> Option<Self> {
+        let track = TrackBrief::of(card)?;
+        let at = card.start.and_then(time::offset)?;
+        let date = at.get(..10)?.to_owned();
+        Some(Self {
+            id: format!("{}-{date}", track.id),
+            track,
+            date,
+            races_count: 1,
+            first_race_at: Some(at.clone()),
+            last_race_at: Some(at),
+            races: vec![card.race],
+        })
+    }
+
+    /// Races come by their start.
+    pub(super) fn add(&mut self, later: Self) {
+        self.races_count += later.races_count;
+        self.last_race_at = later.last_race_at;
+        self.races.extend(later.races);
+    }
+}
+
+/// Lower case letters and digits, with dashes between.
+fn slug(name: &str) -> String {
+    let name = name.to_lowercase();
+    let words = name.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
