@@ -16,7 +16,7 @@ mod live;
 mod managers;
 mod matches;
 mod part;
-mod player_stats;
+pub(super) mod player_stats;
 mod players;
 mod referees;
 mod request;
