@@ -121,7 +121,7 @@ pub(super) async fn detail(
     let position = fresh.as_deref().and_then(position);
     let make = || {
         let matches = Matches::with(&api, fresh);
-        Prepared::json(&Event::of(&matches, &brief, matches.head_to_head(&brief)))
+        Prepared::json(&matches.row(&brief))
     };
     let served = shown.detail(id, made_of, Instant::now(), make)?;
     let kept = if brief.status.is_live() { Kept::LIVE } else { Kept::LIST };

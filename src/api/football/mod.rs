@@ -11,6 +11,7 @@ mod events;
 mod head_to_head;
 mod incidents;
 mod leagues;
+mod leg;
 mod line_ups;
 mod live;
 mod managers;
