@@ -131,11 +131,12 @@ impl Keeper {
         let open = Filter { statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
         // One in play may have begun late, or at no known time, and another hub may follow it.
-        let is_due = |brief: &Brief| match brief.status {
-            Status::NotStarted | Status::AtThePost => {
+        let is_due = |brief: &Brief| {
+            if matches!(brief.status, Status::NotStarted | Status::AtThePost) {
                 brief.start.is_some_and(|start| start < begun)
+            } else {
+                brief.updated < told
             }
-            _ => brief.updated < told,
         };
         let open = open.iter().filter(|it| is_due(it) && self.reader.get(it.id).is_none());
         let open: Vec<Key> = open.map(|brief| brief.id).collect();
