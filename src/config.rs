@@ -257,6 +257,7 @@ impl Config {
             ("archive.write_ms", archive.write_ms),
             ("archive.reload_ms", archive.reload_ms),
             ("archive.unresolved_after_ms", archive.unresolved_after_ms),
+            ("archive.untold_after_ms", archive.untold_after_ms),
             ("hub.tail_bytes", hub.tail_bytes as u64),
             ("hub.tail_ms", hub.tail_ms),
             ("hub.matches_max", hub.matches_max as u64),

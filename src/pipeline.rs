@@ -259,6 +259,7 @@ impl Writer {
     fn shelve(&mut self) {
         let now = now();
         self.shelf.signals.put(&self.hub.take_signals());
+        self.shelf.inbox.put(&self.hub.take_parted(), &[], now);
         let (changed, gone) = self.hub.take_changed(now);
         self.shelf.inbox.put(&changed, &gone, now);
         self.shelf.reader.show(&changed, &gone);

@@ -33,9 +33,26 @@ pub struct Appearance {
     pub stats: BTreeMap<Arc<str>, u32>,
 }
 
+/// What the player counts for in the id of an appearance, and the ids that there are: all of ours are
+/// below 2^52, so a database can work the id out too, and no number in between is beyond 64 bits.
+pub(super) const PLAYER_WEIGHT: Key = 1_021;
+pub(super) const IDS: Key = 1 << 52;
+
+impl Appearance {
+    /// The id of this player in this match, the same wherever it is worked out.
+    #[must_use]
+    pub fn id(&self) -> Key {
+        let player = self.player.wrapping_mul(PLAYER_WEIGHT);
+        self.match_id.wrapping_add(player) % IDS
+    }
+}
+
 /// Which appearances are wanted. What is absent lets everything through.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AppearanceFilter {
+    /// By [`Appearance::id`]. No index has it: it costs a look at each of those that the rest lets
+    /// through.
+    pub id: Option<Key>,
     pub match_id: Option<Key>,
     pub player: Option<Key>,
     pub team: Option<Key>,

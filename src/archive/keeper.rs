@@ -71,7 +71,9 @@ impl Keeper {
     pub async fn run(mut self) {
         let mut writes = ticks(Duration::from_millis(self.config.write_ms));
         let mut reloads = ticks(Duration::from_millis(self.config.reload_ms));
-        let (mut resolves, mut sweeps) = (ticks(RESOLVE_EVERY), ticks(SWEEP_EVERY));
+        let untold_after = Duration::from_millis(self.config.untold_after_ms);
+        let (mut resolves, mut sweeps) =
+            (ticks(RESOLVE_EVERY.min(untold_after)), ticks(SWEEP_EVERY));
         loop {
             tokio::select! {
                 // Nothing is ever sent: this is the end.
@@ -117,15 +119,25 @@ impl Keeper {
         tell("what others wrote", self.archive.reload().await);
     }
 
-    /// Finds the matches that have no result and will get none: those that should have been played
-    /// long ago, or were being played, and of which the hub knows nothing.
+    /// Finds the matches that have no result and will get none, and of which the hub knows nothing:
+    /// those that should have begun long ago, and those that were in play when a hub was killed and of
+    /// which nobody has told since.
     pub(super) async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
-        let after = i64::try_from(self.config.unresolved_after_ms).unwrap_or(i64::MAX);
-        let due = now.saturating_sub(after.saturating_mul(1_000));
-        let open = Filter { before: Some(due), statuses: Some(OPEN.to_vec()), ..Filter::default() };
+        let before = |ms: u64| {
+            now.saturating_sub(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000))
+        };
+        let begun = before(self.config.unresolved_after_ms);
+        let told = before(self.config.untold_after_ms);
+        let open = Filter { statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
-        // One that was in play may have begun late, and another hub may follow it.
-        let is_due = |brief: &Brief| brief.status == Status::NotStarted || brief.updated < due;
+        // One in play may have begun late, or at no known time, and another hub may follow it.
+        let is_due = |brief: &Brief| {
+            if matches!(brief.status, Status::NotStarted | Status::AtThePost) {
+                brief.start.is_some_and(|start| start < begun)
+            } else {
+                brief.updated < told
+            }
+        };
         let open = open.iter().filter(|it| is_due(it) && self.reader.get(it.id).is_none());
         let open: Vec<Key> = open.map(|brief| brief.id).collect();
         for ids in open.chunks(AT_ONCE) {

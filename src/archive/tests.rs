@@ -416,9 +416,12 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
         inbox.put(&[known, unknown, live], &[], NOW);
         keeper.write().await;
         let hours = |hours: i64| NOW + hours * 60 * 60 * SECOND;
-        keeper.resolve(hours(6)).await.unwrap();
+        keeper.resolve(NOW + 30 * 60 * SECOND).await.unwrap();
         let open = [(MATCH, Status::NotStarted), (8, Status::NotStarted), (9, Status::FirstHalf)];
         assert_eq!(statuses(&archive), open, "not yet");
+        keeper.resolve(hours(6)).await.unwrap();
+        let lost = [(MATCH, Status::NotStarted), (8, Status::NotStarted), (9, Status::Unresolved)];
+        assert_eq!(statuses(&archive), lost, "nobody tells of what was in play");
         keeper.resolve(hours(7)).await.unwrap();
         let given_up =
             [(MATCH, Status::NotStarted), (8, Status::Unresolved), (9, Status::Unresolved)];

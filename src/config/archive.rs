@@ -15,6 +15,10 @@ pub struct ArchiveConfig {
     /// Milliseconds after its start at which a match that nobody tells of any more, and whose play or
     /// end nobody has seen, is `unresolved`. Default 6 hours.
     pub unresolved_after_ms: u64,
+    /// Milliseconds after its last news at which a match that was in play, and of which the hub knows
+    /// nothing since it was started, is `unresolved`. Default 30 min: a pause in play is shorter. Looked
+    /// at as often, but at most once a minute.
+    pub untold_after_ms: u64,
     /// Days for which matches are kept, with their prices and players, from their start. Default 0: for
     /// ever. Some 10 KiB each, of which half a KiB is in memory.
     pub keep_days: u32,
@@ -31,6 +35,7 @@ impl Default for ArchiveConfig {
             write_ms: 1_000,
             reload_ms: 2_000,
             unresolved_after_ms: 6 * 60 * 60 * 1_000,
+            untold_after_ms: 30 * 60 * 1_000,
             keep_days: 0,
             keep_ticks_days: 90,
             keep_signals_days: 365,

@@ -15,7 +15,7 @@ pub mod sequence;
 mod signals;
 pub mod state;
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use fanout::{Change, Epoch, Micros};
 use ingest::event::{Batch, Event, Fact, Id};
@@ -86,6 +86,8 @@ pub struct Hub {
     /// Matches that have changed, and those that were forgotten, since [`Hub::take_changed`].
     changed: FxHashSet<Id>,
     gone: Vec<Id>,
+    /// What was known last of those that were forgotten before it was taken.
+    parted: Vec<Arc<MatchRecord>>,
     signals: Desk,
 }
 
@@ -150,6 +152,7 @@ impl Hub {
             latest: 0,
             changed: FxHashSet::default(),
             gone: Vec::new(),
+            parted: Vec::new(),
             signals: Desk::default(),
         }
     }
@@ -198,6 +201,12 @@ impl Hub {
         });
         let changed = changed.collect();
         (changed, self.gone.drain(..).map(|id| id.0).collect())
+    }
+
+    /// What was known last of matches that were forgotten since [`Hub::take_changed`], and had changed
+    /// since then: one that ends, and is let go of, within one message leaves its result here.
+    pub fn take_parted(&mut self) -> Vec<Arc<MatchRecord>> {
+        mem::take(&mut self.parted)
     }
 
     /// When [`Hub::flush_lanes`] has something to do, if nothing changes before.
@@ -371,7 +380,9 @@ impl Hub {
         self.end_signals(id, stamp, changes);
         let Some(known) = self.matches.remove(&id) else { return };
         self.identity.forget(id);
-        self.changed.remove(&id);
+        if self.changed.remove(&id) {
+            self.parted.push(Arc::new(MatchRecord::of(&known.state, stamp.received)));
+        }
         self.gone.push(id);
         self.places.retain(|_, place| place.id != id);
         self.close_channels(id, &known.state, stamp, changes);

@@ -37,6 +37,10 @@ pub const VERSION: &str = "dixon-coles-1";
 /// years of a large league.
 const RESULTS_MAX: usize = 4_000;
 
+/// Between two looks for competitions that cannot wait for the next time: those that have just got enough
+/// results, from an import or from the demo's past, and those that have far more than before.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
 const DAY_US: f64 = 86_400.0 * 1_000_000.0;
 
 /// A handle on the models; clones share them.
@@ -53,6 +57,17 @@ pub struct Fitted {
     pub at: Micros,
     /// By which it is told whether there is anything new: how many results, and the last change of one.
     of: (usize, Micros),
+    /// All results that the archive had.
+    results: usize,
+}
+
+/// Which competitions are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// All that have anything new.
+    All,
+    /// Those that have no model yet, and those that have a tenth more results than theirs was made of.
+    Urgent,
 }
 
 impl Predictor {
@@ -73,16 +88,21 @@ impl Predictor {
     ) -> JoinHandle<()> {
         let (predictor, config) = (self.clone(), config.clone());
         tokio::spawn(async move {
-            let mut ticks = time::interval(Duration::from_millis(config.refit_ms));
-            ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+            let mut refits = time::interval(Duration::from_millis(config.refit_ms));
+            let mut looks = time::interval(LOOK_EVERY);
+            for ticks in [&mut refits, &mut looks] {
+                ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+            }
             loop {
-                tokio::select! {
-                    _ = ticks.tick() => {}
+                let wanted = tokio::select! {
+                    biased;
                     _ = stopped.wait_for(|stopped| *stopped) => return,
-                }
+                    _ = refits.tick() => Wanted::All,
+                    _ = looks.tick() => Wanted::Urgent,
+                };
                 let (predictor, archive) = (predictor.clone(), archive.clone());
                 let config = config.clone();
-                let fit = move || predictor.refit(&archive, &config, now());
+                let fit = move || predictor.refit(&archive, &config, wanted, now());
                 if let Err(error) = tokio::task::spawn_blocking(fit).await {
                     error!(error = &error as &dyn std::error::Error, "models were not fitted");
                 }
@@ -90,32 +110,45 @@ impl Predictor {
         })
     }
 
-    /// Fits the models of the competitions that have something new.
-    pub fn refit(&self, archive: &Archive, config: &PredictionsConfig, now: Micros) {
+    /// Fits the models of the wanted competitions that have something new.
+    pub fn refit(
+        &self,
+        archive: &Archive,
+        config: &PredictionsConfig,
+        wanted: Wanted,
+        now: Micros,
+    ) {
         let football = archive.entities(EntityKind::Competition, |it| it.sport == Sport::Football);
         for competition in football {
-            let found = archive.find(
-                &Filter {
-                    sport: Some(Sport::Football),
-                    competition: Some(competition.id),
-                    statuses: Some(vec![Status::Finished]),
-                    before: Some(now),
-                    newest_first: true,
-                    ..Filter::default()
-                },
-                Window { offset: 0, limit: RESULTS_MAX },
-            );
+            let results = Filter {
+                sport: Some(Sport::Football),
+                competition: Some(competition.id),
+                statuses: Some(vec![Status::Finished]),
+                before: Some(now),
+                newest_first: true,
+                ..Filter::default()
+            };
+            let known = self.of(competition.id);
+            // Counting takes no match into the hand, and this is asked every few seconds.
+            let count = archive.find(&results, Window { offset: 0, limit: 0 }).count;
+            let is_urgent =
+                known.as_ref().is_none_or(|known| count >= known.results + known.results / 10 + 1);
+            if count < config.matches_min || (wanted == Wanted::Urgent && !is_urgent) {
+                continue;
+            }
+            let found = archive.find(&results, Window { offset: 0, limit: RESULTS_MAX });
             let played: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
             let last = found.briefs.iter().map(|it| it.updated).max().unwrap_or_default();
             let of = (played.len(), last);
-            let is_known = self.of(competition.id).is_some_and(|fitted| fitted.of == of);
+            let is_known = known.is_some_and(|known| known.of == of);
             if played.len() < config.matches_min || is_known {
                 continue;
             }
             let model = Model::fit(&played, f64::from(config.half_life_days));
             debug!(competition = competition.id, results = played.len(), "a model was fitted");
-            let mut fitted = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
-            fitted.insert(competition.id, Arc::new(Fitted { model, at: now, of }));
+            let fitted = Fitted { model, at: now, of, results: found.count };
+            let mut models = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
+            models.insert(competition.id, Arc::new(fitted));
         }
     }
 }

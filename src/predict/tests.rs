@@ -73,7 +73,7 @@ async fn league_has_a_model_once_it_has_enough_results() {
             let score = if id % 2 == 0 { [3, 0] } else { [0, 2] };
             let record = Arc::new(finished(id, sides, score, None));
             archive.put(&[record], NOW).await.unwrap();
-            predictor.refit(&archive, &config, NOW);
+            predictor.refit(&archive, &config, Wanted::All, NOW);
             assert_eq!(predictor.of(LEAGUE).is_some(), id == 6, "with {id} results");
         }
         let fitted = predictor.of(LEAGUE).unwrap();
@@ -81,12 +81,38 @@ async fn league_has_a_model_once_it_has_enough_results() {
         assert!(away > 2.0 * home, "{away} of the strong, {home} of the weak");
         assert_eq!(predictor.of(LEAGUE + 1).map(|it| it.at), None);
 
-        predictor.refit(&archive, &config, NOW + 1);
+        predictor.refit(&archive, &config, Wanted::All, NOW + 1);
         assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW, "it was fitted again for nothing");
         let record = Arc::new(finished(7, [weak, strong], [1, 0], None));
         archive.put(&[record], NOW).await.unwrap();
-        predictor.refit(&archive, &config, NOW + 2);
+        predictor.refit(&archive, &config, Wanted::All, NOW + 2);
         assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW + 2, "a result was passed over");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn between_two_refits_only_who_has_far_more_results_is_fitted() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let config = PredictionsConfig { matches_min: 20, ..PredictionsConfig::default() };
+        let predictor = Predictor::default();
+        let put = async |ids: std::ops::RangeInclusive<Key>| {
+            let records = ids.map(|id| Arc::new(finished(id, [100, 200], [1, 0], None)));
+            archive.put(&records.collect::<Vec<_>>(), NOW).await.unwrap();
+        };
+        let fitted_at = |now| {
+            predictor.refit(&archive, &config, Wanted::Urgent, now);
+            predictor.of(LEAGUE).map(|fitted| fitted.at)
+        };
+        put(1..=19).await;
+        assert_eq!(fitted_at(NOW), None, "too few");
+        put(20..=20).await;
+        assert_eq!(fitted_at(NOW + 1), Some(NOW + 1), "enough for the first time");
+        put(21..=22).await;
+        assert_eq!(fitted_at(NOW + 2), Some(NOW + 1), "that can wait");
+        put(23..=23).await;
+        assert_eq!(fitted_at(NOW + 3), Some(NOW + 3), "a tenth more");
     })
     .await;
 }

@@ -7,6 +7,7 @@
 mod fill;
 mod odds;
 mod of_match;
+mod own;
 mod play;
 mod source;
 mod status;
@@ -85,7 +86,7 @@ pub struct MatchRecord {
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,
     pub play: PlayRecord,
-    /// Every price of every book whose outcomes mean the same everywhere, and the consensus.
+    /// Every price of every book, and the consensus.
     pub prices: Vec<PriceRecord>,
     /// Where its channel stood when this was noted; absent in the archive.
     #[serde(skip)]

@@ -12,17 +12,19 @@ use super::Key;
 /// The slug under which what all bookmakers together say is kept: the median of their prices.
 pub const CONSENSUS: &str = "consensus";
 
-/// One price, of a market that means the same with every bookmaker.
+/// One price of a bookmaker, or of the consensus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceRecord {
     /// The bookmaker's slug, or [`CONSENSUS`].
     pub bookmaker: Arc<str>,
-    /// As in the stream protocol: `match_winner`, `over_under`, `both_teams_to_score`, ..
+    /// As in the stream protocol: `match_winner`, `over_under`, `both_teams_to_score`, ..; with the
+    /// bookmaker's own name where it has several of a kind.
     pub market: Arc<str>,
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
     pub line: Option<Decimal>,
-    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`.
+    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; else what the bookmaker calls
+    /// it, or its id.
     pub outcome: Arc<str>,
     /// The best price to back; absent while none is on offer.
     pub price: Option<Decimal>,

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use fanout::Micros;
 use ingest::event::{
     Competition, Fixture, GoalKind, Id, IncidentKind, MarketStatus, Pair, Participant, PointKind,
-    SelectionStatus, Side, VarDecision,
+    SelectionStatus, Side, Sport, VarDecision,
 };
 
 use super::{
     BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
     LineUpPlayerRecord, LineUpRecord, MatchRecord, Named, Names, PlayRecord, PlayerRecord,
     PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, ScoreboardRecord,
-    SetRecord, Status, TennisRecord,
+    SetRecord, Status, TennisRecord, own,
 };
 use crate::{
     hub::state::{
-        Book, Clock, Consensus, Entry, Football, Life, Match, Play, Played, Racing, Scores, Tally,
-        Tennis,
+        Book, Clock, Consensus, Entry, Football, Life, Match, Play, Played, Racing, Scores,
+        Selection, Tally, Tennis,
     },
     wire,
 };
@@ -313,28 +313,30 @@ fn runner_prices(book: &Book) -> impl Iterator<Item = RunnerPriceRecord> {
 }
 
 fn prices(state: &Match) -> Vec<PriceRecord> {
-    let mut prices: Vec<_> = state.books.iter().flat_map(book_prices).collect();
+    let mut prices: Vec<_> =
+        state.books.iter().flat_map(|book| book_prices(state.sport, book)).collect();
     prices.extend(consensus_prices(&state.consensus));
     prices
 }
 
-fn book_prices(book: &Book) -> impl Iterator<Item = PriceRecord> {
+fn book_prices(sport: Sport, book: &Book) -> impl Iterator<Item = PriceRecord> {
     book.markets.iter().flat_map(move |market| {
         let open = book.status(market) == MarketStatus::Open;
-        market.selections.iter().filter_map(move |selection| {
-            // Never told, it is no row.
-            let told = selection.price.is_some() || selection.prev.is_some();
-            Some(PriceRecord {
+        // Never told, it is no row.
+        let told = |it: &&Selection| it.price.is_some() || it.prev.is_some();
+        market.selections.iter().filter(told).map(move |selection| {
+            let (kind, outcome) = own::names(sport, market, selection);
+            PriceRecord {
                 bookmaker: Arc::clone(&book.slug),
-                market: Arc::clone(&market.kind),
+                market: kind,
                 period: market.period.clone(),
                 line: market.line,
-                outcome: selection.outcome.filter(|_| told)?.as_str().into(),
+                outcome,
                 price: selection.price,
                 open: open && selection.status == SelectionStatus::Active,
                 in_play: market.in_play,
                 at: selection.priced_at,
-            })
+            }
         })
     })
 }

@@ -192,8 +192,8 @@ pub struct ScoreboardRecord {
 pub struct RaceRecord {
     pub followed: bool,
     pub runners: Vec<RunnerRecord>,
-    /// What bookmakers say of the runners: their outcomes mean the same in this race alone, so they
-    /// are not among the prices of the match.
+    /// What bookmakers say of the runners, with the ids by which they know them. The same prices are
+    /// among those of the match.
     #[serde(default)]
     pub prices: Vec<RunnerPriceRecord>,
 }

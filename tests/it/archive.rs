@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 use sqlx::AnyPool;
+use tokio::time::timeout;
 
-use crate::support::{Hub, Setting, on_each};
+use crate::support::{Hub, PATIENCE, QUIET, Setting, on_each};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -85,6 +87,103 @@ async fn what_was_kept_outlasts_a_crash() {
         for (id, opening) in opened {
             assert_eq!(reopened.get(&id), Some(&opening), "a price opens once");
         }
+        pool.close().await;
+    })
+    .await;
+}
+
+/// What a source says of a match in play, an hour after its start.
+async fn push_in_play(hub: &Hub, feed: &str) {
+    let now = Timestamp::now().as_microsecond();
+    let fixture = json!({
+        "competition": {"name": "League", "key": "l", "season": "2026"},
+        "start": now - 3_600_000_000_i64,
+        "sides": [{"name": "Home FC"}, {"name": "Away FC"}],
+    });
+    let selection = |id: &str| json!({"id": id, "status": "active", "outcome": id});
+    let selections = ["home", "draw", "away"].map(selection);
+    let define = json!({"kind": "match_winner", "status": "open", "in_play": true, "selections": selections});
+    let prices = ["home", "draw", "away"].map(|id| json!({"id": id, "price": "3.00"}));
+    let odds = |change: Value| json!({"odds": {"book": "one", "market": "m", "change": change}});
+    let facts = [
+        json!({"fixture": fixture}),
+        json!({"football": {"status": "second_half"}}),
+        json!({"football": {"score": {"goals": [2, 1]}}}),
+        odds(json!({"define": define})),
+        odds(json!({"prices": {"selections": prices}})),
+    ];
+    let lines: Vec<_> = facts
+        .iter()
+        .map(|fact| json!({"at": now, "sport": "football", "match": "m", "fact": fact}).to_string())
+        .collect();
+    let token = format!("Token {feed}");
+    let headers = [("authorization", token.as_str())];
+    let answer = hub.post("/ingest/v1/acme", &headers, lines.join("\n").as_bytes()).await;
+    assert_eq!(answer.json()["refused"], 0, "{answer:?}");
+}
+
+async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let mut last = Value::Null;
+    let waiting = async {
+        loop {
+            last = hub.get(path).await.json();
+            if is_so(&last) {
+                return;
+            }
+        }
+    };
+    let waited = timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{path} did not come so far: {last}");
+    last
+}
+
+/// A match in play when the hub is killed, and of which nobody tells afterwards, is not in play for
+/// ever, has no result that nobody saw, and nothing of it can be taken. Who tells of it again is believed.
+#[tokio::test]
+async fn match_in_play_at_a_crash_is_unresolved_until_somebody_tells_of_it() {
+    on_each(async |place| {
+        let settings = [QUIET, WRITES, ("ARCHIVE_UNTOLD_AFTER_MS", "300")];
+        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let (key, feed) = (hub.key(&["odds"]), hub.feed_key("acme", &[]));
+        push_in_play(&hub, &feed).await;
+        let odds = |id: &Value| format!("/odds/api/events/{id}/?token={key}");
+        let price = |odds: &Value| odds["markets"][0]["outcomes"][0]["bookmakers"][0].clone();
+        let list = format!("/api/v2/events/?token={key}");
+        let page = until(&hub, &list, |page| page["results"][0]["home_score"] == 2).await;
+        let id = &page["results"][0]["id"];
+        let event = format!("/api/v2/events/{id}/?token={key}");
+        until(&hub, &odds(id), |odds| price(odds)["suspended"] == false).await;
+        // It is known to the hub, however long ago it was told.
+        let pool = place.pool().await;
+        let open = "SELECT count(*) FROM archive_odds WHERE is_open = 1";
+        while count(&pool, open).await == 0 {}
+        assert_eq!(hub.get(&event).await.json()["status"], "2nd_half");
+        hub.kill();
+        assert!(count(&pool, open).await > 0, "as it stood");
+
+        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let told = until(&hub, &event, |event| event["status"] == "unresolved").await;
+        assert_eq!(
+            json!([told["home_score"], told["away_score"]]),
+            json!([null, null]),
+            "no result"
+        );
+        assert_eq!((&told["live_websocket"], &told["period"]), (&json!(false), &json!("")));
+        let live = hub.get(&format!("/api/v2/events/live/?token={key}")).await.json();
+        assert_eq!(live["count"], 0, "{live}");
+        let prices = hub.get(&odds(id)).await.json();
+        assert_eq!(price(&prices)["suspended"], true, "{prices}");
+        assert_eq!(count(&pool, open).await, 0, "a price that nobody offers");
+        let table = format!("/api/v2/leagues/{}/standings/?token={key}", told["league_id"]);
+        let table = hub.get(&table).await.json();
+        for row in table["standings"].as_array().expect("a table") {
+            assert_eq!((&row["played"], &row["live"]), (&json!(0), &json!(false)), "{table}");
+        }
+
+        push_in_play(&hub, &feed).await;
+        until(&hub, &event, |event| event["status"] == "2nd_half").await;
+        until(&hub, &odds(id), |odds| price(odds)["suspended"] == false).await;
+        assert_eq!(hub.stop(), Some(0));
         pool.close().await;
     })
     .await;

@@ -107,3 +107,28 @@ async fn matches_leagues_and_teams_have_their_shapes() {
     }
     assert_eq!(ask(&hub, "/api/odds/compare/?event=1", &key).await.status, 403);
 }
+
+/// A row of what a player did has an id, under which it is found alone.
+#[tokio::test]
+async fn player_stats_have_their_rows() {
+    let (hub, key) = demo().await;
+    let page = ok(&hub, "/api/player-stats/?page_size=2", &key).await;
+    for row in page["results"].as_array().unwrap() {
+        let detail = ok(&hub, &format!("/api/player-stats/{}/", row["id"]), &key).await;
+        for name in ["id", "player_id", "event_id"] {
+            assert_eq!(detail[name], row[name], "{name}");
+        }
+        assert_eq!(detail["event"]["id"], row["event"]["id"]);
+        assert_eq!(detail["player"]["id"], row["player_id"]);
+        assert_eq!(detail["heatmap"], serde_json::json!([]));
+        // The same row as in the other version.
+        let path = format!("/api/v2/events/{}/player-stats/", row["event_id"]);
+        let all = ok(&hub, &path, &key).await;
+        let own = all["player_stats"].as_array().unwrap().iter().find(|it| it["id"] == row["id"]);
+        assert!(own.is_none_or(|own| own["player_id"] == row["player_id"]), "{all}");
+    }
+    assert!(!page["results"].as_array().unwrap().is_empty(), "the demo tells players");
+    for path in ["/api/player-stats/1/", "/api/player-stats/x/"] {
+        assert_eq!(ask(&hub, path, &key).await.status, 404, "{path}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The program as a stranger meets it: the real binary, real sockets, real recordings.
 
 mod admin;
+mod answers;
 mod archive;
 mod auth;
 mod backup;

@@ -1,5 +1,7 @@
 //! Prices and predictions over HTTP: who sees what, and that digits stay what they were.
 
+mod pushed;
+
 use serde_json::Value;
 use tokio::time::timeout;
 

@@ -141,8 +141,7 @@ impl Known {
             Self::Fresh(record) => (Some(Arc::clone(record)), &Arc::new(record.brief.clone())),
             Self::Kept(brief) => (None, brief),
         };
-        let matches = Matches::with(api, fresh);
-        Event::of(&matches, brief, matches.head_to_head(brief))
+        Matches::with(api, fresh).row(brief)
     }
 
     fn position(&self) -> Option<HeaderValue> {

@@ -11,7 +11,7 @@ use std::{
 use fanout::Micros;
 use ingest::event::Sport;
 
-use super::{event::Event, head_to_head::HeadToHead};
+use super::{event::Event, head_to_head::HeadToHead, leg};
 use crate::{
     api::{
         Api, ApiError,
@@ -59,10 +59,20 @@ impl<'a> Matches<'a> {
         let meetings = self.meetings(briefs);
         let row = |brief: &Arc<Brief>| {
             let met = brief.sides.and_then(|sides| meetings.get(&pair(sides)));
-            let met = met.map(Vec::as_slice).unwrap_or_default();
-            Event::of(self, brief, HeadToHead::of(self, brief, met))
+            self.row_of(brief, met.map(Vec::as_slice).unwrap_or_default())
         };
         briefs.iter().map(row).collect()
+    }
+
+    /// The row of one match.
+    pub(super) fn row(&self, brief: &Arc<Brief>) -> Event {
+        let meetings = self.meetings(std::slice::from_ref(brief));
+        self.row_of(brief, &meetings.into_values().next().unwrap_or_default())
+    }
+
+    fn row_of(&self, brief: &Brief, met: &[Arc<Brief>]) -> Event {
+        let event = Event::of(self, brief, HeadToHead::of(self, brief, met));
+        Event { previous_leg_event_id: leg::previous(brief, met), ..event }
     }
 
     /// How the sides of one match met before.

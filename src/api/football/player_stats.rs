@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ingest::event::Id;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,7 +24,7 @@ macro_rules! row {
     ($($counter:ident)+) => {
         /// `null` is what was not told; that is not 0.
         #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, ToSchema)]
-        pub(super) struct PlayerStats {
+        pub(in crate::api) struct PlayerStats {
             pub id: Key,
             pub player_id: Key,
             pub event_id: Key,
@@ -122,12 +121,11 @@ row! {
 type Counters = BTreeMap<Arc<str>, u32>;
 
 impl PlayerStats {
-    pub(super) fn of(it: &Appearance) -> Self {
+    pub(in crate::api) fn of(it: &Appearance) -> Self {
         // Who is counted to have none has 0; of whom nobody counts it, nothing is known.
         let known = |name: &str, sum: u32| (sum > 0 || it.stats.contains_key(name)).then_some(sum);
-        let key = format!("{}|{}", it.match_id, it.player);
         Self {
-            id: Id::derive("matchwire", "appearance", &key).0,
+            id: it.id(),
             player_id: it.player,
             event_id: it.match_id,
             team_id: Some(it.team),

@@ -211,16 +211,16 @@ fn market_of(params: &Params) -> Result<Meant, ApiError> {
     let own = match (market, outcome) {
         (_, None) => None,
         (Some(market), Some(outcome)) => match market.own_outcome(outcome) {
-            Some(own) => Some(own),
+            Some(own) => Some(own.into_owned()),
             None => return wrong(format!("{} has no outcome {outcome:?}.", market.name)),
         },
         (None, Some(outcome)) => match market::own_outcome(outcome) {
-            Some(own) => Some(own),
+            Some(own) => Some(own.to_owned()),
             None => return wrong(format!("no market has an outcome {outcome:?}.")),
         },
     };
     let kind = market.map(|market| market.kind.to_owned());
-    Ok((kind, market.and_then(|market| market.line), own.map(ToOwned::to_owned)))
+    Ok((kind, market.and_then(|market| market.line), own))
 }
 
 /// Those that the caller asks for and may see; `None` for all.

@@ -3,6 +3,8 @@
 //! Ours are finer: a kind, a part of the match, a line. Markets of a part of the match have no name
 //! there and are told by the Odds API alone.
 
+use std::borrow::Cow;
+
 use rust_decimal::{Decimal, dec};
 
 /// The outcomes of a market, in the order in which they are shown: ours, theirs.
@@ -12,11 +14,13 @@ const RESULT: Outcomes = &[("home", "HOME"), ("draw", "DRAW"), ("away", "AWAY")]
 const SIDES: Outcomes = &[("home", "HOME"), ("away", "AWAY")];
 const TOTALS: Outcomes = &[("over", "over"), ("under", "under")];
 const YES_NO: Outcomes = &[("yes", "yes"), ("no", "no")];
-/// Nothing of ours: no feed tells it as outcomes that mean the same everywhere.
 const DOUBLE: Outcomes = &[("1x", "1X"), ("12", "12"), ("x2", "X2")];
 
+/// What bookmakers have on offer there they call as they like.
+const ANY: Outcomes = &[];
+
 /// A market whose name does not depend on the line: theirs, ours, its outcomes.
-const PLAIN: [(&str, &str, Outcomes); 11] = [
+const PLAIN: [(&str, &str, Outcomes); 13] = [
     ("1x2", "match_winner", RESULT),
     ("btts", "both_teams_to_score", YES_NO),
     ("double_chance", "double_chance", DOUBLE),
@@ -29,6 +33,9 @@ const PLAIN: [(&str, &str, Outcomes); 11] = [
     ("red_card", "red_card", YES_NO),
     // Goals at a line that has no name of its own, such as 2.25.
     ("over_under", "over_under", TOTALS),
+    // Not among those that clients know; named as we do.
+    ("correct_score", "correct_score", ANY),
+    ("half_time_full_time", "half_time_full_time", ANY),
 ];
 
 /// Goals by halves: `over_under_25` is the line 2.5.
@@ -97,11 +104,15 @@ impl Market {
         self.outcomes.iter().find(|(ours, _)| *ours == own).map(|(_, theirs)| *theirs)
     }
 
-    /// Our name of one of their outcomes, whatever its case.
+    /// Our name of one of their outcomes, whatever its case; where bookmakers name outcomes as they
+    /// like, as it is.
     #[must_use]
-    pub(in crate::api) fn own_outcome(self, theirs: &str) -> Option<&'static str> {
+    pub(in crate::api) fn own_outcome(self, theirs: &str) -> Option<Cow<'static, str>> {
+        if self.outcomes.is_empty() {
+            return Some(theirs.to_owned().into());
+        }
         let same = |(_, it): &&(&str, &str)| it.eq_ignore_ascii_case(theirs);
-        self.outcomes.iter().find(same).map(|(ours, _)| *ours)
+        self.outcomes.iter().find(same).map(|(ours, _)| (*ours).into())
     }
 }
 
@@ -188,13 +199,15 @@ mod tests {
             assert_eq!(Market::of(kind, Some("1h"), line), None, "of a half");
         }
         assert_eq!(Market::named("over_under_1h"), None);
-        assert_eq!(Market::of("correct_score", None, None), None);
+        assert_eq!(Market::of("first_goalscorer", None, None), None);
         let result = Market::named("1X2").unwrap();
         assert_eq!(
             (result.own_outcome("home"), result.outcome("away")),
-            (Some("home"), Some("AWAY"))
+            (Some("home".into()), Some("AWAY"))
         );
         assert_eq!(result.own_outcome("over"), None, "incoherent");
+        let score = Market::of("correct_score", None, None).unwrap();
+        assert_eq!((score.outcome("2-1"), score.own_outcome("2-1")), (None, Some("2-1".into())));
         assert_eq!((own_outcome("HOME"), own_outcome("maybe")), (Some("home"), None));
     }
 

@@ -46,6 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(person::manager))
         .routes(routes!(person::referees))
         .routes(routes!(player_stats::list))
+        .routes(routes!(player_stats::detail))
         .routes(routes!(odds::list))
         .routes(routes!(odds::detail))
         .routes(routes!(odds::best_odds))

@@ -1,16 +1,20 @@
 //! What players did in single matches.
 
-use std::collections::BTreeMap;
-
-use axum::{extract::State, http::Uri, response::Response};
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+    response::Response,
+};
 use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{event::regular, request::Asked};
 use crate::{
-    api::{Api, ApiError, Kept, Page},
-    archive::{Appearance, AppearanceFilter, EntityKind},
+    api::{
+        Api, ApiError, Kept, Page, football::player_stats::PlayerStats as Counters, odds::id_of,
+    },
+    archive::{Appearance, AppearanceFilter, EntityKind, Window},
     record::{Key, MatchRecord},
 };
 
@@ -19,9 +23,26 @@ use crate::{
 pub(super) struct PlayerStats {
     event: StatsEvent,
     player: StatsPlayer,
-    /// Counters by the names of version 2; what is absent was not told.
+    /// The row of version 2, with its id: `null` is what was not told.
     #[serde(flatten)]
-    counters: BTreeMap<String, u32>,
+    #[schema(inline)]
+    counters: Counters,
+    /// These no feed of ours tells.
+    dribble_attempted: Option<u32>,
+    dribble_won: Option<u32>,
+    penalty_won: Option<u32>,
+    penalty_miss: Option<u32>,
+    penalty_conceded: Option<u32>,
+    penalty_save: Option<u32>,
+    penalty_faced: Option<u32>,
+    heatmap: Vec<Touched>,
+}
+
+/// Where the player touched the ball.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Touched {
+    x: f64,
+    y: f64,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -70,7 +91,15 @@ impl PlayerStats {
                 positions_detailed: Vec::new(),
                 team: asked.name(EntityKind::Team, Some(it.team)),
             },
-            counters: it.stats.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
+            counters: Counters::of(it),
+            dribble_attempted: None,
+            dribble_won: None,
+            penalty_won: None,
+            penalty_miss: None,
+            penalty_conceded: None,
+            penalty_save: None,
+            penalty_faced: None,
+            heatmap: Vec::new(),
         }
     }
 }
@@ -101,4 +130,24 @@ pub(super) async fn list(
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
     let rows = found.iter().map(|it| PlayerStats::new(&asked, it, record(it.match_id))).collect();
     Kept::LIST.answer(&headers, &asked.page(count, rows))
+}
+
+/// What one player did in one match.
+#[utoipa::path(
+    get, path = "/api/player-stats/{id}/", tag = "football v1",
+    params(("id" = u64, Path, description = "Of the row, as lists tell it"), ("tz" = Option<String>, Query)),
+    responses((status = 200, body = PlayerStats), (status = 404, description = "No such row"))
+)]
+pub(super) async fn detail(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let filter = AppearanceFilter { id: Some(id_of(&id)?), ..AppearanceFilter::default() };
+    let (_, found) = api.archive.appearances(&filter, Window { offset: 0, limit: 1 }).await?;
+    let own = found.first().ok_or(ApiError::NotFound)?;
+    let record = api.archive.record(own.match_id).await?;
+    Kept::LIST.answer(&headers, &PlayerStats::new(&asked, own, record.as_deref()))
 }

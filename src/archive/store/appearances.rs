@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     archive::{
-        appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
+        appearance::{Appearance, AppearanceFilter, IDS, Leader, LeaderRow, PLAYER_WEIGHT},
         index::Window,
     },
     record::Key,
@@ -29,6 +29,8 @@ impl Store {
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
         let mut conditions = Conditions::default();
+        let id = format!("(match_id + player * {PLAYER_WEIGHT}) % {IDS} = ?");
+        conditions.number(&id, filter.id.map(signed));
         conditions.number("match_id = ?", filter.match_id.map(signed));
         conditions.number("player = ?", filter.player.map(signed));
         conditions.number("team = ?", filter.team.map(signed));

@@ -86,10 +86,11 @@ fn events(frame: &Value) -> impl Iterator<Item = &Value> {
     frame["events"].as_array().into_iter().flatten()
 }
 
-fn sheet(file: &str) -> Value {
+/// The answer sheet of a recording.
+pub(crate) fn sheet(file: &str) -> Value {
     let name = file.replace('/', "__");
     let mut name = name.as_str();
-    for end in [".gz", ".bz2", ".jsonl", ".json", ".csv"] {
+    for end in [".gz", ".bz2", ".jsonl", ".json", ".csv", ".xml"] {
         name = name.strip_suffix(end).unwrap_or(name);
     }
     let path = shared(&format!("expected/{name}.json")).expect("sheets lie beside recordings");

@@ -78,6 +78,11 @@ async fn check_slam(name: &str) {
     let faults = json!({"1": row["p1_double_faults"], "2": row["p2_double_faults"]});
     assert_eq!(faults, sheet["double_faults"], "double faults");
     assert_eq!(row["point_by_point_available"], true);
+    let finished =
+        sheet["sets_by_replay"].as_array().expect("sets").iter().map(|set| &set["games"]);
+    let sets = finished.chain(sheet.get("unfinished_set_games_by_replay"));
+    let sets: Vec<_> = sets.map(|games| json!({"p1": games[0], "p2": games[1]})).collect();
+    assert_eq!(row["sets_detail"], json!(sets), "sets");
     let id = first_id(&page);
     let detail = ask(&hub, &key, &format!("{P}/matches/{id}/")).await.json();
     assert_eq!(&detail, row, "a match is the same in a list and alone");
@@ -135,6 +140,9 @@ async fn points_told_as_strings() {
         let winner =
             if sheet["winner"] == 1 { &row["player1"]["id"] } else { &row["player2"]["id"] };
         assert_eq!(&row["winner_id"], winner, "{sheet}");
+        let sets = sheet["sets"].as_array().expect("sets").iter().map(|set| &set["games"]);
+        let sets: Vec<_> = sets.map(|games| json!({"p1": games[0], "p2": games[1]})).collect();
+        assert_eq!(row["sets_detail"], json!(sets), "{sheet}");
     }
 }
 

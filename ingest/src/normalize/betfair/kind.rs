@@ -12,8 +12,10 @@ use crate::{
     event::{Outcome, Sport},
 };
 
-/// Ids that Betfair gives to "The Draw", "Yes" and "No" in all markets. Live streams have no names.
+/// Ids that Betfair gives to "The Draw", to the "Tie" of corners, "Yes" and "No" in all markets. Live
+/// streams have no names.
 const DRAW: u64 = 58_805;
+const TIE: u64 = 143_789;
 const YES: u64 = 30_246;
 const NO: u64 = 110_503;
 
@@ -30,6 +32,8 @@ pub(super) struct Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Runners {
     Result,
+    /// The two sides alone.
+    Sides,
     OverUnder,
     YesNo,
     Own,
@@ -48,7 +52,10 @@ impl Kind {
         match market_type {
             "MATCH_ODDS" => Self::new("match_winner", Runners::Result),
             "HALF_TIME" => Self::new("match_winner", Runners::Result).of_period("1h"),
+            "DRAW_NO_BET" => Self::new("draw_no_bet", Runners::Sides),
+            "CORNER_MATCH_BET" => Self::new("corners_winner", Runners::Result),
             "BOTH_TEAMS_TO_SCORE" => Self::new("both_teams_to_score", Runners::YesNo),
+            "SENDING_OFF" => Self::new("red_card", Runners::YesNo),
             "HALF_TIME_SCORE" => Self::new("correct_score", Runners::Own).of_period("1h"),
             "SET_WINNER" => Self { period: set_of(name), ..Self::new("set_winner", Runners::Own) },
             other => Self::over_under(other)
@@ -97,10 +104,11 @@ impl Kind {
         }
         let in_result = match self.runners {
             Runners::Result => sides_of_result(runners, sport),
+            Runners::Sides => sides(runners, [Outcome::Home, Outcome::Away]),
             Runners::OverUnder | Runners::YesNo | Runners::Own => None,
         };
         let outcome = |runner: &RunnerDefinition<'_>| match self.runners {
-            Runners::Result => result(runner.key, in_result.as_ref()?),
+            Runners::Result | Runners::Sides => result(runner.key, in_result.as_ref()?),
             Runners::OverUnder => over_or_under(runner),
             Runners::YesNo => yes_or_no(runner),
             Runners::Own => None,
@@ -120,20 +128,29 @@ fn sides_of_result(runners: &[RunnerDefinition<'_>], sport: Sport) -> Option<Sid
         Sport::Tennis => (2, [Outcome::Player1, Outcome::Player2]),
         _ => return None,
     };
-    let mut sides: Vec<_> = runners.iter().filter(|runner| runner.key.id != DRAW).collect();
+    sides(runners, outcomes).filter(|_| runners.len() == size)
+}
+
+/// `None` where there are not just two beside the draw.
+fn sides(runners: &[RunnerDefinition<'_>], outcomes: [Outcome; 2]) -> Option<Sides> {
+    let mut sides: Vec<_> = runners.iter().filter(|it| !is_draw(it.key.id)).collect();
     sides.sort_by_key(|runner| runner.sort_priority);
     match sides[..] {
-        [first, second] if runners.len() == size && first.sort_priority.is_some() => {
+        [first, second] if first.sort_priority.is_some() => {
             Some([(first.key, outcomes[0]), (second.key, outcomes[1])])
         }
         _ => None,
     }
 }
 
+fn is_draw(id: u64) -> bool {
+    [DRAW, TIE].contains(&id)
+}
+
 fn result(key: RunnerKey, sides: &Sides) -> Option<Outcome> {
     match sides.iter().find(|(side, _)| *side == key) {
         Some(&(_, outcome)) => Some(outcome),
-        None => (key.id == DRAW).then_some(Outcome::Draw),
+        None => is_draw(key.id).then_some(Outcome::Draw),
     }
 }
 
@@ -253,6 +270,10 @@ mod tests {
         check("OVER_UNDER_25", "ODDS", &["47972 - 1", "47973 - 2"], "under over");
         check("OVER_UNDER_25", "ODDS", &["1 Over 1", "2 Under 2"], "over under");
         check("BOTH_TEAMS_TO_SCORE", "ODDS", &["30246 Yes 1", "110503 - 2", "9 - 3"], "yes no -");
+        check("SENDING_OFF", "ODDS", &["30246 - 1", "110503 - 2"], "yes no");
+        check("DRAW_NO_BET", "ODDS", &["8 - 2", "7 - 1"], "away home");
+        check("DRAW_NO_BET", "ODDS", &["8 - 2"], "-");
+        check("CORNER_MATCH_BET", "ODDS", &["8 - 1", "7 - 2", "143789 - 3"], "home away draw");
         check("CORRECT_SCORE", "ODDS", &["1 - 1"], "-");
     }
 }

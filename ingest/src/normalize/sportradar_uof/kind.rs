@@ -38,6 +38,8 @@ enum Rule {
     Handicap,
     /// 74, 76.
     YesNo,
+    /// 9, 10, 11: two of three results, which are called as everywhere.
+    Double,
     Own,
 }
 
@@ -52,8 +54,9 @@ enum Part {
     Set,
 }
 
-const MARKETS: [(&str, &str, Part, Rule); 39] = [
+const MARKETS: [(&str, &str, Part, Rule); 40] = [
     ("1", "match_winner", Part::Regular, Rule::Result),
+    ("10", "double_chance", Part::Regular, Rule::Double),
     ("11", "draw_no_bet", Part::Regular, Rule::Winner),
     ("16", "asian_handicap", Part::Regular, Rule::Handicap),
     ("18", "over_under", Part::Regular, Rule::Total),
@@ -102,7 +105,7 @@ impl Kind {
         let line = match rule {
             Rule::Total => line("total"),
             Rule::Handicap => line("hcp"),
-            Rule::Result | Rule::Winner | Rule::YesNo | Rule::Own => None,
+            Rule::Result | Rule::Winner | Rule::YesNo | Rule::Double | Rule::Own => None,
         };
         let three_way = *rule == Rule::Result;
         let regular = *part == Part::Regular || three_way;
@@ -143,6 +146,18 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// What an outcome is called that has no word of its own.
+    pub(super) fn outcome_name(&self, id: &str) -> Option<&'static str> {
+        match (self.rule, id) {
+            (Rule::Double, "9") => Some("Home or Draw"),
+            (Rule::Double, "10") => Some("Home or Away"),
+            (Rule::Double, "11") => Some("Draw or Away"),
+            _ => None,
+        }
+    }
+}
+
 impl Part {
     fn period(self, market: &Market) -> Option<Arc<str>> {
         match self {
@@ -180,6 +195,7 @@ mod tests {
         check(Football, "18", "total=2.50", &["12", "13"], "over_under 2.5 - over under");
         check(Football, "16", "hcp=-0.25", &["1714", "1715"], "asian_handicap -0.25 - home away");
         check(Football, "29", "", &["74", "76"], "both_teams_to_score - - yes no");
+        check(Football, "10", "", &["9", "10", "11"], "double_chance - - - - -");
         check(Hockey, "1", "", &result, "regular_time_winner - - home draw away -");
         check(Hockey, "18", "total=5.5", &["12"], "regular_time_over_under 5.5 - over");
         check(Hockey, "406", "", &["4", "5"], "match_winner - - home away");
@@ -188,6 +204,15 @@ mod tests {
         check(Tennis, "186", "", &["4", "5"], "match_winner - - p1 p2");
         check(Tennis, "202", "setnr=1", &["4", "5"], "set_winner - set1 p1 p2");
         check(Tennis, "204", "setnr=1|total=9.5", &["12"], "over_under 9.5 set1 over");
+    }
+
+    #[test]
+    fn double_chances_have_names() {
+        let id = "10".to_owned();
+        let kind = Kind::of(&Market { id, ..Market::default() }, Sport::Football);
+        let names = ["9", "10", "11", "12"].map(|id| kind.outcome_name(id));
+        let told = [Some("Home or Draw"), Some("Home or Away"), Some("Draw or Away"), None];
+        assert_eq!(names, told);
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl Market {
             definition.selections.push(SelectionDefinition {
                 outcome: self.kind.outcome(&id, self.sport),
                 id,
-                name: None,
+                name: self.kind.outcome_name(&outcome.id).map(Into::into),
                 status: SelectionStatus::Active,
             });
             definition.selections.len() - 1

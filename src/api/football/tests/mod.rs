@@ -6,6 +6,7 @@ mod world;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+pub(super) use self::world::brief;
 use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, World};
 
 fn ids(answer: &Value) -> Vec<u64> {

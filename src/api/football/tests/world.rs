@@ -146,7 +146,12 @@ pub(super) fn named(id: Key) -> Named {
     Named { id, name: format!("name {id}").into() }
 }
 
-pub(super) fn brief(id: Key, sides: [Key; 2], start: Micros, status: Status) -> Brief {
+pub(in crate::api::football) fn brief(
+    id: Key,
+    sides: [Key; 2],
+    start: Micros,
+    status: Status,
+) -> Brief {
     Brief {
         id,
         sport: Sport::Football,

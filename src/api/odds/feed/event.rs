@@ -58,7 +58,8 @@ struct MarketRow {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct OutcomeRow {
-    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`.
+    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`, `1x`, `12`, `x2`; else what the
+    /// bookmaker calls it, or its id.
     outcome: String,
     outcome_name: String,
     bookmakers: Vec<PriceRow>,

@@ -1,0 +1,79 @@
+//! Which match was the first leg of a tie that is decided in two: `previous_leg_event_id`.
+//!
+//! No feed of ours says it, but where a feed names the rounds it follows: two sides that meet in the
+//! same round of a knock-out, each once at home, play two legs of it.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+
+use crate::record::{Brief, Key};
+
+/// Legs lie no further apart. The longest pause between two is over the winter.
+const APART_MAX: Micros = 100 * 86_400_000_000;
+
+/// What is in the names of rounds in which a tie is decided, in lower case. Other rounds may bring the
+/// same two together twice too: those of leagues and groups.
+const KNOCK_OUT: [&str; 9] = [
+    "final",
+    "round of",
+    "play-off",
+    "playoff",
+    "play off",
+    "knockout",
+    "qualifying",
+    "preliminary",
+    "promotion",
+];
+
+/// The leg before this match, among the earlier matches of its sides with a result.
+pub(super) fn previous(of: &Brief, met: &[Arc<Brief>]) -> Option<Key> {
+    let round = of.round_name.as_deref()?.to_lowercase();
+    let is_tie = of.group.is_none() && KNOCK_OUT.iter().any(|word| round.contains(word));
+    let first = met.iter().rev().find(|it| is_tie && are_legs(it, of));
+    first.map(|first| first.id)
+}
+
+fn are_legs(first: &Brief, second: &Brief) -> bool {
+    let (Some([home, away]), Some(sides)) = (first.sides, second.sides) else { return false };
+    let (Some(before), Some(start)) = (first.start, second.start) else { return false };
+    let round = |it: &Brief| (it.competition, it.season, it.round, it.round_name.clone());
+    second.competition.is_some()
+        && round(first) == round(second)
+        && sides == [away, home]
+        && before < start
+        && start - before <= APART_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{api::football::tests::brief, record::Status};
+
+    const DAY: Micros = 86_400_000_000;
+
+    #[test]
+    fn legs_are_of_one_round_of_a_knock_out() {
+        let of = |id: Key, sides: [Key; 2], round: &str, day: i64| Brief {
+            competition: Some(5),
+            season: Some(6),
+            round_name: Some(round.into()),
+            ..brief(id, sides, day * DAY, Status::Finished)
+        };
+        let check = |first: Brief, second: &Brief, expected: Option<Key>, why: &str| {
+            assert_eq!(previous(second, &[Arc::new(first)]), expected, "{why}");
+        };
+        let second = of(2, [20, 10], "Round of 16", 21);
+        check(of(1, [10, 20], "Round of 16", 0), &second, Some(1), "two legs");
+        check(of(1, [20, 10], "Round of 16", 0), &second, None, "the same side is at home again");
+        check(of(1, [10, 20], "Quarter-finals", 0), &second, None, "another round");
+        check(of(1, [10, 20], "Round of 16", -100), &second, None, "long ago");
+        check(of(1, [10, 20], "Round of 16", 22), &second, None, "later");
+        let other = Brief { season: Some(7), ..of(1, [10, 20], "Round of 16", 0) };
+        check(other, &second, None, "another season");
+        let league = of(2, [20, 10], "Regular Season", 21);
+        check(of(1, [10, 20], "Regular Season", 0), &league, None, "no knock-out");
+        let group = Brief { group: Some("A".into()), ..second };
+        check(of(1, [10, 20], "Round of 16", 0), &group, None, "a group");
+    }
+}

@@ -1,0 +1,129 @@
+//! What REST answers over HTTP is what the answer sheets of the shared recordings say, field by field.
+//!
+//! Recordings are kept by `matchwire import` or played by `matchwire replay`, as an operator does it,
+//! and asked for as a customer asks. Points of tennis are compared in `sports_api::recordings`, and
+//! documents of the stream in `replay`.
+//!
+//! REST has no place for these parts of the sheets:
+//! - Sizes, hashes, counts of messages and of time stamps out of order: they are of the file.
+//! - Ids of providers. Ours are others, and one player has one id; `refs` are on the stream.
+//! - Seconds and time stamps of what happened, the moments at which periods began and ended, reasons of
+//!   substitutions, and `winner` and `duration` of football, which follow from the scores.
+//! - Counts of kinds of events that no counter of a side is made of: duels, carries, pressure.
+//! - Of Betfair's markets the ladders, what was traded, the last traded price and transitions of
+//!   status: REST tells the best price to back while there is one. Historic files of the tier BASIC
+//!   hold last prices alone, and so REST tells no price of them.
+//! - Prices over all bookmakers of football-data.co.uk (`BbMx`, `BbAv`, `Max`, `Avg`): no bookmaker says
+//!   them. What all say together is the consensus here, which is made of the prices.
+//! - `/scores` of The Odds API: when it was updated last.
+//! - A settlement or a cancellation alone (`bet_settlement.xml`, `bet_cancel.xml`): markets of matches
+//!   that nothing else is told of.
+
+mod football;
+mod odds;
+mod seasons;
+mod state;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::support::{Hub, PATIENCE, Place, QUIET, shared};
+
+/// A hub that has what recordings tell, and a customer's key.
+struct Kept {
+    hub: Hub,
+    key: String,
+}
+
+impl Kept {
+    /// On a database into which these were imported; `None`, and said, where they are not here.
+    fn import(files: &[&str]) -> Option<Self> {
+        let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
+        let place = Place::file();
+        let output = place.program().args(["import", "--db", &place.db()]).args(&files).output();
+        let output = output.expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(said.matches(", 0 messages refused").count(), files.len(), "{said}");
+        Some(Self::of(Hub::start_on(&place, &["serve"], &[QUIET])))
+    }
+
+    /// Which plays these as fast as it can, and goes on.
+    fn replay(files: &[&str]) -> Option<Self> {
+        let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
+        let files = files.iter().map(|file| file.to_str().expect("a path of text"));
+        let arguments: Vec<_> = ["replay", "--speed", "max"].into_iter().chain(files).collect();
+        Some(Self::of(Hub::start(&arguments)))
+    }
+
+    fn of(hub: Hub) -> Self {
+        let key = hub.key(&["sports", "odds"]);
+        Self { hub, key }
+    }
+
+    /// An answer that is there.
+    async fn get(&self, path: &str) -> Value {
+        let token = format!("Token {}", self.key);
+        let answer = self.hub.request("GET", path, &[("authorization", &token)]).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.json()
+    }
+
+    /// The same, once it says so: what is played is shown a moment later.
+    async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let waiting = async {
+            loop {
+                last = self.get(path).await;
+                if is_so(&last) {
+                    return;
+                }
+            }
+        };
+        let waited = timeout(PATIENCE, waiting).await;
+        assert!(waited.is_ok(), "{path} did not come so far: {last}");
+        last
+    }
+
+    /// All rows of a list, page by page.
+    async fn all(&self, path: &str) -> Vec<Value> {
+        let mut rows = Vec::new();
+        let mut next = Some(path.to_owned());
+        while let Some(path) = next {
+            let page = self.get(&path).await;
+            rows.extend(array(&page["results"]).iter().cloned());
+            let own =
+                |url: &str| url.split_once(&*self.hub.address).map(|(_, path)| path.to_owned());
+            next = page["next"].as_str().and_then(own);
+        }
+        rows
+    }
+
+    /// The one match of football between these two.
+    async fn event(&self, home: &Value, away: &Value) -> Value {
+        let name = home.as_str().expect("a name").replace(' ', "%20");
+        let rows = self.all(&format!("/api/v2/events/?limit=200&team_name={name}")).await;
+        let mut own =
+            rows.iter().filter(|row| row["home_team"] == *home && row["away_team"] == *away);
+        let event = own.next().unwrap_or_else(|| panic!("{home} v {away} is not among {rows:?}"));
+        assert!(own.next().is_none(), "{home} v {away} is there twice");
+        let detail = self.get(&format!("/api/v2/events/{}/", event["id"])).await;
+        assert_eq!(detail, *event, "a match is the same in a list and alone");
+        detail
+    }
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("no list: {value}"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no count: {value}"))
+}
+
+/// `home` and `away` of an object, as a pair.
+fn pair(sides: &Value) -> [Value; 2] {
+    ["home", "away"].map(|side| sides[side].clone())
+}

@@ -1,0 +1,400 @@
+//! Football told event by event: results, incidents, counters and line-ups.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Kept, array, number, pair};
+use crate::replay::sheet;
+
+const EVENTS: [&str; 6] = [
+    "statsbomb/15986.events.json.gz",
+    "statsbomb/3788741.events.json.gz",
+    "wyscout/2058009.events.json.gz",
+    "wyscout/2058017.events.json.gz",
+    "wyscout/2516847.events.json.gz",
+    "statsperform/hsv-svs-2021-09-11.ma3.json.gz",
+];
+const SUMMARY: &str = "statsperform/hsv-svs-2021-09-11.ma1.json.gz";
+const PENALTIES: &str = "api-football/fixtures-cl-penalties.json";
+const FIXTURES: &str = "api-football/fixtures-bundes-ns-pst.json";
+
+#[tokio::test]
+async fn matches_are_what_their_events_say() {
+    let Some(kept) = Kept::import(&EVENTS) else { return };
+    for file in EVENTS {
+        let sheet = sheet(file);
+        let event = kept.event(&sheet["home"], &sheet["away"]).await;
+        check_result(&event, &sheet, file);
+        let incidents = incidents(&kept, &event).await;
+        check_incidents(&incidents, &sheet, file);
+        check_players(&kept, &event, &incidents, file).await;
+        check_counters(&kept, &event, &sheet, file).await;
+    }
+    for file in ["statsbomb/15986", "statsbomb/3788741"] {
+        check_line_ups(&kept, file).await;
+    }
+}
+
+/// The same match as a summary, which tells no periods.
+#[tokio::test]
+async fn match_is_what_its_summary_says() {
+    let Some(kept) = Kept::import(&[SUMMARY]) else { return };
+    let sheet = sheet(SUMMARY);
+    let event = kept.event(&sheet["home"], &sheet["away"]).await;
+    check_result(&event, &sheet, SUMMARY);
+    let told = incidents(&kept, &event).await;
+    // The sheet has the minute that is displayed, and the clock.
+    let goals = rows(&told, "goal", |it| {
+        let score = format!("{}-{}", it["home_score"], it["away_score"]);
+        json!([minute(it), it["is_home"], it["player"], it["goal_type"], score])
+    });
+    let expected = array(&sheet["goals"]).iter().map(|it| {
+        let score = &it["score_after"];
+        json!([it["minute_display"], is_home(it, &sheet), it["player"], goal_type(it), score])
+    });
+    assert_eq!(goals, expected.collect::<Vec<_>>());
+    let by_clock = |it: &Value| {
+        let clock = it["clock"].as_str().expect("a clock");
+        clock.split(':').next().and_then(|it| it.parse::<u64>().ok()).expect("minutes") + 1
+    };
+    let cards =
+        rows(&told, "card", |it| json!([minute(it), it["is_home"], it["player"], it["card_type"]]));
+    let expected = array(&sheet["cards"])
+        .iter()
+        .map(|it| json!([by_clock(it), is_home(it, &sheet), it["player"], card_type(it)]));
+    assert_eq!(cards, expected.collect::<Vec<_>>());
+    let changes = rows(&told, "substitution", |it| {
+        json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
+    });
+    let expected = array(&sheet["substitutions"])
+        .iter()
+        .map(|it| json!([by_clock(it), is_home(it, &sheet), it["off"], it["on"]]));
+    assert_eq!(sorted(changes), sorted(expected.collect()));
+}
+
+#[tokio::test]
+async fn matches_decided_by_penalties_are_what_the_answer_says() {
+    let Some(kept) = Kept::import(&[PENALTIES]) else { return };
+    for fixture in array(&sheet(PENALTIES)["fixtures"]) {
+        let event = kept.event(&fixture["home"], &fixture["away"]).await;
+        let score = &fixture["score"];
+        let at = |value: &Value, names: [&str; 2]| names.map(|name| value[name].clone());
+        assert_eq!(event["status"], "finished");
+        assert_eq!(event["event_date"], fixture["date"]);
+        assert_eq!(event["round_name"], fixture["round"]);
+        assert_eq!(at(&event, ["home_score", "away_score"]), pair(&score["fulltime"]));
+        assert_eq!(at(&event, ["home_score_ht", "away_score_ht"]), pair(&score["halftime"]));
+        assert_eq!(event["extra_time_score"], score["extratime"]);
+        assert_eq!(event["penalty_shootout"], score["penalty"]);
+        let season = kept.get(&format!("/api/v2/leagues/{}/season/", event["league_id"])).await;
+        assert_eq!(season["name"], fixture["season"].to_string(), "{season}");
+
+        let told = incidents(&kept, &event).await;
+        let side = |it: &Value| json!(it["team"] == fixture["home"]);
+        let goals = rows(&told, "goal", |it| {
+            json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["assist"]])
+        });
+        let expected = array(&fixture["goals_list"])
+            .iter()
+            .map(|it| json!([it["minute"], it["extra"], side(it), it["player"], it["assist"]]));
+        assert_eq!(goals, expected.collect::<Vec<_>>());
+        let cards = rows(&told, "card", |it| {
+            json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["card_type"]])
+        });
+        let expected = array(&fixture["cards"])
+            .iter()
+            .map(|it| json!([it["minute"], it["extra"], side(it), it["player"], card_type(it)]));
+        assert_eq!(cards, expected.collect::<Vec<_>>());
+        let home = fixture["home"].as_str().expect("a name");
+        let away = fixture["away"].as_str().expect("a name");
+        for (team, is_home) in [(home, true), (away, false)] {
+            let changes = told.iter().filter(|it| it["type"] == "substitution");
+            let own = changes.filter(|it| it["is_home"] == is_home).count();
+            assert_eq!(json!(own), fixture["substitutions"][team], "{team}");
+        }
+        // The sheet has the kicks in the order of the file, which is not that of the kicks.
+        let kicks = rows(&told, "penaltyShootout", |it| {
+            json!([it["is_home"], it["player"], it["goal_type"] == "scored"])
+        });
+        let expected = array(&fixture["shootout"])
+            .iter()
+            .map(|it| json!([side(it), it["player"], it["scored"]]));
+        assert_eq!(sorted(kicks), sorted(expected.collect()));
+        check_running_score(&told, "penaltyShootout", |it| it["goal_type"] == "scored");
+    }
+}
+
+#[tokio::test]
+async fn fixtures_have_no_scores_yet() {
+    // Played, and so known to the hub: what nobody will tell of any more is unresolved in the archive.
+    let Some(kept) = Kept::replay(&[FIXTURES]) else { return };
+    let sheet = sheet(FIXTURES);
+    let list = "/api/v2/events/?limit=200&date_from=2024-01-01&date_to=2024-12-31";
+    let page = kept.until(list, |page| page["count"] == sheet["results"]).await;
+    let rows = array(&page["results"]);
+    for fixture in array(&sheet["fixtures"]) {
+        let is_own = |row: &&Value| {
+            row["home_team"] == fixture["home"] && row["away_team"] == fixture["away"]
+        };
+        let row = rows.iter().find(is_own).unwrap_or_else(|| panic!("{fixture} is not there"));
+        assert_eq!((&row["status"], &row["period"]), (&json!("notstarted"), &json!("")));
+        assert_eq!(row["event_date"], fixture["date"]);
+        for name in [
+            "home_score",
+            "away_score",
+            "home_score_ht",
+            "away_score_ht",
+            "extra_time_score",
+            "penalty_shootout",
+        ] {
+            assert_eq!(row[name], Value::Null, "{name} of {row}");
+        }
+        let round = fixture["round"].as_str().expect("a round");
+        let number = round.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok());
+        assert_eq!(row["round_number"].as_u64(), number, "{round}");
+    }
+}
+
+async fn incidents(kept: &Kept, event: &Value) -> Vec<Value> {
+    let answer = kept.get(&format!("/api/v2/events/{}/incidents/", event["id"])).await;
+    assert_eq!(answer["event_id"], event["id"]);
+    array(&answer["incidents"]).to_vec()
+}
+
+fn rows(told: &[Value], kind: &str, row: impl Fn(&Value) -> Value) -> Vec<Value> {
+    let own = told.iter().filter(|it| it["type"] == kind);
+    own.map(row).collect()
+}
+
+/// For what is of one minute and comes in no order.
+fn sorted(mut rows: Vec<Value>) -> Vec<Value> {
+    rows.sort_by_key(Value::to_string);
+    rows
+}
+
+/// With the minutes of stoppage time.
+fn minute(it: &Value) -> u64 {
+    number(&it["minute"]) + it["added_time"].as_u64().unwrap_or(0)
+}
+
+fn is_home(it: &Value, sheet: &Value) -> bool {
+    assert!(it["team"] == sheet["home"] || it["team"] == sheet["away"], "whose is {it}");
+    it["team"] == sheet["home"]
+}
+
+fn goal_type(it: &Value) -> &'static str {
+    match (&it["own_goal"], &it["penalty"]) {
+        (Value::Bool(true), _) => "own_goal",
+        (_, Value::Bool(true)) => "penalty",
+        _ => "regular",
+    }
+}
+
+fn card_type(it: &Value) -> &'static str {
+    match it["card"].as_str().or_else(|| it["detail"].as_str()).expect("a card") {
+        "Yellow Card" | "yellow" => "yellow",
+        "Second Yellow" | "second_yellow" => "yellowred",
+        "Red Card" | "red" => "red",
+        other => panic!("a card is {other:?}"),
+    }
+}
+
+/// 0 to 3, and 4 for the shoot-out.
+fn part(it: &Value) -> usize {
+    match &it["period"] {
+        Value::String(name) => {
+            let known = ["1H", "2H", "E1", "E2", "P"].iter().position(|own| own == name);
+            known.unwrap_or_else(|| panic!("a period is {name:?}"))
+        }
+        period => usize::try_from(number(period)).expect("small") - 1,
+    }
+}
+
+/// The minute that is shown, from that of the sheets, which count from 0, and what it is beyond the end
+/// of its part.
+fn shown(it: &Value) -> [Value; 2] {
+    let minute = number(&it["minute"]) + 1;
+    let end = [45, 90, 105, 120, 120][part(it)];
+    if minute > end { [json!(end), json!(minute - end)] } else { [json!(minute), Value::Null] }
+}
+
+fn check_result(event: &Value, sheet: &Value, file: &str) {
+    assert_eq!((&event["status"], &event["period"]), (&json!("finished"), &json!("FT")), "{file}");
+    let goals = array(&sheet["goals"]);
+    let mut extra = [0, 0];
+    for goal in goals.iter().filter(|it| part(it) > 1) {
+        extra[usize::from(!is_home(goal, sheet))] += 1;
+    }
+    let parts = sheet["events_by_period"].as_object();
+    let has_extra = parts.is_some_and(|parts| parts.contains_key("E1"));
+    let of_all = pair(&sheet["final_score"]).map(|goals| number(&goals));
+    let regular = [of_all[0] - extra[0], of_all[1] - extra[1]];
+    assert_eq!(json!([event["home_score"], event["away_score"]]), json!(regular), "{file}");
+    let extra = if has_extra { json!({"home": extra[0], "away": extra[1]}) } else { Value::Null };
+    assert_eq!(event["extra_time_score"], extra, "{file}");
+    assert_eq!(event["penalty_shootout"], sheet["shootout_score"], "{file}");
+    if let Some(half_time) = sheet.get("half_time_score") {
+        let told = [event["home_score_ht"].clone(), event["away_score_ht"].clone()];
+        assert_eq!(told, pair(half_time), "half time of {file}");
+    }
+    let date = event["event_date"].as_str();
+    match (sheet["date_utc"].as_str(), sheet["date"].as_str()) {
+        (Some(at), _) => {
+            assert_eq!(date, Some(&*format!("{}+00:00", at.replace(' ', "T"))), "{file}")
+        }
+        (None, Some(day)) => {
+            let day = day.trim_end_matches('Z');
+            assert!(date.is_some_and(|date| date.starts_with(day)), "{date:?} of {file}");
+        }
+        (None, None) => assert_eq!(date, None, "nothing says when {file} was"),
+    }
+}
+
+fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
+    let goals = rows(told, "goal", |it| {
+        let score = format!("{}-{}", it["home_score"], it["away_score"]);
+        json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["goal_type"], score])
+    });
+    let expected = array(&sheet["goals"]).iter().map(|it| {
+        let [minute, added] = shown(it);
+        let score = &it["score_after"];
+        json!([minute, added, is_home(it, sheet), it["player"], goal_type(it), score])
+    });
+    assert_eq!(goals, expected.collect::<Vec<_>>(), "goals of {file}");
+
+    let cards = rows(told, "card", |it| {
+        assert_eq!(it["rescinded"], false, "{it}");
+        json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["card_type"]])
+    });
+    let expected = array(&sheet["cards"]).iter().map(|it| {
+        let [minute, added] = shown(it);
+        json!([minute, added, is_home(it, sheet), it["player"], card_type(it)])
+    });
+    assert_eq!(cards, expected.collect::<Vec<_>>(), "cards of {file}");
+
+    let changes = rows(told, "substitution", |it| {
+        json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
+    });
+    let expected = array(&sheet["substitutions"]).iter().map(|it| {
+        // Where they are of the record of the match, the minute is the one that is shown.
+        let minute = number(&it["minute"]) + u64::from(it.get("period").is_some());
+        json!([minute, is_home(it, sheet), it["off"], it["on"]])
+    });
+    assert_eq!(sorted(changes), sorted(expected.collect()), "substitutions of {file}");
+
+    let kicks = rows(told, "penaltyShootout", |it| {
+        json!([it["is_home"], it["player"], it["goal_type"] == "scored"])
+    });
+    let none = Vec::new();
+    let expected = sheet["shootout"].as_array().unwrap_or(&none).iter();
+    let expected = expected.map(|it| json!([is_home(it, sheet), it["player"], it["scored"]]));
+    assert_eq!(kicks, expected.collect::<Vec<_>>(), "shoot-out of {file}");
+    check_running_score(told, "penaltyShootout", |it| it["goal_type"] == "scored");
+
+    let parts = sheet["events_by_period"].as_object().map_or(2, |parts| {
+        parts.keys().filter(|name| !["14", "16"].contains(&name.as_str())).count()
+    });
+    let expected: &[&str] = match parts {
+        2 => &["1T", "HT", "2T", "FT"],
+        5 => &["1T", "HT", "2T", "ET", "ET", "ET", "PEN", "FT"],
+        other => panic!("{other} parts in {file}"),
+    };
+    assert_eq!(rows(told, "period", |it| it["text"].clone()), expected, "periods of {file}");
+}
+
+/// The score after each is that before it, and one more where it counts.
+fn check_running_score(told: &[Value], kind: &str, counts: impl Fn(&Value) -> bool) {
+    let mut score = [0, 0];
+    for it in told.iter().filter(|it| it["type"] == kind) {
+        if counts(it) {
+            score[usize::from(it["is_home"] == false)] += 1;
+        }
+        assert_eq!(json!([it["home_score"], it["away_score"]]), json!(score), "{it}");
+    }
+}
+
+/// One player has one id in all that happened, and is in the line-up under it. (Two of one name may be
+/// in a line-up: Colombia had two J. Cuadrado.)
+async fn check_players(kept: &Kept, event: &Value, told: &[Value], file: &str) {
+    let mut ids: BTreeMap<&str, u64> = BTreeMap::new();
+    for it in told {
+        for (name, id) in [
+            ("player", "player_id"),
+            ("player_in", "player_in_id"),
+            ("player_out", "player_out_id"),
+        ] {
+            if let Some(name) = it[name].as_str() {
+                let id = number(&it[id]);
+                assert_eq!(*ids.entry(name).or_insert(id), id, "{name} is two in {file}");
+            }
+        }
+    }
+    let mut distinct: Vec<_> = ids.values().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), ids.len(), "two players have one id in {file}");
+    let line_ups = kept.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;
+    let sides = ["home", "away"].into_iter().map(|side| &line_ups["lineups"][side]);
+    let lists = sides.flat_map(|side| [&side["players"], &side["substitutes"]]);
+    let members: Vec<_> = lists.filter_map(Value::as_array).flatten().collect();
+    for (name, id) in ids {
+        let is_own = |it: &&&Value| it["name"] == name && it["id"] == id;
+        let own = members.iter().filter(is_own).count();
+        assert!(own == 1 || members.is_empty(), "{name} is {own} times in the line-ups of {file}");
+    }
+}
+
+/// Counters of both sides, where a kind of event makes one.
+async fn check_counters(kept: &Kept, event: &Value, sheet: &Value, file: &str) {
+    let stats = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
+    let of_side = |side: &str, name: &str| stats["stats"][side][name].as_u64().unwrap_or(0);
+    for (side, team) in ["home", "away"].into_iter().zip(pair(sheet)) {
+        let told = &sheet["cards_by_team"][team.as_str().expect("a name")];
+        let cards =
+            |names: &[&str]| names.iter().filter_map(|name| told[*name].as_u64()).sum::<u64>();
+        assert_eq!(of_side(side, "yellow_cards"), cards(&["Yellow Card", "yellow"]), "{file}");
+        let red = cards(&["Red Card", "red", "Second Yellow", "second_yellow"]);
+        assert_eq!(of_side(side, "red_cards"), red, "{file}");
+    }
+    let sum = |names: &[&str]| {
+        let of = |name: &&str| of_side("home", name) + of_side("away", name);
+        names.iter().map(of).sum::<u64>()
+    };
+    let kinds = ["events_by_type", "events_by_name", "events_by_type_id"];
+    let kinds = kinds.iter().find_map(|name| sheet[*name].as_object()).expect("counts of events");
+    let events =
+        |names: &[&str]| names.iter().filter_map(|name| kinds[*name].as_u64()).sum::<u64>();
+    match file.split('/').next() {
+        Some("statsbomb") => {
+            assert_eq!(sum(&["passes", "throw_ins"]), events(&["Pass"]), "passes of {file}");
+            assert_eq!(sum(&["total_shots"]), events(&["Shot"]), "shots of {file}");
+            assert_eq!(sum(&["fouls"]), events(&["Foul Committed"]), "fouls of {file}");
+        }
+        Some("wyscout") => {
+            assert_eq!(sum(&["passes"]), events(&["Pass"]), "passes of {file}");
+            assert_eq!(sum(&["offsides"]), events(&["Offside"]), "offsides of {file}");
+        }
+        // 2 is a pass to somebody who was offside; 13 to 16 are shots, goals among them.
+        Some("statsperform") => {
+            assert_eq!(sum(&["passes", "throw_ins"]), events(&["1", "2"]), "passes of {file}");
+            assert_eq!(sum(&["total_shots"]), events(&["13", "14", "15", "16"]), "shots of {file}");
+            assert_eq!(sum(&["offsides"]), events(&["2"]), "offsides of {file}");
+        }
+        other => panic!("{other:?} tells no events"),
+    }
+}
+
+async fn check_line_ups(kept: &Kept, name: &str) {
+    let events = sheet(&format!("{name}.events.json.gz"));
+    let event = kept.event(&events["home"], &events["away"]).await;
+    let answer = kept.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;
+    assert_eq!(answer["lineup_status"], "confirmed");
+    for team in array(&sheet(&format!("{name}.lineups.json"))["teams"]) {
+        let side = if team["team"] == events["home"] { "home" } else { "away" };
+        let own = &answer["lineups"][side];
+        assert_eq!(own["team_name"], team["team"]);
+        let [players, bench] = ["players", "substitutes"].map(|list| array(&own[list]).len());
+        assert_eq!((players, json!(players + bench)), (11, team["players"].clone()), "{team}");
+    }
+}

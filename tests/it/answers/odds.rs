@@ -1,0 +1,188 @@
+//! Prices of bookmakers and of exchanges.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Kept, array, number};
+use crate::replay::sheet;
+
+const SPORT_ODDS: &str = "the-odds-api/sport-odds.json";
+const EVENT_ODDS: &str = "the-odds-api/event-odds.json";
+const BOOK: &str = "betfair-rest/list_market_book.json";
+const RACE: &str = "betfair-stream/racing-1.241629436.live.jsonl.gz";
+const MARKETS: &str = "betfair-stream/football-200-markets.live.bz2";
+const BASIC: &str = "betfair-stream/football-1-event-77-markets.basic.bz2";
+
+#[tokio::test]
+async fn highest_prices_and_who_has_them() {
+    for file in [SPORT_ODDS, EVENT_ODDS] {
+        let Some(kept) = Kept::replay(&[file]) else { return };
+        let sheet = sheet(file);
+        let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
+        let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
+        let (mut outcomes, mut entries, mut slugs) = (0, 0, BTreeSet::new());
+        for told in array(&sheet["list"]) {
+            let is_own = |row: &&Value| {
+                row["home_team"]["name"] == told["home"] && row["away_team"]["name"] == told["away"]
+            };
+            let mut own = array(&page["results"]).iter().filter(is_own);
+            let row = own.next().unwrap_or_else(|| panic!("{told} is not among {page}"));
+            assert!(own.next().is_none(), "{told} is there twice");
+            let start = told["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
+            assert_eq!(row["match_date"], start);
+            let odds = kept.get(&format!("/hockey/api/v2/matches/{}/odds/", row["id"])).await;
+            assert_eq!(
+                (&odds["source"], &odds["bookmakers_count"]),
+                (&json!("multi"), &told["bookmakers"])
+            );
+            let books = array(&odds["bookmakers"]);
+            for best in array(&told["best"]) {
+                let side = if best["name"] == told["home"] { "odds_home" } else { "odds_away" };
+                let price = |book: &Value| book[side].as_f64().expect("a price");
+                let highest = books.iter().map(price).fold(0.0, f64::max);
+                assert_eq!(Some(highest), best["price"].as_f64(), "{best}");
+                let first = books
+                    .iter()
+                    .find(|book| book["bookmaker_slug"] == best["first_bookmaker_with_it"]);
+                assert_eq!(
+                    Some(price(first.expect("its bookmaker"))),
+                    best["price"].as_f64(),
+                    "{best}"
+                );
+            }
+            entries += books.len();
+            slugs.extend(
+                books
+                    .iter()
+                    .filter_map(|book| book["bookmaker_slug"].as_str())
+                    .map(ToOwned::to_owned),
+            );
+            outcomes += check_odds_api(&kept, row, told).await;
+        }
+        assert_eq!(json!(entries), sheet["bookmaker_entries"], "{file}");
+        assert_eq!(json!(outcomes), sheet["outcomes"], "{file}");
+        assert_eq!(json!(slugs), sheet["bookmakers"], "{file}");
+    }
+}
+
+/// The same by the Odds API: all prices, and which are the highest. Gives how many there are.
+async fn check_odds_api(kept: &Kept, row: &Value, told: &Value) -> usize {
+    let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
+    assert_eq!((&odds["home_team"], &odds["away_team"]), (&told["home"], &told["away"]));
+    assert_eq!(
+        (&odds["event_date"], &odds["bookmakers_count"]),
+        (&told["commence_time"], &told["bookmakers"])
+    );
+    let [market] = array(&odds["markets"]) else { panic!("one market in {odds}") };
+    assert_eq!((&market["market"], &market["line"]), (&json!("match_winner"), &Value::Null));
+    let mut prices = 0;
+    for best in array(&told["best"]) {
+        let outcome = if best["name"] == told["home"] { "home" } else { "away" };
+        let own = array(&market["outcomes"]).iter().find(|it| it["outcome"] == outcome);
+        let books = array(&own.expect("the outcome")["bookmakers"]);
+        let named: Vec<_> = books.iter().filter(|it| it["bookmaker_slug"] != "consensus").collect();
+        prices += named.len();
+        for price in named {
+            let is_best = price["price"].as_f64() == best["price"].as_f64();
+            assert_eq!(price["is_max"], is_best, "{price}");
+            assert_eq!((&price["suspended"], &price["previous"]), (&json!(false), &Value::Null));
+        }
+    }
+    prices
+}
+
+/// An answer of Betfair's says neither the sport nor names: runners go by their ids.
+#[tokio::test]
+async fn market_book_is_that_of_its_runners() {
+    let Some(kept) = Kept::replay(&[BOOK]) else { return };
+    let page = kept.until("/odds/api/events/?sport=other", |page| page["count"] == 1).await;
+    let path = format!("/odds/api/events/{}/", page["results"][0]["event_id"]);
+    let has_prices = |odds: &Value| odds["prices_count"].as_u64() > Some(0);
+    let odds = kept.until(&path, has_prices).await;
+    let [market] = array(&odds["markets"]) else { panic!("one market in {odds}") };
+    let sheet = sheet(BOOK);
+    let [book] = array(&sheet["books"]) else { panic!("one book in {sheet}") };
+    let runners = array(&book["runners"]);
+    let priced: Vec<_> = runners.iter().filter(|it| it.get("best_back").is_some()).collect();
+    assert_eq!(array(&market["outcomes"]).len(), priced.len(), "{market}");
+    for runner in priced {
+        let id = runner["id"].to_string();
+        let own = array(&market["outcomes"]).iter().find(|it| it["outcome"] == *id);
+        let [price] = array(&own.expect("the runner")["bookmakers"]) else {
+            panic!("one price of {id}")
+        };
+        assert_eq!(price["bookmaker_slug"], "betfair");
+        assert_eq!(price["price"].as_f64(), runner["best_back"][0].as_f64(), "{id}");
+        assert_eq!((&price["suspended"], &price["in_play"]), (&json!(true), &book["in_play"]));
+    }
+}
+
+/// Nothing is on offer at the end, and the winner is known.
+#[tokio::test]
+async fn race_ends_as_its_market_was_settled() {
+    let Some(kept) = Kept::replay(&[RACE]) else { return };
+    let sheet = &sheet(RACE)["markets"][0];
+    let list = "/horseracing/api/v2/races/?date_from=2025-04-01&date_to=2025-04-01";
+    let is_over = |page: &Value| page["results"][0]["state"] == "archived";
+    let race = kept.until(list, is_over).await["results"][0].clone();
+    assert_eq!(race["competitors_count"], sheet["runners_defined"]);
+    let start = sheet["market_time_last"].as_str().expect("a time").replace(".000Z", "+00:00");
+    assert_eq!(race["starts_at"], start);
+    let runners = kept.all(&format!("/horseracing/api/v2/runners/?race={}", race["id"])).await;
+    let statuses = |all: &[Value]| {
+        let mut all: Vec<_> =
+            all.iter().map(|it| it["status"].as_str().expect("a status").to_lowercase()).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(statuses(&runners), statuses(array(&sheet["runners"])));
+    let first: Vec<_> = runners.iter().filter(|it| it["finish_position"] == 1).collect();
+    assert_eq!(first.len(), array(&sheet["winners"]).len());
+    for runner in &runners {
+        let odds = kept.get(&format!("/horseracing/api/v2/runners/{}/odds/", runner["id"])).await;
+        assert_eq!(
+            (&odds["source"], &odds["bookmakers"]),
+            (&json!("none"), &json!([])),
+            "a settled market"
+        );
+    }
+}
+
+#[tokio::test]
+async fn matches_of_many_markets() {
+    for (file, count) in [(MARKETS, 140), (BASIC, 1)] {
+        let Some(kept) = Kept::replay(&[file]) else { return };
+        let sheet = sheet(file);
+        let markets = array(&sheet["markets"]);
+        let events: BTreeSet<_> = markets.iter().map(|it| it["event_id"].to_string()).collect();
+        assert_eq!(events.len(), count, "the sheet");
+        let list = "/api/v2/events/?limit=200";
+        let is_told = |page: &Value| {
+            let all_over = || array(&page["results"]).iter().all(|it| it["status"] == "finished");
+            page["count"] == count && (file == MARKETS || all_over())
+        };
+        let page = kept.until(list, is_told).await;
+        let closed = |status: &str| markets.iter().all(|it| it["final_status"] == status);
+        let expected = if closed("CLOSED") { "finished" } else { "notstarted" };
+        let mut starts: BTreeSet<_> = BTreeSet::new();
+        for it in markets {
+            starts.insert(
+                it["market_time_last"].as_str().expect("a time").replace(".000Z", "+00:00"),
+            );
+        }
+        for row in array(&page["results"]) {
+            assert_eq!(row["status"], expected, "{row}");
+            assert!(row["event_date"].as_str().is_some_and(|at| starts.contains(at)), "{row}");
+        }
+        if file == BASIC {
+            let names = format!(
+                "{} v {}",
+                page["results"][0]["home_team"], page["results"][0]["away_team"]
+            );
+            assert_eq!(json!(names.replace('"', "")), markets[0]["event_name"]);
+            let odds = kept.get(&format!("/odds/api/events/{}/", page["results"][0]["id"])).await;
+            assert_eq!(number(&odds["prices_count"]), 0, "it has no ladders: {odds}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Matches that are told as a state: Betfair's scores, the scores of The Odds API, the Unified Odds Feed.
+
+use serde_json::{Value, json};
+
+use super::{Kept, array, pair};
+use crate::replay::sheet;
+
+const TIMELINE: &str = "betfair-scores/eventtimeline.json";
+const SCORES: &str = "betfair-scores/scores.json";
+const POINTS: &str = "betfair-scores/incidents.json";
+const SCORE: &str = "betfair-scores/score.json";
+const RESULTS: &str = "the-odds-api/sport-scores.json";
+const CHANGE: &str = "sportradar-uof/odds_change-0.xml";
+const FIXTURE: &str = "sportradar-uof/fixture-0.xml";
+
+/// A match of football that is in play. (How far its clock is depends on when it is asked for.)
+#[tokio::test]
+async fn football_in_play_is_as_it_was_told_last() {
+    for file in [TIMELINE, SCORES] {
+        let Some(kept) = Kept::replay(&[file]) else { return };
+        let sheet = sheet(file);
+        let is_told = |page: &Value| page["results"][0]["away_score"] == sheet["score"]["away"];
+        let page = kept.until("/api/v2/events/live/", |page| page["count"] == 1).await;
+        let id = &page["events"][0]["id"];
+        kept.until("/api/v2/events/", is_told).await;
+        let event = kept.get(&format!("/api/v2/events/{id}/")).await;
+        assert_eq!((&event["home_team"], &event["away_team"]), (&sheet["home"], &sheet["away"]));
+        assert_eq!((&event["status"], &event["period"]), (&json!("2nd_half"), &json!("2T")));
+        assert_eq!(
+            [event["home_score"].clone(), event["away_score"].clone()],
+            pair(&sheet["score"])
+        );
+        let half_time = [event["home_score_ht"].clone(), event["away_score_ht"].clone()];
+        assert_eq!(half_time, pair(&sheet["half_time"]), "{file}");
+        let stats = kept.get(&format!("/api/v2/events/{id}/stats/")).await;
+        for side in ["home", "away"] {
+            let own = &stats["stats"][side];
+            assert_eq!(own["yellow_cards"], sheet["yellow_cards"][side], "{side} of {file}");
+            if let Some(corners) = sheet.get("corners") {
+                assert_eq!(own["corner_kicks"], corners[side], "{side} of {file}");
+            }
+        }
+        if file == TIMELINE {
+            check_timeline(&kept, id, &sheet).await;
+        }
+    }
+}
+
+async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
+    let answer = kept.get(&format!("/api/v2/events/{id}/incidents/")).await;
+    let told: Vec<_> = array(&answer["incidents"])
+        .iter()
+        .map(|it| {
+            let what = if it["type"] == "period" { &it["text"] } else { &it["type"] };
+            json!([what, it["minute"], it["added_time"], it["is_home"]])
+        })
+        .collect();
+    let expected: Vec<_> = array(&sheet["updates"])
+        .iter()
+        .map(|it| {
+            let what = match it["type"].as_str() {
+                Some("KickOff") => "1T",
+                Some("FirstHalfEnd") => "HT",
+                Some("SecondHalfKickOff") => "2T",
+                Some("Goal") => "goal",
+                Some("YellowCard") => "card",
+                other => panic!("{other:?} in the sheet"),
+            };
+            let side = it["team"].as_str().map(|team| team == "home");
+            json!([what, it["elapsedRegularTime"], it["elapsedAddedTime"], side])
+        })
+        .collect();
+    assert_eq!(told, expected);
+    let goals = array(&answer["incidents"]).iter().filter(|it| it["type"] == "goal");
+    let goals: Vec<_> = goals
+        .map(|it| {
+            let team = if it["is_home"] == true { "home" } else { "away" };
+            json!({"minute": it["minute"], "team": team})
+        })
+        .collect();
+    assert_eq!(json!(goals), sheet["goals"]);
+}
+
+/// Point by point, from the first to the last that was told.
+#[tokio::test]
+async fn tennis_in_play_is_as_it_was_told_last() {
+    let Some(kept) = Kept::replay(&[POINTS]) else { return };
+    let sheet = &sheet(POINTS)["events"][0];
+    let state = &sheet["last_scored_state"];
+    let count = sheet["points_played"].as_u64().expect("a count");
+    let list = "/tennis/api/v2/matches/live/";
+    let page = kept.until(list, |page| page[0]["id"].is_u64()).await;
+    let id = &page[0]["id"];
+    let points = |answer: &Value| {
+        let sets = answer["sets"].as_array().into_iter().flatten();
+        let games = sets.flat_map(|set| array(&set["games"]).to_vec());
+        games.map(|game| array(&game["points"]).len() as u64).sum::<u64>()
+    };
+    let path = format!("/tennis/api/v2/matches/{id}/point-by-point/");
+    let answer = kept.until(&path, |answer| points(answer) >= count).await;
+    assert_eq!(points(&answer), count);
+    let [set] = array(&answer["sets"]) else { panic!("one set in {answer}") };
+    let games = array(&set["games"]);
+    let told = array(&sheet["games"]);
+    assert_eq!(games.len(), told.len());
+    for (game, told) in games.iter().zip(told) {
+        let text = |value: &Value| value.as_u64().map(|it| it.to_string());
+        let numbers = [&set["set"], &game["game"], &game["server"]].map(text);
+        let expected =
+            ["set", "game", "server"].map(|name| told[name].as_str().map(ToOwned::to_owned));
+        assert_eq!(numbers, expected);
+        let winners: Vec<_> = array(&game["points"]).iter().map(|it| text(&it["winner"])).collect();
+        assert_eq!(json!(winners), told["points"]);
+        assert_eq!(json!(text(&game["winner"])), told.get("winner").cloned().unwrap_or_default());
+    }
+    let row = kept.get(&format!("/tennis/api/v2/matches/{id}/")).await;
+    assert_eq!(row["status"], "live");
+    let text = |value: &Value| json!(value.to_string());
+    assert_eq!(text(&row["current_set"]), state["currentSet"]);
+    for player in [1, 2] {
+        let games = &row["sets_detail"][0][format!("p{player}")];
+        assert_eq!(text(games), state[format!("player{player}GamesWon")]);
+        assert_eq!(*games, row[format!("current_game_p{player}")]);
+        assert_eq!(
+            text(&row[format!("player{player}_sets")]),
+            state[format!("player{player}SetsWon")]
+        );
+    }
+    let call = |name: &str| state[name].as_str().expect("a call").replace("Av", "A");
+    let point = format!("{}-{}", call("team1PointsAfter"), call("team2PointsAfter"));
+    assert_eq!(row["current_point"], point);
+    assert_eq!(row["is_serving_p1"], state["server"] == "1");
+    let (aces, faults) = (&sheet["by_type"]["ace"], &sheet["by_type"]["doublefault"]);
+    let sum = |name: &str| {
+        let of = |player: usize| row[format!("p{player}_{name}")].as_u64().unwrap_or(0);
+        json!(of(1) + of(2))
+    };
+    assert_eq!((&sum("aces"), &sum("double_faults")), (aces, faults));
+}
+
+/// The same match as one image.
+#[tokio::test]
+async fn score_of_tennis_is_as_it_was_told() {
+    let Some(kept) = Kept::replay(&[SCORE]) else { return };
+    let values = &sheet(SCORE)["values"];
+    let page = kept.until("/tennis/api/v2/matches/live/", |page| page[0]["id"].is_u64()).await;
+    let row = kept.get(&format!("/tennis/api/v2/matches/{}/", page[0]["id"])).await;
+    let start = values["startDate"].as_str().expect("a start").replace(".000Z", "+00:00");
+    assert_eq!(row["match_date"], start);
+    let text = |value: &Value| json!(value.to_string());
+    for player in [1, 2] {
+        let own = |name: &str| &values[format!("player{player}{name}")];
+        assert_eq!(text(&row["sets_detail"][0][format!("p{player}")]), *own("GamesWon"));
+        assert_eq!(text(&row[format!("player{player}_sets")]), *own("SetsWon"));
+    }
+    let point =
+        ["player1PointsWon", "player2PointsWon"].map(|name| values[name].as_str().expect("a call"));
+    assert_eq!(row["current_point"], point.join("-"));
+}
+
+#[tokio::test]
+async fn results_of_hockey_are_what_the_answer_says() {
+    let Some(kept) = Kept::replay(&[RESULTS]) else { return };
+    let sheet = sheet(RESULTS);
+    let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
+    let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
+    for told in array(&sheet["list"]) {
+        let start = told["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
+        let is_own = |row: &&Value| {
+            row["home_team"]["name"] == told["home"]
+                && row["away_team"]["name"] == told["away"]
+                && row["match_date"] == start
+        };
+        let row = array(&page["results"]).iter().find(is_own);
+        let row = row.unwrap_or_else(|| panic!("{told} is not among {page}"));
+        let status = if told["completed"] == true { "finished" } else { "scheduled" };
+        assert_eq!(row["status"], status, "{told}");
+        for side in ["home", "away"] {
+            let name = told[side].as_str().expect("a name");
+            let score =
+                told["scores"][name].as_str().map(|score| score.parse::<u64>().expect("goals"));
+            assert_eq!(row[format!("{side}_score")].as_u64(), score, "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn state_and_fixture_of_the_unified_feed() {
+    let Some(kept) = Kept::replay(&[CHANGE, FIXTURE]) else { return };
+    let page = kept.until("/api/v2/events/", |page| page["count"] == 2).await;
+    let rows = array(&page["results"]);
+    let change = sheet(CHANGE);
+    let row = rows.iter().find(|row| row["home_team"] == "").expect("one without names");
+    let status = &change["sport_event_status"];
+    let score = json!([row["home_score"].to_string(), row["away_score"].to_string()]);
+    assert_eq!(score, json!([status["home_score"], status["away_score"]]));
+    // 7 is the second half.
+    assert_eq!((&row["status"], &status["match_status"]), (&json!("2nd_half"), &json!("7")));
+    // Markets that we have no word for go by their ids; what has no price is left out.
+    let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
+    let markets = array(&odds["markets"]);
+    for told in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
+        let id = format!("uof-{}", told["id"].as_str().expect("an id"));
+        let name =
+            told["specifiers"].as_str().map_or_else(|| id.clone(), |it| format!("{id} {it}"));
+        let own = markets.iter().find(|market| market["market"] == name);
+        let own = own.unwrap_or_else(|| panic!("{name} is not among {odds}"));
+        assert_eq!(json!(array(&own["outcomes"]).len()), told["outcomes"], "{name}");
+        let suspended = told["status"].as_str().is_some_and(|status| status != "1");
+        for outcome in array(&own["outcomes"]) {
+            assert_eq!(outcome["bookmakers"][0]["suspended"], suspended, "{name}");
+        }
+    }
+    let fixture = sheet(FIXTURE);
+    let [home, away] = array(&fixture["competitors"]) else { panic!("two sides in {fixture}") };
+    let row = rows.iter().find(|row| row["home_team"] == home["name"]).expect("the fixture");
+    assert_eq!(row["away_team"], away["name"]);
+    assert_eq!(row["event_date"], fixture["fixture"]["scheduled"]);
+}

@@ -1,0 +1,263 @@
+//! Prices and predictions of matches that a test tells itself.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{ask, ok, rows};
+use crate::support::{Hub, PATIENCE, QUIET};
+
+const HOUR: i64 = 3_600_000_000;
+const DAY: i64 = 24 * HOUR;
+
+/// A hub without sources of its own, and what a source says.
+struct Stage {
+    hub: Hub,
+    key: String,
+    feed: String,
+    now: i64,
+    told: i64,
+    lines: Vec<String>,
+}
+
+impl Stage {
+    fn new(settings: &[(&'static str, &'static str)]) -> Self {
+        let hub =
+            Hub::start_with(&["serve"], &[&[QUIET, ("ARCHIVE_WRITE_MS", "50")], settings].concat());
+        let (key, feed) = (hub.key(&["odds", "sports"]), hub.feed_key("acme", &[]));
+        let now = Timestamp::now().as_microsecond();
+        Self { hub, key, feed, now, told: 0, lines: Vec::new() }
+    }
+
+    fn tell(&mut self, sport: &str, name: &str, fact: &Value) {
+        self.told += 1;
+        let at = self.now - HOUR + self.told;
+        let line = json!({"at": at, "sport": sport, "match": name, "fact": fact});
+        self.lines.push(line.to_string());
+    }
+
+    /// A match of the league between two, from now on.
+    fn fixture(&mut self, name: &str, [home, away]: [&str; 2], from_now: i64) {
+        let fixture = json!({
+            "competition": {"name": "League", "key": "l", "season": "2026"},
+            "start": self.now + from_now,
+            "sides": [{"name": home, "key": home}, {"name": away, "key": away}],
+        });
+        self.tell("football", name, &json!({"fixture": fixture}));
+    }
+
+    fn result(&mut self, name: &str, sides: [&str; 2], days_ago: i64, goals: [u32; 2]) {
+        self.fixture(name, sides, -days_ago * DAY);
+        self.tell("football", name, &json!({"football": {"score": {"goals": goals}}}));
+        self.tell("football", name, &json!({"football": {"status": "finished"}}));
+    }
+
+    /// A market with what each selection is called and pays.
+    fn market(&mut self, sport: &str, name: &str, book: &str, kind: &str, prices: &[(&str, &str)]) {
+        let selection = |(place, (own, _)): (usize, &(&str, &str))| json!({"id": format!("s{place}"), "name": own, "status": "active"});
+        let selections: Vec<_> = prices.iter().enumerate().map(selection).collect();
+        let define =
+            json!({"kind": kind, "status": "open", "in_play": false, "selections": selections});
+        let odds = json!({"book": book, "market": kind, "change": {"define": define}});
+        self.tell(sport, name, &json!({"odds": odds}));
+        self.prices(sport, name, book, kind, prices);
+    }
+
+    fn prices(&mut self, sport: &str, name: &str, book: &str, kind: &str, prices: &[(&str, &str)]) {
+        let price = |(place, (_, price)): (usize, &(&str, &str))| json!({"id": format!("s{place}"), "price": price});
+        let selections: Vec<_> = prices.iter().enumerate().map(price).collect();
+        let change = json!({"prices": {"selections": selections}});
+        let odds = json!({"book": book, "market": kind, "change": change});
+        self.tell(sport, name, &json!({"odds": odds}));
+    }
+
+    async fn push(&mut self) {
+        let token = format!("Token {}", self.feed);
+        let body = self.lines.join("\n");
+        let headers = [("authorization", token.as_str())];
+        let answer = self.hub.post("/ingest/v1/acme", &headers, body.as_bytes()).await;
+        assert_eq!(answer.json()["refused"], 0, "{answer:?}");
+        self.lines.clear();
+    }
+
+    async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let waiting = async {
+            loop {
+                last = ok(&self.hub, path, &self.key).await;
+                if is_so(&last) {
+                    return;
+                }
+            }
+        };
+        let waited = timeout(PATIENCE, waiting).await;
+        assert!(waited.is_ok(), "{path} did not come so far: {last}");
+        last
+    }
+}
+
+/// SERVICE section 1.9: 503 until there are enough results, and then numbers that go together.
+#[tokio::test]
+async fn with_enough_results_there_is_a_prediction() {
+    const MIN: usize = 18;
+    let mut stage = Stage::new(&[("PREDICTIONS_MATCHES_MIN", "18")]);
+    let teams = ["Strong", "Middle", "Weak"];
+    let pairs: Vec<_> = (0..9)
+        .flat_map(|_| [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]])
+        .map(|pair: [usize; 2]| (pair.map(|team| teams[team]), pair.map(|team| [3, 1, 0][team])))
+        .take(MIN)
+        .collect();
+    for (day, (sides, goals)) in (1..).zip(&pairs[1..]) {
+        stage.result(&format!("m{day}"), *sides, day, *goals);
+    }
+    stage.fixture("next", ["Strong", "Weak"], HOUR);
+    stage.push().await;
+    let finished = "/api/v2/events/?status=finished&limit=1";
+    stage.until(finished, |page| page["count"] == MIN - 1).await;
+    let next = rows(&stage.hub, "/api/v2/events/?status=notstarted", &stage.key).await;
+    let id = &next["results"][0]["id"];
+    let path = format!("/api/v2/events/{id}/prediction/");
+    assert_eq!(ask(&stage.hub, &path, &stage.key).await.status, 503, "one result is missing");
+
+    let (sides, goals) = pairs[0];
+    stage.result("m0", sides, 40, goals);
+    stage.push().await;
+    let predicted = async { while ask(&stage.hub, &path, &stage.key).await.status == 503 {} };
+    timeout(PATIENCE, predicted).await.expect("no model was made of enough results");
+    let row = ok(&stage.hub, &path, &stage.key).await;
+    let markets = &row["markets"];
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("no number in {row}"));
+    let result = &markets["match_result"];
+    let [home, draw, away] =
+        ["home", "draw", "away"].map(|it| number(&result[format!("prob_{it}")]));
+    assert!((home + draw + away - 100.0).abs() < 0.2, "{row}");
+    assert!(home > 60.0 && away < 20.0, "the strong at home against the weak: {row}");
+    assert_eq!(
+        (&result["predicted"], &row["recommendations"]["favorite"]),
+        (&json!("H"), &json!("H"))
+    );
+    let over = [15, 25, 35].map(|it| number(&markets["over_under"][format!("prob_over_{it}")]));
+    assert!(over[0] >= over[1] && over[1] >= over[2] && over[2] > 0.0 && over[0] <= 100.0, "{row}");
+    let goals = ["home", "away"].map(|side| number(&markets["expected_goals"][side]));
+    assert!(goals[0] > goals[1] && goals[1] > 0.0, "{row}");
+    let btts = number(&markets["btts"]["prob_yes"]);
+    assert!((0.0..=100.0).contains(&btts), "{row}");
+    let confidence = number(&row["model"]["confidence"]);
+    assert!((confidence - home / 100.0).abs() < 0.001, "{row}");
+
+    let one = ok(&stage.hub, &format!("/api/v2/predictions/{id}/"), &stage.key).await;
+    assert_eq!(one, row);
+    for list in ["/api/v2/predictions/?upcoming=true", "/api/v2/predictions/", "/api/predictions/"]
+    {
+        let page = ok(&stage.hub, list, &stage.key).await;
+        assert_eq!((&page["count"], &page["results"][0]["event"]["id"]), (&json!(1), id), "{list}");
+    }
+}
+
+/// Two of three results have the names that clients know; scores are called as bookmakers call them.
+#[tokio::test]
+async fn markets_whose_outcomes_bookmakers_name_themselves() {
+    let mut stage = Stage::new(&[]);
+    stage.fixture("derby", ["Home FC", "Away FC"], HOUR);
+    let double = [("Home or Draw", "1.30"), ("Home or Away", "1.25"), ("Draw or Away", "1.80")];
+    stage.market("football", "derby", "one", "double_chance", &double);
+    let double = [("1X", "1.32"), ("12", "1.22"), ("X2", "1.78")];
+    stage.market("football", "derby", "two", "double_chance", &double);
+    stage.market(
+        "football",
+        "derby",
+        "one",
+        "correct_score",
+        &[("1 - 0", "7.00"), ("2 - 1", "9.50")],
+    );
+    stage.market(
+        "football",
+        "derby",
+        "two",
+        "correct_score",
+        &[("1-0", "7.50"), ("Any Other", "12")],
+    );
+    stage.push().await;
+
+    let page = stage.until("/api/v2/odds/?limit=200", |page| page["count"] == 10).await;
+    let event = &page["results"][0]["event_id"];
+    let list = format!("/api/v2/odds/?event_id={event}&market=double_chance&outcome=1x");
+    let page = ok(&stage.hub, &list, &stage.key).await;
+    assert_eq!(page["count"], 2, "{page}");
+    for (row, slug, max) in [(0, "one", false), (1, "two", true)] {
+        let row = &page["results"][row];
+        let named = [&row["market"], &row["outcome"], &row["outcome_name"], &row["bookmaker_slug"]];
+        assert_eq!(named, ["double_chance", "1X", "Home or Draw", slug]);
+        assert_eq!((&row["is_max_quote"], &row["line"]), (&json!(max), &Value::Null), "{row}");
+    }
+    let score = format!("/api/v2/odds/?event_id={event}&market=correct_score&outcome=1-0");
+    assert_eq!(ok(&stage.hub, &score, &stage.key).await["count"], 2);
+    let wrong = format!("/api/v2/odds/?event_id={event}&market=double_chance&outcome=HOME");
+    assert_eq!(ask(&stage.hub, &wrong, &stage.key).await.status, 400);
+
+    let compared = format!("/api/v2/events/{event}/odds/comparison/");
+    let compared = ok(&stage.hub, &compared, &stage.key).await;
+    assert_eq!((&compared["bookmakers_count"], &compared["total_odds"]), (&json!(2), &json!(10)));
+    let markets = &compared["markets"];
+    let best = |market: &str, outcome: &str| {
+        let own = &markets[market][outcome];
+        (own["best_odds"].to_string(), own["best_bookmaker_slug"].as_str().map(ToOwned::to_owned))
+    };
+    assert_eq!(best("double_chance", "1X"), ("1.32".to_owned(), Some("two".to_owned())));
+    assert_eq!(best("double_chance", "12"), ("1.25".to_owned(), Some("one".to_owned())));
+    assert_eq!(best("correct_score", "1-0"), ("7.5".to_owned(), Some("two".to_owned())));
+    assert_eq!(best("correct_score", "2-1"), ("9.5".to_owned(), Some("one".to_owned())));
+    let path = "/api/v2/odds/best/?market=double_chance";
+    let page = ok(&stage.hub, path, &stage.key).await;
+    let highest: Vec<_> =
+        page["results"].as_array().unwrap().iter().map(|row| &row["outcome"]).collect();
+    assert_eq!(json!(highest), json!(["1X", "12", "X2"]), "{page}");
+
+    // A move is told, and looked back on.
+    stage.told += HOUR / 2;
+    stage.prices("football", "derby", "one", "double_chance", &[("", "1.27")]);
+    stage.push().await;
+    let of_one =
+        format!("/odds/api/events/{event}/?market=double_chance&bookmaker=one&history=true");
+    let price = |odds: &Value| odds["markets"][0]["outcomes"][0]["bookmakers"][0].clone();
+    let odds = stage.until(&of_one, |odds| price(odds)["history"][1].is_object()).await;
+    let outcomes = odds["markets"][0]["outcomes"].as_array().unwrap();
+    let home_or_draw = outcomes.iter().find(|it| it["outcome"] == "1x").expect("the outcome");
+    let told = &home_or_draw["bookmakers"][0];
+    assert_eq!(
+        (told["price"].to_string(), told["previous"].to_string()),
+        ("1.27".into(), "1.3".into())
+    );
+    assert_eq!(told["movement"], "SHORTENING");
+    let history = told["history"].as_array().unwrap();
+    let history: Vec<_> = history.iter().map(|tick| tick["price"].to_string()).collect();
+    assert_eq!(history, ["1.3", "1.27"]);
+}
+
+#[tokio::test]
+async fn prices_of_runners_are_kept() {
+    let mut stage = Stage::new(&[]);
+    let start = stage.now + HOUR;
+    stage.tell("horseracing", "r", &json!({"fixture": {"start": start}}));
+    stage.market("horseracing", "r", "one", "win", &[("Swift", "3.50"), ("Steady", "4.00")]);
+    stage.push().await;
+    let page = rows(&stage.hub, "/odds/api/events/?sport=horseracing", &stage.key).await;
+    let path = format!("/odds/api/events/{}/?history=true", page["results"][0]["event_id"]);
+    stage.until(&path, |odds| odds["prices_count"] == 2).await;
+    stage.told += HOUR / 2;
+    stage.prices("horseracing", "r", "one", "win", &[("", "3.75")]);
+    stage.push().await;
+    let outcome = |odds: &Value, name: &str| {
+        let outcomes = odds["markets"][0]["outcomes"].as_array().cloned().unwrap_or_default();
+        outcomes.into_iter().find(|it| it["outcome"] == name).unwrap_or_default()["bookmakers"][0]
+            .clone()
+    };
+    let odds = stage.until(&path, |odds| outcome(odds, "Swift")["history"][1].is_object()).await;
+    assert_eq!(odds["markets"][0]["market"], "win");
+    let swift = outcome(&odds, "Swift");
+    assert_eq!(
+        (swift["price"].to_string(), &swift["movement"]),
+        ("3.75".into(), &json!("DRIFTING"))
+    );
+    assert_eq!(outcome(&odds, "Steady")["price"].to_string(), "4.0");
+}
