@@ -43,6 +43,13 @@ struct Watched {
 const HEADER: Header = Header { life: Life::Live, ..Header::EMPTY };
 
 impl Hub {
+    /// The same with other settings of what is worth telling.
+    #[must_use]
+    pub fn with_signals(mut self, settings: Settings) -> Self {
+        self.signals.settings = settings;
+        self
+    }
+
     /// Signals that have begun, changed or ended since this was asked last, in order.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
         mem::take(&mut self.signals.turned)
