@@ -155,7 +155,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let identities = Store::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());
-    let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered));
+    let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered))
+        .with_signals(config.signals.settings());
     let sources = playing::announce(&mut hub, demo.clone(), &play, recordings);
     let live = playing::announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));

@@ -17,6 +17,7 @@ mod products;
 mod proxies;
 pub mod secret;
 mod sections;
+mod signals;
 pub mod sources;
 mod usage;
 
@@ -44,6 +45,7 @@ pub use self::sections::{
     BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, IngestConfig, LogConfig,
     LogFormat, ServerConfig, TlsConfig,
 };
+pub use self::signals::SignalsConfig;
 pub use self::usage::UsageConfig;
 use self::{secret::SecretError, sources::SourceConfig};
 use crate::database::DatabaseName;
@@ -61,6 +63,7 @@ pub struct Config {
     pub accounts: AccountsConfig,
     pub products: ProductsConfig,
     pub predictions: PredictionsConfig,
+    pub signals: SignalsConfig,
     pub mail: MailConfig,
     pub payments: PaymentsConfig,
     pub limits: LimitsConfig,
@@ -186,6 +189,7 @@ impl Config {
     fn check(&self) -> Result<(), ConfigError> {
         self.check_zeros()?;
         self.check_relations()?;
+        self.signals.check()?;
         if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
             return Err(ConfigError::HalfTls);
         }
@@ -283,7 +287,8 @@ impl Config {
             ("images.file_bytes_max", images.file_bytes_max as u64),
             ("images.renders_max", images.renders_max as u64),
         ];
-        match knobs.into_iter().chain(self.accounts.knobs()).find(|&(_, value)| value == 0) {
+        let knobs = knobs.into_iter().chain(self.accounts.knobs());
+        match knobs.chain(self.signals.knobs()).find(|&(_, value)| value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),
             None => Ok(()),
         }

@@ -67,6 +67,7 @@ pub enum Code {
     BadAction,
     BadEventId,
     UnknownBookmaker,
+    NotFound,
 }
 
 /// Whatever stands in front of a name of ours no client of the stream protocol can spell.

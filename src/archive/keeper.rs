@@ -26,8 +26,10 @@ use crate::{
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
 /// How often what is too old is deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// Matches that are dealt with in one transaction.
+/// Matches that are read and given up at once.
 const AT_ONCE: usize = 500;
+/// Matches that are deleted in one transaction, with their prices.
+const DROPPED_AT_ONCE: usize = 50;
 
 /// How a match stands of which more is to come.
 const OPEN: [Status; 11] = [
@@ -151,14 +153,21 @@ impl Keeper {
         let before = |days: u32| {
             (days > 0).then(|| now.saturating_sub(Micros::from(days).saturating_mul(DAY_US)))
         };
+        let archive = &self.archive;
         if let Some(before) = before(self.config.keep_days) {
-            while self.archive.drop_before(before, AT_ONCE).await? > 0 {}
+            while archive.drop_before(before, DROPPED_AT_ONCE).await? > 0 {
+                archive.give_way().await;
+            }
         }
         if let Some(before) = before(self.config.keep_ticks_days) {
-            while self.archive.drop_ticks_before(before).await? > 0 {}
+            while archive.drop_ticks_before(before).await? > 0 {
+                archive.give_way().await;
+            }
         }
         if let Some(before) = before(self.config.keep_signals_days) {
-            self.archive.drop_signals_before(before).await?;
+            while archive.drop_signals_before(before).await? > 0 {
+                archive.give_way().await;
+            }
         }
         Ok(())
     }

@@ -13,12 +13,17 @@ use super::{
     merge::completed,
     odds::Tick,
 };
-use crate::record::{Key, MatchRecord};
+use crate::{
+    database::Pace,
+    record::{Key, MatchRecord},
+};
 
 /// By match. What is not here is read from the tables when it is told of again.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     matches: HashMap<Key, Written>,
+    /// Of whoever writes.
+    pace: Pace,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +46,10 @@ pub(super) struct Entries {
 }
 
 impl Ledger {
+    pub(super) fn pace(&mut self) -> &mut Pace {
+        &mut self.pace
+    }
+
     pub(super) fn knows(&self, id: Key) -> bool {
         self.matches.contains_key(&id)
     }

@@ -50,6 +50,9 @@ use crate::{
     record::{Brief, Key, MatchRecord, Status},
 };
 
+/// Matches that are written in one transaction, without their prices: some hundreds of KiB.
+const AT_ONCE: usize = 50;
+
 /// A handle on the archive; clones share it.
 #[derive(Debug, Clone)]
 pub struct Archive {
@@ -99,7 +102,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// If the database fails; nothing is kept then.
+    /// If the database fails. What was kept until then may stay; to try again is right.
     pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> Result<(), sqlx::Error> {
         self.keep(records, now).await.map(|_| ())
     }
@@ -131,8 +134,12 @@ impl Archive {
         let mut ledger = self.inner.ledger.lock().await;
         let ids = records.iter().map(|record| record.brief.id);
         let earlier = self.learn(&mut ledger, ids).await?;
-        let records = ledger.completed(&records);
-        self.write(&mut ledger, &records, now).await?;
+        let whole = ledger.completed(&records);
+        if let Err(error) = self.write(&mut ledger, &whole, now).await {
+            // They are told of for the first time again.
+            records.iter().for_each(|record| ledger.forget(record.brief.id));
+            return Err(error);
+        }
         Ok(earlier)
     }
 
@@ -157,13 +164,25 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
+        for records in records.chunks(AT_ONCE) {
+            self.write_some(ledger, records, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_some(
+        &self,
+        ledger: &mut Ledger,
+        records: &[Arc<MatchRecord>],
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
         let entries = ledger.news(records, now);
         let entities = self.new_entities(records);
         let bookmakers = self.new_bookmakers(records);
         let write =
             Write { records, entities: &entities, bookmakers: &bookmakers, entries: &entries };
-        let change = inner.store.put(&write, now).await?;
+        let change = inner.store.put(&write, ledger.pace(), now).await?;
         self.note_change(change);
         ledger.note(entries);
         for record in records.iter().filter(|record| record.brief.status.is_over()) {
@@ -267,13 +286,18 @@ impl Archive {
         self.inner.store.drop_ticks_before(before).await
     }
 
-    /// Deletes the signals that began before this moment.
+    /// Deletes some of the signals that began before this moment; tells how many.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn drop_signals_before(&self, before: Micros) -> Result<(), sqlx::Error> {
+    pub async fn drop_signals_before(&self, before: Micros) -> Result<u64, sqlx::Error> {
         self.inner.store.drop_signals_before(before).await
+    }
+
+    /// Lets in all who wait to write to the same database.
+    pub(crate) async fn give_way(&self) {
+        self.inner.store.give_way().await;
     }
 
     fn new_entities(&self, records: &[Arc<MatchRecord>]) -> Vec<Entity> {

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::{
-    database::Database,
+    database::{Database, Pace},
     signals::{SignalBoard, SignalRecord},
 };
 
@@ -41,11 +41,12 @@ pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sql
 
 /// Writes what turns, from time to time, until the hub has stopped, and then once more.
 pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Receiver<bool>) {
+    let mut pace = Pace::default();
     loop {
         let stop = stopped.wait_for(|stop| *stop);
         let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
         let unwritten = board.take_unwritten();
-        if let Err(error) = write(&database, &unwritten).await {
+        if let Err(error) = write(&database, &mut pace, &unwritten).await {
             warn!(error = &error as &dyn Error, "signals were not kept, and will be tried again");
             board.not_written(&unwritten);
         }
@@ -55,11 +56,12 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
     }
 }
 
-async fn write(database: &Database, records: &[Arc<SignalRecord>]) -> Result<(), sqlx::Error> {
-    if records.is_empty() {
-        return Ok(());
-    }
-    let mut transaction = database.begin().await?;
+async fn write(
+    database: &Database,
+    pace: &mut Pace,
+    records: &[Arc<SignalRecord>],
+) -> Result<(), sqlx::Error> {
+    let mut steps = database.steps(pace);
     for record in records {
         let about = serde_json::to_string(&**record);
         let about = about.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
@@ -78,10 +80,10 @@ async fn write(database: &Database, records: &[Arc<SignalRecord>]) -> Result<(),
         .bind(record.began)
         .bind(record.ended)
         .bind(about)
-        .execute(&mut *transaction)
+        .execute(steps.next().await?)
         .await?;
     }
-    transaction.commit().await
+    steps.finish().await
 }
 
 #[cfg(test)]
@@ -122,9 +124,9 @@ mod tests {
         on_each(async |database| {
             let board = SignalBoard::default();
             board.put(&[arbitrage(10, None), arbitrage(20, None)]);
-            write(&database, &board.take_unwritten()).await.unwrap();
+            write(&database, &mut Pace::default(), &board.take_unwritten()).await.unwrap();
             board.put(&[arbitrage(10, Some(15))]);
-            write(&database, &board.take_unwritten()).await.unwrap();
+            write(&database, &mut Pace::default(), &board.take_unwritten()).await.unwrap();
             let restored = SignalBoard::default();
             restore(&database, &restored).await.unwrap();
             let expected = [arbitrage(20, Some(23)), arbitrage(10, Some(15))];

@@ -118,6 +118,15 @@ fn limits_must_fit_each_other() {
     check_refused("[fanout]\nidle_ms = 4999\n", &[], &["fanout.beat_ms is 5000"]);
     check_refused("[hub]\ntail_bytes = 0\n", &[], &["hub.tail_bytes must not be 0"]);
     assert!(load("[fanout]\nidle_ms = 5000\n", &[], &Flags::default()).is_ok());
+    for (setting, problem) in [
+        ("bookmakers_min = 0", "signals.bookmakers_min must not be 0"),
+        ("steam_ms = 0", "signals.steam_ms must not be 0"),
+        ("steam_ms = 3600001", "signals.steam_ms is 3600001, more than an hour"),
+        ("steam_bp = 10001", "signals.steam_bp is 10001, more than the whole price"),
+        ("price_gap_bp = 100001", "signals.price_gap_bp is 100001, more than ten times"),
+    ] {
+        check_refused(&format!("[signals]\n{setting}\n"), &[], &[problem]);
+    }
 }
 
 #[test]

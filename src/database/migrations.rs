@@ -66,6 +66,25 @@ pub(super) async fn run(connection: &mut AnyConnection, sqlite: bool) -> Result<
     Ok(())
 }
 
+/// Whether the database is up to date.
+///
+/// # Errors
+///
+/// If it is ahead of this program.
+pub(super) async fn are_applied(
+    connection: &mut AnyConnection,
+    sqlite: bool,
+) -> Result<bool, DatabaseError> {
+    // A new database has not even the table.
+    let Ok(applied) = connection.list_applied_migrations(TABLE).await else { return Ok(false) };
+    refuse_newer(&applied)?;
+    let is_applied = |migration: &Migration| {
+        let same = |own: &&AppliedMigration| own.version == migration.version;
+        applied.iter().find(same).is_some_and(|own| own.checksum == migration.checksum)
+    };
+    Ok(ALL.iter().all(|of| is_applied(&migration(*of, sqlite))))
+}
+
 fn migration(
     (version, name, of_sqlite, of_postgres): (i64, &'static str, &'static str, &'static str),
     sqlite: bool,

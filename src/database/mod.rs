@@ -5,13 +5,14 @@
 //! nothing of what is in the tables. Statements are written once for both: placeholders are numbered,
 //! and every type is one that both have (whole numbers of 64 bits, text, bytes, double precision).
 //!
-//! In reading order: [`DatabaseName`], [`Database`], [`Watcher`], then `sqlite`, `migrations` and
+//! In reading order: [`DatabaseName`], [`Database`], [`Steps`], [`Watcher`], then `sqlite`, `migrations` and
 //! `backup`.
 
 mod backup;
 mod migrations;
 mod name;
 mod sqlite;
+mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod watch;
@@ -26,6 +27,7 @@ use sqlx::{
 pub use self::{
     backup::{BackupError, back_up},
     name::{DatabaseName, PostgresUrl},
+    steps::{Pace, Steps},
     watch::Watcher,
 };
 use crate::config::DatabaseConfig;
@@ -128,8 +130,11 @@ impl Database {
     }
 
     /// In one transaction, so that two programs starting on a new database do not both create its
-    /// tables.
+    /// tables. Where there is nothing to do nobody who writes is waited for.
     async fn migrate(&self) -> Result<(), DatabaseError> {
+        if migrations::are_applied(&mut *self.pool.acquire().await?, self.is_sqlite()).await? {
+            return Ok(());
+        }
         let mut tx = self.begin().await?;
         migrations::run(&mut tx, self.is_sqlite()).await?;
         Ok(tx.commit().await?)

@@ -192,3 +192,74 @@ async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
     })
     .await;
 }
+
+/// SQLite has no queue of writers: whoever writes much lets the others in, each within the time that they
+/// wait for it.
+#[tokio::test]
+async fn who_writes_without_end_lets_others_write() {
+    on_each(async |database| {
+        let other = Database::open_existing(database.name()).await.unwrap();
+        let mut pace = Pace::default();
+        let writing = async {
+            let mut steps = database.steps(&mut pace);
+            for number in 0_u64.. {
+                let insert = sqlx::query("INSERT INTO meta (name, value) VALUES ($1, 'x')");
+                let insert = insert.bind(format!("much {number}"));
+                insert.execute(steps.next().await.unwrap()).await.unwrap();
+            }
+        };
+        let others = async {
+            for number in 0..20 {
+                let mut tx = other.begin().await.unwrap();
+                sqlx::query("INSERT INTO meta (name, value) VALUES ($1, 'x')")
+                    .bind(format!("other {number}"))
+                    .execute(&mut *tx)
+                    .await
+                    .unwrap();
+                tx.commit().await.unwrap();
+            }
+        };
+        tokio::select! {
+            () = writing => panic!("it has no end"),
+            () = others => {}
+        }
+        other.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn steps_of_one_kind_are_committed_together() {
+    on_each(async |database| {
+        let insert = |name: &'static str| {
+            sqlx::query("INSERT INTO meta (name, value) VALUES ($1, 'x')").bind(name)
+        };
+        let mut pace = Pace::default();
+        let mut steps = database.steps(&mut pace);
+        insert("a").execute(steps.next().await.unwrap()).await.unwrap();
+        insert("b").execute(steps.same().await.unwrap()).await.unwrap();
+        drop(steps);
+        let mut steps = database.steps(&mut pace);
+        insert("c").execute(steps.next().await.unwrap()).await.unwrap();
+        steps.finish().await.unwrap();
+        let kept = sqlx::query_scalar("SELECT name FROM meta WHERE name IN ('a', 'b', 'c')");
+        let kept: Vec<String> = kept.fetch_all(database.pool()).await.unwrap();
+        assert_eq!(kept, ["c"], "what was dropped before its end is not there");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn database_that_is_up_to_date_is_opened_while_somebody_writes() {
+    on_each(async |database| {
+        let mut tx = database.begin().await.unwrap();
+        sqlx::query("INSERT INTO meta (name, value) VALUES ('held', 'x')")
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        let opened = timeout(WAIT, Database::open_existing(database.name())).await;
+        opened.expect("it waits for nobody").unwrap().close().await;
+        tx.commit().await.unwrap();
+    })
+    .await;
+}

@@ -64,6 +64,7 @@ enum Reason {
     DifferentKeys,
     NoAddon,
     TooMany,
+    NoSocket,
 }
 
 static FOOTBALL: Sports = Sports(&["football"]);
@@ -76,6 +77,16 @@ pub(super) fn dialect(path: &str) -> Option<Dialect> {
         "/live/football" => Some(Dialect::Live(&FOOTBALL)),
         "/ws/live" => Some(Dialect::Live(&FOOTBALL_OR_TENNIS)),
         _ => None,
+    }
+}
+
+/// What is spoken to who asks for a socket where there is none: under the addresses of the older sockets
+/// their dialect, which their clients can read.
+fn dialect_near(path: &str) -> Dialect {
+    match path.split('/').nth(1) {
+        Some("live") => Dialect::Live(&FOOTBALL),
+        Some("ws") => Dialect::Live(&FOOTBALL_OR_TENNIS),
+        _ => Dialect::Stream,
     }
 }
 
@@ -169,9 +180,7 @@ pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
     let Some(wish) = Wish::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
-    let message = "there is no socket at this address";
-    let frame = protocol::error(&Refusal::new(&Value::Null, Code::NotFound, message));
-    let verdict = refuse(frame, Close::NotFound);
+    let verdict = Reason::NoSocket.refuse(dialect_near(request.uri().path()));
     upgrade(shared, request, &wish, verdict)
 }
 
@@ -248,6 +257,10 @@ impl Reason {
             Self::TooMany => {
                 let message = "the account has as many sockets open as it may";
                 (Code::Limit, live::Code::Limit, message, Close::TooManySockets)
+            }
+            Self::NoSocket => {
+                let message = "there is no socket at this address";
+                (Code::NotFound, live::Code::NotFound, message, Close::NotFound)
             }
         }
     }

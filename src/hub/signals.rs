@@ -43,6 +43,13 @@ struct Watched {
 const HEADER: Header = Header { life: Life::Live, ..Header::EMPTY };
 
 impl Hub {
+    /// The same with other settings of what is worth telling.
+    #[must_use]
+    pub fn with_signals(mut self, settings: Settings) -> Self {
+        self.signals.settings = settings;
+        self
+    }
+
     /// Signals that have begun, changed or ended since this was asked last, in order.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
         mem::take(&mut self.signals.turned)
@@ -123,16 +130,18 @@ impl Hub {
         let mut patch = Object::default();
         let mut events: Vec<Node> = Vec::new();
         for turn in turns {
-            let (began, ended, signal) = match turn {
-                Turn::Began(began, signal) | Turn::Changed(began, signal) => (began, None, signal),
-                Turn::Ended(began, signal) => (began, Some(at), signal),
+            // Other numbers are no event.
+            let (began, ended, signal, is_event) = match turn {
+                Turn::Began(began, signal) => (began, None, signal, true),
+                Turn::Changed(began, signal) => (began, None, signal, false),
+                Turn::Ended(began, signal) => (began, Some(at), signal, true),
             };
             let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
             let record = Arc::new(SignalRecord { updated: at, ended, ..(*record).clone() });
             wire::signals::patch(patch.object("signals"), &record);
-            if let Some(event) = wire::signals::event(&record, self.signals.events + 1) {
+            if is_event {
                 self.signals.events += 1;
-                events.push(event);
+                events.push(wire::signals::event(&record, self.signals.events));
             }
             if ended.is_some() {
                 self.signals.active.remove(&record.id);

@@ -82,7 +82,8 @@ impl<'a> Offers<'a> {
             return None;
         }
         let profit = floor(product.checked_div(sum)? - Decimal::ONE);
-        let stakes = stakes(&shares, sum)?;
+        let prices: Vec<_> = best.iter().map(|(_, (price, _))| *price).collect();
+        let stakes = stakes(&shares, sum, &prices)?;
         let legs = best.iter().zip(stakes);
         let legs = legs.map(|((outcome, (price, bookmaker)), stake)| Leg {
             outcome: *outcome,
@@ -194,13 +195,24 @@ fn median(offers: &[Offer<'_>]) -> Decimal {
     (offers[middle - 1].0 + offers[middle].0) / Decimal::TWO
 }
 
-/// Shares of a whole in proportion, to six decimal places; what rounding leaves goes to the largest.
-fn stakes(parts: &[Decimal], sum: Decimal) -> Option<Vec<Decimal>> {
-    let share = |part: &Decimal| Some(part.checked_div(sum)?.trunc_with_scale(6));
-    let mut shares = parts.iter().map(share).collect::<Option<Vec<_>>>()?;
-    let rest = Decimal::ONE - shares.iter().sum::<Decimal>();
-    *shares.iter_mut().max()? += rest;
-    Some(shares)
+/// Places of a stake; more where by so few one of the bets would lose what rounding takes.
+const STAKE_PLACES: [u32; 3] = [6, 9, 12];
+
+/// Shares of a whole in proportion, so that every price pays as much; what rounding leaves goes to the
+/// largest.
+fn stakes(parts: &[Decimal], sum: Decimal, prices: &[Decimal]) -> Option<Vec<Decimal>> {
+    let mut stakes = Vec::new();
+    for places in STAKE_PLACES {
+        let share = |part: &Decimal| Some(part.checked_div(sum)?.trunc_with_scale(places));
+        stakes = parts.iter().map(share).collect::<Option<Vec<_>>>()?;
+        let rest = Decimal::ONE - stakes.iter().sum::<Decimal>();
+        *stakes.iter_mut().max()? += rest;
+        let mut payouts = stakes.iter().zip(prices).map(|(stake, price)| stake * price);
+        if payouts.all(|payout| payout >= Decimal::ONE) {
+            break;
+        }
+    }
+    Some(stakes)
 }
 
 fn floor(share: Decimal) -> Decimal {

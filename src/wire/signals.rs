@@ -14,27 +14,24 @@ pub fn patch(out: &mut Object, record: &SignalRecord) {
     out.set_or_null(Key::Int(record.id), told);
 }
 
-/// A begin and an end are events; other numbers are none. `number` is the event's own: a signal may
-/// begin again at the moment of its end, or when a recording is played again.
+/// That it has begun, or ended. `number` is the event's own: a signal may begin again at the moment of its
+/// end, or when a recording is played again.
 #[must_use]
-pub fn event(record: &SignalRecord, number: u64) -> Option<Node> {
+pub fn event(record: &SignalRecord, number: u64) -> Node {
     let mut out = Object::default();
+    out.set("kind", if record.ended.is_some() { "signal_end" } else { "signal" });
+    out.set("eid", number.to_string());
     match record.ended {
         Some(at) => {
-            out.set("kind", "signal_end");
-            out.set("eid", number.to_string());
             out.set("of", record.id.to_string());
             out.set("at", at);
         }
-        None if record.updated == record.began => {
-            out.set("kind", "signal");
-            out.set("eid", number.to_string());
+        None => {
             out.set("id", record.id.to_string());
             out.set("signal", signal(record));
         }
-        None => return None,
     }
-    Some(out.into())
+    out.into()
 }
 
 fn signal(record: &SignalRecord) -> Object {

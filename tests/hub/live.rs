@@ -178,7 +178,7 @@ fn followed() -> (Told, CaughtUp) {
 #[test]
 fn frames_are_those_of_the_wild() {
     let (mut told, begun) = followed();
-    let event = r#"{"type":"event","event_id":1,"home":{"id":11,"name":"Alpha FC","short_name":null},"away":{"id":12,"name":"Beta FC","short_name":null},"score":{"home":1,"away":0},"time":{"minute":67,"second":12,"display":"67'","period":2,"status":"2nd_half","added_time":null,"kickoff_at":"2026-09-01T00:00:00+00:00"},"stats":{"home":{"ball_possession":55,"dangerous_attack":9},"away":{}},"websocket_plus":false,"feed":"live""#;
+    let event = r#"{"type":"event","event_id":1,"home":{"id":11,"name":"Alpha FC","short_name":"Alpha FC"},"away":{"id":12,"name":"Beta FC","short_name":"Beta FC"},"score":{"home":1,"away":0},"time":{"minute":67,"second":12,"display":"67'","period":2,"status":"2nd_half","added_time":null,"kickoff_at":"2026-09-01T00:00:00+00:00"},"stats":{"home":{"ball_possession":55,"dangerous_attack":9},"away":{}},"websocket_plus":false,"feed":"live""#;
     let subscribed = format!(
         r#"{{"type":"subscribed","event_id":1,"source":"basic","event":{event}}},"livedata":[{{"type":"livedata","event_id":1,"uts":1788220800000,"side":null,"situation":null,"coordinates":[],"commentary":null,"minute":67,"second":12,"period":2}}],"history":[],"odds":{{"type":"odds","event_id":1,"odds":{{}},"updated_at":"2026-09-01T00:00:00Z","next_update_at":"2026-09-01T00:00:30Z","update_reason":"subscribe"}},"resumed":false,"epoch":"{}","seq":0}}"#,
         begun.channel.epoch

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sqlx::AnyPool;
 use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, QUIET, Setting, on_each};
+use crate::support::{Hub, PATIENCE, QUIET, Setting, on_each, shared};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -187,4 +187,35 @@ async fn match_in_play_at_a_crash_is_unresolved_until_somebody_tells_of_it() {
         pool.close().await;
     })
     .await;
+}
+
+/// SQLite has one writer at a time. Programs beside a hub that fills the archive get their turn.
+#[tokio::test]
+async fn accounts_are_written_while_the_archive_is_filled() {
+    let files = [
+        "football-data-couk/E0-2016-2017.csv.gz",
+        "football-data-couk/E0-2019-2020.csv.gz",
+        "betfair-stream/football-200-markets.live.bz2",
+        "betfair-stream/football-1-event-77-markets.basic.bz2",
+    ];
+    let Some(files) = files.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
+    let files = files.iter().map(|path| path.to_str().expect("a path of text"));
+    let arguments: Vec<_> = ["replay", "--speed", "max"].into_iter().chain(files).collect();
+    let hub = Hub::start(&arguments);
+    let place = hub.place.clone();
+    let (mut keys, mut before) = (Vec::new(), 0);
+    // Until all of it has been written.
+    while hub.metric(WRITTEN).await < 760.0 {
+        let now = place.program().args(["key", "create", "--db", &place.db()]).output();
+        let made = now.expect("the command runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        keys.push(String::from_utf8(made.stdout).expect("a key is text").trim().to_owned());
+        before += u32::from(hub.metric(WRITTEN).await < 760.0);
+    }
+    assert!(before > 0, "all was written before anybody else could");
+    for key in &keys {
+        let headers = [("authorization", &*format!("Token {key}"))];
+        assert_eq!(hub.request("GET", "/api/v2/account/", &headers).await.status, 200);
+    }
+    assert!(!hub.printed().contains("database is locked"), "{}", hub.printed());
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::{
+    live_sockets::old::Old,
     site::{PASSWORD, QUICK, log_in},
     support::{
         Answer, Browser, Client, Closed, Hub, PATIENCE, Place, QUIET, Setting, bank::Bank,
@@ -103,13 +104,25 @@ async fn sockets_end_with_their_addon() {
         let mut client = Client::connect(&hub.address, &key).await;
         client.subscribe("feeds").await;
         client.next_of("image").await;
+        let mut older = vec![Old::football(&hub, &key).await, Old::both(&hub, &key).await];
 
         clock.set("2026-10-01T11:59:00Z");
         client.next_of("beat").await;
         client.ask(&json!({"op": "ping", "id": 1})).await;
+        for client in &mut older {
+            client.send(&json!({"action": "ping"})).await;
+            assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
+        }
         clock.set("2026-10-01T12:01:00Z");
         let closed = client.until_closed().await;
         assert_eq!(closed, Closed(Some((4402, "addon_required".to_owned()))));
+        for client in older {
+            assert_eq!(client.refused().await, (json!("subscription_required"), 4402));
+        }
+        for path in ["/live/football/", "/ws/live/"] {
+            let client = Old::connect(&hub, &format!("{path}?token={key}"), None).await;
+            assert_eq!(client.refused().await, (json!("subscription_required"), 4402));
+        }
         let path = format!("/stream/v1/channels/feeds?token={key}");
         assert_eq!(hub.get(&path).await.status, 402);
 
@@ -118,6 +131,10 @@ async fn sockets_end_with_their_addon() {
         let noticed = async { while hub.get(&path).await.status != 200 {} };
         timeout(PATIENCE, noticed).await.expect("what was bought is noticed");
         Client::connect(&hub.address, &key).await.next_of("hello").await;
+        for mut client in [Old::football(&hub, &key).await, Old::both(&hub, &key).await] {
+            client.send(&json!({"action": "ping"})).await;
+            assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
+        }
     })
     .await;
 }

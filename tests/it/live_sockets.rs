@@ -1,7 +1,8 @@
 //! The two older sockets, `/live/football/` and `/ws/live/`, as a client in the wild meets them: it reads
 //! `type` and the fields it knows, by a match's id, and sends `action`.
 
-mod old;
+mod document;
+pub(crate) mod old;
 mod pushed;
 
 use futures_util::SinkExt;
@@ -41,8 +42,24 @@ async fn who_may_not_come_in_is_told_and_closed() {
         check(&format!("{path}?token={poor}"), "subscription_required", 4402).await;
     }
     let key = hub.key(&["websocket"]);
-    let client = Old::connect(&hub, &format!("/live/tennis/?token={key}"), None).await;
-    assert_eq!(client.refused().await, (json!("not_found"), 4404));
+    // Whoever asks there is spoken to in this dialect, with and without a key.
+    for path in ["/live/tennis/", "/live/", "/live/football/more/", "/ws/", "/ws/live/7/", "/ws/x"]
+    {
+        for path in [format!("{path}?token={key}"), path.to_owned()] {
+            let mut client = Old::connect(&hub, &path, None).await;
+            let error = client.next().await.expect("the reason comes before the close");
+            let expected = json!({"type": "error", "code": "not_found",
+                "message": "there is no socket at this address"});
+            assert_eq!(error, expected, "{path}: nothing that an older client does not know");
+            assert_eq!(client.next().await, Err(4404), "{path}");
+        }
+    }
+    for path in ["/stream/v2", "/lives/football/", "/wss"] {
+        let mut client = Old::connect(&hub, path, None).await;
+        let error = client.next().await.expect("the reason comes before the close");
+        assert_eq!((&error["code"], &error["retry"]), (&json!("not_found"), &json!(false)));
+        assert_eq!(client.next().await, Err(4404), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,14 @@
 //! The documents of the interface, as programs read them, and whether the hub does what they say.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Hub, QUIET, json_schema::problems};
+use crate::support::{
+    Client, Hub, QUIET,
+    feed::{self, Market},
+    json_schema::problems,
+};
 
 const EVERY: [(&str, &str); 1] = [("accept", "*/*")];
 
@@ -115,6 +119,56 @@ async fn asyncapi_document_is_whole_and_its_examples_fit_it() {
     }
 }
 
+/// What a client of a hub can bring about at any time, and what comes to one that is slow, or at the end.
+const OFTEN: [&str; 8] =
+    ["hello", "subscribed", "image", "update", "beat", "pong", "error", "unsubscribed"];
+const SELDOM: [&str; 3] = ["resync", "lag", "bye"];
+
+/// Reads on until these have come, each as the document says.
+async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
+    let mut missing: BTreeSet<_> = wanted.iter().copied().collect();
+    while !missing.is_empty() {
+        let frame = client.next().await.expect("the hub does not close");
+        let kind = frame["type"].as_str().expect("a type").to_owned();
+        let wrong = problems(document, payload(document, &kind), &frame);
+        assert_eq!(wrong, [""; 0], "{frame}");
+        missing.remove(kind.as_str());
+    }
+}
+
+/// Real frames of a hub that plays a recording faster than one client reads, and is stopped.
+#[tokio::test]
+async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(20_000, 30_000));
+    let path = path.to_str().expect("a path of text");
+    let arguments = ["replay", "--speed", "max", "--hold", path];
+    let settings = [
+        ("FANOUT_BEAT_MS", "100"),
+        ("FANOUT_OUTBOX_BYTES", "16384"),
+        ("FANOUT_WRITE_BYTES_MAX", "16384"),
+    ];
+    let hub = Hub::start_in_with(folder, &arguments, &settings);
+    let key = hub.key(&["websocket"]);
+    let document = hub.get("/api/asyncapi/").await.json();
+    let mut slow = Client::connect_narrow(&hub.address, &key).await;
+    slow.next_of("hello").await;
+    let books = "tennis/*/odds/betfair";
+    slow.send(&json!({"op": "subscribe", "ch": books, "on_slow": "resync", "lag": true})).await;
+    hub.until_counted("matchwire_lag_frames_total").await;
+    read_until(&mut slow, &document, &["resync", "lag"]).await;
+    hub.terminate();
+    read_until(&mut slow, &document, &["bye"]).await;
+
+    let told = document["operations"]["followStream"]["messages"].as_array().expect("messages");
+    let told = told.iter().map(|message| {
+        let way = message["$ref"].as_str().expect("a way to the message");
+        way.rsplit('/').next().expect("a name")
+    });
+    let seen: BTreeSet<_> = OFTEN.into_iter().chain(SELDOM).collect();
+    assert_eq!(told.collect::<BTreeSet<_>>(), seen, "what the hub sends, and what was seen");
+}
+
 /// Real frames of a hub that plays its demo: every type that a client can bring about.
 #[tokio::test]
 async fn frames_of_the_stream_are_as_the_document_says() {
@@ -135,11 +189,9 @@ async fn frames_of_the_stream_are_as_the_document_says() {
     ] {
         client.send(&command).await;
     }
-    let wanted =
-        ["hello", "subscribed", "image", "update", "beat", "pong", "error", "unsubscribed"];
     let mut seen = BTreeSet::new();
     let mut frames = 0;
-    while frames < 200 || !wanted.iter().all(|kind| seen.contains(*kind)) {
+    while frames < 200 || !OFTEN.iter().all(|kind| seen.contains(*kind)) {
         let frame = client.next().await.expect("the hub does not close");
         let kind = frame["type"].as_str().expect("a type").to_owned();
         let wrong = problems(&document, payload(&document, &kind), &frame);

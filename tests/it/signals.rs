@@ -1,8 +1,14 @@
 //! Signals of pushed prices, on their channel and over HTTP.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read as _,
+};
+
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Hub, PATIENCE, QUIET};
+use crate::support::{Client, Hub, PATIENCE, QUIET, ended, shared};
 
 const ADDONS: [&str; 1] = ["websocket"];
 
@@ -128,4 +134,122 @@ async fn mistakes_are_told() {
         assert_eq!(answer.status, status, "{path}: {}", answer.body);
         assert!(answer.json()["detail"].is_string(), "{path}: {}", answer.body);
     }
+}
+
+/// Bookmakers of the season by the columns of their prices, home, draw and away.
+const BOOKMAKERS: [(&str, &str); 7] = [
+    ("B365", "bet365"),
+    ("BW", "bwin"),
+    ("IW", "interwetten"),
+    ("LB", "ladbrokes_uk"),
+    ("PS", "pinnacle"),
+    ("WH", "williamhill"),
+    ("VC", "betvictor"),
+];
+
+/// A price in hundredths, of which the file has no finer.
+fn hundredths(price: &str) -> Option<u64> {
+    let (whole, part) = price.split_once('.').unwrap_or((price, ""));
+    let part: u64 = if part.is_empty() { 0 } else { format!("{part:0<2}").parse().ok()? };
+    Some(whole.parse::<u64>().ok()? * 100 + part)
+}
+
+/// The most that any choice of bookmakers wins whatever comes true, in hundredths of a percent, cut off.
+/// Prices of a, b and c hundredths pay abc / (100 (ab + bc + ca)).
+fn most_won(books: &BTreeMap<&str, [u64; 3]>) -> Option<u64> {
+    let choices = books.values().flat_map(|[a, ..]| {
+        books.values().flat_map(move |[_, b, _]| books.values().map(move |[.., c]| (a, b, c)))
+    });
+    let gains = choices.filter_map(|(a, b, c)| {
+        let (paid, staked) = (a * b * c, 100 * (a * b + b * c + c * a));
+        (paid > staked).then(|| (paid - staked) * 10_000 / staked)
+    });
+    gains.max()
+}
+
+/// By home and away: how much the last arbitrage that stood of the match won, by the file alone.
+fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
+    let mut rows = file.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("a head");
+    let column = |name: &str| head.iter().position(|own| *own == name).expect("a column");
+    let triple = |row: &[&str], name: &str| {
+        let price = |letter: &str| hundredths(row.get(column(&format!("{name}{letter}")))?);
+        Some([price("H")?, price("D")?, price("A")?])
+    };
+    let rows = rows.filter(|row| row.len() > column("PSCA"));
+    let won = rows.filter_map(|row| {
+        let own = |(name, slug): (&str, &'static str)| Some((slug, triple(&row, name)?));
+        let mut books: BTreeMap<_, _> = BOOKMAKERS.into_iter().filter_map(own).collect();
+        let opened = most_won(&books);
+        // The closing prices of one of them take the place of its first ones.
+        books.extend(triple(&row, "PSC").map(|closing| ("pinnacle", closing)));
+        let teams = (row[column("HomeTeam")].to_owned(), row[column("AwayTeam")].to_owned());
+        Some((teams, most_won(&books).or(opened)?))
+    });
+    won.collect()
+}
+
+/// Each arbitrage of a season of real prices is told by the API and on the channel, and none else.
+#[tokio::test]
+async fn arbitrages_of_a_recording_are_those_by_hand() {
+    let Some(path) = shared("football-data-couk/E0-2016-2017.csv.gz") else { return };
+    let mut file = Vec::new();
+    let bytes = std::fs::read(&path).expect("the recording is read");
+    GzDecoder::new(&*bytes).read_to_end(&mut file).expect("it is whole");
+    let expected = won_by_hand(&String::from_utf8_lossy(&file));
+    assert!(expected.len() > 10, "{} matches could be won", expected.len());
+
+    let path = path.to_str().expect("a path of text");
+    let hub = Hub::start_with(
+        &["replay", "--speed", "max", "--hold", path],
+        &[("HUB_TAIL_BYTES", "67108864")],
+    );
+    let key = hub.key(&ADDONS);
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.subscribe("signals").await;
+    client.subscribe("feeds").await;
+    // The recording begins when somebody follows what it tells.
+    client.subscribe("football").await;
+    client.until(ended).await;
+
+    let all = "/signals/api/?kind=arbitrage&limit=100";
+    let wanted = expected.len();
+    let list = until(&hub, &key, all, |it| it["count"].as_u64() >= Some(wanted as u64)).await;
+    let mut told = Vec::new();
+    for offset in (0..list["count"].as_u64().expect("a number")).step_by(100) {
+        let page = get(&hub, &key, &format!("{all}&offset={offset}")).await;
+        told.extend(page["results"].as_array().expect("results").clone());
+    }
+    let mut found = BTreeMap::new();
+    for signal in &told {
+        let name = |side: &str| signal[side]["name"].as_str().expect("a name").to_owned();
+        let details = &signal["details"];
+        let profit = details["profit"].as_f64().expect("a number");
+        let gain = format!("{:.0}", profit * 10_000.0).parse().expect("a whole number");
+        found.insert((name("home"), name("away")), gain);
+        // What each bet pays of a stake of one in all.
+        for bet in details["legs"].as_array().expect("the bets") {
+            let of = |field: &str| bet[field].as_f64().expect("a number");
+            let pays = of("decimal_odds") * of("stake");
+            // Three stakes are rounded to a millionth, and the profit is cut off.
+            let tolerance = of("decimal_odds") * 3e-6 + 1e-4;
+            assert!(pays >= 1.0 && (pays - 1.0 - profit).abs() <= tolerance, "{signal}");
+        }
+    }
+    assert_eq!(found, expected);
+    assert_eq!(told.len(), expected.len(), "an arbitrage that goes on is told once");
+
+    let ids = told.iter().map(|it| it["id"].to_string()).collect::<BTreeSet<_>>();
+    let channel = &client.channels["signals"];
+    let of = |kind: &str, field: &str| {
+        let events = channel.events.iter().filter(|it| it["kind"] == kind);
+        let of = events.filter(|it| kind == "signal_end" || it["signal"]["kind"] == "arbitrage");
+        of.map(|it| it[field].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
+    };
+    let mut began = of("signal", "id");
+    began.sort();
+    assert_eq!(began, ids.iter().cloned().collect::<Vec<_>>(), "each begins once on the channel");
+    let over = of("signal_end", "of");
+    assert!(ids.iter().all(|id| over.contains(id)), "each ends with its match, if not before");
+    assert_eq!(channel.data["signals"], json!({}), "nothing stands of matches that are over");
 }

@@ -1,6 +1,6 @@
 //! Players in matches in the database.
 
-use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     Store, encode, json,
@@ -14,6 +14,7 @@ use crate::{
         appearance::{Appearance, AppearanceFilter, IDS, Leader, LeaderRow, PLAYER_WEIGHT},
         index::Window,
     },
+    database::Steps,
     record::Key,
 };
 
@@ -106,7 +107,7 @@ impl Store {
 }
 
 pub(super) async fn put(
-    connection: &mut AnyConnection,
+    steps: &mut Steps<'_>,
     appearances: &[Appearance],
 ) -> Result<(), sqlx::Error> {
     for chunk in appearances.chunks(ROWS_MAX) {
@@ -139,21 +140,18 @@ pub(super) async fn put(
                 .bind(i64::from(it.fouls))
                 .bind(serde_json::to_string(&it.stats).map_err(encode)?);
         }
-        query.execute(&mut *connection).await?;
+        query.execute(steps.next().await?).await?;
     }
     Ok(())
 }
 
 /// Removes those who turned out not to be in a match.
-pub(super) async fn remove(
-    connection: &mut AnyConnection,
-    gone: &[(Key, Key)],
-) -> Result<(), sqlx::Error> {
+pub(super) async fn remove(steps: &mut Steps<'_>, gone: &[(Key, Key)]) -> Result<(), sqlx::Error> {
     for (match_id, player) in gone {
         sqlx::query("DELETE FROM archive_appearances WHERE match_id = $1 AND player = $2")
             .bind(signed(*match_id))
             .bind(signed(*player))
-            .execute(&mut *connection)
+            .execute(steps.next().await?)
             .await?;
     }
     Ok(())

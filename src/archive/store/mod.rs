@@ -16,7 +16,7 @@ use super::{
     ledger::Entries,
 };
 use crate::{
-    database::Database,
+    database::{Database, Pace},
     record::{Brief, Key, MatchRecord},
 };
 
@@ -28,6 +28,10 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn of(database: &Database) -> Self {
         Self { database: database.clone() }
+    }
+
+    pub(super) async fn give_way(&self) {
+        self.database.give_way().await;
     }
 
     /// The number of the last write.
@@ -76,22 +80,32 @@ impl Store {
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }
 
-    /// Writes all of it or nothing, and gives the number of the write.
-    pub(super) async fn put(&self, write: &Write<'_>, now: Micros) -> Result<i64, sqlx::Error> {
-        let mut transaction = self.database.begin().await?;
-        let change = next_change(&mut transaction).await?;
+    /// Writes all of it, and gives the number of the write: matches and whom they are of in one
+    /// transaction, and behind them prices and players, in as many as it takes. Where it fails in the
+    /// midst of these, they are to be written again.
+    pub(super) async fn put(
+        &self,
+        write: &Write<'_>,
+        pace: &mut Pace,
+        now: Micros,
+    ) -> Result<i64, sqlx::Error> {
+        // Before the transaction: it takes longer than to write.
+        let records = write.records.iter().map(|record| RecordRow::of(record));
+        let records = records.collect::<Result<Vec<_>, _>>()?;
+        let mut steps = self.database.steps(pace);
+        let connection = steps.next().await?;
+        let change = next_change(connection).await?;
         for entity in write.entities {
-            put_entity(&mut transaction, entity, change).await?;
+            put_entity(connection, entity, change).await?;
         }
-        for record in write.records {
-            put_match(&mut transaction, record, now, change).await?;
+        for record in records {
+            put_match(connection, record, now, change).await?;
         }
-        odds::put_bookmakers(&mut transaction, write.bookmakers, change).await?;
-        odds::put_lines(&mut transaction, &write.entries.lines).await?;
-        odds::put_ticks(&mut transaction, &write.entries.ticks).await?;
-        appearances::remove(&mut transaction, &write.entries.gone).await?;
-        appearances::put(&mut transaction, &write.entries.appearances).await?;
-        transaction.commit().await?;
+        odds::put_bookmakers(connection, write.bookmakers, change).await?;
+        odds::put_lines(&mut steps, &write.entries.lines, &write.entries.ticks).await?;
+        appearances::remove(&mut steps, &write.entries.gone).await?;
+        appearances::put(&mut steps, &write.entries.appearances).await?;
+        steps.finish().await?;
         Ok(change)
     }
 }
@@ -114,14 +128,33 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
     .await
 }
 
+/// A match as it is written.
+struct RecordRow<'a> {
+    brief: &'a Brief,
+    status: String,
+    brief_json: String,
+    record_json: String,
+}
+
+impl<'a> RecordRow<'a> {
+    fn of(record: &'a MatchRecord) -> Result<Self, sqlx::Error> {
+        let brief = &record.brief;
+        let status = serde_json::to_value(brief.status).map_err(encode)?;
+        Ok(Self {
+            brief,
+            status: status.as_str().unwrap_or_default().to_owned(),
+            brief_json: serde_json::to_string(brief).map_err(encode)?,
+            record_json: serde_json::to_string(record).map_err(encode)?,
+        })
+    }
+}
+
 async fn put_match(
     connection: &mut AnyConnection,
-    record: &MatchRecord,
+    RecordRow { brief, status, brief_json, record_json }: RecordRow<'_>,
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
-    let brief = &record.brief;
-    let status = serde_json::to_value(brief.status).map_err(encode)?;
     sqlx::query(
         "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, seen_us, change)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -132,9 +165,9 @@ async fn put_match(
     .bind(signed(brief.id))
     .bind(brief.sport.as_str())
     .bind(brief.start)
-    .bind(status.as_str().unwrap_or_default().to_owned())
-    .bind(serde_json::to_string(brief).map_err(encode)?)
-    .bind(serde_json::to_string(record).map_err(encode)?)
+    .bind(status)
+    .bind(brief_json)
+    .bind(record_json)
     .bind(now)
     .bind(change)
     .execute(connection)

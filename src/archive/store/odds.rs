@@ -1,6 +1,6 @@
 //! Prices and their history in the database.
 
-use std::{str::FromStr, sync::Arc};
+use std::{collections::HashMap, str::FromStr, sync::Arc};
 
 use rust_decimal::Decimal;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
@@ -16,6 +16,7 @@ use crate::{
         line::Line,
         odds::{Movement, OddsFilter, OddsRow, Period, Tick},
     },
+    database::Steps,
     record::Key,
 };
 
@@ -174,10 +175,13 @@ pub(super) fn whole(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
+/// Writes rows, and with each of them what it has been since: no row is ever without its last tick.
 pub(super) async fn put_lines(
-    connection: &mut AnyConnection,
+    steps: &mut Steps<'_>,
     lines: &[Line],
+    ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
+    let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
     for chunk in lines.chunks(ROWS_MAX) {
         // How it opened stays as it was written first.
         let statement = format!(
@@ -193,7 +197,9 @@ pub(super) async fn put_lines(
         for line in chunk {
             query = bind_line(query, line);
         }
-        query.execute(&mut *connection).await?;
+        query.execute(steps.next().await?).await?;
+        let ticks = chunk.iter().filter_map(|line| ticks.get(&line.row.id).copied());
+        put_ticks(steps.same().await?, &ticks.collect::<Vec<_>>()).await?;
     }
     Ok(())
 }
@@ -221,28 +227,25 @@ fn bind_line<'q>(query: Statement<'q>, line: &Line) -> Statement<'q> {
         .bind(row.updated_us)
 }
 
-pub(super) async fn put_ticks(
-    connection: &mut AnyConnection,
-    ticks: &[Tick],
-) -> Result<(), sqlx::Error> {
-    for chunk in ticks.chunks(ROWS_MAX) {
-        let statement = format!(
-            "INSERT INTO archive_ticks (odds, at_us, received_us, price) VALUES {}
-             ON CONFLICT (odds, at_us) DO UPDATE SET received_us = excluded.received_us,
-                 price = excluded.price",
-            rows(4, chunk.len())
-        );
-        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
-        for tick in chunk {
-            query = query
-                .bind(signed(tick.odds))
-                .bind(tick.at_us)
-                .bind(tick.received_us)
-                .bind(tick.price.map(|price| price.to_string()));
-        }
-        query.execute(&mut *connection).await?;
+async fn put_ticks(connection: &mut AnyConnection, ticks: &[&Tick]) -> Result<(), sqlx::Error> {
+    if ticks.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let statement = format!(
+        "INSERT INTO archive_ticks (odds, at_us, received_us, price) VALUES {}
+         ON CONFLICT (odds, at_us) DO UPDATE SET received_us = excluded.received_us,
+             price = excluded.price",
+        rows(4, ticks.len())
+    );
+    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == ROWS_MAX);
+    for tick in ticks {
+        query = query
+            .bind(signed(tick.odds))
+            .bind(tick.at_us)
+            .bind(tick.received_us)
+            .bind(tick.price.map(|price| price.to_string()));
+    }
+    query.execute(connection).await.map(|_| ())
 }
 
 pub(super) async fn put_bookmakers(

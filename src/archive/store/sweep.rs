@@ -13,6 +13,8 @@ use crate::record::Key;
 
 /// Ticks deleted in one transaction: so long others wait for it at most.
 const TICKS_AT_ONCE: i64 = 10_000;
+/// The same of signals.
+const SIGNALS_AT_ONCE: i64 = 5_000;
 
 impl Store {
     /// Nothing of these matches can be taken any more; gives the number of the write.
@@ -85,11 +87,16 @@ impl Store {
         Ok(delete.execute(self.database.pool()).await?.rows_affected())
     }
 
+    /// Tells how many those were.
     pub(in crate::archive) async fn drop_signals_before(
         &self,
         before: Micros,
-    ) -> Result<(), sqlx::Error> {
-        let delete = sqlx::query("DELETE FROM archive_signals WHERE began_us < $1").bind(before);
-        delete.execute(self.database.pool()).await.map(|_| ())
+    ) -> Result<u64, sqlx::Error> {
+        let delete = sqlx::query(
+            "DELETE FROM archive_signals WHERE id IN
+                 (SELECT id FROM archive_signals WHERE began_us < $1 LIMIT $2)",
+        );
+        let delete = delete.bind(before).bind(SIGNALS_AT_ONCE);
+        Ok(delete.execute(self.database.pool()).await?.rows_affected())
     }
 }

@@ -91,12 +91,12 @@ pub fn event(scene: &Scene<'_>) -> Object {
     out
 }
 
-/// `{id, name, short_name}`. No feed tells a short name.
+/// `{id, name, short_name}`. Feeds tell one name: it is the short one as well, as over REST.
 fn side(participant: Option<&Participant>) -> Object {
     let mut out = Object::default();
     out.set_or_null("id", participant.map(|it| it.id.0));
     out.set_or_null("name", participant.map(|it| &it.name));
-    out.set("short_name", Node::Null);
+    out.set_or_null("short_name", participant.map(|it| &it.name));
     out
 }
 

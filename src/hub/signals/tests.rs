@@ -43,43 +43,98 @@ fn outcomes(quotes: &[Quote]) -> Option<Vec<Outcome>> {
     }
 }
 
-/// Whether some choice of prices that can be taken wins whatever comes true: every choice is tried.
-fn can_be_won(quotes: &[Quote]) -> bool {
-    let Some(outcomes) = outcomes(quotes) else { return false };
-    let mut sums = vec![Decimal::ZERO];
-    for outcome in outcomes {
-        let open = |it: &&Quote| it.outcome == outcome && it.state == QuoteState::Open;
-        let prices: Vec<_> = quotes.iter().filter(open).filter_map(|it| it.price).collect();
-        sums = sums
-            .into_iter()
-            .flat_map(|sum| prices.iter().map(move |price| sum + Decimal::ONE / price))
-            .collect();
-    }
-    // A fair book of thirds and sixths adds up to a little less than 1 in decimals.
-    sums.iter().any(|sum| *sum < Decimal::ONE - Decimal::new(1, 12))
+/// Prices are told in so many parts of one; all that recordings have fit.
+const SCALE: i128 = 1_000_000;
+
+fn scaled(price: Decimal) -> i128 {
+    let scaled = price * Decimal::from(SCALE);
+    assert!(scaled.fract().is_zero(), "{price} has more digits than are compared");
+    scaled.normalize().mantissa()
 }
 
-/// The markets of a match that can be won, by brute force and by what is told.
+/// What is won of a stake of one that is divided over these prices so that each pays the same, as a
+/// fraction: numerator and denominator. By whole numbers alone: of a/S, b/S and c/S each pays
+/// abc / (S (ab + bc + ca)).
+fn payout(prices: &[i128]) -> (i128, i128) {
+    let product = |skip: Option<usize>| {
+        let factors = prices.iter().enumerate().filter(|(place, _)| Some(*place) != skip);
+        factors.fold(1_i128, |product, (_, price)| product.checked_mul(*price).unwrap())
+    };
+    let others: i128 = (0..prices.len()).map(|place| product(Some(place))).sum();
+    (product(None), others.checked_mul(SCALE).unwrap())
+}
+
+/// The gain in hundredths of a percent, cut off; `None` if there is none.
+fn gain(prices: &[i128]) -> Option<i128> {
+    let (paid, staked) = payout(prices);
+    (paid > staked).then(|| (paid - staked).checked_mul(10_000).unwrap() / staked)
+}
+
+/// The most that is won whatever comes true by any choice of a price that can be taken for each outcome:
+/// every choice is tried, of all bookmakers.
+fn most_won(quotes: &[Quote]) -> Option<i128> {
+    let mut choices: Vec<Vec<i128>> = vec![Vec::new()];
+    for outcome in outcomes(quotes)? {
+        let open = |it: &&Quote| it.outcome == outcome && it.state == QuoteState::Open;
+        let prices: Vec<_> = quotes.iter().filter(open).filter_map(|it| it.price).collect();
+        let with = |choice: &Vec<i128>, price: &Decimal| [&choice[..], &[scaled(*price)]].concat();
+        choices = choices
+            .iter()
+            .flat_map(|choice| prices.iter().map(move |price| with(choice, price)))
+            .collect();
+    }
+    choices.iter().filter_map(|choice| gain(choice)).max()
+}
+
+/// The bets are what bookmakers offer, one on each outcome, and pay the same.
+fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
+    let Finding::Arbitrage { profit, legs } = &record.signal.finding else {
+        panic!("{file}: no arbitrage: {record:?}");
+    };
+    let bets: Vec<_> = legs.iter().map(|leg| leg.outcome).collect();
+    assert_eq!(Some(bets), outcomes(quotes), "{file}: {record:?}");
+    for leg in legs {
+        let is_leg = |it: &Quote| {
+            (it.outcome, &it.bookmaker, it.price) == (leg.outcome, &leg.bookmaker, Some(leg.price))
+        };
+        let offered = quotes.iter().any(|it| is_leg(it) && it.state == QuoteState::Open);
+        assert!(offered, "{file}: nobody offers {leg:?}");
+        assert!(leg.price * leg.stake >= Decimal::ONE, "{file}: a leg that loses: {record:?}");
+    }
+    let staked: Decimal = legs.iter().map(|leg| leg.stake).sum();
+    assert_eq!(staked, Decimal::ONE, "{file}: {record:?}");
+    let paid = Decimal::ONE / legs.iter().map(|leg| Decimal::ONE / leg.price).sum::<Decimal>();
+    for leg in legs {
+        // A stake is rounded to a millionth, and one has what that left of all.
+        let rounded = leg.price * Decimal::from(legs.len()) / Decimal::from(SCALE);
+        let off = (leg.price * leg.stake - paid).abs();
+        assert!(off <= rounded, "{file}: {leg:?} pays another part than {paid}: {record:?}");
+    }
+    let told = (*profit * Decimal::from(10_000)).normalize();
+    assert!(told.fract().is_zero(), "{file}: {record:?}");
+    told.mantissa()
+}
+
+/// The markets of a match that can be won and how much, by brute force and by what is told.
 fn compare(hub: &Hub, id: Id, file: &str) -> usize {
     let state = &hub.matches[&id].state;
-    let mut expected = BTreeSet::new();
+    let mut expected = BTreeMap::new();
     if state.life() != Life::Ended {
         for key in state.consensus.markets.keys() {
-            if can_be_won(&quotes(state, key)) {
-                expected.insert(key.id().to_string());
-            }
+            let gain = most_won(&quotes(state, key));
+            expected.extend(gain.map(|gain| (key.id().to_string(), gain)));
         }
     }
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::new();
     for record in hub.signals.active.values().filter(|it| it.match_id == id.0) {
-        let Finding::Arbitrage { legs, .. } = &record.signal.finding else { continue };
-        assert_eq!(record.signal.topic.kind, Kind::Arbitrage);
-        let staked: Decimal = legs.iter().map(|leg| leg.stake).sum();
-        assert_eq!(staked, Decimal::ONE, "{file}: {record:?}");
-        for leg in legs {
-            assert!(leg.price * leg.stake >= Decimal::ONE, "{file}: a leg that loses: {record:?}");
+        if record.signal.topic.kind != Kind::Arbitrage {
+            continue;
         }
-        found.extend(record.signal.topic.market.as_ref().map(ToString::to_string));
+        let market = record.signal.topic.market.as_ref().expect("it is of a market");
+        let mut keys = state.consensus.markets.keys();
+        let key = keys.find(|key| *key.id() == *market.to_string()).expect("a market of the match");
+        let gain = check_bets(record, &quotes(state, key), file);
+        assert_eq!(found.insert(market.to_string(), gain), None, "{file}: told twice");
     }
     assert_eq!(found, expected, "{file}, match {id}");
     found.len()
@@ -95,40 +150,59 @@ fn play(file: &str) -> Option<usize> {
     let recording = Recording::open(&feeds.join(file), &[], START, &Limits::default()).unwrap();
     let mut hub = hub();
     let source = hub.source("recording".into(), "recording", Terms::default());
-    let (mut changes, mut stood) = (Vec::new(), 0);
+    let (mut changes, mut stood, mut priced) = (Vec::new(), 0, 0);
     for step in recording {
         let Step::Batch(timed) = step else { continue };
         let now = timed.clock_us;
         assert_eq!(hub.apply(source, &timed.batch, now, now, &mut changes), [], "{file}");
         changes.clear();
+        priced += timed.batch.price_changes;
         let touched: BTreeSet<_> = timed.batch.events.iter().map(|event| event.match_id).collect();
         stood += touched.into_iter().map(|id| compare(&hub, id, file)).sum::<usize>();
     }
+    assert!(priced > 0, "{file} has no prices");
     Some(stood)
 }
 
 #[test]
+fn payouts_are_counted_without_rounding() {
+    let prices = |prices: &[&str]| -> Vec<i128> {
+        prices.iter().map(|price| scaled(price.parse().unwrap())).collect()
+    };
+    assert_eq!(gain(&prices(&["3", "3", "3"])), None, "a fair book of thirds is none");
+    assert_eq!(gain(&prices(&["2", "2"])), None);
+    assert_eq!(gain(&prices(&["2.10", "2.05"])), Some(373), "1/2.10 + 1/2.05 = 0.963995");
+    assert_eq!(gain(&prices(&["3", "3", "3.01"])), Some(11), "1/(2/3 + 1/3.01) = 1.001108");
+}
+
+/// Of every recording with prices.
+#[test]
 fn every_arbitrage_of_bookmakers_is_found() {
-    for file in [
-        "football-data-couk/E0-2016-2017.csv.gz",
-        "football-data-couk/E0-2019-2020.csv.gz",
-        "the-odds-api/sport-odds.json",
-        "the-odds-api/event-odds.json",
+    for (file, crossing) in [
+        // Prices of the CSV are of the same day, not of the same minute: some cross.
+        ("football-data-couk/E0-2016-2017.csv.gz", true),
+        ("football-data-couk/E0-2019-2020.csv.gz", true),
+        ("the-odds-api/sport-odds.json", false),
+        ("the-odds-api/event-odds.json", false),
+        ("sportradar-uof/odds_change-0.xml", false),
     ] {
         let Some(stood) = play(file) else { return };
-        // Prices of the CSV are of the same day, not of the same minute: some cross.
-        assert!(stood > 0 || !file.ends_with(".gz"), "{file}: nothing was compared");
+        assert!(stood > 0 || !crossing, "{file}: nothing was compared");
     }
 }
 
 #[test]
 fn every_arbitrage_of_an_exchange_is_found() {
     for file in [
-        "football-1-event-77-markets.basic.bz2",
-        "football-200-markets.live.bz2",
-        "tennis-29788105.pro.jsonl.gz",
+        "betfair-stream/football-1-event-77-markets.basic.bz2",
+        "betfair-stream/football-200-markets.live.bz2",
+        "betfair-stream/racing-1.241629436.live.jsonl.gz",
+        "betfair-stream/tennis-1.223716976.basic.bz2",
+        "betfair-stream/tennis-29788105.pro.jsonl.gz",
+        "betfair-stream/tennis-29788457-4-markets.pro.jsonl.gz",
+        "betfair-rest/list_market_book.json",
     ] {
-        if play(&format!("betfair-stream/{file}")).is_none() {
+        if play(file).is_none() {
             return;
         }
     }

@@ -16,13 +16,13 @@ use crate::support::{Hub, PATIENCE};
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A client that knows nothing of the stream protocol.
-pub(super) struct Old {
-    pub(super) socket: Socket,
-    pub(super) handshake: Response,
+pub(crate) struct Old {
+    pub(crate) socket: Socket,
+    pub(crate) handshake: Response,
 }
 
 impl Old {
-    pub(super) async fn connect(hub: &Hub, path: &str, protocols: Option<&str>) -> Self {
+    pub(crate) async fn connect(hub: &Hub, path: &str, protocols: Option<&str>) -> Self {
         let url = format!("ws://{}{path}", hub.address);
         let mut request = url.into_client_request().expect("a URL");
         if let Some(protocols) = protocols {
@@ -35,7 +35,7 @@ impl Old {
     }
 
     /// One for whom the network holds next to nothing while it does not read.
-    pub(super) async fn narrow(hub: &Hub, key: &str) -> Self {
+    pub(crate) async fn narrow(hub: &Hub, key: &str) -> Self {
         let request = format!("ws://{}/live/football/?token={key}", hub.address);
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(4096).expect("a small buffer");
@@ -45,28 +45,28 @@ impl Old {
         Self { socket, handshake }
     }
 
-    pub(super) async fn football(hub: &Hub, key: &str) -> Self {
+    pub(crate) async fn football(hub: &Hub, key: &str) -> Self {
         Self::connect(hub, &format!("/live/football/?token={key}"), None).await
     }
 
-    pub(super) async fn both(hub: &Hub, key: &str) -> Self {
+    pub(crate) async fn both(hub: &Hub, key: &str) -> Self {
         Self::connect(hub, &format!("/ws/live/?token={key}"), None).await
     }
 
-    pub(super) async fn send(&mut self, command: &Value) {
+    pub(crate) async fn send(&mut self, command: &Value) {
         self.send_text(&command.to_string()).await;
     }
 
-    pub(super) async fn send_text(&mut self, text: &str) {
+    pub(crate) async fn send_text(&mut self, text: &str) {
         self.socket.send(Message::text(text)).await.expect("the socket takes a command");
     }
 
-    pub(super) async fn subscribe(&mut self, event: u64) {
+    pub(crate) async fn subscribe(&mut self, event: u64) {
         self.send(&json!({"action": "subscribe", "event_id": event})).await;
     }
 
     /// The next frame, or the code with which the hub closes.
-    pub(super) async fn next(&mut self) -> Result<Value, u16> {
+    pub(crate) async fn next(&mut self) -> Result<Value, u16> {
         loop {
             let message = timeout(PATIENCE, self.socket.next()).await.expect("a frame in time");
             match message {
@@ -83,11 +83,11 @@ impl Old {
     }
 
     /// Reads on to a frame of this type.
-    pub(super) async fn next_of(&mut self, kind: &str) -> Value {
+    pub(crate) async fn next_of(&mut self, kind: &str) -> Value {
         self.next_where(kind, |frame| frame["type"] == kind).await
     }
 
-    pub(super) async fn next_where(
+    pub(crate) async fn next_where(
         &mut self,
         awaited: &str,
         condition: impl Fn(&Value) -> bool,
@@ -106,7 +106,7 @@ impl Old {
     }
 
     /// The error that comes next, and the code with which the hub closes behind it.
-    pub(super) async fn refused(mut self) -> (Value, u16) {
+    pub(crate) async fn refused(mut self) -> (Value, u16) {
         let first = self.next().await.expect("the reason comes before the close");
         assert_eq!(first["type"], "error", "{first}");
         let code = self.next().await.expect_err("nothing comes behind it");

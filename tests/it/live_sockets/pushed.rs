@@ -14,7 +14,11 @@ pub(super) struct Pushed {
 
 impl Pushed {
     pub(super) fn start(settings: &[Setting]) -> Self {
-        let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
+        Self::to(Hub::start_with(&["serve"], &[&[QUIET], settings].concat()))
+    }
+
+    /// To a hub that may have sources of its own.
+    pub(super) fn to(hub: Hub) -> Self {
         let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&["websocket"]));
         Self { hub, feed, key, line: 0 }
     }

@@ -1,7 +1,13 @@
 //! From registration to the end of an account.
 
+use serde_json::json;
+use tokio::time::timeout;
+
 use super::{PASSWORD, customer, demo, log_in, mailed, works};
-use crate::support::{Browser, Hub, between};
+use crate::{
+    live_sockets::old::Old,
+    support::{Browser, Client, Closed, Hub, PATIENCE, between},
+};
 
 /// SPEC section 3, rule 1, and section 5: inactive until the link is followed, the key made in that step,
 /// then copied from the dashboard.
@@ -72,6 +78,49 @@ async fn regenerate_shows_the_new_key_once_and_ends_the_old_one() {
     let new = between(&dashboard.body, "data-key>", "<").expect("the new key").to_owned();
     assert!(works(&hub, &new).await);
     assert!(!browser.get("/dashboard/").await.body.contains(&new), "it is shown twice");
+}
+
+/// As an operator does, from another program, of which the hub hears a moment later.
+async fn give_websocket(hub: &Hub, email: &str, key: &str) {
+    let gift = ["addon", "gift", email, "websocket", "--days", "30", "--note", "a test"];
+    let mut command = hub.place.program();
+    let given = command.args(gift).args(["--db", &hub.db()]).output().expect("it runs");
+    assert!(given.status.success(), "{}", String::from_utf8_lossy(&given.stderr));
+    let path = format!("/stream/v1/channels/feeds?token={key}");
+    let noticed = async { while hub.get(&path).await.status != 200 {} };
+    timeout(PATIENCE, noticed).await.expect("what was given is noticed");
+}
+
+/// The same of sockets that are open: each is closed at once, and opens with the new key.
+#[tokio::test]
+async fn regenerate_ends_the_sockets_of_the_old_key() {
+    let hub = demo();
+    let (mut browser, old) = customer(&hub, "ann@example.org", 1).await;
+    give_websocket(&hub, "ann@example.org", &old).await;
+    let ping = json!({"action": "ping"});
+    let mut older = vec![Old::football(&hub, &old).await, Old::both(&hub, &old).await];
+    for client in &mut older {
+        client.send(&ping).await;
+        assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
+    }
+    let mut stream = Client::connect(&hub.address, &old).await;
+    stream.next_of("hello").await;
+
+    browser.send("/dashboard/regenerate/", &[]).await;
+    for mut client in older {
+        assert_eq!(client.next().await, Err(4410), "no frame that an older client does not know");
+    }
+    let closed = stream.until_closed().await;
+    assert_eq!(closed, Closed(Some((4410, "token_revoked".to_owned()))));
+    let dashboard = browser.get("/dashboard/").await;
+    let new = between(&dashboard.body, "data-key>", "<").expect("the new key").to_owned();
+    for path in ["/live/football/", "/ws/live/"] {
+        let client = Old::connect(&hub, &format!("{path}?token={old}"), None).await;
+        assert_eq!(client.refused().await, (json!("auth_failed"), 4401));
+        let mut client = Old::connect(&hub, &format!("{path}?token={new}"), None).await;
+        client.send(&ping).await;
+        assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
+    }
 }
 
 #[tokio::test]

@@ -6,75 +6,104 @@ use serde_json::Value;
 /// What of a value does not fit a schema, within the document that references lead into.
 pub(crate) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    check(document, schema, value, "", &mut found);
+    Reading { document, names_all: false }.check(schema, value, "", &mut found);
     found
+}
+
+/// The same, and each field that the schema does not name, where it names any and does not say that there
+/// are others.
+pub(crate) fn problems_and_unnamed(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    Reading { document, names_all: true }.check(schema, value, "", &mut found);
+    found
+}
+
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    document: &'a Value,
+    /// Whether fields are to be named to be allowed.
+    names_all: bool,
 }
 
 /// What describes, and allows everything.
 const NOTES: [&str; 6] = ["description", "examples", "title", "format", "default", "example"];
 
-fn check(document: &Value, schema: &Value, value: &Value, way: &str, found: &mut Vec<String>) {
-    let Some(rules) = schema.as_object() else { return };
-    for (rule, told) in rules.iter().filter(|(rule, _)| !NOTES.contains(&rule.as_str())) {
-        let mut wrong = |what: String| found.push(format!("{way}: {what}: {value}"));
-        let list = || told.as_array().into_iter().flatten();
-        match rule.as_str() {
-            "$ref" => {
-                let target = told.as_str().and_then(|it| document.pointer(it.strip_prefix('#')?));
-                let target = target.unwrap_or_else(|| panic!("{told} leads nowhere"));
-                check(document, target, value, way, found);
-            }
-            "type" => {
-                let is_one = told.as_str().map_or_else(
-                    || list().any(|it| is_of(it.as_str().expect("a type"), value)),
-                    |name| is_of(name, value),
-                );
-                if !is_one {
-                    wrong(format!("not {told}"));
+impl Reading<'_> {
+    fn check(self, schema: &Value, value: &Value, way: &str, found: &mut Vec<String>) {
+        let Some(rules) = schema.as_object() else { return };
+        for (rule, told) in rules.iter().filter(|(rule, _)| !NOTES.contains(&rule.as_str())) {
+            let mut wrong = |what: String| found.push(format!("{way}: {what}: {value}"));
+            let list = || told.as_array().into_iter().flatten();
+            match rule.as_str() {
+                "$ref" => {
+                    let target =
+                        told.as_str().and_then(|it| self.document.pointer(it.strip_prefix('#')?));
+                    let target = target.unwrap_or_else(|| panic!("{told} leads nowhere"));
+                    self.check(target, value, way, found);
                 }
-            }
-            "const" if value != told => wrong(format!("not {told}")),
-            "enum" if !list().any(|it| it == value) => wrong(format!("none of {told}")),
-            "const" | "enum" => {}
-            "minimum" if value.as_f64() < told.as_f64() => wrong(format!("less than {told}")),
-            "maximum" if value.is_number() && value.as_f64() > told.as_f64() => {
-                wrong(format!("more than {told}"));
-            }
-            "minimum" | "maximum" => {}
-            "required" => {
-                for name in list().filter_map(Value::as_str) {
-                    if value.is_object() && value.get(name).is_none() {
-                        found.push(format!("{way}: no {name}: {value}"));
+                "type" => {
+                    let is_one = told.as_str().map_or_else(
+                        || list().any(|it| is_of(it.as_str().expect("a type"), value)),
+                        |name| is_of(name, value),
+                    );
+                    if !is_one {
+                        wrong(format!("not {told}"));
                     }
                 }
-            }
-            "properties" => {
-                for (name, schema) in told.as_object().expect("properties") {
-                    if let Some(own) = value.get(name) {
-                        check(document, schema, own, &format!("{way}/{name}"), found);
+                "const" if value != told => wrong(format!("not {told}")),
+                "enum" if !list().any(|it| it == value) => wrong(format!("none of {told}")),
+                "const" | "enum" => {}
+                "minimum" if value.as_f64() < told.as_f64() => wrong(format!("less than {told}")),
+                "maximum" if value.is_number() && value.as_f64() > told.as_f64() => {
+                    wrong(format!("more than {told}"));
+                }
+                "minimum" | "maximum" => {}
+                "required" => {
+                    for name in list().filter_map(Value::as_str) {
+                        if value.is_object() && value.get(name).is_none() {
+                            found.push(format!("{way}: no {name}: {value}"));
+                        }
                     }
                 }
-            }
-            "additionalProperties" => {
-                let known = rules.get("properties");
-                for (name, own) in value.as_object().into_iter().flatten() {
-                    if known.is_none_or(|known| known.get(name).is_none()) {
-                        check(document, told, own, &format!("{way}/{name}"), found);
+                "properties" => {
+                    for (name, schema) in told.as_object().expect("properties") {
+                        if let Some(own) = value.get(name) {
+                            self.check(schema, own, &format!("{way}/{name}"), found);
+                        }
+                    }
+                    if self.names_all && !rules.contains_key("additionalProperties") {
+                        let fields = value.as_object().into_iter().flatten();
+                        let unnamed = fields.filter(|(name, _)| told.get(name.as_str()).is_none());
+                        found
+                            .extend(unnamed.map(|(name, _)| format!("{way}: {name} is not named")));
                     }
                 }
-            }
-            "items" => {
-                for (at, own) in value.as_array().into_iter().flatten().enumerate() {
-                    check(document, told, own, &format!("{way}/{at}"), found);
+                "additionalProperties" => {
+                    let known = rules.get("properties");
+                    for (name, own) in value.as_object().into_iter().flatten() {
+                        if known.is_none_or(|known| known.get(name).is_none()) {
+                            self.check(told, own, &format!("{way}/{name}"), found);
+                        }
+                    }
                 }
-            }
-            "anyOf" => {
-                let tries: Vec<_> = list().map(|it| problems(document, it, value)).collect();
-                if !tries.iter().any(Vec::is_empty) {
-                    found.push(format!("{way}: nothing fits: {tries:?}"));
+                "items" => {
+                    for (at, own) in value.as_array().into_iter().flatten().enumerate() {
+                        self.check(told, own, &format!("{way}/{at}"), found);
+                    }
                 }
+                "anyOf" => {
+                    let tries = list().map(|it| {
+                        let mut found = Vec::new();
+                        self.check(it, value, "", &mut found);
+                        found
+                    });
+                    let tries: Vec<_> = tries.collect();
+                    if !tries.iter().any(Vec::is_empty) {
+                        found.push(format!("{way}: nothing fits: {tries:?}"));
+                    }
+                }
+                rule => panic!("the rule {rule} is not known here"),
             }
-            rule => panic!("the rule {rule} is not known here"),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! `[signals]`: from when on what odds say is worth telling.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigError, at_most};
+use crate::signals::Settings;
+
+/// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no setting: each is
+/// told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SignalsConfig {
+    /// Bookmakers that must quote an outcome before gaps and values are told, or trade in a market
+    /// before suspensions are. Default 3.
+    pub bookmakers_min: usize,
+    /// How far above the next best price one is that is told, in basis points. Default 500: 5 %.
+    pub price_gap_bp: u32,
+    /// What the best price is to win in the long run by the medians' fair probability, in basis points.
+    /// Default 500: 5 %.
+    pub value_bp: u32,
+    /// How far each bookmaker has to move a price, in basis points of it. Default 200: 2 %.
+    pub steam_bp: u32,
+    /// Bookmakers that have to move it. Default 3.
+    pub steam_bookmakers_min: usize,
+    /// Milliseconds within which they do. Default 60000, at most an hour. Each change within is
+    /// remembered, some 30 bytes for up to 64 of each price.
+    pub steam_ms: u64,
+}
+
+impl Default for SignalsConfig {
+    fn default() -> Self {
+        let Settings { bookmakers_min, gap, value, steam, steam_bookmakers_min, steam_window_us } =
+            Settings::default();
+        Self {
+            bookmakers_min,
+            price_gap_bp: gap,
+            value_bp: value,
+            steam_bp: steam,
+            steam_bookmakers_min,
+            steam_ms: steam_window_us.unsigned_abs() / 1_000,
+        }
+    }
+}
+
+impl SignalsConfig {
+    pub(super) fn knobs(&self) -> [(&'static str, u64); 6] {
+        [
+            ("signals.bookmakers_min", self.bookmakers_min as u64),
+            ("signals.price_gap_bp", self.price_gap_bp.into()),
+            ("signals.value_bp", self.value_bp.into()),
+            ("signals.steam_bp", self.steam_bp.into()),
+            ("signals.steam_bookmakers_min", self.steam_bookmakers_min as u64),
+            ("signals.steam_ms", self.steam_ms),
+        ]
+    }
+
+    /// Whether something can ever be told.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        // Prices go up to 1000 and above, but none ten times as high as the next is of the same match.
+        at_most(("signals.price_gap_bp", self.price_gap_bp.into()), ("ten times", 100_000))?;
+        at_most(("signals.value_bp", self.value_bp.into()), ("ten times", 100_000))?;
+        // No price falls by more than itself.
+        at_most(("signals.steam_bp", self.steam_bp.into()), ("the whole price", 10_000))?;
+        at_most(("signals.bookmakers_min", self.bookmakers_min as u64), ("a thousand", 1_000))?;
+        let steam_bookmakers = ("signals.steam_bookmakers_min", self.steam_bookmakers_min as u64);
+        at_most(steam_bookmakers, ("a thousand", 1_000))?;
+        at_most(("signals.steam_ms", self.steam_ms), ("an hour", 3_600_000))
+    }
+
+    /// The same for whoever looks.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        Settings {
+            bookmakers_min: self.bookmakers_min,
+            gap: self.price_gap_bp,
+            value: self.value_bp,
+            steam: self.steam_bp,
+            steam_bookmakers_min: self.steam_bookmakers_min,
+            steam_window_us: i64::try_from(self.steam_ms).unwrap_or(i64::MAX / 1_000) * 1_000,
+        }
+    }
+}

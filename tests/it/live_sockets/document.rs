@@ -1,0 +1,316 @@
+//! Whether the AsyncAPI document says what goes over the older sockets: every frame that comes is of a
+//! message in it, every message in it has come, and so has every field and every code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{old::Old, pushed::Pushed};
+use crate::support::{Client, Hub, PATIENCE, json_schema::problems_and_unnamed};
+
+/// The messages of one operation of the document, by the name of its channel, and what was seen of them.
+struct Messages<'a> {
+    document: &'a Value,
+    names: Vec<String>,
+    /// The fields that a message had.
+    seen: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'a> Messages<'a> {
+    /// `does` as the document has it: the hub's part, `send` or `receive`.
+    fn of(document: &'a Value, channel: &str, does: &str) -> Self {
+        let mut operations = document["operations"].as_object().expect("operations").values();
+        let of_channel = json!({"$ref": format!("#/channels/{channel}")});
+        let operation = operations.find(|it| it["action"] == does && it["channel"] == of_channel);
+        let operation = operation.unwrap_or_else(|| panic!("no operation {does} of {channel}"));
+        let names = operation["messages"].as_array().expect("messages").iter().map(|message| {
+            let way = message["$ref"].as_str().expect("a way to the message of the channel");
+            let way = way.strip_prefix('#').expect("a way from the top");
+            let of_channel = document.pointer(way).expect("a message of the channel");
+            let way = of_channel["$ref"].as_str().expect("a way to the message itself");
+            way.rsplit('/').next().expect("a name").to_owned()
+        });
+        Self { document, names: names.collect(), seen: BTreeMap::new() }
+    }
+
+    fn schema(&self, name: &str) -> &'a Value {
+        let mut schema = &self.document["components"]["messages"][name]["payload"];
+        while let Some(way) = schema["$ref"].as_str() {
+            schema = self.document.pointer(&way[1..]).expect("a schema");
+        }
+        schema
+    }
+
+    /// Checks that one of the messages describes it, all of it.
+    fn take(&mut self, frame: &Value) {
+        let tries = self.names.iter().map(|name| {
+            (name.clone(), problems_and_unnamed(self.document, self.schema(name), frame))
+        });
+        let tries: Vec<(String, Vec<String>)> = tries.collect();
+        let fitting = tries.iter().find(|(_, problems)| problems.is_empty());
+        let (name, _) =
+            fitting.unwrap_or_else(|| panic!("no message is this: {frame}: {tries:#?}"));
+        let fields = frame.as_object().expect("an object").keys().cloned();
+        self.seen.entry(name.clone()).or_default().extend(fields);
+    }
+
+    fn missing(&self) -> Vec<&String> {
+        self.names.iter().filter(|name| !self.seen.contains_key(*name)).collect()
+    }
+
+    /// The fields that the document has of a message and none had that came.
+    fn never(&self, others: &Self) -> Vec<String> {
+        let all = self.names.iter().flat_map(|name| {
+            let told = self.schema(name)["properties"].as_object().expect("properties");
+            let seen = [self, others].map(|it| it.seen.get(name));
+            let is_seen = move |field: &str| seen.iter().flatten().any(|seen| seen.contains(field));
+            told.keys().filter(move |field| !is_seen(field)).map(move |it| format!("{name}.{it}"))
+        });
+        all.collect()
+    }
+}
+
+/// A client of one of the sockets that checks whatever goes either way.
+struct Checked<'a, 'd> {
+    client: Old,
+    sent: &'a mut Messages<'d>,
+    received: &'a mut Messages<'d>,
+}
+
+impl Checked<'_, '_> {
+    async fn send(&mut self, command: Value) {
+        self.received.take(&command);
+        self.client.send(&command).await;
+    }
+
+    /// Reads on to a frame for which this is so.
+    async fn next_where(&mut self, awaited: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        let reading = async {
+            loop {
+                let frame = self.client.next().await.expect("it is not cut off");
+                self.sent.take(&frame);
+                if condition(&frame) {
+                    return frame;
+                }
+            }
+        };
+        let read = timeout(PATIENCE, reading).await;
+        read.unwrap_or_else(|_| panic!("{awaited} did not come"))
+    }
+
+    async fn next_of(&mut self, kind: &str) -> Value {
+        self.next_where(kind, |frame| frame["type"] == kind).await
+    }
+}
+
+/// Matches of the demo that are in play.
+async fn in_play(hub: &Hub, key: &str, sport: &str) -> Vec<u64> {
+    let board = hub.get(&format!("/stream/v1/channels/{sport}?token={key}")).await.json();
+    let matches = board["data"]["matches"].as_object().expect("a board has matches");
+    let live = matches.iter().filter(|(_, line)| line["life"] == "live");
+    live.map(|(id, _)| id.parse().expect("an id")).collect()
+}
+
+/// A bookmaker that quotes this match.
+async fn bookmaker(hub: &Hub, key: &str, name: &str) -> String {
+    let mut client = Client::connect(&hub.address, key).await;
+    client.subscribe(&format!("{name}/odds/*")).await;
+    client.until(|client| !client.channels.is_empty()).await;
+    let channel = client.channels.keys().next().expect("a channel of prices");
+    channel.rsplit('/').next().expect("the bookmaker").to_owned()
+}
+
+/// The channels of the document, and which sports they have.
+const CHANNELS: [(&str, &[&str]); 2] =
+    [("liveFootball", &["football"]), ("wsLive", &["football", "tennis"])];
+
+/// What the demo is to tell, whatever else comes.
+const WANTED: [(&str, &str); 7] = [
+    ("football", "livedata"),
+    ("football", "action"),
+    ("football", "odds"),
+    ("football", "odds_book"),
+    ("tennis", "score"),
+    ("tennis", "odds"),
+    ("tennis", "odds_book"),
+];
+
+#[tokio::test]
+async fn frames_are_as_the_document_says() {
+    let settings = [("HUB_ENDED_KEEP_MS", "1000")];
+    let mut feed = Pushed::to(Hub::start_with(&["serve"], &settings));
+    let document = feed.hub.get("/api/asyncapi/").await.json();
+    let mut told = Vec::new();
+    let mut codes = BTreeSet::new();
+    for (channel, sports) in CHANNELS {
+        let mut sent = Messages::of(&document, channel, "send");
+        let mut received = Messages::of(&document, channel, "receive");
+        let path = document["channels"][channel]["address"].as_str().expect("an address");
+        codes.extend(ask_in_vain(&feed, path, &mut sent).await);
+
+        let client = Old::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
+        let mut client = Checked { client, sent: &mut sent, received: &mut received };
+        client.send(json!({"action": "ping"})).await;
+        client.next_of("pong").await;
+        let ids = follow_demo(&feed, sports, &mut client).await;
+        codes.extend(make_mistakes(&mut client, ids[0].0).await);
+
+        let name = format!("{channel} 0");
+        let full = feed.football(&name).await;
+        let mut more = vec![full];
+        while ids.len() + more.len() <= 10 {
+            more.push(feed.football(&format!("{channel} {}", more.len())).await);
+        }
+        for id in &more {
+            client.send(json!({"action": "subscribe", "event_id": id})).await;
+        }
+        let limit = client.next_of("error").await;
+        assert_eq!((&limit["code"], &limit["event_id"]), (&json!("limit"), &json!(more.last())));
+        codes.insert("limit".to_owned());
+
+        tell_the_rest(&mut feed, &name, full, &mut client).await;
+        let (demo, sport) = ids[ids.len() - 1];
+        client.send(json!({"action": "unsubscribe", "event_id": demo, "sport": sport})).await;
+        let is_left = |frame: &Value| frame["event_id"] == demo && frame["type"] == "unsubscribed";
+        client.next_where("the end of it", is_left).await;
+        if sports.contains(&"tennis") {
+            tell_tennis(&mut feed, &mut client).await;
+        }
+        drop(client);
+        for messages in [&sent, &received] {
+            assert_eq!(messages.missing(), [""; 0], "messages of {channel} that never came");
+        }
+        told.push([sent, received]);
+    }
+    // The second channel has all messages of the first.
+    for (first, second) in told[0].iter().zip(&told[1]) {
+        assert_eq!(second.never(first), [""; 0], "fields that never came");
+    }
+    let told = &document["components"]["messages"]["liveError"]["payload"]["properties"]["code"];
+    let told = told["enum"].as_array().expect("codes").iter();
+    let told: BTreeSet<_> = told.map(|code| code.as_str().expect("a word").to_owned()).collect();
+    assert_eq!(told, codes, "codes in the document, and those that came");
+}
+
+/// Those who may not come in; the codes that they are told.
+async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
+    let (wrong, poor) = (format!("mw_{}", "0".repeat(48)), feed.hub.key(&[]));
+    let mut codes = Vec::new();
+    for (path, close) in [
+        (path.to_owned(), 4401),
+        (format!("{path}?token={wrong}"), 4401),
+        (format!("{path}?token={poor}"), 4402),
+        (format!("{path}more/?token={}", feed.key), 4404),
+    ] {
+        let mut client = Old::connect(&feed.hub, &path, None).await;
+        let error = client.next().await.expect("the reason comes first");
+        sent.take(&error);
+        codes.push(error["code"].as_str().expect("a code").to_owned());
+        assert_eq!(client.next().await, Err(close), "{path}");
+    }
+    codes
+}
+
+/// Follows matches of the demo that are in play, nine at most, with the prices of a bookmaker beside, until
+/// all that is wanted was told of them.
+async fn follow_demo(
+    feed: &Pushed,
+    sports: &[&'static str],
+    client: &mut Checked<'_, '_>,
+) -> Vec<(u64, &'static str)> {
+    let mut ids = Vec::new();
+    for sport in sports {
+        let live = in_play(&feed.hub, &feed.key, sport).await;
+        assert!(!live.is_empty(), "no {sport} of the demo is in play");
+        for id in live.into_iter().take(9 / sports.len()) {
+            let book = bookmaker(&feed.hub, &feed.key, &format!("{sport}/{id}")).await;
+            let command = json!({"action": "subscribe", "event_id": id, "sport": sport,
+                "bookmaker_slug": book});
+            client.send(command).await;
+            let begun = client.next_of("subscribed").await;
+            assert_eq!((&begun["event_id"], &begun["resumed"]), (&json!(id), &json!(false)));
+            ids.push((id, *sport));
+        }
+    }
+    let mut missing: BTreeSet<_> =
+        WANTED.into_iter().filter(|(sport, _)| sports.contains(sport)).collect();
+    while !missing.is_empty() {
+        let frame = client.next_where(&format!("{missing:?}"), |_| true).await;
+        let sport = ids.iter().find(|(id, _)| frame["event_id"] == *id).map(|(_, sport)| *sport);
+        missing
+            .retain(|wanted| Some(wanted.0) != sport || frame["type"].as_str() != Some(wanted.1));
+    }
+    ids
+}
+
+/// Errors, after which the socket goes on; their codes.
+async fn make_mistakes(client: &mut Checked<'_, '_>, id: u64) -> Vec<String> {
+    let mut codes = Vec::new();
+    for (command, code) in [
+        (json!({"action": "cheer"}), "bad_action"),
+        (json!({"action": "subscribe", "event_id": "x"}), "bad_event_id"),
+        (json!({"action": "subscribe", "event_id": 7}), "not_tracked"),
+        (
+            json!({"action": "subscribe", "event_id": id, "bookmaker_slug": "nobody"}),
+            "unknown_bookmaker",
+        ),
+    ] {
+        client.client.send(&command).await;
+        let error = client.next_of("error").await;
+        assert_eq!(error["code"], code, "{command}");
+        codes.push(code.to_owned());
+    }
+    codes
+}
+
+/// What the demo tells seldom: a goal that is corrected and taken back, and the end. Then a return to
+/// where the client was, a return to nowhere, and a match that is forgotten.
+async fn tell_the_rest(feed: &mut Pushed, name: &str, id: u64, client: &mut Checked<'_, '_>) {
+    let player = |name: &str| json!({"name": name, "key": name});
+    let goal = json!({"eid": "g1", "kind": {"goal": "regular"}, "minute": 45, "added": 2,
+        "side": "home", "player": player("A. Striker"), "assist": player("B. Helper"), "score": [1, 0]});
+    feed.push("football", name, json!({"football": {"incident": goal}})).await;
+    let is_of = |kind: &'static str| {
+        move |frame: &Value| frame["event_id"] == id && frame["action_type"] == kind
+    };
+    let told = client.next_where("the goal", is_of("goal")).await;
+    assert_eq!(told["related_player"]["name"], "B. Helper", "{told}");
+    let retract = json!({"of": "g1", "why": "offside", "score": {"goals": [0, 0]}});
+    feed.push("football", name, json!({"football": {"retract": retract}})).await;
+    let told = client.next_where("the retraction", is_of("deleted_event")).await;
+    assert_eq!(told["reason"], "offside", "{told}");
+    feed.push("football", name, json!({"football": {"score": {"goals": [0, 1]}}})).await;
+    let is_event = |frame: &Value| frame["event_id"] == id && frame["type"] == "event";
+    let event = client.next_where("the score", is_event).await;
+
+    for (from, resumed) in [
+        (json!({"epoch": event["epoch"], "seq": event["seq"]}), true),
+        (json!({"epoch": "zz", "seq": 1}), false),
+    ] {
+        client.send(json!({"action": "subscribe", "event_id": id, "from": from})).await;
+        let begun = client.next_of("subscribed").await;
+        assert_eq!(begun["resumed"], resumed, "{begun}");
+    }
+    feed.push("football", name, json!({"football": {"status": "finished"}})).await;
+    client.next_where("the end", is_event).await;
+    feed.football(&format!("{name} after")).await;
+    let is_left = |frame: &Value| frame["event_id"] == id && frame["type"] == "unsubscribed";
+    let left = client.next_where("the match is forgotten", is_left).await;
+    assert_eq!(left["why"], "gone");
+}
+
+/// A status, which the `event` frame tells at once, and a match that nobody knows.
+async fn tell_tennis(feed: &mut Pushed, client: &mut Checked<'_, '_>) {
+    client.send(json!({"action": "subscribe", "event_id": 7, "sport": "tennis"})).await;
+    let error = client.next_of("error").await;
+    assert_eq!((&error["code"], &error["sport"]), (&json!("not_tracked"), &json!("tennis")));
+    let id = feed.tennis("final").await;
+    let command = json!({"action": "subscribe", "event_id": id, "sport": "tennis"});
+    client.send(command).await;
+    client.next_where("its begin", |frame| frame["event_id"] == id).await;
+    feed.push("tennis", "final", json!({"tennis": {"status": "interrupted"}})).await;
+    let is_event = |frame: &Value| frame["event_id"] == id && frame["type"] == "event";
+    let event = client.next_where("the interruption", is_event).await;
+    assert_eq!(event["status"]["name"], "interrupted");
+}
