@@ -21,7 +21,7 @@ mod view;
 
 use std::{ops::Deref, sync::Arc};
 
-use axum::Router;
+use axum::{Extension, Router};
 use fanout::Micros;
 use utoipa::{OpenApi, openapi::OpenApi as Document};
 use utoipa_axum::router::OpenApiRouter;
@@ -106,10 +106,9 @@ struct Title;
 
 fn all() -> OpenApiRouter<Api> {
     OpenApiRouter::with_openapi(Title::openapi())
-        .merge(football::routes())
+        .merge(football::routes().merge(v1::routes()).layer(Extension(football::Sheets::default())))
         .merge(odds::routes())
         .merge(predictions::routes())
-        .merge(v1::routes())
         .merge(signals::routes())
         .merge(sports::routes())
 }

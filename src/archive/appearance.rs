@@ -61,6 +61,9 @@ pub struct AppearanceFilter {
     pub from: Option<Micros>,
     /// Of matches before this moment.
     pub before: Option<Micros>,
+    /// Only of who was on the pitch, in a match that had begun at this moment: line-ups are told
+    /// before.
+    pub played_by: Option<Micros>,
 }
 
 /// What leaders of a season lead in.

@@ -15,11 +15,11 @@ use utoipa::ToSchema;
 use super::{
     country,
     event::Event,
-    head_to_head::{as_float, ratio},
+    led::Led,
     line_ups::short_name,
     matches::Matches,
     people::{self, Person, Role},
-    request::{self, Asked, key, most_frequent},
+    request::{self, Asked, key},
     sheets::{Sheet, Sheets},
     tenure::{self, Tenure},
 };
@@ -62,41 +62,26 @@ impl Person for Manager {
     const ROLE: Role = Role::Manager;
 
     fn of(manager: &Entity, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
-        let sided = led
-            .iter()
-            .filter_map(|brief| Some((brief, tenure::side_of(&brief.coaches, &Some(manager.id))?)));
-        let sided: Vec<_> = sided.collect();
-        let goals = sided.iter().filter_map(|(brief, side)| tenure::goals_of(brief, *side));
-        let goals: Vec<_> = goals.collect();
-        let [wins, draws, losses] = tenure::balance(&goals);
-        let total = goals.len();
-        let percent = |count: usize| ratio(as_float(100 * count), total, 1);
-        let count = |is: fn(&&[u32; 2]) -> bool| goals.iter().filter(is).count();
-        let sum = |place: usize| f64::from(goals.iter().map(|goals| goals[place]).sum::<u32>());
-        let sheets =
-            || sided.iter().filter_map(|(brief, side)| Some((sheets.get(&brief.id)?, *side)));
-        let possession = sheets().filter_map(|(sheet, side)| Some(sheet.possession?[side]));
-        let possession: Vec<_> = possession.collect();
-        let formations = sheets().filter_map(|(sheet, side)| sheet.formations[side].as_deref());
+        let sums = Led::of(manager.id, led, sheets);
         Self {
             id: manager.id,
             name: manager.name.to_string(),
             short_name: short_name(&manager.name),
             country: manager.country.as_deref().map(country::name).unwrap_or_default(),
             tactical_profile: String::new(),
-            preferred_formation: most_frequent(formations).unwrap_or_default().to_owned(),
+            preferred_formation: sums.preferred_formation,
             current_team_id: manager.parent,
-            matches_total: total,
-            wins,
-            draws,
-            losses,
-            win_pct: percent(wins),
-            avg_goals_scored: ratio(sum(0), total, 2),
-            avg_goals_conceded: ratio(sum(1), total, 2),
-            avg_possession: ratio(f64::from(possession.iter().sum::<u32>()), possession.len(), 1),
-            clean_sheet_pct: percent(count(|[_, against]| *against == 0)),
-            btts_pct: percent(count(|[own, against]| *own > 0 && *against > 0)),
-            over_25_pct: percent(count(|[own, against]| own + against > 2)),
+            matches_total: sums.matches,
+            wins: sums.wins,
+            draws: sums.draws,
+            losses: sums.losses,
+            win_pct: sums.win_pct,
+            avg_goals_scored: sums.goals_scored,
+            avg_goals_conceded: sums.goals_conceded,
+            avg_possession: sums.possession,
+            clean_sheet_pct: sums.clean_sheet_pct,
+            btts_pct: sums.both_scored_pct,
+            over_25_pct: sums.over_25_pct,
             stats_updated_at: led.iter().map(|brief| brief.updated).max().and_then(time::zulu),
         }
     }

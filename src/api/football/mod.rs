@@ -11,6 +11,7 @@ mod events;
 mod head_to_head;
 mod incidents;
 mod leagues;
+mod led;
 mod leg;
 mod line_ups;
 mod live;
@@ -36,8 +37,8 @@ mod vocabulary;
 use axum::Extension;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-pub(super) use self::{line_ups::short_name, stats::share};
-use self::{sheets::Sheets, shown::Shown};
+use self::shown::Shown;
+pub(super) use self::{led::Led, line_ups::short_name, sheets::Sheets, stats::share};
 use super::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
@@ -91,7 +92,6 @@ fn sheet_routes() -> OpenApiRouter<Api> {
         .routes(routes!(referees::list))
         .routes(routes!(referees::detail))
         .routes(routes!(referees::matches))
-        .layer(Extension(Sheets::default()))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
     archive::{Appearance, AppearanceFilter, Entity, EntityKind, Window},
+    clock::now,
     record::Key,
 };
 
@@ -291,16 +292,15 @@ pub(super) async fn stats(
     };
     let is_of_league =
         |it: &Appearance| league.is_none_or(|league| competition(&matches, it) == Some(league));
-    let played = appearances(&api, &filter).await?;
+    let played = appearances(&api, filter).await?;
     let played = played.iter().filter(|it| is_of_league(it));
     Kept::LIST.answer(&headers, &asked.page_of(played.map(PlayerStats::of).collect()))
 }
 
 /// Those in which the player was on the pitch, the latest first.
-async fn appearances(api: &Api, filter: &AppearanceFilter) -> Result<Vec<Appearance>, ApiError> {
-    let (_, mut all) = api.archive.appearances(filter, Window::ALL).await?;
-    all.retain(|it| it.played);
-    Ok(all)
+async fn appearances(api: &Api, filter: AppearanceFilter) -> Result<Vec<Appearance>, ApiError> {
+    let filter = AppearanceFilter { played_by: Some(now()), ..filter };
+    Ok(api.archive.appearances(&filter, Window::ALL).await?.1)
 }
 
 /// The league in which it was.
@@ -360,7 +360,7 @@ pub(super) async fn career(
     let player = matches.entity(EntityKind::Player, key(&id)?)?;
     let filter = AppearanceFilter { player: Some(player.id), ..AppearanceFilter::default() };
     let mut stages: Vec<Stage> = Vec::new();
-    for it in appearances(&api, &filter).await? {
+    for it in appearances(&api, filter).await? {
         let league = competition(&matches, &it);
         let key = (it.season, league, it.team);
         let own = stages.iter_mut().find(|own| (own.season_id, own.league_id, own.team_id) == key);

@@ -20,17 +20,20 @@ const SHEETS_MAX: usize = 100_000;
 
 /// Of one match. `None` is what nobody told.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Sheet {
+pub(in crate::api) struct Sheet {
     pub yellow: Option<[u32; 2]>,
     pub red: Option<[u32; 2]>,
     pub fouls: Option<[u32; 2]>,
     pub possession: Option<[u32; 2]>,
+    pub shots: Option<[u32; 2]>,
+    pub shots_on_target: Option<[u32; 2]>,
+    pub corners: Option<[u32; 2]>,
     pub formations: [Option<Arc<str>>; 2],
 }
 
 /// Sheets by match, each with when the match changed last; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sheets {
+pub(in crate::api) struct Sheets {
     known: Arc<Mutex<HashMap<Key, (Micros, Sheet)>>>,
 }
 
@@ -86,6 +89,9 @@ impl Sheet {
             red: stat("red_cards").or_else(|| cards(&["red", "second_yellow"])),
             fouls: stat("fouls"),
             possession: stat("ball_possession"),
+            shots: stat("total_shots"),
+            shots_on_target: stat("shots_on_target"),
+            corners: stat("corner_kicks"),
             formations: football.line_ups.each_ref().map(|it| it.as_ref()?.formation.clone()),
         }
     }

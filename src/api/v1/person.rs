@@ -1,7 +1,10 @@
 //! Players, managers and referees. What no feed of ours tells is null, or empty where clients read a
 //! text or a list.
 
+use std::collections::BTreeMap;
+
 use axum::{
+    Extension,
     extract::{Path, State},
     http::Uri,
     response::Response,
@@ -12,14 +15,16 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    event::{TeamBrief, regular, team_brief},
+    event::{TeamBrief, team_brief},
     league::{football_entities, football_entity},
     request::Asked,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Page, football::short_name},
+    api::{
+        Api, ApiError, Kept, Page,
+        football::{Led, Sheets, short_name},
+    },
     archive::{Entity, EntityKind, Filter, Window},
-    record::{Brief, Status},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -149,76 +154,93 @@ pub(super) struct Manager {
     short_name: String,
     country: Option<String>,
     current_team: Option<TeamBrief>,
-    preferred_formation: &'static str,
+    /// The formation of most line-ups that are known.
+    preferred_formation: String,
+    /// How often each was in a line-up that is known.
+    formations_used: BTreeMap<String, u32>,
+    /// Of what has no number no feed of ours tells anything.
     profile: &'static str,
     team_style: &'static str,
+    pressing_intensity: Option<f64>,
     defensive_line: &'static str,
-    matches_total: u32,
-    wins: u32,
-    draws: u32,
-    losses: u32,
+    tactical_styles: Vec<TacticalStyle>,
+    matches_total: usize,
+    wins: usize,
+    draws: usize,
+    losses: usize,
     win_pct: Option<f64>,
     avg_goals_scored: Option<f64>,
     avg_goals_conceded: Option<f64>,
+    avg_possession: Option<f64>,
+    avg_shots: Option<f64>,
+    avg_shots_on_target: Option<f64>,
+    avg_xg_for: Option<f64>,
+    avg_xg_against: Option<f64>,
+    avg_corners: Option<f64>,
+    avg_yellow_cards: Option<f64>,
+    avg_red_cards: Option<f64>,
+    avg_fouls: Option<f64>,
     clean_sheet_pct: Option<f64>,
     btts_pct: Option<f64>,
     over_25_pct: Option<f64>,
     over_15_pct: Option<f64>,
     fail_to_score_pct: Option<f64>,
+    avg_goals_scored_1h: Option<f64>,
+    avg_goals_conceded_1h: Option<f64>,
+}
+
+/// No feed of ours tells one.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct TacticalStyle {
+    rank: u32,
+    code: String,
+    name: String,
+    category: String,
+    emoji: String,
+    description: String,
+    score: f64,
 }
 
 impl Manager {
-    fn of(asked: &Asked<'_>, manager: &Entity) -> Self {
-        let filter = Filter {
-            sport: Some(Sport::Football),
-            manager: Some(manager.id),
-            statuses: Some(vec![Status::Finished]),
-            ..Filter::default()
-        };
-        let matches = asked.api.archive.find(&filter, Window::ALL).briefs;
-        let goals: Vec<_> = matches.iter().filter_map(|it| goals_of(it, manager.id)).collect();
-        let count = |holds: fn(u32, u32) -> bool| {
-            let held = goals.iter().filter(|[own, other]| holds(*own, *other)).count();
-            u32::try_from(held).unwrap_or(u32::MAX)
-        };
-        let total = count(|_, _| true);
-        let per_match = |sum: u32| {
-            (total > 0).then(|| (f64::from(sum) / f64::from(total) * 100.0).round() / 100.0)
-        };
-        let share = |holds| {
-            let share = f64::from(count(holds)) / f64::from(total);
-            (total > 0).then(|| (share * 1000.0).round() / 10.0)
-        };
+    fn of(asked: &Asked<'_>, manager: &Entity, led: Led) -> Self {
         Self {
             id: manager.id,
             name: manager.name.to_string(),
-            short_name: manager.name.to_string(),
+            short_name: short_name(&manager.name),
             country: manager.country.as_ref().map(|it| it.to_string()),
             current_team: manager.parent.and_then(|team| team_brief(asked, team)),
-            preferred_formation: "",
+            preferred_formation: led.preferred_formation,
+            formations_used: led.formations,
             profile: "",
             team_style: "",
+            pressing_intensity: None,
             defensive_line: "",
-            matches_total: total,
-            wins: count(|own, other| own > other),
-            draws: count(|own, other| own == other),
-            losses: count(|own, other| own < other),
-            win_pct: share(|own, other| own > other),
-            avg_goals_scored: per_match(goals.iter().map(|goals| goals[0]).sum()),
-            avg_goals_conceded: per_match(goals.iter().map(|goals| goals[1]).sum()),
-            clean_sheet_pct: share(|_, other| other == 0),
-            btts_pct: share(|own, other| own > 0 && other > 0),
-            over_25_pct: share(|own, other| own + other > 2),
-            over_15_pct: share(|own, other| own + other > 1),
-            fail_to_score_pct: share(|own, _| own == 0),
+            tactical_styles: Vec::new(),
+            matches_total: led.matches,
+            wins: led.wins,
+            draws: led.draws,
+            losses: led.losses,
+            win_pct: led.win_pct,
+            avg_goals_scored: led.goals_scored,
+            avg_goals_conceded: led.goals_conceded,
+            avg_possession: led.possession,
+            avg_shots: led.shots,
+            avg_shots_on_target: led.shots_on_target,
+            avg_xg_for: None,
+            avg_xg_against: None,
+            avg_corners: led.corners,
+            avg_yellow_cards: led.yellow_cards,
+            avg_red_cards: led.red_cards,
+            avg_fouls: led.fouls,
+            clean_sheet_pct: led.clean_sheet_pct,
+            btts_pct: led.both_scored_pct,
+            over_25_pct: led.over_25_pct,
+            over_15_pct: led.over_15_pct,
+            fail_to_score_pct: led.fail_to_score_pct,
+            avg_goals_scored_1h: led.goals_scored_first_half,
+            avg_goals_conceded_1h: led.goals_conceded_first_half,
         }
     }
-}
-
-/// Own goals and the other side's, without extra time.
-fn goals_of(brief: &Brief, manager: u64) -> Option<[u32; 2]> {
-    let [home, away] = regular(brief)?;
-    Some(if brief.coaches[0] == Some(manager) { [home, away] } else { [away, home] })
 }
 
 /// Managers, by their names.
@@ -229,6 +251,7 @@ fn goals_of(brief: &Brief, manager: u64) -> Option<[u32; 2]> {
 )]
 pub(super) async fn managers(
     State(api): State<Api>,
+    Extension(sheets): Extension<Sheets>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -238,8 +261,14 @@ pub(super) async fn managers(
         team.is_none_or(|team| it.parent == Some(team))
     });
     let window = asked.window();
-    let page = all.iter().skip(window.offset).take(window.limit);
-    let rows = page.map(|manager| Manager::of(&asked, manager)).collect();
+    let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
+    let ids: Vec<_> = page.iter().map(|manager| manager.id).collect();
+    let mut led = Led::of_all(&api, &sheets, &ids).await?;
+    let rows = page.into_iter().map(|it| {
+        let led = led.remove(&it.id).unwrap_or_default();
+        Manager::of(&asked, it, led)
+    });
+    let rows = rows.collect();
     Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows))
 }
 
@@ -250,13 +279,15 @@ pub(super) async fn managers(
 )]
 pub(super) async fn manager(
     State(api): State<Api>,
+    Extension(sheets): Extension<Sheets>,
     Path(id): Path<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = Asked::pages(&api, &uri, &headers, &[])?;
     let manager = football_entity(&api, EntityKind::Manager, &id)?;
-    Kept::REFERENCE.answer(&headers, &Manager::of(&asked, &manager))
+    let led = Led::of_all(&api, &sheets, &[manager.id]).await?.remove(&manager.id);
+    Kept::REFERENCE.answer(&headers, &Manager::of(&asked, &manager, led.unwrap_or_default()))
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -12,9 +12,12 @@ use utoipa::ToSchema;
 use super::{event::regular, request::Asked};
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, football::player_stats::PlayerStats as Counters, odds::id_of,
+        Api, ApiError, Kept, Page,
+        football::{player_stats::PlayerStats as Counters, short_name},
+        odds::id_of,
     },
     archive::{Appearance, AppearanceFilter, EntityKind, Window},
+    clock::now,
     record::{Key, MatchRecord},
 };
 
@@ -61,7 +64,7 @@ struct StatsPlayer {
     name: Option<String>,
     short_name: Option<String>,
     position: String,
-    specific_position: Option<String>,
+    specific_position: &'static str,
     positions_detailed: Vec<String>,
     team: Option<String>,
 }
@@ -84,10 +87,10 @@ impl PlayerStats {
             },
             player: StatsPlayer {
                 id: it.player,
-                short_name: name.clone(),
+                short_name: name.as_deref().map(short_name),
                 name,
                 position: it.position.as_deref().unwrap_or_default().to_owned(),
-                specific_position: None,
+                specific_position: "",
                 positions_detailed: Vec::new(),
                 team: asked.name(EntityKind::Team, Some(it.team)),
             },
@@ -120,6 +123,7 @@ pub(super) async fn list(
         match_id: asked.params.id("event")?,
         player: asked.params.id("player")?,
         team: asked.params.id("team")?,
+        played_by: Some(now()),
         ..AppearanceFilter::default()
     };
     let (count, found) = api.archive.appearances(&filter, asked.window()).await?;

@@ -38,6 +38,8 @@ impl Store {
         conditions.number("season = ?", filter.season.map(signed));
         conditions.number("start_us >= ?", filter.from);
         conditions.number("start_us < ?", filter.before);
+        let played = "played = 1 AND (start_us IS NULL OR start_us <= ?)";
+        conditions.number(played, filter.played_by);
         let wanted = conditions.text_of_all();
         let count = format!("SELECT count(*) AS n FROM archive_appearances {wanted}");
         let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
