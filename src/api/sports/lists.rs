@@ -105,7 +105,7 @@ pub(super) fn people(
     kind: EntityKind,
 ) -> Result<Response, ApiError> {
     let is_asked = is_asked(asked);
-    let team = asked.params.text("team").and_then(|team| team.parse().ok());
+    let team = asked.params.id("team")?;
     let people = asked.api.archive.entities(kind, |it| {
         it.sport == sport && is_asked(it) && (team.is_none() || it.parent == team)
     });

@@ -63,6 +63,7 @@ pub(super) async fn page<T: Serialize>(
     sport: Sport,
     row: impl Fn(&MatchRecord) -> T,
 ) -> Result<Response, ApiError> {
+    let filter = filter(asked, sport)?;
     let (count, records) = match asked.params.id("match")? {
         Some(id) => {
             let record = asked.api.record(id).await?;
@@ -72,7 +73,7 @@ pub(super) async fn page<T: Serialize>(
             (usize::from(record.is_some()), shown)
         }
         None => {
-            let found = asked.api.archive.find(&filter(asked, sport)?, asked.params.window()?);
+            let found = asked.api.archive.find(&filter, asked.params.window()?);
             let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
             (found.count, asked::records(asked.api, &ids).await?)
         }

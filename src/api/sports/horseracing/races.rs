@@ -152,6 +152,7 @@ pub(super) async fn live(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = Asked::read(&api, &uri, &headers, RACES)?;
+    asked.params.id("track")?;
     let live: Vec<_> =
         api.reader.live(SPORT).iter().filter_map(|record| Card::of(record)).collect();
     let live: Vec<_> = live.iter().filter(|card| is_at(&asked, card)).collect();
@@ -177,6 +178,7 @@ pub(super) async fn next_to_jump(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = Asked::read(&api, &uri, &headers, asked::spec(&["limit", "region", "track"]))?;
+    asked.params.id("track")?;
     let all = cards.all(&api).await?;
     let window = asked.params.window_of(NEXT_DEFAULT, NEXT_MAX)?;
     let is_next = |card: &&Card| {
@@ -250,7 +252,7 @@ pub(super) async fn meetings(
 /// One meeting.
 #[utoipa::path(get, path = "/horseracing/api/v2/meetings/{id}/", tag = "horseracing",
     params(
-        ("id" = u64, Path),
+        ("id" = String, Path, description = "A track and a day: `1234-2026-08-30`"),
     ),
     responses(
         (status = 200, body = MeetingRow),
