@@ -82,13 +82,17 @@ impl Params {
         })
     }
 
-    /// An id of ours.
+    /// An id of ours. What does not fit a signed number of 64 bits, as which the document tells of ids, is none.
     ///
     /// # Errors
     ///
     /// If the value is none.
     pub fn id(&self, name: &str) -> Result<Option<Key>, ApiError> {
-        self.number(name)
+        self.parsed(name, "an id, which is a whole number", |text| {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            let id = is_number.then(|| text.parse::<i64>().ok()).flatten()?;
+            Key::try_from(id).ok()
+        })
     }
 
     /// `true`, `1`, `yes` and `false`, `0`, `no`, in any case.
@@ -214,6 +218,16 @@ mod tests {
         {
             let refused = read(query).window();
             assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{query}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_an_id_is_refused() {
+        let most = i64::MAX;
+        let id = |text: &str| read(&format!("league_id={text}")).id("league_id");
+        assert_eq!(id(&most.to_string()).unwrap(), Some(most.unsigned_abs()));
+        for text in ["9223372036854775808", "-1", "%2B1", "1.0", "null", "0x1"] {
+            assert!(matches!(id(text), Err(ApiError::BadParameter(_))), "{text}");
         }
     }
 

@@ -17,6 +17,9 @@ use hyper::{
 };
 
 const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
+/// What of it an address takes: all are read, but for the one that makes a ticket.
+const READ: &str = "GET, HEAD, OPTIONS";
+const MADE: &str = "POST, OPTIONS";
 /// `*` does not stand for `Authorization`, so it is named.
 const HEADERS: &str = "authorization, content-type, if-none-match";
 /// What a script may read of an answer beside its body.
@@ -34,7 +37,8 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
     let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    headers.insert(ALLOW, fixed(METHODS));
+    let makes = request.uri().path().trim_end_matches('/') == "/api/v2/stream/ticket";
+    headers.insert(ALLOW, fixed(if makes { MADE } else { READ }));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.unwrap_or_else(|| fixed(HEADERS)));
     headers.insert(ACCESS_CONTROL_MAX_AGE, fixed(AGE_MAX));

@@ -114,7 +114,7 @@ pub(super) async fn side<T: Serialize>(
 /// People who are no side of a match: players of teams, managers.
 pub(super) fn people(request: &Request, sport: Sport, kind: EntityKind) -> Answer {
     let asked = request.read(NAMED)?;
-    let team = asked.params.text("team").and_then(|team| team.parse().ok());
+    let team = asked.params.id("team")?;
     let mut people = of_kind(&asked, sport, kind);
     people.retain(|it| team.is_none() || it.parent == team);
     asked.page(Kept::REFERENCE, &people, |it| PersonRow::of(asked.api, it))

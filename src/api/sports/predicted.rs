@@ -63,6 +63,7 @@ pub(super) async fn list<T: Serialize>(
     row: impl Fn(&Api, &MatchRecord, &Digest) -> T,
 ) -> Answer {
     let asked = request.read(SPEC)?;
+    let filter = filter(&asked, sport)?;
     let digest = request.digest(sport).await?;
     let (count, records) = match asked.params.id("match")? {
         Some(id) => {
@@ -74,7 +75,7 @@ pub(super) async fn list<T: Serialize>(
         }
         None => {
             let view = View::now(asked.api, Some(sport));
-            let found = view.find(&filter(&asked, sport)?, asked.params.window()?);
+            let found = view.find(&filter, asked.params.window()?);
             (found.count, view.records(&found.briefs).await?)
         }
     };

@@ -79,6 +79,7 @@ pub(super) async fn list(cards: Shared, request: Request) -> Answer {
 )]
 pub(super) async fn live(request: Request) -> Answer {
     let asked = request.read(RACES)?;
+    asked.params.id("track")?;
     let live: Vec<_> =
         request.api.reader.live(SPORT).iter().filter_map(|record| Card::of(record)).collect();
     let live: Vec<_> = live.iter().filter(|card| is_at(&asked, card)).collect();
@@ -99,6 +100,7 @@ pub(super) async fn live(request: Request) -> Answer {
 )]
 pub(super) async fn next_to_jump(cards: Shared, request: Request) -> Answer {
     let asked = request.read(asked::spec(&["limit", "region", "track"]))?;
+    asked.params.id("track")?;
     let all = cards.all(&request.api).await?;
     let window = asked.params.window_of(NEXT_DEFAULT, NEXT_MAX)?;
     let is_next = |card: &&Card| {
@@ -161,7 +163,7 @@ pub(super) async fn meetings(cards: Shared, request: Request) -> Answer {
 /// One meeting.
 #[utoipa::path(get, path = "/horseracing/api/v2/meetings/{id}/", tag = "horseracing",
     params(
-        ("id" = u64, Path),
+        ("id" = String, Path, description = "A track and a day: `1234-2026-08-30`"),
     ),
     responses(
         (status = 200, body = MeetingRow),
