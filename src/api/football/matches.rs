@@ -11,6 +11,7 @@ use std::{
 
 use fanout::Micros;
 use ingest::event::Sport;
+use rustc_hash::FxHashMap;
 
 use super::{
     event::Event,
@@ -28,7 +29,7 @@ use crate::{
 pub(super) struct Matches<'a> {
     pub api: &'a Api,
     pub now: Micros,
-    fresh: HashMap<Key, Arc<MatchRecord>>,
+    fresh: FxHashMap<Key, Arc<MatchRecord>>,
     briefs: Vec<Arc<Brief>>,
 }
 

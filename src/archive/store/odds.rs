@@ -7,7 +7,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     Store, decode, signed,
-    statement::{Conditions, IDS_MAX, ROWS_MAX, Statement, list, rows},
+    statement::{Conditions, IDS_MAX, Statement, list, rows, rows_max},
     unsigned,
 };
 use crate::{
@@ -178,7 +178,7 @@ pub(super) async fn put_lines(
     connection: &mut AnyConnection,
     lines: &[Line],
 ) -> Result<(), sqlx::Error> {
-    for chunk in lines.chunks(ROWS_MAX) {
+    for chunk in lines.chunks(rows_max(18)) {
         // How it opened stays as it was written first.
         let statement = format!(
             "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
@@ -189,7 +189,8 @@ pub(super) async fn put_lines(
                  updated_us = excluded.updated_us",
             rows(18, chunk.len())
         );
-        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
+        let mut query =
+            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(18));
         for line in chunk {
             query = bind_line(query, line);
         }
@@ -225,14 +226,15 @@ pub(super) async fn put_ticks(
     connection: &mut AnyConnection,
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
-    for chunk in ticks.chunks(ROWS_MAX) {
+    for chunk in ticks.chunks(rows_max(4)) {
         let statement = format!(
             "INSERT INTO archive_ticks (odds, at_us, received_us, price) VALUES {}
              ON CONFLICT (odds, at_us) DO UPDATE SET received_us = excluded.received_us,
                  price = excluded.price",
             rows(4, chunk.len())
         );
-        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
+        let mut query =
+            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(4));
         for tick in chunk {
             query = query
                 .bind(signed(tick.odds))
