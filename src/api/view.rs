@@ -10,6 +10,7 @@ use std::{
 };
 
 use ingest::event::Sport;
+use rustc_hash::FxHashMap;
 
 use super::{Api, ApiError};
 use crate::{
@@ -28,7 +29,7 @@ pub(super) fn pair(sides: [Key; 2]) -> [Key; 2] {
 pub(super) struct View<'a> {
     api: &'a Api,
     sport: Option<Sport>,
-    fresh: HashMap<Key, Arc<MatchRecord>>,
+    fresh: FxHashMap<Key, Arc<MatchRecord>>,
     briefs: Vec<Arc<Brief>>,
 }
 

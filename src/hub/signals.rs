@@ -28,8 +28,9 @@ pub(super) struct Desk {
     active: BTreeMap<Key, Arc<SignalRecord>>,
     /// Events that were told.
     events: u64,
-    /// Signals that have turned since they were taken.
-    turned: Vec<Arc<SignalRecord>>,
+    /// Signals that have turned since they were taken, each as it stands: while nobody takes them, as when a
+    /// demo plays its past, they are as many as there are signals, and not as their turns.
+    turned: BTreeMap<Key, Arc<SignalRecord>>,
 }
 
 #[derive(Debug, Default)]
@@ -50,9 +51,9 @@ impl Hub {
         self
     }
 
-    /// Signals that have begun, changed or ended since this was asked last, in order.
+    /// Signals that have begun, changed or ended since this was asked last, each as it stands.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
-        mem::take(&mut self.signals.turned)
+        mem::take(&mut self.signals.turned).into_values().collect()
     }
 
     /// The channel is there before there are signals, so that anybody can follow it.
@@ -148,7 +149,7 @@ impl Hub {
             } else {
                 self.signals.active.insert(record.id, Arc::clone(&record));
             }
-            self.signals.turned.push(record);
+            self.signals.turned.insert(record.id, record);
         }
         self.publish(Subject::Signals, HEADER, patch, events, stamp, changes);
     }

@@ -6,7 +6,7 @@ use super::{
     Store, encode, json,
     odds::{bind_ids, whole},
     signed,
-    statement::{Conditions, IDS_MAX, ROWS_MAX, list, rows},
+    statement::{Conditions, IDS_MAX, list, rows, rows_max},
     unsigned,
 };
 use crate::{
@@ -112,7 +112,7 @@ pub(super) async fn put(
     steps: &mut Steps<'_>,
     appearances: &[Appearance],
 ) -> Result<(), sqlx::Error> {
-    for chunk in appearances.chunks(ROWS_MAX) {
+    for chunk in appearances.chunks(rows_max(15)) {
         let statement = format!(
             "INSERT INTO archive_appearances ({COLUMNS}) VALUES {}
              ON CONFLICT (match_id, player) DO UPDATE SET team = excluded.team,
@@ -123,7 +123,8 @@ pub(super) async fn put(
                  fouls = excluded.fouls, stats = excluded.stats",
             rows(15, chunk.len())
         );
-        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
+        let mut query =
+            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(15));
         for it in chunk {
             query = query
                 .bind(signed(it.match_id))

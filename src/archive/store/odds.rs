@@ -7,7 +7,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     Store, decode, signed,
-    statement::{Conditions, IDS_MAX, ROWS_MAX, Statement, list, rows},
+    statement::{Conditions, IDS_MAX, Statement, list, rows, rows_max},
     unsigned,
 };
 use crate::{
@@ -182,7 +182,7 @@ pub(super) async fn put_lines(
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
     let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
-    for chunk in lines.chunks(ROWS_MAX) {
+    for chunk in lines.chunks(rows_max(18)) {
         // How it opened stays as it was written first.
         let statement = format!(
             "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
@@ -193,7 +193,8 @@ pub(super) async fn put_lines(
                  updated_us = excluded.updated_us",
             rows(18, chunk.len())
         );
-        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
+        let mut query =
+            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(18));
         for line in chunk {
             query = bind_line(query, line);
         }
@@ -237,7 +238,7 @@ async fn put_ticks(connection: &mut AnyConnection, ticks: &[&Tick]) -> Result<()
              price = excluded.price",
         rows(4, ticks.len())
     );
-    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == ROWS_MAX);
+    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == rows_max(18));
     for tick in ticks {
         query = query
             .bind(signed(tick.odds))
