@@ -153,7 +153,7 @@ const NONE: Spec = Spec { accepted: &[], aliases: &[], tolerated: &[] };
         ("date_to" = Option<String>, Query, description = "Begun on this day or moment, or earlier"),
         ("event_id" = Option<u64>, Query),
         ("kind" = Option<String>, Query, description = "arbitrage, price_gap, value, steam, suspended or momentum"),
-        ("min_strength" = Option<u8>, Query, description = "0 to 100"),
+        ("min_strength" = Option<u8>, Query, maximum = 100, description = "0 to 100"),
         ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball or horseracing"),
         ("limit" = Option<u64>, Query, description = "Rows of a page: 50, at most 200"),
         ("offset" = Option<u64>, Query)

@@ -34,15 +34,15 @@ const NONE_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
     params(
         ("type" = String, Path, description = "What it is of; a type of one sport has its name in front, as `basketball/team`", example = "team"),
         ("id" = u64, Path, description = "Its id"),
-        ("size" = Option<u32>, Query, minimum = 16, maximum = 512, description = "Pixels of a side, 128 unless told; rounded up to one of 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512"),
+        ("size" = Option<u32>, Query, description = "Pixels of a side, 128 unless told; rounded up to one of 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512"),
         ("format" = Option<String>, Query, description = "`png` or `webp`; without it `Accept` decides"),
         ("bg" = Option<String>, Query, description = "`transparent`: without a flat background"),
-        ("sor" = Option<bool>, Query, description = "Cut out, for people"),
+        ("sor" = Option<String>, Query, description = "`true`: cut out, for people"),
     ),
     responses(
         (status = 200, description = "The image", content((Vec<u8> = "image/png"), (Vec<u8> = "image/webp"))),
         (status = 204, description = "The id is known, but there is no image of it"),
-        (status = 304, description = "It is what `If-None-Match` names"),
+        (status = 503, description = "Too many images are being rendered"),
     )
 )]
 pub(super) async fn show(

@@ -51,7 +51,7 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoRespo
 
 #[derive(Debug, Deserialize)]
 pub(super) struct AtLeast {
-    at_least: Option<Seq>,
+    at_least: Option<i64>,
 }
 
 /// The image of a channel.
@@ -67,7 +67,6 @@ pub(super) struct AtLeast {
     ),
     responses(
         (status = 200, description = "The frame `image`", body = ImageFrame),
-        (status = 304, description = "It is what `If-None-Match` names"),
     )
 )]
 pub(super) async fn channel(
@@ -75,13 +74,14 @@ pub(super) async fn channel(
     Path(channel): Path<String>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let Query(AtLeast { at_least }) = Query::try_from_uri(request.uri())
-        .map_err(|_| HttpError::BadRequest("at_least is a sequence number"))?;
+    let refused = || HttpError::BadRequest("at_least is a sequence number");
+    let Query(AtLeast { at_least }) = Query::try_from_uri(request.uri()).map_err(|_| refused())?;
+    let at_least = Seq::try_from(at_least.unwrap_or(0)).map_err(|_| refused())?;
     let channel = channel.trim_end_matches('/');
     if Pattern::parse(channel).is_none_or(|pattern| pattern.is_wildcard()) {
         return Err(HttpError::BadRequest("the path ends in the name of one channel"));
     }
-    let image = image(&shared, channel, at_least.unwrap_or(0)).await?;
+    let image = image(&shared, channel, at_least).await?;
     Ok(answer(request.headers(), &image))
 }
 
@@ -158,7 +158,7 @@ struct Ticket {
 /// A credential for one socket.
 ///
 /// It stands in for the key where an address may end up in a log: it opens one socket within 30 seconds.
-#[utoipa::path(post, path = "/api/v2/stream/ticket/", tag = "websocket", responses((status = 200, description = "A ticket", body = Ticket)))]
+#[utoipa::path(post, path = "/api/v2/stream/ticket/", tag = "websocket", responses((status = 200, description = "A ticket", body = Ticket), (status = 503, description = "Too many tickets wait to be used")))]
 pub(super) async fn ticket(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

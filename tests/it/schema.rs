@@ -53,9 +53,44 @@ async fn every_path_of_the_document_is_served() {
         let told = item["get"]["responses"].as_object().expect("responses");
         assert!(told.contains_key(&status), "{path}: {status} is not told of");
         assert_ne!((answer.status, answer.status / 100), (404, 5), "{path}");
+        if let Some(tag) = answer.header("etag") {
+            headers.push(("if-none-match", tag));
+            let again = hub.request("GET", path, &headers).await.status;
+            assert!(again == 200 || again == 304 && told.contains_key("304"), "{path}: {again}");
+        }
         asked += 1;
     }
     assert!(asked >= 2, "{asked} paths");
+}
+
+/// Each path has the methods that the document names and no other, and says so itself. What is routed and
+/// not told of is looked for beside the document.
+#[tokio::test]
+async fn every_path_has_the_methods_of_the_document() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_ADDRESS_PER_SECOND", "0")]);
+    let authorization = format!("Token {}", hub.key(&["sports", "odds", "websocket"]));
+    let key = [("authorization", authorization.as_str())];
+    let document = hub.get("/api/schema/").await.json();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        let named = path.replace("{type}", "team").replace("{channel}", "football");
+        let parts = named.split('/').map(|part| if part.starts_with('{') { "1" } else { part });
+        let address = parts.collect::<Vec<_>>().join("/");
+        let mut methods: BTreeSet<String> =
+            item.as_object().expect("an item").keys().cloned().collect();
+        if methods.contains("get") {
+            methods.insert("head".to_owned());
+        }
+        let allowed = |header: Option<&str>| -> BTreeSet<String> {
+            let header = header.unwrap_or_default().to_ascii_lowercase();
+            header.split(',').map(|method| method.trim().to_owned()).collect()
+        };
+        let refused = hub.request("PATCH", &address, &key).await;
+        assert_eq!(refused.status, 405, "{path} is not there");
+        assert_eq!(allowed(refused.header("allow")), methods, "{path}");
+        methods.insert("options".to_owned());
+        let answer = hub.request("OPTIONS", &address, &[]).await;
+        assert_eq!(allowed(answer.header("allow")), methods, "{path}");
+    }
 }
 
 #[tokio::test]

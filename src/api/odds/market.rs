@@ -107,7 +107,7 @@ impl Market {
 
 /// All names of markets, for people.
 #[must_use]
-pub(super) fn names() -> String {
+pub(crate) fn names() -> String {
     let plain = PLAIN.iter().map(|(name, ..)| *name);
     plain.chain(NAMED_LINES.iter().map(|(name, _)| *name)).collect::<Vec<_>>().join(", ")
 }

@@ -10,7 +10,7 @@ pub(in crate::api) mod comparison;
 pub(in crate::api) mod consensus;
 mod feed;
 pub(in crate::api) mod list;
-pub(in crate::api) mod market;
+pub(crate) mod market;
 pub(in crate::api) mod quote;
 pub(in crate::api) mod status;
 

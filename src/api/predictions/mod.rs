@@ -185,7 +185,7 @@ async fn detail(
         ("team_id" = Option<u64>, Query, description = "Either side"),
         ("date_from" = Option<String>, Query, description = "A day or a moment"),
         ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment"),
-        ("min_confidence" = Option<f64>, Query, description = "0 to 1"),
+        ("min_confidence" = Option<f64>, Query, minimum = 0, maximum = 1, description = "0 to 1"),
         ("recommended" = Option<bool>, Query, description = "Whether a bet on the result is recommended"),
         ("upcoming" = Option<bool>, Query, description = "Only matches that have not begun"),
         ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),

@@ -19,7 +19,7 @@ mod predicted;
 mod price;
 mod shape;
 mod standings;
-mod status;
+pub(crate) mod status;
 mod stick;
 mod team_prediction;
 mod tennis;

@@ -79,7 +79,7 @@ pub(super) fn word(sport: Sport, status: Status) -> &'static str {
 }
 
 /// All words of a sport.
-pub(super) fn words(sport: Sport) -> Vec<&'static str> {
+pub(crate) fn words(sport: Sport) -> Vec<&'static str> {
     let mut words = Vec::new();
     for word in of_sport(sport).map(|status| word(sport, status)) {
         if !words.contains(&word) {

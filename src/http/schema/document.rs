@@ -1,5 +1,7 @@
 //! The OpenAPI document: what handlers say of themselves, and what holds for all of them.
 
+mod parameter;
+
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
@@ -56,13 +58,15 @@ const TAGS: [(&str, &str); 18] = [
     ("coverage", "What there is. No key is needed."),
 ];
 
+const ACCOUNT: &str = "/api/v2/account/";
+
 /// The whole of it, but for `servers`.
 pub(super) fn openapi() -> Value {
     let document = api::document().merge_from(Own::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["openapi"] = "3.1.0".into();
     document["info"] = info();
-    document["security"] = json!([{"token": []}, {"bearer": []}, {"query": []}]);
+    document["security"] = keys();
     let components = &mut document["components"];
     components["securitySchemes"] = security_schemes();
     components["responses"] = responses();
@@ -107,12 +111,16 @@ fn security_schemes() -> Value {
 }
 
 /// Shared answers, by status.
-const SHARED: [(&str, &str); 5] = [
+const SHARED: [(&str, &str); 9] = [
+    ("304", "NotModified"),
     ("400", "BadRequest"),
     ("401", "Unauthorized"),
     ("402", "PaymentRequired"),
+    ("403", "Forbidden"),
     ("404", "NotFound"),
+    ("414", "UriTooLong"),
     ("429", "TooManyRequests"),
+    ("503", "Unavailable"),
 ];
 
 fn responses() -> Value {
@@ -123,7 +131,9 @@ fn responses() -> Value {
     let of = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let text = |what: &str| json!({"description": what, "schema": {"type": "string"}});
     let either = json!({"anyOf": [of("UnknownParametersBody"), of("ErrorBody")]});
+    let seconds = json!({"description": "Seconds to wait", "schema": {"type": "integer"}});
     json!({
+        "NotModified": {"description": "It is what `If-None-Match` names"},
         "BadRequest": answer("A parameter is unknown, or its value cannot be used", either, json!({})),
         "Unauthorized": answer(
             "The key is missing or not valid",
@@ -133,15 +143,20 @@ fn responses() -> Value {
         "PaymentRequired": answer(
             "The key is valid, and its account lacks the add-on", of("AddonRequired"), json!({}),
         ),
+        "Forbidden": answer("The account has no part in it", of("ErrorBody"), json!({})),
         "NotFound": answer("There is no such thing", of("ErrorBody"), json!({})),
+        "UriTooLong": answer("The address is too long", of("ErrorBody"), json!({})),
         "TooManyRequests": answer(
             "Too many at once (`rate_limited`), or the day's allowance is used up (`taster_exhausted`)",
             of("ErrorBody"),
             json!({
-                "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}},
+                "Retry-After": seconds,
                 "RateLimit-Policy": text("The allowance, where one holds"),
                 "RateLimit": text("What is left of it"),
             }),
+        ),
+        "Unavailable": answer(
+            "It cannot be answered now", of("ErrorBody"), json!({"Retry-After": seconds}),
         ),
     })
 }
@@ -150,38 +165,57 @@ fn responses() -> Value {
 fn complete(path: &str, method: &str, operation: &mut Value) {
     operation["operationId"] = operation_id(path, method).into();
     let product = Product::of_path(path);
-    if product.is_none() {
-        operation["security"] = json!([]);
+    operation["security"] = if product.is_some() { keys() } else { json!([]) };
+    let mut has_parameters = false;
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        parameter::complete(path, parameter);
+        has_parameters = true;
     }
-    let has_parameters = operation["parameters"].as_array().is_some_and(|all| !all.is_empty());
     let applies = |status: &str| match status {
-        // Each endpoint refuses parameters that it has not.
-        "400" => has_parameters || product.is_some(),
+        "304" => method == "get" && path != ACCOUNT,
+        // Each endpoint refuses parameters that it has not, and whoever is in front an address without end.
+        "400" | "414" => has_parameters || product.is_some(),
         "401" | "429" => product.is_some(),
         "402" => product.is_some_and(|it| it.addon().is_some()) && !asks_for_no_addon(path),
-        _ => true,
+        "404" => path.contains('{'),
+        // Whoever answers so says so.
+        _ => false,
     };
     if !operation["responses"].is_object() {
         operation["responses"] = Value::Object(Map::new());
     }
-    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+    let responses = &mut operation["responses"];
+    for (status, name) in SHARED {
+        let own = responses.get(status);
+        if own.is_none() && !applies(status) {
+            continue;
+        }
+        // What the endpoint itself says of it stands beside the shape, which is everybody's.
+        let said = own.and_then(|own| own["description"].as_str()).filter(|said| !said.is_empty());
+        let mut response = json!({"$ref": format!("#/components/responses/{name}")});
+        if let Some(said) = said {
+            response["description"] = said.into();
+        }
+        responses[status] = response;
+    }
+    for (status, response) in responses.as_object_mut().into_iter().flatten() {
         if response["description"].as_str().is_none_or(str::is_empty) && response["$ref"].is_null()
         {
             let reason = status.parse::<StatusCode>().ok().and_then(|it| it.canonical_reason());
             response["description"] = reason.unwrap_or("An answer").into();
         }
     }
-    for (status, name) in SHARED.into_iter().filter(|(status, _)| applies(status)) {
-        if operation["responses"][status].is_null() {
-            operation["responses"][status] =
-                json!({"$ref": format!("#/components/responses/{name}")});
-        }
-    }
+}
+
+/// The ways to show a key, each of which will do.
+fn keys() -> Value {
+    json!([{"token": []}, {"bearer": []}, {"query": []}])
 }
 
 /// What every account has, whatever it has paid for.
 fn asks_for_no_addon(path: &str) -> bool {
-    path == "/api/v2/account/" || path == "/api/v2/stream/ticket/"
+    path == ACCOUNT || path == "/api/v2/stream/ticket/"
 }
 
 /// `get_api_v2_events_id_odds`: of the path alone, so that it stays when functions are renamed.

@@ -1,6 +1,11 @@
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use super::*;
+use crate::http::cors;
 
 /// Calls a function for every object in a document, with the way to it.
 fn each<'a>(value: &'a Value, way: &str, see: &mut impl FnMut(&str, &'a Value)) {
@@ -65,6 +70,7 @@ fn document_has_the_structure_of_openapi_3_1() {
         let in_path: Vec<&str> =
             path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')).collect();
         let mut names = Vec::new();
+        assert!(operation.get("parameters").is_none_or(Value::is_array), "{place}");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let name = parameter["name"].as_str().expect("a name");
             let at = parameter["in"].as_str().expect("a place");
@@ -99,29 +105,89 @@ fn what_stands_in_front_of_a_product_is_told_of_all_below_it() {
         responses.unwrap_or_else(|| panic!("{path}")).keys().cloned().collect::<Vec<_>>()
     };
     let live = responses("/api/v2/events/live/", "get");
-    for status in ["200", "400", "401", "404", "429"] {
-        assert!(live.contains(&status.to_owned()), "{status}: {live:?}");
-    }
-    assert!(!live.contains(&"402".to_owned()), "football needs no add-on");
+    assert_eq!(
+        live,
+        ["200", "304", "400", "401", "414", "429"],
+        "no add-on, and nothing named by an id"
+    );
+    assert!(responses("/api/v2/events/{id}/", "get").contains(&"404".to_owned()));
+    assert!(responses("/api/v2/odds/", "get").contains(&"403".to_owned()));
     assert!(responses("/stream/v1/channels/{channel}", "get").contains(&"402".to_owned()));
+    assert!(!responses("/api/v2/stream/ticket/", "post").contains(&"304".to_owned()));
     let image = "/img/{type}/{id}/";
     assert!(!responses(image, "get").contains(&"401".to_owned()));
-    assert_eq!(document["paths"][image]["get"]["security"], json!([]));
+    for (path, method, operation) in operations(&document) {
+        let asks = Product::of_path(path).is_some();
+        let expected = if asks { keys() } else { json!([]) };
+        assert_eq!(operation["security"], expected, "{method} {path}");
+        let refused = &operation["responses"]["401"]["$ref"];
+        assert_eq!(refused.is_string(), asks, "{method} {path}: 401 has its own body everywhere");
+    }
+}
+
+#[test]
+fn parameters_take_what_is_said_of_them() {
+    let document = openapi();
+    let schema = |path: &str, name: &str| {
+        let all = document["paths"][path]["get"]["parameters"].as_array().expect("parameters");
+        let found = all.iter().find(|parameter| parameter["name"] == name);
+        found.unwrap_or_else(|| panic!("{path}: {name}"))["schema"].clone()
+    };
+    let capped = json!({"type": "integer", "minimum": 0});
+    assert_eq!(schema("/api/v2/events/", "limit"), capped);
+    assert_eq!(schema("/api/venues/", "page"), capped);
+    assert_eq!(schema("/api/v2/events/", "league_id")["format"], "int64");
+    assert_eq!(schema("/api/v2/events/", "date_from")["anyOf"][0]["format"], "date");
+    assert_eq!(schema("/signals/api/", "min_strength")["maximum"], 100);
+}
+
+/// The Rust files below a folder.
+fn sources(folder: &Path) -> Vec<String> {
+    let (mut open, mut texts) = (vec![folder.to_owned()], Vec::new());
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            texts.push(fs::read_to_string(&path).unwrap());
+        }
+    }
+    texts
+}
+
+/// What is below a product, and what is open to every origin, is for programs, and told of. Handlers of
+/// `api` cannot be routed without being told of; those beside them are found by their text.
+#[test]
+fn every_route_for_programs_is_in_the_document() {
+    let document = openapi();
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for text in sources(&src.join("api")) {
+        assert!(!text.contains(".route("), "a handler of the interface is routed by `routes!`");
+    }
+    // The documents do not tell of themselves.
+    let own = ["/api/schema/", "/api/asyncapi/"];
+    let mut told = 0;
+    for text in sources(&src.join("http")) {
+        let routes = text.split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for route in routes {
+            if Product::of_path(route).is_none() && !cors::is_open(route) || own.contains(&route) {
+                continue;
+            }
+            let path = route.replace("/{*path}", "/{type}/{id}/").replace("{*", "{");
+            assert!(document["paths"][&path].is_object(), "{route} is not in the document");
+            told += 1;
+        }
+    }
+    assert_eq!(told, 4, "account, ticket, channel and image");
 }
 
 /// Components have the names of their types, without modules: the second of one name would take the place of
 /// the first, and be told of endpoints that answer the other.
 #[test]
 fn no_two_shapes_have_one_name() {
-    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    let mut names = BTreeSet::new();
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut open = vec![src.join("api"), src.join("http")];
-    while let Some(path) = open.pop() {
-        if path.is_dir() {
-            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap();
+    let folders = ["api", "http"].map(|folder| src.join(folder));
+    for text in folders.iter().flat_map(|folder| sources(folder)) {
         let mut is_shape = false;
         let mut own_name = None;
         for line in text.lines() {
@@ -136,10 +202,9 @@ fn no_two_shapes_have_one_name() {
             let Some(name) = words.skip(1).find(|word| !word.is_empty()) else { continue };
             if std::mem::take(&mut is_shape) {
                 let name = own_name.take().unwrap_or_else(|| name.to_owned());
-                let other = places.insert(name.clone(), path.display().to_string());
-                assert_eq!(other, None, "{name} is also in {}", path.display());
+                assert!(names.insert(name.clone()), "{name} is the name of two shapes");
             }
         }
     }
-    assert!(places.len() > 5, "{places:?}");
+    assert!(names.len() > 5, "{names:?}");
 }

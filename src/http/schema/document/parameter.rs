@@ -1,0 +1,79 @@
+//! What holds for a parameter wherever it is: which values it takes follows from its name and its path.
+
+use fanout::channel::NAME_BYTES_MAX;
+use ingest::event::Sport;
+use serde_json::{Value, json};
+
+use crate::{
+    api::{odds::market, params::sport, sports::status},
+    products::Product,
+    signals::Kind,
+};
+
+/// Numbers that are capped: beyond any width they are the most that there is.
+const CAPPED: [&str; 8] =
+    ["limit", "offset", "page", "page_size", "days", "min_capacity", "min_matches", "size"];
+
+/// Days and moments.
+const TIMES: [&str; 4] = ["date", "date_from", "date_to", "updated_after"];
+
+/// Of football, and where sports are told of together: SERVICE section 1.5. Other spellings are taken too.
+const STATUSES: [&str; 11] = [
+    "notstarted",
+    "inprogress",
+    "1st_half",
+    "halftime",
+    "2nd_half",
+    "extratime",
+    "penalties",
+    "finished",
+    "postponed",
+    "cancelled",
+    "unresolved",
+];
+
+/// As `fanout` reads it.
+const CHANNEL: &str = "^[A-Za-z0-9_.@+:-]+(/[A-Za-z0-9_.@+:-]+)*$";
+
+/// Says of a parameter what the function that it belongs to says of none.
+pub(super) fn complete(path: &str, parameter: &mut Value) {
+    let name = parameter["name"].as_str().unwrap_or_default();
+    let first = path.split('/').nth(1).unwrap_or_default();
+    let schema = match name {
+        _ if CAPPED.contains(&name) => json!({"type": "integer", "minimum": 0}),
+        _ if TIMES.contains(&name) => {
+            json!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]})
+        }
+        "movement" => one_of(["SHORTENING", "DRIFTING"]),
+        "kind" => one_of(Kind::ALL.map(Kind::as_str)),
+        "sport" => {
+            let names = Sport::ALL.map(Sport::as_str).into_iter();
+            one_of(names.filter(|name| first == "odds" || Product::named(name).is_some()))
+        }
+        "format" => one_of(["png", "webp"]),
+        "gender" => one_of(["M", "F"]),
+        "market" if first == "api" => one_of(market::names().split(", ")),
+        "status" => match sport(first) {
+            Some(sport) => several_of(&status::words(sport)),
+            None if first == "odds" || path.starts_with("/api/v2/") => several_of(&STATUSES),
+            // Version 1 passes words that it does not know.
+            None => return,
+        },
+        "bookmaker" | "bookmaker_slug" => {
+            json!({"type": "string", "pattern": "^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$"})
+        }
+        "channel" => json!({"type": "string", "maxLength": NAME_BYTES_MAX, "pattern": CHANNEL}),
+        _ => return,
+    };
+    parameter["schema"] = schema;
+}
+
+fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
+    json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
+}
+
+/// With commas between.
+fn several_of(words: &[&str]) -> Value {
+    let any = words.join("|");
+    json!({"type": "string", "pattern": format!("^({any})(,({any}))*$")})
+}
