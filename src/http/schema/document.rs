@@ -167,19 +167,18 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     let product = Product::of_path(path);
     operation["security"] = if product.is_some() { keys() } else { json!([]) };
     let mut has_parameters = false;
-    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
         parameter::complete(path, parameter);
         has_parameters = true;
     }
     let applies = |status: &str| match status {
         "304" => method == "get" && path != ACCOUNT,
-        // Each endpoint refuses parameters that it has not.
-        "400" => has_parameters || product.is_some(),
+        // Each endpoint refuses parameters that it has not, and whoever is in front an address without end.
+        "400" | "414" => has_parameters || product.is_some(),
         "401" | "429" => product.is_some(),
         "402" => product.is_some_and(|it| it.addon().is_some()) && !asks_for_no_addon(path),
         "404" => path.contains('{'),
-        // Of whatever is in front of all of them.
-        "414" => has_parameters,
         // Whoever answers so says so.
         _ => false,
     };

@@ -70,6 +70,7 @@ fn document_has_the_structure_of_openapi_3_1() {
         let in_path: Vec<&str> =
             path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')).collect();
         let mut names = Vec::new();
+        assert!(operation.get("parameters").is_none_or(Value::is_array), "{place}");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let name = parameter["name"].as_str().expect("a name");
             let at = parameter["in"].as_str().expect("a place");
