@@ -132,7 +132,7 @@ impl Predictor {
             // Counting takes no match into the hand, and this is asked every few seconds.
             let count = archive.find(&results, Window { offset: 0, limit: 0 }).count;
             let is_urgent =
-                known.as_ref().is_none_or(|known| count >= known.results + known.results / 10 + 1);
+                known.as_ref().is_none_or(|known| count > known.results + known.results / 10);
             if count < config.matches_min || (wanted == Wanted::Urgent && !is_urgent) {
                 continue;
             }
