@@ -93,7 +93,10 @@ fn status(scene: &Scene<'_>, state: &Football) -> &'static str {
 }
 
 pub(super) fn event(out: &mut Object, scene: &Scene<'_>, state: &Football) {
-    out.set("score", score(state.told_score().map(|told| told.goals)));
+    // Before the kick-off there is none, as over REST.
+    let begun = scene.state.football_status(state) != Some(FootballStatus::NotStarted);
+    let told = state.told_score().filter(|_| begun);
+    out.set("score", score(told.map(|told| told.goals)));
     let time = Time::of(state, scene.until);
     let told = out.object("time");
     told.set_or_null("minute", time.minute);
