@@ -35,8 +35,8 @@ const RECENT_US: Micros = 48 * 3600 * 1_000_000;
 /// A change of a match is in the archive by then.
 const WRITTEN_WITHIN_US: Micros = 3600 * 1_000_000;
 
-/// Of so many matches at most it is found out at once which prices are the highest.
-const COMPARED_MAX: usize = 500;
+/// Of so many prices at most it is found out at once which are the highest.
+const COMPARED_MAX: usize = 20_000;
 
 pub(in crate::api) const ACCEPTED: &[&str] = &[
     "bookmaker_slug",
@@ -155,15 +155,6 @@ impl Asked {
         };
         filter.matches = Some(matches(api, params, &mut filter.updated_after, now)?);
         let is_max_quote = params.flag("is_max_quote")?;
-        if is_max_quote.is_some()
-            && filter.matches.as_ref().is_some_and(|it| it.len() > COMPARED_MAX)
-        {
-            return Err(ApiError::BadParameter(
-                "is_max_quote needs event_id, league_id, season_id or team_id here: \
-                 there are too many matches."
-                    .to_owned(),
-            ));
-        }
         Ok(Self { filter, is_max_quote })
     }
 
@@ -174,8 +165,14 @@ impl Asked {
         window: Window,
     ) -> Result<(usize, Vec<Odds>), ApiError> {
         let of_max = self.is_max_quote.is_some();
-        let asked = if of_max { Window::ALL } else { window };
+        let asked = if of_max { Window { offset: 0, limit: COMPARED_MAX } } else { window };
         let (count, rows) = api.archive.odds(&self.filter, asked).await?;
+        if of_max && count > rows.len() {
+            return Err(ApiError::BadParameter(format!(
+                "is_max_quote is found out of at most {COMPARED_MAX} prices, and there are {count}: \
+                 ask for fewer, such as those of an event, a league or a market."
+            )));
+        }
         let max = highest(api, &rows).await?;
         let all = rows.iter().map(|row| Odds::new(row, max.contains(&row.id)));
         let Some(wanted) = self.is_max_quote else { return Ok((count, all.collect())) };

@@ -47,10 +47,10 @@ pub(super) struct Event {
     odds_btts_yes: Option<Number>,
     odds_btts_no: Option<Number>,
     live_stats: SideStats,
-    /// The same as of attacks, with each side's share of both.
-    sr_stats: Pressures,
-    /// No feed of ours tells a colour.
-    jerseys: Jerseys,
+    /// Attacks, with each side's share of both. Null where none are told.
+    sr_stats: Option<Pressures>,
+    /// No feed of ours tells a colour: null.
+    jerseys: Option<Jerseys>,
     venue: Option<PlaceBrief>,
     incidents: Vec<Incident>,
     /// Nothing of ours: always empty, and null below.
@@ -92,14 +92,16 @@ struct CoachBrief {
     top_styles: Vec<String>,
 }
 
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Pressures)]
 struct Pressures {
     home: Pressure,
     away: Pressure,
 }
 
 /// Null is what was not told.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Pressure)]
 struct Pressure {
     attack: Option<u32>,
     dangerous_attack: Option<u32>,
@@ -110,21 +112,24 @@ struct Pressure {
     ball_safe_pct: Option<u32>,
 }
 
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Jerseys)]
 struct Jerseys {
     home: Jersey,
     away: Jersey,
 }
 
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1Jersey)]
 struct Jersey {
     player: JerseyColours,
 }
 
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1JerseyColours)]
 struct JerseyColours {
     /// In hexadecimal digits, without a mark before them.
-    base: Option<String>,
+    base: String,
 }
 
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
@@ -247,8 +252,8 @@ impl Event {
             odds_btts_yes: odds.btts_yes,
             odds_btts_no: odds.btts_no,
             live_stats: football.map(live_stats).unwrap_or_default(),
-            sr_stats: football.map(Pressures::of).unwrap_or_default(),
-            jerseys: Jerseys::default(),
+            sr_stats: football.and_then(Pressures::of),
+            jerseys: None,
             venue: names.venue.as_ref().map(|venue| PlaceBrief {
                 id: venue.id,
                 name: venue.name.to_string(),
@@ -274,9 +279,11 @@ fn live_stats(football: &FootballRecord) -> SideStats {
 }
 
 impl Pressures {
-    fn of(football: &FootballRecord) -> Self {
+    fn of(football: &FootballRecord) -> Option<Self> {
         let [home, away] = &football.stats;
-        Self { home: Pressure::of(home, away), away: Pressure::of(away, home) }
+        let is_told = [home, away].iter().any(|it| it.contains_key("attacks"));
+        let of = || Self { home: Pressure::of(home, away), away: Pressure::of(away, home) };
+        is_told.then(of)
     }
 }
 

@@ -25,7 +25,9 @@ PRICES = (
     "odds_home odds_draw odds_away odds_over_15 odds_over_25 odds_over_35 odds_under_15 odds_under_25 odds_under_35 odds_btts_yes "
     "odds_btts_no"
 )
-SR_STATS = fields("attack:any dangerous_attack:any ball_safe:any")
+# The description does not say how the sides are told: as beside it, in live_stats.
+ATTACKS = fields("attack:int? dangerous_attack:int? ball_safe:int? attack_pct:int? dangerous_attack_pct:int? ball_safe_pct:int?")
+SR_STATS = fields(home=ATTACKS, away=ATTACKS)
 EVENT = named(PRICES, nullable("num")) | fields(
     "id:int home_team:str away_team:str event_date:time home_score:int? away_score:int? current_minute:int? "
     "incidents:list funfacts:list actual_home_xg:num? home_xg_live:num?",

@@ -244,8 +244,12 @@ def tz_moves_the_day(client, world):
 
 def unknown_values_pass(client, _):
     everything = client.get("/api/v2/events/", limit=1)["count"]
-    count = client.get("/api/v2/events/", status="nonsense", limit=1)["count"]
-    expect(abs(count - everything) < 50, f"status=nonsense filters nothing ({everything})", count)
+    # Seen to filter nothing; a hub whose own documents say that it is stricter refuses it by name.
+    answer = client.send("GET", "/api/v2/events/", {"status": "nonsense", "limit": 1})
+    if answer.status_code == 400:
+        expect("nonsense" in answer.json()["detail"], "the value that was refused", answer.text)
+    else:
+        expect(abs(answer.json()["count"] - everything) < 50, f"status=nonsense filters nothing ({everything})", answer.text)
     # Observed to filter nothing, documented to mean what they say; a client must be let through with either.
     for word, meant in (("upcoming", ("notstarted",)), ("live", IN_PLAY)):
         page = client.get("/api/v2/events/", status=word, limit=200)

@@ -115,13 +115,13 @@ async fn matches_decided_by_penalties_are_what_the_answer_says() {
         }
         // The sheet has the kicks in the order of the file, which is not that of the kicks.
         let kicks = rows(&told, "penaltyShootout", |it| {
-            json!([it["is_home"], it["player"], it["goal_type"] == "scored"])
+            json!([it["is_home"], it["player"], it["text"] == "scored"])
         });
         let expected = array(&fixture["shootout"])
             .iter()
             .map(|it| json!([side(it), it["player"], it["scored"]]));
         assert_eq!(sorted(kicks), sorted(expected.collect()));
-        check_running_score(&told, "penaltyShootout", |it| it["goal_type"] == "scored");
+        check_running_score(&told, "penaltyShootout", |it| it["text"] == "scored");
     }
 }
 
@@ -284,13 +284,13 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
     assert_eq!(sorted(changes), sorted(expected.collect()), "substitutions of {file}");
 
     let kicks = rows(told, "penaltyShootout", |it| {
-        json!([it["is_home"], it["player"], it["goal_type"] == "scored"])
+        json!([it["is_home"], it["player"], it["text"] == "scored"])
     });
     let none = Vec::new();
     let expected = sheet["shootout"].as_array().unwrap_or(&none).iter();
     let expected = expected.map(|it| json!([is_home(it, sheet), it["player"], it["scored"]]));
     assert_eq!(kicks, expected.collect::<Vec<_>>(), "shoot-out of {file}");
-    check_running_score(told, "penaltyShootout", |it| it["goal_type"] == "scored");
+    check_running_score(told, "penaltyShootout", |it| it["text"] == "scored");
 
     let parts = sheet["events_by_period"].as_object().map_or(2, |parts| {
         parts.keys().filter(|name| !["14", "16"].contains(&name.as_str())).count()

@@ -41,7 +41,7 @@ pub(super) struct HockeyMatch {
     status: &'static str,
     home_score: Option<u32>,
     away_score: Option<u32>,
-    /// Null before a period is told.
+    /// Null where the result alone is known.
     is_overtime: Option<bool>,
     is_shootout: Option<bool>,
     winner_id: Option<Key>,
@@ -162,7 +162,8 @@ impl HockeyMatch {
     fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
         let brief = &record.brief;
         let [home_team, away_team] = TeamBrief::both(api, record, digest);
-        let is_told = !brief.parts.is_empty();
+        // Of a result alone nobody knows how it came about.
+        let is_known = !brief.parts.is_empty() || !brief.status.has_result();
         Self {
             id: brief.id,
             league: LeagueBrief::of(record),
@@ -172,8 +173,8 @@ impl HockeyMatch {
             status: status::word(SPORT, brief.status),
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
-            is_overtime: is_told.then(|| had_overtime(brief)),
-            is_shootout: is_told.then_some(brief.parts.len() > PERIODS + 1),
+            is_overtime: is_known.then(|| had_overtime(brief)),
+            is_shootout: is_known.then_some(brief.parts.len() > PERIODS + 1),
             winner_id: team_prediction::winner_id(record),
         }
     }
