@@ -10,9 +10,13 @@ pub struct ScoreMatrix {
 }
 
 impl ScoreMatrix {
-    /// Two Poisson variables with these means, and Dixon and Coles' dependence of low scores, `rho`.
+    /// Two Poisson variables with these means, and Dixon and Coles' dependence of low scores, `rho`, as
+    /// far as these means allow: beyond, a score would have less than no chance.
     #[must_use]
     pub fn new(home: f64, away: f64, rho: f64) -> Self {
+        let least = (-1.0 / home).max(-1.0 / away);
+        let most = (1.0 / (home * away)).min(1.0);
+        let rho = rho.clamp(least, most);
         let (of_home, of_away) = (poisson(home), poisson(away));
         let mut rows = [[0.0; GOALS_MAX + 1]; GOALS_MAX + 1];
         let mut total = 0.0;
@@ -116,6 +120,17 @@ mod tests {
             prop_assert!(matrix.scores().all(|(_, it)| (0.0..=1.0).contains(&it)));
             prop_assert!((matrix.result().iter().sum::<f64>() - 1.0).abs() < 1e-9);
             prop_assert!(matrix.over(1) >= matrix.over(2) && matrix.over(2) >= matrix.over(3));
+        }
+    }
+
+    /// A model of few results may say more of low scores than can be.
+    #[test]
+    fn low_scores_depend_on_each_other_within_bounds() {
+        for rho in [-100.0, 100.0] {
+            let matrix = ScoreMatrix::new(2.64, 0.52, rho);
+            let [home, draw, away] = matrix.result();
+            assert!(home > 0.6 && draw > 0.03 && away < 0.2, "{:?} at {rho}", matrix.result());
+            assert!(matrix.over(1) > matrix.over(2) && matrix.over(2) > 0.4, "{matrix:?}");
         }
     }
 

@@ -8,7 +8,7 @@
 //! 1-0, 0-1 and 1-1 depend on each other. The likelihood of a result counts less the older it is: half
 //! as much after each half-life, which is the paper's weight of section 4.4. Strengths have a normal
 //! prior around 0, which holds those of teams with few matches near the average and tells attack from
-//! level; the paper has a constraint there instead.
+//! level; the paper has a constraint there instead. So has `rho`, of which few results say little.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +21,11 @@ use crate::record::Key;
 /// 1/variance of the prior of a strength: a standard deviation of 0.4, a little more than teams of a
 /// league differ by.
 const PRIOR: f64 = 6.0;
+
+/// The same of the dependence of low scores: a standard deviation of 0.14, about as much as leagues have.
+/// Without it nothing holds it back where no 0-0 and no 1-1 is among the results, and every forecast
+/// would be 1-0 or 0-1.
+const DEPENDENCE_PRIOR: f64 = 50.0;
 
 /// One result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,6 +149,8 @@ fn likelihood(at: &[f64], results: &[Weighed]) -> Value {
         gradient[away] += by_mu;
         gradient[home + 1] += by_mu;
     }
+    value -= DEPENDENCE_PRIOR / 2.0 * rho * rho;
+    gradient[2] -= DEPENDENCE_PRIOR * rho;
     for (place, strength) in at.iter().enumerate().skip(COMMON) {
         value -= PRIOR / 2.0 * strength * strength;
         gradient[place] -= PRIOR * strength;

@@ -133,7 +133,8 @@ pub(super) fn own_outcome(theirs: &str) -> Option<&'static str> {
 /// Where an outcome is shown among others of its market: home before draw before away.
 #[must_use]
 pub(super) fn rank(outcome: &str) -> usize {
-    const ORDER: [&str; 9] = ["home", "p1", "draw", "away", "p2", "over", "under", "yes", "no"];
+    const ORDER: [&str; 12] =
+        ["home", "p1", "draw", "away", "p2", "1x", "12", "x2", "over", "under", "yes", "no"];
     ORDER.iter().position(|own| *own == outcome).unwrap_or(ORDER.len())
 }
 

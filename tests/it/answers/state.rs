@@ -201,8 +201,13 @@ async fn state_and_fixture_of_the_unified_feed() {
     let markets = array(&odds["markets"]);
     for told in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
         let id = format!("uof-{}", told["id"].as_str().expect("an id"));
-        let name =
-            told["specifiers"].as_str().map_or_else(|| id.clone(), |it| format!("{id} {it}"));
+        // Specifiers come in no order, and are told in one.
+        let specifiers = told["specifiers"].as_str().map(|it| {
+            let mut all: Vec<_> = it.split('|').collect();
+            all.sort_unstable();
+            all.join("|")
+        });
+        let name = specifiers.map_or_else(|| id.clone(), |it| format!("{id} {it}"));
         let own = markets.iter().find(|market| market["market"] == name);
         let own = own.unwrap_or_else(|| panic!("{name} is not among {odds}"));
         assert_eq!(json!(array(&own["outcomes"]).len()), told["outcomes"], "{name}");
