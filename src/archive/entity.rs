@@ -164,10 +164,15 @@ impl Entity {
     }
 }
 
-/// All entities, by kind and id.
+/// By kind and id.
+type Entities = HashMap<(EntityKind, Key), Arc<Entity>>;
+
+/// All entities.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    entities: HashMap<(EntityKind, Key), Arc<Entity>>,
+    entities: Entities,
+    /// Of matches that wait to be written, those that are not written yet.
+    announced: Entities,
 }
 
 impl Directory {
@@ -178,8 +183,21 @@ impl Directory {
     }
 
     pub(super) fn extend(&mut self, entities: Vec<Entity>) {
-        let entities = entities.into_iter().map(|it| ((it.kind, it.id), Arc::new(it)));
-        self.entities.extend(entities);
+        for entity in entities {
+            let key = (entity.kind, entity.id);
+            self.announced.remove(&key);
+            self.entities.insert(key, Arc::new(entity));
+        }
+    }
+
+    /// These will be written: until then they are known all the same.
+    pub(super) fn announce(&mut self, entities: impl IntoIterator<Item = Entity>) {
+        for entity in entities {
+            let key = (entity.kind, entity.id);
+            if !self.entities.contains_key(&key) {
+                self.announced.entry(key).or_insert_with(|| Arc::new(entity));
+            }
+        }
     }
 
     /// What is known of it with what is told now, if that is anything new. What is not told stays.
@@ -199,7 +217,8 @@ impl Directory {
     }
 
     pub(super) fn get(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {
-        self.entities.get(&(kind, id)).map(Arc::clone)
+        let key = (kind, id);
+        self.entities.get(&key).or_else(|| self.announced.get(&key)).map(Arc::clone)
     }
 
     pub(super) fn all(
@@ -207,7 +226,8 @@ impl Directory {
         kind: EntityKind,
         condition: impl Fn(&Entity) -> bool,
     ) -> Vec<Arc<Entity>> {
-        let all = self.entities.values().filter(|it| it.kind == kind && condition(it));
+        let all = self.entities.values().chain(self.announced.values());
+        let all = all.filter(|it| it.kind == kind && condition(it));
         let mut all: Vec<_> = all.map(Arc::clone).collect();
         all.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
         all

@@ -21,6 +21,7 @@ use crate::{
 /// ends.
 #[derive(Debug, Clone)]
 pub struct Inbox {
+    archive: Archive,
     tray: Tray,
     /// Closed when the last end at which matches are handed in is gone.
     _open: watch::Sender<()>,
@@ -47,8 +48,8 @@ impl Inbox {
     pub fn new(archive: Archive, reader: Reader, config: &ArchiveConfig) -> (Self, Keeper) {
         let (sender, open) = watch::channel(());
         let tray = Tray::default();
-        let keeper = Keeper::new(archive, reader, tray.clone(), open, config.clone());
-        (Self { tray, _open: sender }, keeper)
+        let keeper = Keeper::new(archive.clone(), reader, tray.clone(), open, config.clone());
+        (Self { archive, tray, _open: sender }, keeper)
     }
 
     /// Hands these in, in place of what waits of the same matches, and tells which the hub has
@@ -57,6 +58,7 @@ impl Inbox {
         if records.is_empty() && gone.is_empty() {
             return;
         }
+        self.archive.announce(records);
         let mut waiting = self.tray.lock();
         waiting.gone.extend(gone);
         for record in records {

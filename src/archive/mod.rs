@@ -107,6 +107,21 @@ impl Archive {
         self.keep(records, now).await.map(|_| ())
     }
 
+    /// Makes known whom these are of before they are written, where nothing is known of them: a list
+    /// that has a match in play must not name a league that nobody can ask for.
+    pub(crate) fn announce(&self, records: &[Arc<MatchRecord>]) {
+        let inner = &self.inner;
+        let new: Vec<_> = {
+            let index = inner.index.read().unwrap_or_else(PoisonError::into_inner);
+            records.iter().filter(|record| index.brief(record.brief.id).is_none()).collect()
+        };
+        if !new.is_empty() {
+            let entities = new.into_iter().flat_map(|record| Entity::of_record(record));
+            let mut directory = inner.directory.write().unwrap_or_else(PoisonError::into_inner);
+            directory.announce(entities);
+        }
+    }
+
     /// Keeps these in place of what is kept of the same matches: whoever hands them in has put both
     /// together.
     ///

@@ -413,8 +413,13 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
         let (known, unknown) = (waiting(MATCH), waiting(8));
         let live = Arc::new(record(9, played()));
         reader.show(&[Arc::clone(&known)], &[]);
+        let home = live.names.sides.as_ref().unwrap()[0].id;
         inbox.put(&[known, unknown, live], &[], NOW);
+        let teams = || archive.entities(EntityKind::Team, |it| it.id == home).len();
+        assert!(statuses(&archive).is_empty(), "nothing is written");
+        assert_eq!(teams(), 1, "whom it is of is known all the same");
         keeper.write().await;
+        assert_eq!(teams(), 1, "and once afterwards");
         let hours = |hours: i64| NOW + hours * 60 * 60 * SECOND;
         keeper.resolve(NOW + 30 * 60 * SECOND).await.unwrap();
         let open = [(MATCH, Status::NotStarted), (8, Status::NotStarted), (9, Status::FirstHalf)];
