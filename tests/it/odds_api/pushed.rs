@@ -219,11 +219,13 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
     stage.push().await;
     let of_one =
         format!("/odds/api/events/{event}/?market=double_chance&bookmaker=one&history=true");
-    let price = |odds: &Value| odds["markets"][0]["outcomes"][0]["bookmakers"][0].clone();
-    let odds = stage.until(&of_one, |odds| price(odds)["history"][1].is_object()).await;
-    let outcomes = odds["markets"][0]["outcomes"].as_array().unwrap();
-    let home_or_draw = outcomes.iter().find(|it| it["outcome"] == "1x").expect("the outcome");
-    let told = &home_or_draw["bookmakers"][0];
+    let price = |odds: &Value| {
+        let outcomes = odds["markets"][0]["outcomes"].as_array()?;
+        let home_or_draw = outcomes.iter().find(|it| it["outcome"] == "1x")?;
+        Some(home_or_draw["bookmakers"][0].clone())
+    };
+    let has_moved = |odds: &Value| price(odds).is_some_and(|it| it["history"][1].is_object());
+    let told = price(&stage.until(&of_one, has_moved).await).expect("the outcome");
     assert_eq!(
         (told["price"].to_string(), told["previous"].to_string()),
         ("1.27".into(), "1.3".into())
