@@ -112,13 +112,15 @@ async fn in_play(hub: &Hub, key: &str, sport: &str) -> Vec<u64> {
     live.map(|(id, _)| id.parse().expect("an id")).collect()
 }
 
-/// A bookmaker that quotes this match.
-async fn bookmaker(hub: &Hub, key: &str, name: &str) -> String {
+/// A bookmaker that quotes this match, unless its markets are closed already.
+async fn bookmaker(hub: &Hub, key: &str, name: &str) -> Option<String> {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(&format!("{name}/odds/*")).await;
-    client.until(|client| !client.channels.is_empty()).await;
-    let channel = client.channels.keys().next().expect("a channel of prices");
-    channel.rsplit('/').next().expect("the bookmaker").to_owned()
+    // What there is comes before what is asked for later.
+    client.subscribe("feeds").await;
+    client.until(|client| client.channels.contains_key("feeds")).await;
+    let channel = client.channels.keys().find(|channel| *channel != "feeds")?;
+    channel.rsplit('/').next().map(ToOwned::to_owned)
 }
 
 /// The channels of the document, and which sports they have.
@@ -225,8 +227,10 @@ async fn follow_demo(
         assert!(!live.is_empty(), "no {sport} of the demo is in play");
         for id in live.into_iter().take(9 / sports.len()) {
             let book = bookmaker(&feed.hub, &feed.key, &format!("{sport}/{id}")).await;
-            let command = json!({"action": "subscribe", "event_id": id, "sport": sport,
-                "bookmaker_slug": book});
+            let mut command = json!({"action": "subscribe", "event_id": id, "sport": sport});
+            if let Some(book) = book {
+                command["bookmaker_slug"] = json!(book);
+            }
             client.send(command).await;
             let begun = client.next_of("subscribed").await;
             assert_eq!((&begun["event_id"], &begun["resumed"]), (&json!(id), &json!(false)));
