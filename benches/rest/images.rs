@@ -74,7 +74,7 @@ fn latencies(hub: &Program, door: SocketAddr, effort: Effort) {
         let sent = Instant::now();
         follower.read().expect("it arrives");
         let took_us = sent.elapsed().as_secs_f64() * 1e6;
-        timer.block_on(tokio::time::sleep(PAUSE));
+        timer.block_on(async { tokio::time::sleep(PAUSE).await });
         took_us
     };
     let mut measure = |what: &str| {

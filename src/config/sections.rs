@@ -198,7 +198,7 @@ pub struct DemoConfig {
     /// Which day is played; the same seed gives the same day. Default 1.
     pub seed: u64,
     /// Whether what was played before the demo, and what will be in the next days, is put into the
-    /// archive. Default true; some 170 MB, and up to 20 seconds of one core at the first start.
+    /// archive. Default true; some 180 MB, and up to half a minute of one core at the first start.
     pub past: bool,
 }
 
