@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::AnyPool;
-use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, QUIET, Setting, on_each, shared};
+use crate::support::{Hub, QUIET, Setting, asked_until, on_each, shared};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -123,18 +122,7 @@ async fn push_in_play(hub: &Hub, feed: &str) {
 }
 
 async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    let mut last = Value::Null;
-    let waiting = async {
-        loop {
-            last = hub.get(path).await.json();
-            if is_so(&last) {
-                return;
-            }
-        }
-    };
-    let waited = timeout(PATIENCE, waiting).await;
-    assert!(waited.is_ok(), "{path} did not come so far: {last}");
-    last
+    asked_until(path, async || hub.get(path).await.json(), is_so).await
 }
 
 /// A match in play when the hub is killed, and of which nobody tells afterwards, is not in play for

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{ask, ok, rows};
-use crate::support::{Hub, PATIENCE, QUIET};
+use crate::support::{Hub, PATIENCE, QUIET, asked_until};
 
 const HOUR: i64 = 3_600_000_000;
 const DAY: i64 = 24 * HOUR;
@@ -81,18 +81,7 @@ impl Stage {
     }
 
     async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let mut last = Value::Null;
-        let waiting = async {
-            loop {
-                last = ok(&self.hub, path, &self.key).await;
-                if is_so(&last) {
-                    return;
-                }
-            }
-        };
-        let waited = timeout(PATIENCE, waiting).await;
-        assert!(waited.is_ok(), "{path} did not come so far: {last}");
-        last
+        asked_until(path, async || ok(&self.hub, path, &self.key).await, is_so).await
     }
 }
 

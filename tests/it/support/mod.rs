@@ -16,6 +16,9 @@ pub(crate) mod smtp;
 
 use std::{path::PathBuf, time::Duration};
 
+use serde_json::Value;
+use tokio::time::timeout;
+
 pub(crate) use self::{
     browser::{Browser, between},
     client::{Client, Closed, Followed},
@@ -27,6 +30,27 @@ pub(crate) use self::{
 /// How long an awaited event may take before the test says that it did not come. Generous: a busy
 /// machine is no failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks again until the answer is so: what was told to the hub is answered a moment later. `what` is
+/// asked for, in the words of a failure.
+pub(crate) async fn asked_until(
+    what: &str,
+    ask: impl AsyncFn() -> Value,
+    is_so: impl Fn(&Value) -> bool,
+) -> Value {
+    let mut last = Value::Null;
+    let asking = async {
+        loop {
+            last = ask().await;
+            if is_so(&last) {
+                return;
+            }
+        }
+    };
+    let asked = timeout(PATIENCE, asking).await;
+    assert!(asked.is_ok(), "{what} did not come so far: {last}");
+    last
+}
 
 /// The key of every live source, which is shown to nobody.
 pub(crate) const SECRET: &str = "s3cret-key";
