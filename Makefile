@@ -1,13 +1,17 @@
 # `make test` is all that a fresh clone needs; tests/run installs what the tests do and says what it
 # skipped. One suite alone: `make test SUITES="rust web"`.
 
-.PHONY: run test fuzz fmt clean
+.PHONY: run test test-long fuzz fmt clean
 
 run:
 	cargo run --release
 
 test:
 	@python3 tests/run $(SUITES)
+
+# Suites that are too long for `make test`: all cases of the Autobahn test suite.
+test-long:
+	@python3 tests/run --long
 
 # Not a part of the tests: it runs as long as it is told to. `make fuzz SECONDS=600 TARGETS=wyscout`.
 fuzz:

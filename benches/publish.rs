@@ -113,11 +113,21 @@ impl Rig {
         let (asked, questions) = mpsc::sync_channel(SUBSCRIBERS);
         let fanout = Fanout::start(limits(), "bench", Box::new(Desk(asked)))
             .expect("the system gives a thread");
-        let channel =
-            Channel { number: 1, name: ChannelId::new("bench"), epoch: Epoch(1), trails: false };
+        let channel = Channel {
+            number: 1,
+            name: ChannelId::new("bench"),
+            epoch: Epoch(1),
+            trails: false,
+            needs: fanout::Classes::NONE,
+        };
         let (mut readers, streams) = Readers::connect();
         for stream in streams {
-            let owner = Owner { key: 1, expires: None, guard: Box::new(()) };
+            let owner = Owner {
+                key: 1,
+                expires: None,
+                permission: fanout::Permission::EVERYTHING,
+                guard: Box::new(()),
+            };
             fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
         }
         readers.subscribe();
@@ -130,7 +140,7 @@ impl Rig {
                 to: 0,
                 lease: None,
             };
-            fanout.answer(asker, Answer::CaughtUp(caught_up));
+            fanout.answer(asker, Answer::CaughtUp(caught_up), 0);
         }
         readers.await_subscribed();
         Self { fanout, publisher: Publisher { channel, seq: 0 }, readers }
@@ -158,7 +168,12 @@ fn limits() -> Limits {
         outbox_bytes: 64 << 20,
         write_bytes_max: 64 << 10,
         channels_max: 1,
+        patterns_max: 1,
+        from_bytes_max: 16 * 1024,
+        catch_up_burst: u32::MAX,
+        catch_ups_per_second: u32::MAX,
         command_bytes_max: 1 << 10,
+        command_fragments_max: 16,
         mailbox_max: 1 << 10,
         beat_ms: u32::MAX,
         idle_ms: 0,

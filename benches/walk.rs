@@ -14,7 +14,7 @@ use fanout::{
     audience::{Audience, Shares},
     channel::{Channel, ChannelId, Epoch, Rate},
     encode::binary_frame,
-    outbox::{Budget, Of, Outbox},
+    outbox::{Budget, FRAME_BYTES, Of, Outbox},
     session::Session,
 };
 
@@ -26,8 +26,10 @@ const TOGETHER: [u64; 2] = [1, 64];
 const PAYLOAD: [u8; 200] = [b'x'; 200];
 
 /// Of a size that a run of all publications of a turn fits.
-const SHARES: Shares =
-    Shares { budget: Budget { bytes: 256 << 10, age_us: 1_000_000 }, write_bytes: 64 << 10 };
+const SHARES: Shares = Shares {
+    budget: Budget { bytes: 256 << 10, frame_bytes: FRAME_BYTES, age_us: 1_000_000 },
+    write_bytes: 64 << 10,
+};
 
 /// A socket that takes everything.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl Write for Void {
 
 fn channel(number: u32) -> Channel {
     let name = ChannelId::new(format!("bench/{number}"));
-    Channel { number, name, epoch: Epoch(1), trails: false }
+    Channel { number, name, epoch: Epoch(1), trails: false, needs: fanout::Classes::NONE }
 }
 
 fn audience(members: usize) -> Audience<Void> {

@@ -22,21 +22,23 @@ use tokio::{
     sync::watch,
     task::{JoinError, JoinHandle, JoinSet},
 };
-use tracing::{error, info};
+use tracing::info;
 
 use self::signals::Signals;
 use crate::{
     accounts::{Accounts, AccountsError},
     archive::{self, Archive, Inbox},
     cli::ReplayArgs,
-    clock::now,
+    clock::{now, wall},
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     database::Database,
     demo::Run,
+    entitlement::Entitlement,
     greeting,
     http::{self, BenchDoor, Proxies, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
+    ids::{self, IdsError, PublicIds},
     images::Images,
     limits,
     mail::MailError,
@@ -49,6 +51,7 @@ use crate::{
     signals::SignalBoard,
     sources::follow::FollowError,
     steady::Load,
+    supervisor::{self, Lifetime, fault},
     telemetry::{self, TelemetryError},
     usage::{self, Flushes, Meter},
 };
@@ -62,6 +65,8 @@ pub enum AppError {
     Source { name: String, source: FollowError },
     #[error("the archive failed")]
     Archive(#[source] sqlx::Error),
+    #[error("the public ids failed")]
+    Ids(#[from] IdsError),
     #[error("the store of matches failed")]
     Identity(#[source] sqlx::Error),
     #[error("a recording cannot be played")]
@@ -76,6 +81,9 @@ pub enum AppError {
     Tls(#[from] TlsError),
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
+    /// Its name and the reason are printed already.
+    #[error("a part of the hub failed")]
+    Part,
     #[error("the door closed by itself")]
     Door(#[source] Option<io::Error>),
     #[error("the fan-out did not start")]
@@ -122,6 +130,13 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     // From the beginning: a signal that nobody listens for ends the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
+    let recordings = playing::recordings(&config, &play)?;
+    let tls = tls(&config.tls)?;
+    let secure = if tls.is_some() { "s" } else { "" };
+    // Before the database: a program that cannot listen leaves no new file behind.
+    let listener = listen(config.server.listen)?;
+    let address = listener.local_addr()?;
+    let bench_listener = bench_listener(&config.bench)?;
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
@@ -133,19 +148,18 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     };
     let epochs =
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
-    let recordings = playing::recordings(&config, &play)?;
-
-    let tls = tls(&config.tls)?;
-    let secure = if tls.is_some() { "s" } else { "" };
-    let listener = listen(config.server.listen)?;
-    let address = listener.local_addr()?;
-    let bench_listener = bench_listener(&config.bench)?;
-    let (doors, ends) = pipeline::doors(config.hub.inbox_batches, config.fanout.sockets_max + 1024);
-    let fanout = Fanout::start(
+    let journal = ids::path_beside(config.server.db.beside());
+    let ids =
+        PublicIds::open_with_journal(accounts.database(), config.hub.ids_max, &journal).await?;
+    let sockets_max = config.fanout.sockets_max;
+    let (doors, ends) = pipeline::doors(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
+    let fanout = Fanout::start_on(
         limits(&config),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         Box::new(doors.clone()),
+        |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
     )?;
+    archive::adopt(accounts.database(), &ids, now()).await?;
     let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
     let reader = Reader::default();
     let board = SignalBoard::default();
@@ -156,7 +170,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = identity::Writer::start(identities.clone());
     let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered))
+        .with_ids(ids.clone())
         .with_signals(config.signals.settings());
+    hub.remember_signals(&board.find(|_| true));
     let sources = playing::announce(&mut hub, demo.clone(), &play, recordings);
     let live = playing::announce_live(&mut hub, &config, &play)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
@@ -172,25 +188,43 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
             shelf,
         )?
     };
-    let keeping = tokio::spawn(keeper.run());
+    let keeping = supervisor::spawn("archive", Lifetime::UntilStop, keeper.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
-    let signalling = tokio::spawn(signalling);
+    let signalling = supervisor::spawn("signals", Lifetime::UntilStop, signalling);
+    let numbering = ids.clone().keep(written.subscribe());
+    let numbering = supervisor::spawn("ids", Lifetime::UntilStop, numbering);
 
     let (stop, stopped) = watch::channel(false);
-    tokio::spawn(telemetry::keep(metrics.clone(), stopped.clone()));
+    let upkeep = telemetry::keep(metrics.clone(), stopped.clone());
+    supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
     let (meter, flushes) = start_counting(&accounts, &config)?;
-    let registry = Registry::new(config.fanout.sockets_max_per_account, config.fanout.sockets_max);
+    let entitlement = Entitlement::new(Arc::clone(&catalogue));
+    let per_account = match play {
+        // A load tool opens all its sockets with the one key that was printed.
+        Play::Steady(_) => config.fanout.sockets_max,
+        Play::Demo | Play::Nothing | Play::Recordings(_) => config.fanout.sockets_max_per_account,
+    };
+    let registry = Registry::new(per_account, config.fanout.sockets_max);
     let revoking = revocation::start(
-        Revoker { accounts: accounts.clone(), registry: registry.clone(), fanout: fanout.clone() },
+        Revoker {
+            accounts: accounts.clone(),
+            registry: registry.clone(),
+            fanout: fanout.clone(),
+            entitlement: entitlement.clone(),
+        },
         Duration::from_millis(config.accounts.watch_ms),
         &stopped,
     );
+    let probe = Duration::from_millis(config.database.probe_ms);
+    let probing = accounts.database().clone().watch_writes(probe, wall, stopped.clone());
+    let probing = supervisor::spawn("database", Lifetime::UntilStop, probing);
     let sweeping = accounts.sweep_always(stopped.clone());
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
     let ordering = take_orders(identities, &config, &doors, &stopped);
-    let chronicle = playing::chronicle(demo, &config, &accounts, (&archive, &reader), &stopped);
+    let chronicle =
+        playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
@@ -201,6 +235,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let parts = http::Parts {
         accounts: accounts.clone(),
         catalogue,
+        entitlement,
         payments: customers.payments,
         limits: limits::Limits::new(&config.limits),
         proxies: proxies(&config),
@@ -216,35 +251,67 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         public_url,
         configured_url: !config.server.public_url.is_empty(),
         demo_key: demo_key.clone(),
+        public_boards: config.server.public_boards,
         tls,
-        connections_max: config.fanout.sockets_max,
+        arrivals_max: config.fanout.sockets_max,
+        connections: http::ConnectionLimits::of(&config.server),
+        socket_options: socket_options(&config.fanout),
+        hsts_days: config.server.hsts_days,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
         ingest: config.ingest.clone(),
         numbers: http::Numbers::of(&config),
         images: Images::new(&config.images),
     };
-    let mut serving = tokio::spawn(http::serve(listener, parts, stopped.clone()));
+    let serving = http::serve(listener, parts, stopped.clone());
+    let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);
     if let Some(listener) = bench_listener {
         let door = BenchDoor {
             fanout: fanout.clone(),
-            batch_bytes_max: config.fanout.write_bytes_max,
+            batch_bytes_max: config.fanout.outbox_bytes / 2,
             handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
         };
-        tokio::spawn(door.serve(listener, stopped.clone()));
+        let serving = door.serve(listener, stopped.clone());
+        supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
     let (key, mails) = (demo_key.as_deref(), posting::demo_folder(&config));
     greeting::greet(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
+    greeting::log(&config, &play);
 
+    let asked_to_stop = async {
+        signals.asked_to_stop().await;
+        // Before what is played is dropped below.
+        supervisor::stopping();
+        info!("stopping");
+    };
+    let mut served = None;
     tokio::select! {
-        () = signals.asked_to_stop() => info!("stopping"),
+        () = asked_to_stop => {}
+        () = supervisor::failed() => {}
         Err(error) = playing::play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
-        served = &mut serving => return Err(AppError::Door(ended(served).err())),
+        it = &mut serving => served = Some(it),
     }
+    if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
+        return Err(AppError::Door(ended(served).err()));
+    }
+    supervisor::stopping();
+    let drain_ms = if supervisor::has_failed() {
+        fault::hang_if_wanted().await;
+        // The acceptor stays meanwhile, so that probes hear from `/readyz` why they should not come.
+        let drain_ms = config.server.drain_ms.min(config.server.failure_exit_ms / 2);
+        drain(&fanout, drain_ms).await;
+        0
+    } else {
+        config.server.drain_ms
+    };
     stop.send_replace(true);
     // The door is closed first: whoever is told to go does not come back to this process.
-    let mut answering = ended(serving.await).unwrap_or_default();
-    drain(&fanout, config.server.drain_ms).await;
-    let patience = Duration::from_millis(config.server.drain_ms);
+    let served = match served {
+        Some(served) => served,
+        None => serving.await,
+    };
+    let mut answering = ended(served).unwrap_or_default();
+    drain(&fanout, drain_ms).await;
+    let patience = Duration::from_millis(drain_ms);
     let answered = async { while answering.join_next().await.is_some() {} };
     if tokio::time::timeout(patience, answered).await.is_err() {
         info!("requests were cut off");
@@ -254,8 +321,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     keeping.await.ok();
     written.send_replace(true);
     signalling.await.ok();
+    numbering.await.ok();
     let ours = revoking.into_iter().chain(ordering).chain(chronicle);
-    for task in ours.chain([deciding, sweeping, fitting]) {
+    for task in ours.chain([deciding, probing, sweeping, fitting]) {
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;
@@ -263,7 +331,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     flushes.finish().await;
     accounts.close().await;
     info!("stopped");
-    Ok(())
+    // Whatever failed during the stop was not finished.
+    if supervisor::has_failed() { Err(AppError::Part) } else { Ok(()) }
 }
 
 /// Whom requests are believed to come from.
@@ -288,10 +357,11 @@ fn take_orders(
     let (orders, mut waiting) = tokio::sync::mpsc::channel(ORDERS_MAX);
     let (mut stopped, requests) = (stopped.clone(), doors.requests.clone());
     let every = Duration::from_millis(config.accounts.watch_ms);
-    let watching = tokio::spawn(identity::watch(store, every, orders, async move {
+    let watching = identity::watch(store, every, orders, async move {
         stopped.wait_for(|stop| *stop).await.ok();
-    }));
-    let handing_in = tokio::spawn(async move {
+    });
+    let watching = supervisor::spawn("order-watcher", Lifetime::UntilStop, watching);
+    let handing_in = supervisor::spawn("orders", Lifetime::UntilStop, async move {
         while let Some(order) = waiting.recv().await {
             if requests.send(Request::Order(order)).await.is_err() {
                 return;
@@ -304,11 +374,11 @@ fn take_orders(
 async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {
     match play {
         Play::Demo | Play::Steady(_) => {
-            Ok(Some(accounts.ensure_demo_key(now()).await?.expose().to_owned()))
+            Ok(Some(accounts.ensure_demo_key(wall()).await?.expose().to_owned()))
         }
         // It stands in clear in the store, which only a demo may have.
         Play::Nothing | Play::Recordings(_) => {
-            accounts.forget_demo_key(now()).await?;
+            accounts.forget_demo_key(wall()).await?;
             Ok(None)
         }
     }
@@ -317,7 +387,7 @@ async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, Ap
 async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<Run, AppError> {
     // Settings by which the same facts make other changes.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(Run::take_up(accounts, config.demo.seed, &settings, epoch, now()).await?)
+    Ok(Run::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
 /// Begins to count what accounts use, and to write it from time to time.
@@ -372,6 +442,7 @@ fn settings(config: &Config) -> Settings {
     Settings {
         window: Window { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
         matches_max: config.hub.matches_max,
+        matches_max_per_source: config.hub.matches_max_per_source,
         ended_keep_us: micros(config.hub.ended_keep_ms),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
         hold_us: micros(config.feeds.hold_ms),
@@ -394,15 +465,24 @@ pub(crate) fn limits(config: &Config) -> Limits {
         outbox_age_ms: milliseconds(config.fanout.outbox_age_ms),
         write_bytes_max: config.fanout.write_bytes_max,
         channels_max: config.fanout.channels_max,
+        patterns_max: config.fanout.patterns_max,
+        from_bytes_max: config.fanout.from_bytes_max,
+        catch_up_burst: config.fanout.catch_up_burst,
+        catch_ups_per_second: config.fanout.catch_ups_per_second,
         command_bytes_max: config.server.command_bytes_max,
+        command_fragments_max: config.server.command_fragments_max,
         mailbox_max: config.fanout.mailbox,
         beat_ms: milliseconds(config.fanout.beat_ms),
         idle_ms: milliseconds(config.fanout.idle_ms),
         stall_ms: milliseconds(config.fanout.stall_ms),
-        sockets: SocketOptions {
-            send_buffer_bytes: config.fanout.send_buffer_bytes,
-            unsent_bytes: u32::try_from(config.fanout.unsent_bytes).unwrap_or(u32::MAX),
-        },
+        sockets: socket_options(&config.fanout),
+    }
+}
+
+fn socket_options(config: &FanoutConfig) -> SocketOptions {
+    SocketOptions {
+        send_buffer_bytes: config.send_buffer_bytes,
+        unsent_bytes: u32::try_from(config.unsent_bytes).unwrap_or(u32::MAX),
     }
 }
 
@@ -439,8 +519,6 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
 
 async fn stop_writer(doors: &Doors, writer: thread::JoinHandle<()>) {
     doors.requests.send(Request::Stop).await.ok();
-    let joined = tokio::task::spawn_blocking(move || writer.join()).await;
-    if !matches!(joined, Ok(Ok(()))) {
-        error!("the hub's thread panicked");
-    }
+    // The supervisor has told of a panic.
+    tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
 }

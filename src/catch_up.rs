@@ -15,7 +15,7 @@ use crate::{
     document::Object,
     hub::{
         Hub,
-        sequence::{Stamp, Update},
+        sequence::{Sequence, Stamp, Step},
     },
 };
 
@@ -28,24 +28,60 @@ pub struct Image {
     pub frame: Bytes,
 }
 
+/// What answering a question costs, so that a turn can be bounded and who asks can be charged: bytes
+/// of patches that are merged, and of frames that are rendered.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    pub spent: usize,
+    /// Once so much is spent, an answer ends at the next frame, and its reader asks for the rest.
+    pub max: usize,
+}
+
+impl Work {
+    #[must_use]
+    pub fn up_to(max: usize) -> Self {
+        Self { spent: 0, max }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.spent >= self.max
+    }
+}
+
+/// What looking at one channel's name costs, when a pattern asks which channels it covers.
+const MATCH_WORK: usize = 32;
+
 impl Hub {
-    /// Answers a question of the fan-out.
+    /// Answers a question of the fan-out, whatever it costs.
     pub fn answer(&mut self, question: &Question) -> Answer {
+        self.answer_within(question, &mut Work::up_to(usize::MAX))
+    }
+
+    /// Answers a question of the fan-out. A reader far behind gets a part of what leads to the head,
+    /// and asks again.
+    pub fn answer_within(&mut self, question: &Question, work: &mut Work) -> Answer {
         match question {
-            Question::Match { pattern } => Answer::Matched(self.channels.matching(pattern)),
+            Question::Match { pattern } => {
+                work.spent += self.channels.len() * MATCH_WORK;
+                Answer::Matched(self.channels.matching(pattern))
+            }
             Question::Begin { channel, book, from, bytes_max } => {
-                self.begin(channel, book.as_ref(), *from, *bytes_max)
+                let answer = self.begin(channel, book.as_ref(), *from, *bytes_max);
+                work.spent += rendered(&answer);
+                answer
             }
             Question::CatchUp { channel, from, why, bytes_max, .. }
                 if live::Name::of(channel.as_str()).is_some() =>
             {
-                self.bring_forward(channel.as_str(), *from, why, *bytes_max)
+                let answer = self.bring_forward(channel.as_str(), *from, why, *bytes_max);
+                work.spent += rendered(&answer);
+                answer
             }
             Question::CatchUp { channel, rate, from, why, bytes_max } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
                     return Answer::NotTracked;
                 };
-                let caught_up = self.catch_up(subject, *from, why, *bytes_max);
+                let caught_up = self.catch_up(subject, *from, why, *bytes_max, work);
                 let lease = self.channels.get_mut(subject).and_then(|it| it.lanes.lease(*rate));
                 match caught_up {
                     Some(caught_up) => Answer::CaughtUp(CaughtUp { lease, ..caught_up }),
@@ -61,11 +97,12 @@ impl Hub {
         from: Option<Position>,
         why: &str,
         bytes_max: usize,
+        work: &mut Work,
     ) -> Option<CaughtUp> {
-        let entry = self.channels.get(subject)?;
+        let entry = self.channels.get_mut(subject)?;
         let verdict = from.map(|from| verify(entry, from));
         if let Some(Ok(from)) = verdict {
-            let (frames, to) = since(entry, from, why, bytes_max);
+            let (frames, to) = since(&mut entry.sequence, from, why, bytes_max, work);
             let head = entry.sequence.head();
             let channel = entry.sequence.channel.clone();
             return Some(CaughtUp {
@@ -78,7 +115,9 @@ impl Hub {
             });
         }
         let channel = entry.sequence.channel.clone();
+        let was_there = entry.image.is_some();
         let image = self.shared_image(subject)?;
+        work.spent += if was_there { 0 } else { image.frame.len() };
         Some(CaughtUp {
             channel,
             head: image.seq,
@@ -120,70 +159,96 @@ fn verify(entry: &Entry, from: Position) -> Result<Seq, Gap> {
     check(from, sequence.channel.epoch, sequence.oldest(), sequence.head())
 }
 
+/// Bytes of the frames of an answer.
+fn rendered(answer: &Answer) -> usize {
+    match answer {
+        Answer::CaughtUp(caught_up) | Answer::Began(caught_up, _) => {
+            caught_up.frames.iter().map(|forward| forward.frame.len()).sum()
+        }
+        Answer::NotTracked | Answer::Matched(_) | Answer::NoBook => 0,
+    }
+}
+
 /// The updates after `from` in as few frames as is right: events stand alone, in order, and values
-/// are merged only between them. Stops at the first frame that reaches `bytes_max`.
-fn since(entry: &Entry, from: Seq, why: &str, bytes_max: usize) -> (Vec<Forward>, Seq) {
-    let channel = &entry.sequence.channel.name;
+/// are merged only between them. Stops at the first frame that reaches `bytes_max`, or by which the
+/// work allowed is spent.
+fn since(
+    sequence: &mut Sequence,
+    from: Seq,
+    why: &str,
+    bytes_max: usize,
+    work: &mut Work,
+) -> (Vec<Forward>, Seq) {
+    let channel = sequence.channel.name.clone();
     let mut frames = Vec::new();
     let (mut bytes, mut to) = (0, from);
-    let mut updates = entry.sequence.since(from).peekable();
-    while let Some(first) = updates.next() {
+    let mut next = step(sequence, to, work);
+    while let Some(first) = next.take() {
         let mut run = Run::new(to, first);
-        while let Some(next) = updates.next_if(|next| run.takes(next)) {
-            run.extend(next);
+        // What is left when the work is spent is asked for again, from here.
+        while !work.is_spent() {
+            next = step(sequence, run.last, work);
+            let Some(step) = &next else { break };
+            if !run.extend(step) {
+                break;
+            }
+            next = None;
         }
-        let frame = text_frame(|out| run.write(out, channel, why));
+        let frame = text_frame(|out| run.write(out, &channel, why));
         bytes += frame.len();
-        to = run.seq;
+        work.spent += frame.len();
+        to = run.last;
         frames.push(Forward { frame, to });
-        if bytes >= bytes_max {
+        if bytes >= bytes_max || work.is_spent() {
             break;
         }
     }
     (frames, to)
 }
 
-/// Updates that become one frame.
-struct Run<'a> {
-    first: &'a Update,
-    prev: Seq,
-    seq: Seq,
-    stamp: Stamp,
-    /// The composed patch, where there is more than the first.
-    merged: Option<Object>,
-    next: Option<Object>,
+fn step(sequence: &mut Sequence, from: Seq, work: &mut Work) -> Option<Step> {
+    if from >= sequence.head() {
+        return None;
+    }
+    let step = sequence.step(from, &mut work.spent)?;
+    work.spent += step.weight();
+    Some(step)
 }
 
-impl<'a> Run<'a> {
-    fn new(prev: Seq, first: &'a Update) -> Self {
-        Self { first, prev, seq: first.seq, stamp: first.stamp, merged: None, next: None }
+/// Updates that become one frame.
+struct Run {
+    prev: Seq,
+    /// The last update in it.
+    last: Seq,
+    stamp: Stamp,
+    first: Step,
+    /// The composed patch, where there is more than the first.
+    merged: Option<Object>,
+}
+
+impl Run {
+    fn new(prev: Seq, first: Step) -> Self {
+        Self { prev, last: first.seq(), stamp: first.stamp(), first, merged: None }
     }
 
-    /// Whether the update may be merged into this run.
-    fn takes(&mut self, update: &Update) -> bool {
-        if !self.first.events.is_empty() || !update.events.is_empty() {
+    /// Merges what comes next into this run, if that is possible. Events stand alone.
+    fn extend(&mut self, next: &Step) -> bool {
+        if !self.first.events().is_empty() || !next.events().is_empty() {
             return false;
         }
-        let mut merged = self.merged.take().unwrap_or_else(|| self.first.patch.clone());
-        let composes = merged.merge(&update.patch).is_ok();
+        let mut merged = self.merged.take().unwrap_or_else(|| self.first.patch().clone());
+        let composes = merged.merge(next.patch()).is_ok();
+        self.merged = Some(merged);
         if composes {
-            self.next = Some(merged);
-        } else if self.seq > self.first.seq {
-            self.merged = Some(merged);
+            (self.last, self.stamp) = (next.seq(), next.stamp());
         }
         composes
     }
 
-    fn extend(&mut self, update: &Update) {
-        self.merged = self.next.take();
-        self.seq = update.seq;
-        self.stamp = update.stamp;
-    }
-
     fn write(&self, out: &mut Vec<u8>, channel: &fanout::ChannelId, why: &str) {
-        let span = Span { channel, prev: self.prev, seq: self.seq };
-        let patch = self.merged.as_ref().unwrap_or(&self.first.patch);
-        let why = (self.seq - self.prev > 1).then_some(why);
-        stream::update(out, &span, self.stamp, patch, &self.first.events, why);
+        let span = Span { channel, prev: self.prev, seq: self.last };
+        let patch = self.merged.as_ref().unwrap_or_else(|| self.first.patch());
+        let why = (self.last - self.prev > 1).then_some(why);
+        stream::update(out, &span, self.stamp, patch, self.first.events(), why);
     }
 }

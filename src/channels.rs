@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use fanout::{ChannelId, Epoch, Pattern, channel::Channel};
+use fanout::{ChannelId, Classes, Epoch, Pattern, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
@@ -62,17 +62,17 @@ impl Channels {
         })
     }
 
-    /// Opens a channel. Its sequence begins at 0, the empty document.
+    /// Opens a channel, which needs these classes. Its sequence begins at 0, the empty document.
     pub fn open(
         &mut self,
         subject: Subject,
         name: ChannelId,
-        epoch: Epoch,
+        (epoch, needs): (Epoch, Classes),
         header: Header,
     ) -> &Entry {
         let number = self.next_number();
         let trails = subject == Subject::Feeds;
-        let channel = Channel { number, name: name.clone(), epoch, trails };
+        let channel = Channel { number, name: name.clone(), epoch, trails, needs };
         let sequence = Sequence::new(channel);
         let lanes = Lanes::default();
         let entry = Entry { subject, sequence, lanes, header, image: None, stamp: None };

@@ -10,12 +10,14 @@ pub mod orders;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand};
+use ingest::event::Sport;
 
 use self::operator::OperatorCommand;
 use crate::{
     accounts::{Accounts, Addon},
-    config::Flags,
+    config::{DemoSpeed, Flags},
     database::DatabaseName,
+    table::Format,
 };
 
 /// A WebSocket-first realtime streaming hub for sports data.
@@ -75,6 +77,9 @@ pub enum Command {
 pub struct ServeArgs {
     #[command(flatten)]
     pub hub: HubArgs,
+    /// How many times as fast as real matches the demo plays: 0.1 to 100 [default: 1].
+    #[arg(long, value_name = "N")]
+    pub demo_speed: Option<DemoSpeed>,
     /// Play a steady load in place of the demo: so many changes a second in all, to measure with.
     #[arg(long, value_name = "N")]
     pub bench_rate: Option<u32>,
@@ -90,8 +95,8 @@ impl ServeArgs {
     /// The settings among the arguments.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let &Self { ref hub, bench_rate, bench_channels, bench_port } = self;
-        Flags { bench_rate, bench_channels, bench_port, ..hub.flags() }
+        let &Self { ref hub, demo_speed, bench_rate, bench_channels, bench_port } = self;
+        Flags { demo_speed, bench_rate, bench_channels, bench_port, ..hub.flags() }
     }
 }
 
@@ -247,6 +252,8 @@ pub struct KeyListArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -266,13 +273,15 @@ pub enum MatchesCommand {
     /// A line for each match of a provider that goes by another id than its own, separated by tabs:
     /// the id of the match, PROVIDER/KEY, its sides, start and competition, `swapped` if it has the
     /// sides in the other order, who found it (rule or operator), and the PROVIDER/KEY of what it
-    /// was found to be.
+    /// was found to be. Then, if there are such orders, a line for each: its number, its kind (join
+    /// or split), PROVIDER/KEY, the id it takes, `swapped`, and its state (waits, or refused: why).
+    /// Both parts begin with a line of column heads.
     List(MatchesArgs),
     /// List the pairs that may be one match, the likeliest first.
     ///
-    /// A line for each pair, separated by tabs: how likely it is (0 to 1), why it is not sure,
-    /// `swapped` if they have the sides in different order, then of each of the two PROVIDER/KEY,
-    /// sides, start and competition.
+    /// A line of column heads, then a line for each pair, separated by tabs: how likely it is (0 to
+    /// 1), why it is not sure, `swapped` if they have the sides in different order, then of each of
+    /// the two PROVIDER/KEY, sides, start and competition.
     Doubtful(MatchesArgs),
     /// Say that two matches are one: the first takes the id of the second.
     ///
@@ -292,6 +301,8 @@ pub struct MatchesArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -341,6 +352,37 @@ pub struct SimulateArgs {
     /// Print the correct outcome instead of the day.
     #[arg(long)]
     pub truth: bool,
+    /// Print a recording that `replay` takes, in the format `matchwire-events`.
+    #[arg(long, conflicts_with = "truth")]
+    pub events: bool,
+    /// Of this sport alone, named as in channels.
+    #[arg(long, requires = "events", value_parser = sport)]
+    pub sport: Option<Sport>,
+    /// The first so many matches.
+    #[arg(long, requires = "events", value_name = "N")]
+    pub matches: Option<usize>,
+    /// The odds of the first so many bookmakers.
+    #[arg(long, requires = "events", value_name = "N")]
+    pub bookmakers: Option<usize>,
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct OutputArgs {
+    /// One JSON object a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl OutputArgs {
+    pub(crate) fn format(self) -> Format {
+        if self.json { Format::JsonLines } else { Format::Text }
+    }
+}
+
+fn sport(name: &str) -> Result<Sport, &'static str> {
+    let found = Sport::ALL.into_iter().find(|sport| sport.as_str() == name);
+    found.ok_or("expected a sport as in the names of channels, such as football")
 }
 
 /// An address is stored as it is given; this finds what can be none. Whether it is somebody's, only

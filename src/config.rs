@@ -8,6 +8,7 @@
 mod accounts;
 mod archive;
 mod database;
+mod demo_speed;
 mod images;
 mod limits;
 mod mail;
@@ -34,6 +35,7 @@ use toml::{Table, Value};
 pub use self::accounts::{AccountsConfig, Pepper};
 pub use self::archive::ArchiveConfig;
 pub use self::database::DatabaseConfig;
+pub use self::demo_speed::{DemoSpeed, WrongDemoSpeed};
 pub use self::images::ImagesConfig;
 pub use self::limits::LimitsConfig;
 pub use self::mail::MailConfig;
@@ -51,6 +53,17 @@ use self::{secret::SecretError, sources::SourceConfig};
 use crate::database::DatabaseName;
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
+
+/// Names the part of a debug build that is to panic; see [`crate::supervisor::fault`]. No setting, and
+/// ignored by a release build.
+const FAULT_VARIABLE: &str = "MATCHWIRE_FAULT";
+
+/// The part that is to panic on demand.
+#[cfg(debug_assertions)]
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+pub(crate) fn fault() -> Option<String> {
+    std::env::var(FAULT_VARIABLE).ok()
+}
 
 /// All settings, one struct for each part.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -88,6 +101,7 @@ pub struct Flags {
     pub db: Option<DatabaseName>,
     /// False for a command that brings its own sources.
     pub demo: Option<bool>,
+    pub demo_speed: Option<DemoSpeed>,
     /// Changes a second of the steady load; 0 for a command that brings its own sources.
     pub bench_rate: Option<u32>,
     pub bench_channels: Option<u32>,
@@ -168,6 +182,9 @@ impl Config {
         if let Some(demo) = flags.demo {
             self.demo.enabled = demo;
         }
+        if let Some(speed) = flags.demo_speed {
+            self.demo.speed = speed;
+        }
         if let Some(rate) = flags.bench_rate {
             self.bench.rate = rate;
         }
@@ -228,7 +245,7 @@ impl Config {
         Ok(())
     }
 
-    /// What must be there at all. Absent from the list: `drain_ms`, `connections_max`, `shards`, `idle_ms`,
+    /// What must be there at all. Absent from the list: `drain_ms`, `hsts_days`, `database.connections_max`, `shards`, `idle_ms`,
     /// `bench.rate` and `bench.port`, where 0 has a meaning, as it has for each rate of `limits`, and
     /// `ended_keep_ms`, where an ended match may go at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
@@ -236,7 +253,14 @@ impl Config {
         let Self { archive, feeds, ingest, images, predictions, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
+            ("server.failure_exit_ms", server.failure_exit_ms),
+            ("server.command_fragments_max", server.command_fragments_max.into()),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
+            ("server.connections_max", server.connections_max as u64),
+            ("server.connections_max_per_address", server.connections_max_per_address as u64),
+            ("server.write_timeout_ms", server.write_timeout_ms),
+            ("server.unread_bytes_max", server.unread_bytes_max as u64),
+            ("server.unread_bytes_max_per_address", server.unread_bytes_max_per_address as u64),
             ("mail.timeout_ms", mail.timeout_ms),
             ("mail.connections", mail.connections as u64),
             ("mail.batch", mail.batch.into()),
@@ -248,6 +272,7 @@ impl Config {
             ("payments.attempts", payments.attempts.into()),
             ("payments.webhook_age_ms", payments.webhook_age_ms),
             ("payments.webhook_bytes_max", payments.webhook_bytes_max as u64),
+            ("payments.webhook_checks_per_minute", payments.webhook_checks_per_minute.into()),
             ("payments.orders_open_max", payments.orders_open_max as u64),
             ("payments.sweep_ms", payments.sweep_ms),
             ("payments.sweep_orders_max", payments.sweep_orders_max.into()),
@@ -258,6 +283,7 @@ impl Config {
             ("usage.flush_ms", usage.flush_ms),
             ("usage.entries_max", usage.entries_max as u64),
             ("database.acquire_ms", database.acquire_ms),
+            ("database.probe_ms", database.probe_ms),
             ("archive.write_ms", archive.write_ms),
             ("archive.reload_ms", archive.reload_ms),
             ("archive.unresolved_after_ms", archive.unresolved_after_ms),
@@ -265,11 +291,16 @@ impl Config {
             ("hub.tail_bytes", hub.tail_bytes as u64),
             ("hub.tail_ms", hub.tail_ms),
             ("hub.matches_max", hub.matches_max as u64),
+            ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
             ("hub.inbox_batches", hub.inbox_batches as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
             ("fanout.outbox_age_ms", fanout.outbox_age_ms),
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
             ("fanout.channels_max", fanout.channels_max as u64),
+            ("fanout.patterns_max", fanout.patterns_max as u64),
+            ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
+            ("fanout.catch_up_burst", fanout.catch_up_burst.into()),
+            ("fanout.catch_ups_per_second", fanout.catch_ups_per_second.into()),
             ("fanout.beat_ms", fanout.beat_ms),
             ("fanout.stall_ms", fanout.stall_ms),
             ("fanout.mailbox", fanout.mailbox as u64),
@@ -295,15 +326,17 @@ impl Config {
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { mail, usage, hub, fanout, bench, ingest, .. } = self;
+        let Self { server, mail, usage, hub, fanout, bench, ingest, .. } = self;
         // What a crash may lose, and the month that is shown.
         at_most(("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000))?;
         at_most(("the days shown", 31), ("usage.keep_days", usage.keep_days.into()))?;
         // Its schedule is told in microseconds, and each of its channels is a match.
         at_most(("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000))?;
+        let head_start = ("demo.head_start_minutes", self.demo.head_start_minutes.into());
+        at_most(head_start, ("ten hours", 600))?;
         at_most(
             ("bench.channels", bench.channels.into()),
-            ("hub.matches_max", hub.matches_max as u64),
+            ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
         )?;
         at_most(
             ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
@@ -314,6 +347,11 @@ impl Config {
         at_most(
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
+        )?;
+        // Positions may come in any command that is no longer than others may be.
+        at_most(
+            ("server.command_bytes_max", server.command_bytes_max as u64),
+            ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
         )?;
         at_most(
             ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
@@ -352,7 +390,8 @@ fn overlay(
 ) -> Result<(), ConfigError> {
     let defaults = default_table();
     for (name, value) in environment {
-        let Some(name) = name.to_str().filter(|name| name.starts_with(VARIABLE_PREFIX)) else {
+        let ours = |name: &&str| name.starts_with(VARIABLE_PREFIX) && *name != FAULT_VARIABLE;
+        let Some(name) = name.to_str().filter(ours) else {
             continue;
         };
         let (section, knob, default) = knob(&defaults, name)
@@ -385,6 +424,7 @@ fn value_like(default: &Value, text: &OsString) -> Result<Value, &'static str> {
     let text = text.to_str().ok_or("text in UTF-8")?;
     match default {
         Value::Integer(_) => text.parse().map(Value::Integer).map_err(|_| "a whole number"),
+        Value::Float(_) => text.parse().map(Value::Float).map_err(|_| "a number"),
         Value::Boolean(_) => text.parse().map(Value::Boolean).map_err(|_| "true or false"),
         _ => Ok(Value::String(text.to_owned())),
     }

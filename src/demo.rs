@@ -5,6 +5,7 @@
 //! resume across it, and get what happened meanwhile.
 
 mod chronicle;
+mod pace;
 
 use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
 
@@ -16,15 +17,13 @@ use ingest::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::chronicle::Chronicle;
+pub use self::{chronicle::Chronicle, pace::Pace};
 
 use crate::{
     accounts::{Accounts, AccountsError},
+    config::DemoConfig,
     hub::{ApplyError, Hub, feeds::SourceNumber},
 };
-
-/// How long before the start of the demo the first of its matches began: they are in full swing.
-const HEAD_START_US: Micros = 70 * 60 * 1_000_000;
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
@@ -38,8 +37,11 @@ pub struct Run {
     /// When the first day of its world began, in UTC microseconds. It stays with the database: the
     /// days to come are known by it.
     pub start: Micros,
-    /// Since when it plays: matches that began before are not in it.
+    /// Since when it plays, by the clock of its world: matches that began before are not in it.
     from: Micros,
+    /// How the clock of its world runs.
+    #[serde(default)]
+    pace: Pace,
     pub epoch: u32,
     /// What must be the same for the same day to come out: the program and the settings.
     program: String,
@@ -54,22 +56,27 @@ impl Run {
     /// If the store fails.
     pub async fn take_up(
         accounts: &Accounts,
-        seed: u64,
+        demo: &DemoConfig,
         settings: &str,
         new_epoch: Epoch,
         now: Micros,
     ) -> Result<Self, AccountsError> {
-        let program = format!("{} {settings}", program());
+        let DemoConfig { seed, speed, .. } = *demo;
+        let head_start = Micros::from(demo.head_start_minutes) * 60 * 1_000_000;
+        let program = format!("{} {settings} {speed}", program());
         let kept = accounts.meta(META).await?;
         let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
-        let kept = kept.filter(|run| run.seed == seed && run.from <= now);
-        let from = now - HEAD_START_US;
+        let kept = kept.filter(|run| run.seed == seed && run.from <= run.pace.in_world(now));
+        // A faster run has left the clock of the world ahead of ours: it goes on from there.
+        let in_world = kept.as_ref().map_or(now, |run| run.pace.in_world(now));
+        let from = in_world - head_start;
         let start = match kept {
-            Some(run) if run.program == program && now < run.from + DAY_US => return Ok(run),
+            Some(run) if run.program == program && in_world < run.from + DAY_US => return Ok(run),
             Some(run) => run.start,
             None => from,
         };
-        let run = Self { seed, start, from, epoch: new_epoch.0, program };
+        let pace = Pace::new(speed, now, in_world);
+        let run = Self { seed, start, from, pace, epoch: new_epoch.0, program };
         let text = serde_json::to_string(&run).expect("a struct of numbers and text is JSON");
         accounts.set_meta(META, &text).await?;
         Ok(run)
@@ -80,7 +87,8 @@ impl Run {
     pub fn days(&self) -> Days {
         let world = World::new(self.seed, self.start);
         let next = world.day_at(self.from);
-        let mut days = Days { world, next, since: self.from, running: VecDeque::new() };
+        let pace = self.pace;
+        let mut days = Days { world, next, since: self.from, pace, running: VecDeque::new() };
         days.begin_next();
         days
     }
@@ -91,7 +99,8 @@ impl Run {
 pub fn play_past(days: &mut Peekable<Days>, hub: &mut Hub, source: SourceNumber, now: Micros) {
     let mut changes = Vec::new();
     let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
-    while let Some(Step::Batch(Timed { clock_us, batch })) = days.next_if(past) {
+    while let Some(Step::Batch(Timed { clock_us, mut batch })) = days.next_if(past) {
+        hub.ids().number_batch(&mut batch);
         let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
         // Of a match that has ended more may be told after the hub has forgotten it.
         let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
@@ -117,6 +126,7 @@ pub struct Days {
     next: u64,
     /// Matches that start before it are left out.
     since: Micros,
+    pace: Pace,
     running: VecDeque<Peekable<Simulator>>,
 }
 
@@ -151,7 +161,7 @@ impl Iterator for Days {
         let (day, _) = self.first()?;
         let timed: Timed = self.running[day].next()?;
         self.running.retain_mut(|batches| batches.peek().is_some());
-        Some(Step::Batch(timed))
+        Some(Step::Batch(self.pace.on_our_clock(timed)))
     }
 }
 
@@ -162,7 +172,8 @@ mod tests {
     use super::*;
 
     async fn run(accounts: &Accounts, seed: u64, settings: &str, epoch: u32, now: Micros) -> Run {
-        Run::take_up(accounts, seed, settings, Epoch(epoch), now).await.expect("the store works")
+        let demo = DemoConfig { seed, ..DemoConfig::default() };
+        Run::take_up(accounts, &demo, settings, Epoch(epoch), now).await.expect("the store works")
     }
 
     #[tokio::test]
@@ -201,9 +212,37 @@ mod tests {
         assert!(expected.map(|it| it.id()).all(|id| played.contains(&id)));
     }
 
+    #[tokio::test]
+    async fn faster_run_is_taken_up_and_keeps_its_clock() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
+        let take_up = async |speed: &str, epoch, now| {
+            let speed = speed.parse().expect("a speed");
+            let demo = DemoConfig { speed, ..DemoConfig::default() };
+            let run = Run::take_up(&accounts, &demo, "a", Epoch(epoch), now).await;
+            run.expect("the store works")
+        };
+        let hour = DAY_US / 24;
+        let start = 100 * DAY_US;
+        let first = take_up("10", 10, start).await;
+        assert_eq!(first.pace.in_world(start + hour), start + 10 * hour);
+        assert_eq!(take_up("10", 11, start + hour).await, first, "it is within its day");
+        // At another speed it is a new run, in the same world and not before where that one was.
+        let slower = take_up("1", 12, start + hour).await;
+        assert_eq!((slower.epoch, slower.start), (12, first.start));
+        assert_eq!(slower.pace.in_world(start + 2 * hour), start + 11 * hour);
+        let moments: Vec<_> = first.days().take(5_000).collect();
+        let moments = moments.iter().map(|step| match step {
+            Step::Batch(timed) => timed.clock_us,
+            Step::Refused(_) => panic!("the simulator refuses nothing"),
+        });
+        assert!(moments.is_sorted(), "time fell back");
+    }
+
     #[test]
     fn days_follow_each_other_in_time_order_without_end() {
-        let run = Run { seed: 3, start: 0, from: 0, epoch: 1, program: String::new() };
+        let pace = Pace::default();
+        let run = Run { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
         let mut last = Micros::MIN;
         let mut fixtures = 0;
         for step in run.days() {

@@ -3,12 +3,11 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
-
 use crate::{
     accounts::{Accounts, AccountsError, FeedKeySummary, Micros},
     cli::feeds::{FeedKeyCommand, FeedKeyCreateArgs, FeedKeyListArgs, FeedKeyRevokeArgs},
     config::AccountsConfig,
+    table::{Table, time},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -39,16 +38,7 @@ pub async fn key(
             accounts.close().await;
             writeln!(out, "{}", key.expose())?;
         }
-        FeedKeyCommand::List(FeedKeyListArgs { db, source }) => {
-            let accounts = Accounts::open_existing(&db, config).await?;
-            let keys = accounts.feed_keys().await?;
-            accounts.close().await;
-            let wanted =
-                |key: &&FeedKeySummary| source.as_ref().is_none_or(|source| key.source == *source);
-            for key in keys.iter().filter(wanted) {
-                writeln!(out, "{}", line(key))?;
-            }
-        }
+        FeedKeyCommand::List(args) => list(args, config, out).await?,
         FeedKeyCommand::Revoke(FeedKeyRevokeArgs { db, source, key }) => {
             let accounts = Accounts::open_existing(&db, config).await?;
             let revoked = accounts.revoke_feed_keys(&source, key.as_deref(), now).await?;
@@ -62,23 +52,40 @@ pub async fn key(
     Ok(())
 }
 
-/// Tab-separated: prefix, source, when it was made, what became of it, what it may speak of.
-fn line(key: &FeedKeySummary) -> String {
-    let FeedKeySummary { source, prefix, all_matches, created, revoked } = key;
-    let state = revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
-    let matches = if *all_matches { "all matches" } else { "own matches" };
-    format!("{prefix}\t{source}\t{}\t{state}\t{matches}", time(*created))
-}
-
-/// RFC 3339, to the second.
-pub(crate) fn time(at: Micros) -> String {
-    Timestamp::from_microsecond(at).map_or_else(|_| at.to_string(), |at| format!("{at:.0}"))
+async fn list(
+    args: FeedKeyListArgs,
+    config: &AccountsConfig,
+    out: &mut impl Write,
+) -> Result<(), FeedKeyError> {
+    let FeedKeyListArgs { db, source: wanted, output } = args;
+    let accounts = Accounts::open_existing(&db, config).await?;
+    let mut keys = accounts.feed_keys().await?;
+    accounts.close().await;
+    keys.retain(|key| wanted.as_ref().is_none_or(|wanted| key.source == *wanted));
+    let columns = ["prefix", "source", "created", "state", "matches"];
+    let mut table = Table::new(out, output.format(), columns)?;
+    for FeedKeySummary { source, prefix, all_matches, created, revoked } in keys {
+        let state =
+            revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
+        let matches = if all_matches { "all matches" } else { "own matches" };
+        table.row([
+            Some(&prefix),
+            Some(&source),
+            Some(&time(created)),
+            Some(&state),
+            Some(matches),
+        ])?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::{DatabaseName, testing::on_each};
+    use crate::{
+        cli::OutputArgs,
+        database::{DatabaseName, testing::on_each},
+    };
 
     const NOW: Micros = 1_788_280_000_000_000;
 
@@ -91,6 +98,11 @@ mod tests {
     fn create_in(db: &DatabaseName, source: &str, all_matches: bool) -> FeedKeyCommand {
         let (db, source) = (db.clone(), source.to_owned());
         FeedKeyCommand::Create(FeedKeyCreateArgs { db, all_matches, source })
+    }
+
+    fn list_in(db: &DatabaseName, source: Option<&str>, json: bool) -> FeedKeyCommand {
+        let (db, source) = (db.clone(), source.map(str::to_owned));
+        FeedKeyCommand::List(FeedKeyListArgs { db, source, output: OutputArgs { json } })
     }
 
     #[tokio::test]
@@ -110,18 +122,21 @@ mod tests {
             let wrong = answer(revoke(Some(other.trim().to_owned()))).await.unwrap_err();
             assert_eq!(wrong.to_string(), "no key of \"acme\" to revoke");
             assert_eq!(answer(revoke(Some(one.trim().to_owned()))).await.unwrap(), "revoked 1\n");
-            let all = FeedKeyListArgs { db: db.clone(), source: None };
+            let (one, other) = (&one[..12], &other[..12]);
             let at = "2026-09-01T16:26:40Z";
             assert_eq!(
-                answer(FeedKeyCommand::List(all)).await.unwrap(),
+                answer(list_in(db, None, false)).await.unwrap(),
                 format!(
-                    "{}\tacme\t{at}\trevoked {at}\town matches\n{}\tother\t{at}\tactive\tall matches\n",
-                    &one[..12],
-                    &other[..12]
+                    "PREFIX\tSOURCE\tCREATED\tSTATE\tMATCHES\n\
+                     {one}\tacme\t{at}\trevoked {at}\town matches\n\
+                     {other}\tother\t{at}\tactive\tall matches\n"
                 )
             );
-            let of_one = FeedKeyListArgs { db: db.clone(), source: Some("other".to_owned()) };
-            assert_eq!(answer(FeedKeyCommand::List(of_one)).await.unwrap().lines().count(), 1);
+            let of_one = answer(list_in(db, Some("other"), false)).await.unwrap();
+            assert_eq!(of_one.lines().count(), 2, "{of_one}");
+            let json = answer(list_in(db, Some("other"), true)).await.unwrap();
+            let begin = format!("{{\"prefix\":\"{other}\",\"source\":\"other\",");
+            assert!(json.starts_with(&begin) && json.lines().count() == 1, "{json}");
         })
         .await;
     }
@@ -129,7 +144,7 @@ mod tests {
     #[tokio::test]
     async fn a_mistyped_path_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let missing = FeedKeyListArgs { db: dir.path().join("b.db").into(), source: None };
-        assert!(answer(FeedKeyCommand::List(missing)).await.is_err());
+        let missing = dir.path().join("b.db").into();
+        assert!(answer(list_in(&missing, None, false)).await.is_err());
     }
 }

@@ -6,8 +6,11 @@ use std::{
     path::Path,
 };
 
+use tracing::{info, warn};
+
 use crate::{
     app::Play,
+    config::Config,
     steady::{self, Load},
 };
 
@@ -35,6 +38,27 @@ pub(crate) fn greet(
         )?;
     }
     out.flush()
+}
+
+/// What an operator wants to know of a start: what runs, where it keeps its data, and what is missing.
+pub(crate) fn log(config: &Config, play: &Play) {
+    let (database, sources) = (&config.server.db, config.sources.len());
+    let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());
+    info!(version = env!("CARGO_PKG_VERSION"), %database, sources, card, paypal, "the hub runs");
+    if !matches!(play, Play::Nothing) {
+        return;
+    }
+    if sources == 0 {
+        warn!("no source is configured: only what feeds push to /ingest/v1/ is shown");
+    }
+    if !card && !paypal {
+        warn!("no payment provider is configured: customers cannot buy add-ons");
+    }
+    if config.server.public_url.is_empty() {
+        warn!(
+            "server.public_url is not set: links in mails name the address that the hub listens on"
+        );
+    }
 }
 
 fn greet_loader(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {

@@ -20,13 +20,14 @@ use ingest::{
 };
 
 use crate::{
-    archive::Archive,
+    archive::{self, Archive},
     cli::ImportArgs,
     clock::now,
     config::Config,
     database::{Database, DatabaseError},
     hub::{Epochs, Hub, Settings, feeds::SourceNumber, feeds::Terms, sequence::Window},
     identity::{Identity, store::Store},
+    ids::{IdsError, PublicIds},
     record::{Key, MatchRecord, PlayRecord},
 };
 
@@ -37,6 +38,8 @@ pub enum ImportError {
     Database(#[from] DatabaseError),
     #[error("the database failed")]
     Store(#[from] sqlx::Error),
+    #[error(transparent)]
+    Ids(#[from] IdsError),
     #[error(transparent)]
     Plan(OpenError),
     #[error("{failed} of {all} files could not be read")]
@@ -75,7 +78,7 @@ pub async fn run(
 ) -> Result<(), ImportError> {
     let recordings = plan(&args.files).map_err(ImportError::Plan)?;
     let database = Database::open_with(&config.server.db, &config.database).await?;
-    let mut import = Import::begin(&database).await?;
+    let mut import = Import::begin(&database, config.hub.ids_max).await?;
     let mut failed = 0;
     for path in &recordings {
         match Recording::open(path, &args.files, BEGIN, &Limits::default()) {
@@ -110,28 +113,33 @@ struct Import {
     hub: Hub,
     archive: Archive,
     identities: Store,
+    ids: PublicIds,
     /// What the archive knew before of the matches that were told of.
     kept: HashMap<Key, Option<Arc<MatchRecord>>>,
 }
 
 impl Import {
-    async fn begin(database: &Database) -> Result<Self, sqlx::Error> {
+    async fn begin(database: &Database, ids_max: usize) -> Result<Self, ImportError> {
+        let ids = PublicIds::open(database, ids_max).await?;
+        archive::adopt(database, &ids, now()).await?;
         let identities = Store::of(database);
         let identity = Identity::new(identities.load().await?);
         let settings = Settings {
             // Nobody resumes.
             window: Window { bytes: 1, age_us: 1 },
             matches_max: MATCHES_MAX,
+            matches_max_per_source: usize::MAX,
             ended_keep_us: Micros::MAX / 4,
             stale_after_ms: u32::MAX,
             hold_us: 0,
         };
-        let hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(1) }, identity);
+        let hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(1) }, identity)
+            .with_ids(ids.clone());
         let archive = Archive::open(database).await?;
-        Ok(Self { hub, archive, identities, kept: HashMap::new() })
+        Ok(Self { hub, archive, identities, ids, kept: HashMap::new() })
     }
 
-    async fn play(&mut self, recording: Recording) -> Result<Told, sqlx::Error> {
+    async fn play(&mut self, recording: Recording) -> Result<Told, ImportError> {
         let format = recording.format();
         let source =
             self.hub.source(Arc::clone(recording.name()), format.as_str(), Terms::default());
@@ -149,6 +157,7 @@ impl Import {
                     kept_at.get_or_insert(at);
                     (since, clock) = (since + 1, at);
                     believe(&mut timed, format);
+                    self.ids.number_batch(&mut timed.batch);
                     self.apply(source, &timed, &mut told);
                 }
                 Step::Refused(refusal) => told.refuse(shown(&refusal)),
@@ -169,7 +178,7 @@ impl Import {
     }
 
     /// Keeps what has changed since this was called last.
-    async fn keep(&mut self, clock: Micros, told: &mut Told) -> Result<(), sqlx::Error> {
+    async fn keep(&mut self, clock: Micros, told: &mut Told) -> Result<(), ImportError> {
         let decisions = self.hub.identity().take_decisions();
         if !decisions.is_empty() {
             self.identities.write(&decisions, now()).await?;
@@ -177,6 +186,8 @@ impl Import {
         let (mut records, _) = self.hub.take_changed(clock);
         // In an order that does not change from run to run.
         records.sort_by_key(|record| record.brief.id);
+        // Before what goes by them.
+        self.ids.flush().await?;
         told.matches.extend(records.iter().map(|record| record.brief.id));
         for some in records.chunks(WRITTEN_AT_ONCE) {
             let mut all = Vec::with_capacity(some.len());
@@ -203,7 +214,7 @@ impl Import {
         let kept = self.kept.get(&id).and_then(Option::as_ref);
         if record.brief.updated < BELIEVED_FROM {
             let before = kept.map(|kept| kept.brief.updated);
-            record.brief.updated = record.brief.start.or(before).unwrap_or_else(now);
+            record.brief_mut().updated = record.brief.start.or(before).unwrap_or_else(now);
         }
         if let PlayRecord::Football(football) = &mut record.play {
             football.clock = football.clock.filter(|clock| clock.at >= BELIEVED_FROM);

@@ -8,12 +8,12 @@ use std::{
     io::{self, Write},
 };
 
-use jiff::Timestamp;
-
 use crate::{
     accounts::{Accounts, AccountsError, KeySummary, Micros, Revoked},
     cli::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs},
     config::AccountsConfig,
+    operator,
+    table::{Table, time},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -67,8 +67,18 @@ async fn list(
     let accounts = Accounts::open_existing(&args.db, config).await?;
     let keys = accounts.keys().await?;
     accounts.close().await;
-    for key in keys {
-        writeln!(out, "{}", line(&key))?;
+    let columns = ["prefix", "address", "created", "state", "addons"];
+    let mut table = Table::new(out, args.output.format(), columns)?;
+    for KeySummary { prefix, email, created, revoked, addons, .. } in keys {
+        let state =
+            revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
+        table.row([
+            Some(&prefix),
+            email.as_deref(),
+            Some(&time(created)),
+            Some(&state),
+            Some(&operator::addons(&addons)),
+        ])?;
     }
     Ok(())
 }
@@ -91,29 +101,6 @@ async fn revoke(
     Ok(())
 }
 
-/// Tab-separated: prefix, address, when it was made, what became of it, add-ons.
-fn line(key: &KeySummary) -> String {
-    let email = key.email.as_deref().unwrap_or("-");
-    let state =
-        key.revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
-    format!("{}\t{email}\t{}\t{state}\t{}", key.prefix, time(key.created), addons(key))
-}
-
-fn addons(key: &KeySummary) -> String {
-    let until = |(addon, expiry)| format!("{addon} until {}", time(expiry));
-    let addons = key.addons.iter().map(until).collect::<Vec<_>>();
-    if addons.is_empty() { "-".to_owned() } else { addons.join(", ") }
-}
-
-/// RFC 3339, to the second.
-fn time(at: Micros) -> String {
-    match Timestamp::from_microsecond(at) {
-        Ok(at) => format!("{at:.0}"),
-        // Beyond the year 9999.
-        Err(_) => at.to_string(),
-    }
-}
-
 /// As much of a mistyped key as its prefix would have; the rest may be a secret.
 fn shown(key: &str) -> String {
     const PREFIX_CHARS: usize = 11;
@@ -123,9 +110,12 @@ fn shown(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::{
         accounts::Addon,
+        cli::OutputArgs,
         database::{DatabaseError, DatabaseName, testing::on_each},
     };
 
@@ -140,6 +130,10 @@ mod tests {
     fn create_in(db: &DatabaseName, addons: &[Addon]) -> KeyCommand {
         let email = Some("me@example.org".to_owned());
         KeyCommand::Create(KeyCreateArgs { db: db.clone(), email, addons: addons.into(), days: 1 })
+    }
+
+    fn list_in(db: &DatabaseName, json: bool) -> KeyCommand {
+        KeyCommand::List(KeyListArgs { db: db.clone(), output: OutputArgs { json } })
     }
 
     fn revoke_in(db: &DatabaseName, key: &str) -> KeyCommand {
@@ -165,14 +159,33 @@ mod tests {
             let db = database.name();
             let key = answer(create_in(db, &[Addon::Websocket])).await.unwrap();
             let prefix = &key[..11];
-            let listed = answer(KeyCommand::List(KeyListArgs { db: db.clone() })).await.unwrap();
             assert_eq!(
-                listed,
+                answer(list_in(db, false)).await.unwrap(),
                 format!(
-                    "{prefix}\tme@example.org\t2026-09-01T16:26:40Z\tactive\t\
+                    "PREFIX\tADDRESS\tCREATED\tSTATE\tADDONS\n\
+                     {prefix}\tme@example.org\t2026-09-01T16:26:40Z\tactive\t\
                      websocket until 2026-09-02T16:26:40Z\n"
                 )
             );
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn keys_are_listed_as_json() {
+        on_each(async |database| {
+            let db = database.name();
+            assert_eq!(answer(list_in(db, true)).await.unwrap(), "");
+            let key = answer(create_in(db, &[])).await.unwrap();
+            let listed = answer(list_in(db, true)).await.unwrap();
+            let expected = json!({
+                "prefix": &key[..11],
+                "address": "me@example.org",
+                "created": "2026-09-01T16:26:40Z",
+                "state": "active",
+                "addons": null,
+            });
+            assert_eq!(serde_json::from_str::<Value>(&listed).unwrap(), expected);
         })
         .await;
     }
@@ -185,7 +198,7 @@ mod tests {
             assert_eq!(answer(revoke_in(db, &key[..11])).await.unwrap(), "revoked\n");
             let again = answer(revoke_in(db, key.trim())).await.unwrap();
             assert_eq!(again, "had been revoked at 2026-09-01T16:26:40Z\n");
-            let list = answer(KeyCommand::List(KeyListArgs { db: db.clone() })).await.unwrap();
+            let list = answer(list_in(db, false)).await.unwrap();
             assert!(list.contains("\trevoked 2026-09-01T16:26:40Z\t-"), "{list}");
         })
         .await;
@@ -209,9 +222,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let db = dir.path().join("a.db");
         let name = db.as_path().into();
-        for command in
-            [KeyCommand::List(KeyListArgs { db: db.clone().into() }), revoke_in(&name, "x")]
-        {
+        for command in [list_in(&name, false), revoke_in(&name, "x")] {
             let error = answer(command).await.unwrap_err();
             assert!(matches!(
                 error,

@@ -10,6 +10,7 @@ pub mod config;
 
 pub mod app;
 mod greeting;
+pub mod supervisor;
 
 // The data path: sources are played into the pipeline, the hub makes numbered changes of facts.
 pub mod demo;
@@ -20,6 +21,7 @@ pub mod pipeline;
 pub mod push;
 
 pub mod identity;
+pub mod ids;
 
 pub mod hub;
 pub mod signals;
@@ -27,6 +29,7 @@ pub mod signals;
 // What the hub's changes look like, who is addressed, and how readers are brought forward.
 pub mod channels;
 pub mod document;
+pub mod entitlement;
 pub mod wire;
 
 pub mod catch_up;
@@ -65,4 +68,5 @@ pub mod clock;
 mod percent;
 pub mod quarantine;
 pub mod quarantine_command;
+mod table;
 pub mod telemetry;

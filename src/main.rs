@@ -4,6 +4,7 @@ use std::{
     error::Error,
     io::{self, BufWriter, Write},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::Parser;
@@ -15,10 +16,10 @@ use matchwire::{
         BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
         feeds::FeedsCommand, operator::OperatorCommand,
     },
-    clock::now,
+    clock::wall,
     config::{Config, ConfigError, Flags},
     feeds_command, import_command, key_command, matches_command, operator, quarantine_command,
-    record_command, telemetry,
+    record_command, supervisor, telemetry,
 };
 
 const FAILED: u8 = 1;
@@ -38,9 +39,11 @@ fn main() -> ExitCode {
         Command::Feeds(command) => feeds(command),
         Command::Matches(command) => matches(command),
         Command::Backup(args) => backup(&args),
-        Command::Simulate(args) => simulate(args),
+        Command::Simulate(args) => simulate(&args),
     };
     match ended {
+        // The line that names the part is printed already.
+        _ if supervisor::has_failed() => ExitCode::from(supervisor::EXIT_CODE),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let wrong_usage = error.is::<ConfigError>();
@@ -56,12 +59,18 @@ fn serve(
 ) -> Result<(), Box<dyn Error>> {
     let config = Config::load(file.as_deref(), flags)?;
     telemetry::start_logging(&config.log)?;
+    supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
     let play = match replay {
         Some(args) => Play::Recordings(args),
         None => Play::of(&config),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    Ok(runtime.block_on(app::run(config, play))?)
+    let ended = runtime.block_on(app::run(config, play));
+    if ended.is_err() {
+        // What still runs could keep a part that failed alive.
+        runtime.shutdown_background();
+    }
+    Ok(ended?)
 }
 
 fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {
@@ -83,14 +92,14 @@ fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(None, &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = io::stdout();
-    Ok(runtime.block_on(key_command::run(command, &config.accounts, now(), &mut out))?)
+    Ok(runtime.block_on(key_command::run(command, &config.accounts, wall(), &mut out))?)
 }
 
 fn operate(command: OperatorCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(command.config(), &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut input, mut out) = (io::stdin().lock(), BufWriter::new(io::stdout()));
-    let done = operator::run(command, &config, now(), &mut input, &mut out);
+    let done = operator::run(command, &config, wall(), &mut input, &mut out);
     Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
@@ -98,7 +107,7 @@ fn matches(command: MatchesCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(None, &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = BufWriter::new(io::stdout());
-    let done = matches_command::run(command, &config.accounts, now(), &mut out);
+    let done = matches_command::run(command, &config.accounts, wall(), &mut out);
     Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
@@ -108,7 +117,7 @@ fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout();
     match command {
         FeedsCommand::Key(command) => {
-            Ok(runtime.block_on(feeds_command::key(command, &config.accounts, now(), &mut out))?)
+            Ok(runtime.block_on(feeds_command::key(command, &config.accounts, wall(), &mut out))?)
         }
         FeedsCommand::Quarantine(command) => {
             Ok(runtime.block_on(quarantine_command::run(command, &mut out))?)
@@ -121,9 +130,17 @@ fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {
     Ok(runtime.block_on(backup_command::run(args, &mut io::stdout()))?)
 }
 
-fn simulate(SimulateArgs { seed, truth }: SimulateArgs) -> Result<(), Box<dyn Error>> {
+fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
+    let SimulateArgs { seed, truth, events, sport, matches, bookmakers } = *args;
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = if truth {
+    let written = if events {
+        let part = simulator::Part {
+            sport,
+            matches_max: matches.unwrap_or(usize::MAX),
+            bookmakers_max: bookmakers.unwrap_or(usize::MAX),
+        };
+        simulator::write_recording(seed, SIMULATED_START, part, &mut out)
+    } else if truth {
         Simulator::truth(seed, SIMULATED_START).write_json(&mut out)
     } else {
         simulator::write_day(seed, SIMULATED_START, &mut out)

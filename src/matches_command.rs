@@ -12,9 +12,11 @@ use crate::{
     cli::{MatchesArgs, MatchesCommand, MatchesJoinArgs, MatchesSplitArgs},
     config::AccountsConfig,
     identity::{
-        self, Doubt, Order, Place, Told,
+        self, Doubt, Order, Place,
         store::{Listed, Store, Unfollowed},
     },
+    ids::{IdsError, NUMBERS_MAX, PublicIds},
+    table::{Format, Table, line},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,10 @@ pub enum MatchesCommandError {
     OneProvider { provider: String },
     #[error("both are the match {id} already")]
     OneMatch { id: Id },
+    #[error(transparent)]
+    Ids(#[from] IdsError),
+    #[error("all public ids are given out")]
+    NoId,
     #[error("cannot write the answer")]
     Output(#[from] io::Error),
 }
@@ -47,45 +53,117 @@ pub async fn run(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    let (MatchesCommand::List(MatchesArgs { db })
-    | MatchesCommand::Doubtful(MatchesArgs { db })
+    let (MatchesCommand::List(MatchesArgs { db, .. })
+    | MatchesCommand::Doubtful(MatchesArgs { db, .. })
     | MatchesCommand::Join(MatchesJoinArgs { db, .. })
     | MatchesCommand::Split(MatchesSplitArgs { db, .. })) = &command;
     let accounts = Accounts::open_existing(db, config).await?;
     let store = Store::of(accounts.database());
     let done = match command {
-        MatchesCommand::List(_) => list(&store, out).await,
-        MatchesCommand::Doubtful(_) => doubtful(&store, out).await,
-        MatchesCommand::Join(args) => join(&store, args, now, out).await,
+        MatchesCommand::List(args) => list(&store, args.output.format(), out).await,
+        MatchesCommand::Doubtful(args) => doubtful(&store, args.output.format(), out).await,
+        MatchesCommand::Join(args) => {
+            let ids = PublicIds::open(accounts.database(), usize::MAX).await?;
+            join((&store, &ids), args, now, out).await
+        }
         MatchesCommand::Split(args) => split(&store, args, now, out).await,
     };
     accounts.close().await;
     done
 }
 
-async fn list(store: &Store, out: &mut impl Write) -> Result<(), MatchesCommandError> {
-    for Listed { told, place, by, with } in store.bindings().await? {
-        let with = with.map_or_else(|| "-".to_owned(), |(provider, key)| name(&provider, &key));
-        let swapped = swapped(place.swapped);
-        writeln!(out, "{}\t{}\t{swapped}\t{by}\t{with}", place.id, shown(&told))?;
+async fn list(
+    store: &Store,
+    format: Format,
+    out: &mut impl Write,
+) -> Result<(), MatchesCommandError> {
+    let bindings = store.bindings().await?;
+    let columns =
+        ["id", "match", "sides", "start", "competition", "swapped", "found_by", "found_to_be"];
+    let mut table = Table::new(out, format, columns)?;
+    for Listed { told, place, by, with } in bindings {
+        table.row([
+            Some(&place.id.to_string()),
+            Some(&name(&told.provider, &told.key)),
+            Some(&told.sides),
+            Some(&told.start),
+            Some(&told.competition),
+            swapped(place.swapped),
+            Some(&by),
+            with.map(|(provider, key)| name(&provider, &key)).as_deref(),
+        ])?;
     }
-    for Unfollowed { numbered, refused } in store.unfollowed().await? {
-        let state = refused.map_or_else(|| "waits".to_owned(), |why| format!("refused: {why}"));
-        writeln!(out, "order {}\t{}\t{state}", numbered.number, order(&numbered.order))?;
+    Ok(print_orders(&store.unfollowed().await?, format, out)?)
+}
+
+/// Orders, a table of its own. Without orders there is none.
+fn print_orders(orders: &[Unfollowed], format: Format, out: &mut impl Write) -> io::Result<()> {
+    if orders.is_empty() {
+        return Ok(());
+    }
+    let columns = ["order", "kind", "match", "into", "swapped", "state"];
+    let mut table = Table::new(out, format, columns)?;
+    for Unfollowed { numbered, refused } in orders {
+        let (kind, provider, key, into, turned) = match &numbered.order {
+            Order::Join { provider, key, into, swapped: turned, with: _ } => {
+                ("join", provider, key, Some(into.to_string()), *turned)
+            }
+            Order::Split { provider, key } => ("split", provider, key, None, false),
+        };
+        let state =
+            refused.as_ref().map_or_else(|| "waits".to_owned(), |why| format!("refused: {why}"));
+        table.row([
+            Some(&numbered.number.to_string()),
+            Some(kind),
+            Some(&name(provider, key)),
+            into.as_deref(),
+            swapped(turned),
+            Some(&state),
+        ])?;
     }
     Ok(())
 }
 
-async fn doubtful(store: &Store, out: &mut impl Write) -> Result<(), MatchesCommandError> {
-    for Doubt { one, other, swapped: turned, score, why } in store.doubts().await? {
-        let (why, turned) = (plain(&why), swapped(turned));
-        writeln!(out, "{score:.2}\t{why}\t{turned}\t{}\t{}", shown(&one), shown(&other))?;
+async fn doubtful(
+    store: &Store,
+    format: Format,
+    out: &mut impl Write,
+) -> Result<(), MatchesCommandError> {
+    let doubts = store.doubts().await?;
+    let columns = [
+        "score",
+        "reason",
+        "swapped",
+        "a",
+        "a_sides",
+        "a_start",
+        "a_competition",
+        "b",
+        "b_sides",
+        "b_start",
+        "b_competition",
+    ];
+    let mut table = Table::new(out, format, columns)?;
+    for Doubt { one, other, swapped: turned, score, why } in doubts {
+        table.row([
+            Some(&format!("{score:.2}")),
+            Some(&why),
+            swapped(turned),
+            Some(&name(&one.provider, &one.key)),
+            Some(&one.sides),
+            Some(&one.start),
+            Some(&one.competition),
+            Some(&name(&other.provider, &other.key)),
+            Some(&other.sides),
+            Some(&other.start),
+            Some(&other.competition),
+        ])?;
     }
     Ok(())
 }
 
 async fn join(
-    store: &Store,
+    (store, ids): (&Store, &PublicIds),
     args: MatchesJoinArgs,
     now: Micros,
     out: &mut impl Write,
@@ -94,14 +172,18 @@ async fn join(
         Named::Key(provider, key) => (provider, key),
         Named::Id(id) => store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?,
     };
-    let own = identity::own(&provider, &key);
+    let own = ids.number(identity::own(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
     let (other, with) = match Named::read(&args.other)? {
         Named::Key(other, _) if other == provider => {
             return Err(MatchesCommandError::OneProvider { provider });
         }
-        Named::Key(other, key) => (identity::own(&other, &key), Some((other, key))),
+        Named::Key(other, key) => {
+            let own = ids.number(identity::own(&other, &key)).ok_or(MatchesCommandError::NoId)?;
+            (own, Some((other, key)))
+        }
         Named::Id(id) => (id, None),
     };
+    ids.flush().await?;
     let Place { id: into, swapped } = place(store, other).await?;
     if into == place(store, own).await?.id {
         return Err(MatchesCommandError::OneMatch { id: into });
@@ -127,8 +209,15 @@ async fn write(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    let number = store.order(wanted, now).await?;
-    Ok(writeln!(out, "order {number}\t{}", order(wanted))?)
+    let number = format!("order {}", store.order(wanted, now).await?);
+    match wanted {
+        Order::Join { provider, key, into, swapped: turned, with: _ } => {
+            let (name, into) = (name(provider, key), into.to_string());
+            line(out, &[&number, "join", &name, &into, swapped(*turned).unwrap_or_default()])?;
+        }
+        Order::Split { provider, key } => line(out, &[&number, "split", &name(provider, key)])?,
+    }
+    Ok(())
 }
 
 async fn place(store: &Store, own: Id) -> Result<Place, sqlx::Error> {
@@ -149,42 +238,21 @@ impl Named {
                 Ok(Self::Key(provider.to_owned(), key.to_owned()))
             }
             Some(_) => Err(MatchesCommandError::NoMatch { text: text.to_owned() }),
-            // Ids have 52 bits.
+            // Ids have 31 bits.
             None => match text.parse() {
-                Ok(id) if id < 1 << 52 => Ok(Self::Id(Id(id))),
+                Ok(id) if id <= u64::from(NUMBERS_MAX) => Ok(Self::Id(Id(id))),
                 _ => Err(MatchesCommandError::NoMatch { text: text.to_owned() }),
             },
         }
     }
 }
 
-fn order(order: &Order) -> String {
-    match order {
-        Order::Join { provider, key, into, swapped: turned, with: _ } => {
-            format!("join\t{}\t{into}\t{}", name(provider, key), swapped(*turned))
-        }
-        Order::Split { provider, key } => format!("split\t{}", name(provider, key)),
-    }
-}
-
-fn swapped(swapped: bool) -> &'static str {
-    if swapped { "swapped" } else { "-" }
-}
-
-fn shown(told: &Told) -> String {
-    let [sides, start, competition] = [&told.sides, &told.start, &told.competition]
-        .map(|text| if text.is_empty() { "-".to_owned() } else { plain(text) });
-    format!("{}\t{sides}\t{start}\t{competition}", name(&told.provider, &told.key))
+fn swapped(swapped: bool) -> Option<&'static str> {
+    swapped.then_some("swapped")
 }
 
 fn name(provider: &str, key: &str) -> String {
-    plain(&format!("{provider}/{key}"))
-}
-
-/// On one line and within its column: feeds may send anything, and a terminal obeys control
-/// characters.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    format!("{provider}/{key}")
 }
 
 #[cfg(test)]

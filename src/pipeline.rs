@@ -22,17 +22,19 @@ use tokio::{
 
 use crate::{
     archive::Inbox,
-    catch_up::Image,
-    clock::now,
+    catch_up::{Image, Work},
+    clock::{self, now},
     hub::{
         Hub,
         feeds::{Feed, Health, Source, SourceNumber, Terms},
     },
     identity::{self, Numbered},
+    ids::PublicIds,
     push::{self, Pushed},
     quarantine::Quarantine,
     reader::Reader,
     signals::SignalBoard,
+    supervisor::{self, Lifetime, fault},
 };
 
 /// What a source hands in.
@@ -97,6 +99,12 @@ const INPUTS_A_TURN: usize = 64;
 /// Questions answered in a turn: a storm of joins must not hold up what happens.
 const QUESTIONS_A_TURN: usize = 64;
 
+/// What the questions of a turn may cost together (see [`Work`]), and one of them alone: some 0.1 ms
+/// and less. Without it, readers who ask faster than they are answered keep a turn from ending, and
+/// whoever is far behind makes it long.
+const QUESTION_WORK_A_TURN: usize = 128 * 1024;
+const QUESTION_WORK: usize = 64 * 1024;
+
 /// Readers that may wait for a sequence at a time; one more is answered with what there is.
 const WAITING_MAX: usize = 1024;
 
@@ -114,8 +122,92 @@ const SHELVE_EVERY: Duration = Duration::from_millis(100);
 /// The ends that others hold.
 #[derive(Debug, Clone)]
 pub struct Doors {
-    pub inputs: mpsc::Sender<Input>,
+    pub inputs: Inlet,
     pub requests: mpsc::Sender<Request>,
+}
+
+/// The one way into the hub for what sources say. Digests become public ids here, on the thread or task of
+/// the source.
+#[derive(Debug, Clone)]
+pub struct Inlet {
+    queue: mpsc::Sender<Input>,
+    ids: PublicIds,
+}
+
+/// The hub takes nothing any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closed;
+
+/// Room for one input.
+#[derive(Debug)]
+pub struct Room<'a> {
+    permit: mpsc::Permit<'a, Input>,
+    ids: &'a PublicIds,
+}
+
+impl Inlet {
+    /// Hands in, and waits for room before.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn send(&self, input: Input) -> Result<(), Closed> {
+        self.reserve().await?.put(input);
+        Ok(())
+    }
+
+    /// The same from a thread that may wait.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub fn blocking_send(&self, mut input: Input) -> Result<(), Closed> {
+        input.number(&self.ids);
+        self.queue.blocking_send(input).map_err(|_| Closed)
+    }
+
+    /// Waits for room.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn reserve(&self) -> Result<Room<'_>, Closed> {
+        let permit = self.queue.reserve().await.map_err(|_| Closed)?;
+        Ok(Room { permit, ids: &self.ids })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn try_reserve(&self) -> Result<Room<'_>, Closed> {
+        let permit = self.queue.try_reserve().map_err(|_| Closed)?;
+        Ok(Room { permit, ids: &self.ids })
+    }
+}
+
+impl Room<'_> {
+    pub fn put(self, mut input: Input) {
+        input.number(self.ids);
+        self.permit.send(input);
+    }
+}
+
+impl Input {
+    /// Puts public ids in place of digests.
+    fn number(&mut self, ids: &PublicIds) {
+        match self {
+            Self::Batch { batch, .. } => ids.number_batch(batch),
+            Self::Batches { batches, .. } => {
+                batches.iter_mut().for_each(|batch| ids.number_batch(batch));
+            }
+            Self::Pushed(pushed) => {
+                pushed.lines.iter_mut().for_each(|line| ids.number_batch(&mut line.batch));
+            }
+            Self::Refused { .. }
+            | Self::Health { .. }
+            | Self::Heard { .. }
+            | Self::Ended { .. }
+            | Self::Restarted { .. } => {}
+        }
+    }
 }
 
 /// The ends that the writer holds.
@@ -128,8 +220,9 @@ pub struct Ends {
 /// `inputs_max`: batches that may wait. `requests_max`: as many as there can be sockets, since each
 /// has one question open at most, and some for readers over HTTP.
 #[must_use]
-pub fn doors(inputs_max: usize, requests_max: usize) -> (Doors, Ends) {
-    let (inputs, inputs_end) = mpsc::channel(inputs_max);
+pub fn doors(inputs_max: usize, requests_max: usize, ids: PublicIds) -> (Doors, Ends) {
+    let (queue, inputs_end) = mpsc::channel(inputs_max);
+    let inputs = Inlet { queue, ids };
     let (requests, requests_end) = mpsc::channel(requests_max);
     (Doors { inputs, requests }, Ends { inputs: inputs_end, requests: requests_end })
 }
@@ -144,10 +237,20 @@ impl Ends {
 
 impl Host for Doors {
     fn ask(&self, ask: Ask) {
+        // On the thread of the shard that asks.
+        fault::point();
         if self.requests.try_send(Request::FanOut(ask)).is_err() {
             // Only while stopping: the queue has room for a question of every socket.
             counter!("matchwire_questions_dropped_total").increment(1);
         }
+    }
+
+    fn stamp(&self) -> Micros {
+        now()
+    }
+
+    fn time_of_day(&self) -> Micros {
+        clock::wall()
     }
 }
 
@@ -178,7 +281,7 @@ pub fn start(
         changes: Vec::new(),
         oldest: None,
     };
-    thread::Builder::new().name("hub".to_owned()).spawn(move || runtime.block_on(writer.run(ends)))
+    supervisor::thread("writer", Lifetime::UntilStop, move || runtime.block_on(writer.run(ends)))
 }
 
 struct Writer {
@@ -211,6 +314,7 @@ impl Writer {
         shelve.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // `feeds` is there before anybody can ask for it.
         self.tick();
+        let mut stepped = clock::stepped();
         loop {
             let mut question = None;
             let due = [self.hub.lanes_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
@@ -223,6 +327,9 @@ impl Writer {
             }
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
+            // Nobody was silent for as long as the clock has jumped.
+            let total = clock::stepped();
+            self.hub.clock_jumped(total - mem::replace(&mut stepped, total), now());
             // Who still has something waiting here has not been silent.
             if inputs.is_empty() {
                 self.hub.check_feeds(now(), &mut self.changes);
@@ -231,16 +338,22 @@ impl Writer {
             self.publish();
             self.decisions.take_from(self.hub.identity());
             let ready = || requests.try_recv().ok();
+            let mut spent = 0;
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
-                if !self.request(request) {
+                let Some(work) = self.request(request) else {
                     self.shelve();
                     return;
+                };
+                spent += work;
+                if spent >= QUESTION_WORK_A_TURN {
+                    break;
                 }
             }
         }
     }
 
     fn tick(&mut self) {
+        fault::point();
         self.hub.tick(now(), &mut self.changes);
         self.quarantine.sweep(now());
         gauge!("matchwire_matches").set(count(self.hub.matches()));
@@ -374,12 +487,14 @@ impl Writer {
         self.changes.clear();
     }
 
-    /// Answers a question; returns false when it is the last.
-    fn request(&mut self, request: Request) -> bool {
+    /// Answers a question. Returns what it cost, or nothing when it is the last.
+    fn request(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(Ask { asker, question }) => {
-                let answer = self.hub.answer(&question);
-                self.fanout.answer(asker, answer);
+                let mut work = Work::up_to(QUESTION_WORK);
+                let answer = self.hub.answer_within(&question, &mut work);
+                self.fanout.answer(asker, answer, work.spent);
+                return Some(work.spent);
             }
             Request::Image { channel, at_least, reply } => {
                 self.waiting.push(Waiting { channel, at_least, reply });
@@ -389,9 +504,9 @@ impl Writer {
                 self.hub.order(&order, now(), &mut self.changes);
                 self.publish();
             }
-            Request::Stop => return false,
+            Request::Stop => return None,
         }
-        true
+        Some(0)
     }
 
     fn serve_waiting(&mut self) {

@@ -19,7 +19,7 @@ use ingest::{
 use metrics::counter;
 use serde::Serialize;
 use tokio::{
-    sync::{Mutex, mpsc, oneshot},
+    sync::{Mutex, oneshot},
     time::timeout,
 };
 
@@ -27,7 +27,7 @@ use self::recent::{Mark, Recent};
 use crate::{
     clock::now,
     config::IngestConfig,
-    pipeline::{Doors, Input},
+    pipeline::{Doors, Input, Room},
 };
 
 /// The format of what is pushed, by the name that recordings and the quarantine have for it.
@@ -178,7 +178,7 @@ impl Sources {
         let (reply, answered) = oneshot::channel();
         let (source_name, received) = (Arc::clone(&source.name), taking.received);
         let pushed = Pushed { source: source_name, received, lines, refusals, reply };
-        permit.send(Input::Pushed(Box::new(pushed)));
+        permit.put(Input::Pushed(Box::new(pushed)));
         let verdicts = answered.await.map_err(|_| Stuck::Stopping)?;
         for ((verdict, mark), line) in verdicts.into_iter().zip(marks).zip(numbers) {
             match verdict {
@@ -193,7 +193,7 @@ impl Sources {
     }
 
     /// Waits until followers and the hub have room for more.
-    async fn room(&self) -> Result<mpsc::Permit<'_, Input>, Stuck> {
+    async fn room(&self) -> Result<Room<'_>, Stuck> {
         self.fanout.room().await;
         self.doors.inputs.reserve().await.map_err(|_| Stuck::Stopping)
     }
@@ -290,13 +290,13 @@ fn count(source: &Arc<str>, answer: &Answer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{app, config::Config, pipeline};
+    use crate::{app, config::Config, ids::PublicIds, pipeline};
 
     const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
 
     /// Sources before a hub with room for one input, and its end of the queue.
     fn sources(wait_ms: u64) -> (Sources, pipeline::Ends) {
-        let (doors, ends) = pipeline::doors(1, 8);
+        let (doors, ends) = pipeline::doors(1, 8, PublicIds::default());
         let config = Config::default();
         let fanout = Fanout::start(app::limits(&config), "test", Box::new(doors.clone()));
         let settings = IngestConfig { wait_ms, ..config.ingest };

@@ -10,9 +10,9 @@ use std::{
 };
 
 use crate::{
-    cli::feeds::{QuarantineArgs, QuarantineCommand},
-    feeds_command::time,
-    quarantine::{self, Kept, Line},
+    cli::feeds::{QuarantineArgs, QuarantineCommand, QuarantineListArgs},
+    quarantine::{self, Kept},
+    table::{Table, time},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +37,7 @@ pub enum QuarantineError {
 /// answer.
 pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(), QuarantineError> {
     match command {
-        QuarantineCommand::List(which) => {
-            writeln!(out, "REFUSED\tKIND\tSOURCE\tFORMAT\tPLACE\tBYTES\tREASON")?;
-            for kept in read(&which)? {
-                writeln!(out, "{}", row(&kept.line))?;
-            }
-            Ok(())
-        }
+        QuarantineCommand::List(args) => list(&args, out),
         QuarantineCommand::Export(which) => {
             for kept in read(&which)? {
                 serde_json::to_writer(&mut *out, &kept.line).map_err(io::Error::from)?;
@@ -55,6 +49,27 @@ pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(),
     }
 }
 
+/// There is a `+` behind the bytes where only the beginning was kept.
+fn list(args: &QuarantineListArgs, out: &mut impl Write) -> Result<(), QuarantineError> {
+    let all = read(&args.which)?;
+    let columns = ["refused", "kind", "source", "format", "place", "bytes", "reason"];
+    let mut table = Table::new(out, args.output.format(), columns)?;
+    for Kept { line, .. } in &all {
+        let bytes = line.message().map_or(0, |message| message.len());
+        let more = if line.truncated { "+" } else { "" };
+        table.row([
+            Some(&time(line.at)),
+            Some(&line.kind),
+            Some(&line.source),
+            Some(&line.format),
+            Some(&line.place),
+            Some(&format!("{bytes}{more}")),
+            Some(&line.reason),
+        ])?;
+    }
+    Ok(())
+}
+
 fn read(which: &QuarantineArgs) -> Result<Vec<Kept>, QuarantineError> {
     let path = quarantine::path_beside(which.db.beside());
     let mut all =
@@ -64,13 +79,4 @@ fn read(which: &QuarantineArgs) -> Result<Vec<Kept>, QuarantineError> {
             && which.kind.as_ref().is_none_or(|kind| line.kind == *kind)
     });
     Ok(all)
-}
-
-/// Tab-separated; a `+` behind the bytes where only the beginning was kept.
-fn row(line: &Line) -> String {
-    let bytes = line.message().map_or(0, |message| message.len());
-    let more = if line.truncated { "+" } else { "" };
-    let Line { at, source, format, place, kind, reason, .. } = line;
-    let reason = reason.replace(char::is_control, " ");
-    format!("{}\t{kind}\t{source}\t{format}\t{place}\t{bytes}{more}\t{reason}", time(*at))
 }

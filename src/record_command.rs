@@ -1,8 +1,9 @@
 //! Writes down what a live source sends, as it sends it, so that a bad day can be played again.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{self, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt,
     sync::Arc,
     time::Duration,
 };
@@ -58,7 +59,9 @@ pub async fn run(
     let following = follow::follow(source, outlet)
         .map_err(|error| RecordError::Follow { name: source.name.clone(), source: error })?;
     let write = |error| RecordError::Write { path: args.to.display().to_string(), source: error };
-    let file = BufWriter::new(File::create_new(&args.to).map_err(write)?);
+    // What a provider sends under a contract is for nobody else on this machine.
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.to);
+    let file = BufWriter::new(file.map_err(write)?);
     let format = source.kind.format();
     let mut writer = container::Writer::new(file, format, &source.name, now()).map_err(write)?;
     let recorded = tokio::select! {

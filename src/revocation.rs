@@ -1,4 +1,5 @@
-//! Closes the sockets of keys that stop working, at once, whoever revoked them.
+//! Closes the sockets of keys that stop working, at once, whoever revoked them, and lets those that go on
+//! follow what their account has now.
 //!
 //! The store tells which keys changed, those changed by another program too. What to do is decided
 //! here from what the key is worth now; the fan-out does it.
@@ -14,9 +15,11 @@ use tokio::{
 use tracing::error;
 
 use crate::{
-    accounts::{Accounts, Addon, KeyId},
-    clock::now,
+    accounts::{Accounts, Addon, Caller, KeyId},
+    clock,
+    entitlement::Entitlement,
     http::Registry,
+    supervisor::{self, Lifetime},
 };
 
 /// Between two looks at a changed key while the database does not answer.
@@ -27,6 +30,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub struct Revoker {
     pub accounts: Accounts,
     pub registry: Registry,
+    pub entitlement: Entitlement,
     pub fanout: Fanout,
 }
 
@@ -38,9 +42,10 @@ pub fn start(
 ) -> [JoinHandle<()>; 2] {
     let changes = revoker.accounts.changes();
     let store = revoker.accounts.clone();
-    let watching = tokio::spawn(store.watch(every, until(stopped.clone())));
+    let watching = store.watch(every, until(stopped.clone()));
+    let watching = supervisor::spawn("key-watcher", Lifetime::UntilStop, watching);
     let stop = until(stopped.clone());
-    let looking = tokio::spawn(async move {
+    let looking = supervisor::spawn("revocation", Lifetime::UntilStop, async move {
         tokio::select! {
             () = revoker.run(changes) => {}
             () = stop => {}
@@ -69,12 +74,22 @@ impl Revoker {
         }
     }
 
+    /// Lets the sockets of a key follow what its account has now, for as long as it has it.
+    fn permit(&self, caller: Caller) {
+        let permission = self.entitlement.permission(&caller, clock::wall());
+        self.registry.renew(caller, &permission);
+        let expires = caller.expiry(Addon::Websocket);
+        self.fanout.permit(caller.key.number(), &permission, expires);
+    }
+
     /// Until the database has said what the key is worth. Others wait meanwhile; they could not be looked
     /// at either.
     async fn look_at(&self, key: KeyId) {
         while let Some(caller) = self.registry.caller(key) {
             match self.accounts.renew(&caller).await {
-                Ok(Some(caller)) if caller.has(Addon::Websocket, now()) => {}
+                Ok(Some(caller)) if caller.has(Addon::Websocket, clock::wall()) => {
+                    self.permit(caller);
+                }
                 Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
                 Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
                 Err(error) => {

@@ -22,13 +22,13 @@ use ingest::event::{
     Participant, SelectionChange, SelectionDefinition, SelectionStatus, Sport,
 };
 use rust_decimal::Decimal;
-use tokio::sync::mpsc::Sender;
 
 use crate::{
     clock::now,
     hub::{Hub, feeds::SourceNumber},
-    pipeline::Input,
+    pipeline::{Inlet, Input},
     sources::Stopped,
+    supervisor::{self, Lifetime, fault},
 };
 
 /// The channels that change, as a pattern.
@@ -79,7 +79,8 @@ impl Steady {
     pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
         let mut changes = Vec::new();
         for number in 1..=self.load.channels.get() {
-            let batch = self.introduction(number, now);
+            let mut batch = self.introduction(number, now);
+            hub.ids().number_batch(&mut batch);
             let errors = hub.apply(source, &batch, now, now, &mut changes);
             debug_assert_eq!(errors, [], "every match is introduced, and there is room for it");
             changes.clear();
@@ -156,25 +157,26 @@ impl Steady {
     pub fn start(
         self,
         source: SourceNumber,
-        inputs: Sender<Input>,
+        inputs: Inlet,
         stop: Receiver<()>,
     ) -> std::io::Result<thread::JoinHandle<()>> {
         let play = move || {
             // Stopped is how it ends.
             self.play(source, &inputs, &stop).ok();
         };
-        thread::Builder::new().name("source".to_owned()).spawn(play)
+        supervisor::thread("load", Lifetime::UntilStop, play)
     }
 
     fn play(
         &self,
         source: SourceNumber,
-        inputs: &Sender<Input>,
+        inputs: &Inlet,
         stop: &Receiver<()>,
     ) -> Result<(), Stopped> {
         let start = now();
         let mut next = 0;
         loop {
+            fault::point();
             let received = now();
             let due = iter::from_fn(|| {
                 let is_due = start + self.intended(next) <= received;
@@ -222,6 +224,7 @@ mod tests {
         let settings = Settings {
             window: Window { bytes: 1 << 20, age_us: 1_000_000 },
             matches_max: 3,
+            matches_max_per_source: usize::MAX,
             ended_keep_us: 1,
             stale_after_ms: 1,
             hold_us: 10_000_000,
@@ -236,7 +239,8 @@ mod tests {
         steady.introduce(&mut hub, source, start);
         for number in 0..3_000 {
             let mut changes = Vec::new();
-            let batch = steady.change(number, start);
+            let mut batch = steady.change(number, start);
+            hub.ids().number_batch(&mut batch);
             assert!(hub.apply(source, &batch, start, start, &mut changes).is_empty());
             let [change] = &changes[..] else { panic!("{number} is {changes:?}") };
             let frame = publication(change).frame();

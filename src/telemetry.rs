@@ -5,8 +5,9 @@ use std::{
     time::Duration,
 };
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector as Process;
 use tokio::{sync::watch, time};
 use tracing::Metadata;
 use tracing_subscriber::{
@@ -65,15 +66,39 @@ fn without_secrets() -> FilterFn<fn(&Metadata<'_>) -> bool> {
 ///
 /// If something else counts already.
 pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
-    let handle = PrometheusBuilder::new().install_recorder()?;
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
+        .set_buckets_for_metric(Matcher::Suffix("_a_turn".to_owned()), &COUNTS)?
+        .install_recorder()?;
     describe();
+    gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    Process::default().describe();
     Ok(handle)
 }
 
-/// Between two times at which summaries take in what was recorded.
+const BUILD_INFO: &str = "matchwire_build_info";
+
+/// Upper ends of the buckets of delays, in seconds: three a decade, from what a quiet hub takes to what a
+/// reader has long noticed.
+const SECONDS: [f64; 15] = [
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+    1.0, 5.0,
+];
+
+/// Upper ends of the buckets of counts.
+const COUNTS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+
+/// All that was counted, and what the system says of the process now, as Prometheus text.
+#[must_use]
+pub fn render(metrics: &PrometheusHandle) -> String {
+    Process::default().collect();
+    metrics.render()
+}
+
+/// Between two times at which histograms take in what was recorded.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
-/// Keeps summaries small until told to stop: what they recorded is taken in when they are rendered,
+/// Keeps histograms small until told to stop: what they recorded is taken in when they are rendered,
 /// and nobody may ever ask for them.
 pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>) {
     let mut turns = time::interval(UPKEEP_EVERY);
@@ -86,13 +111,32 @@ pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>)
 }
 
 fn describe() {
+    describe_gauge!(BUILD_INFO, "1; the version of the program is a label");
     describe_gauge!("matchwire_sockets", "Open sockets");
     describe_gauge!("matchwire_matches", "Matches known");
+    describe_gauge!(
+        "matchwire_database_writable",
+        "1 while the database takes writes, 0 while it does not"
+    );
+    describe_counter!(
+        "matchwire_panics_total",
+        "Handlers of requests, and jobs in the background, that panicked"
+    );
     describe_counter!("matchwire_archive_matches_total", "Matches written to the archive");
     describe_counter!("matchwire_archive_failures_total", "Writes to the archive that failed");
     describe_gauge!(
         "matchwire_archive_waiting_seconds",
         "For how long the first match waits that could not be written"
+    );
+    describe_gauge!("matchwire_ids", "Public ids that were given out");
+    describe_counter!("matchwire_ids_refused_total", "Ids left out: hub.ids_max is reached");
+    describe_counter!(
+        "matchwire_ids_contested_total",
+        "Public ids that another program gave to something else in the same moment"
+    );
+    describe_counter!(
+        "matchwire_ids_journal_failures_total",
+        "Public ids that could not be written to the journal beside the database"
     );
     describe_gauge!("matchwire_channels", "Channels that can be followed");
     describe_gauge!("matchwire_lanes", "Channels merged in time, once for each rate in use");
@@ -129,6 +173,10 @@ fn describe() {
         "matchwire_behind_total",
         "Subscriptions that fell behind and were caught up"
     );
+    describe_counter!(
+        "matchwire_skipped_total",
+        "Messages left out on the measuring door, for followers who did not keep up"
+    );
     describe_counter!("matchwire_mailbox_overflows_total", "Turns in which a shard was overrun");
     describe_counter!("matchwire_beats_skipped_total", "Beats left out for want of room");
     describe_counter!("matchwire_lag_frames_total", "Frames that told a slow reader of its delay");
@@ -138,6 +186,21 @@ fn describe() {
     describe_counter!(
         "matchwire_requests_refused_total",
         "Requests to products answered at the gate, by reason"
+    );
+    describe_gauge!("matchwire_http_connections", "HTTP connections, without sockets");
+    describe_gauge!("matchwire_http_unread_bytes", "Bytes of HTTP answers not yet written");
+    describe_counter!(
+        "matchwire_http_connections_refused_total",
+        "Connections refused, by the limit: address or all"
+    );
+    describe_counter!(
+        "matchwire_http_answers_refused_total",
+        "Requests answered 503 because too many bytes waited for their readers"
+    );
+    describe_counter!("matchwire_http_compressions_total", "HTTP answers compressed");
+    describe_counter!(
+        "matchwire_http_stalled_total",
+        "Connections closed because their readers took nothing"
     );
     describe_counter!("matchwire_closes_total", "Sockets closed, by reason");
     describe_counter!("matchwire_passwords_hashed_total", "Passwords hashed");
@@ -161,6 +224,15 @@ fn describe() {
         "matchwire_publish_delay_seconds",
         Unit::Seconds,
         "From when the oldest message of a turn was received until its changes were published"
+    );
+    describe_histogram!(
+        "matchwire_delivery_delay_seconds",
+        Unit::Seconds,
+        "From when a change was published until it was written to those who keep up"
+    );
+    describe_counter!(
+        "matchwire_commands_held_total",
+        "Times that a socket's commands waited because its account had resumed too much"
     );
 }
 

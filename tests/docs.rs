@@ -66,7 +66,8 @@ fn every_close_code_is_in_the_table() {
     let code = source.split("fn code").nth(1).and_then(|rest| rest.split("\n    }").next());
     let codes = all_between(code.expect("the function `code`"), "=> ", ",");
     assert!(codes.len() > 8, "the codes were not found: {codes:?}");
-    for code in codes {
+    // The last arm echoes the code of the client, which is no literal.
+    for code in codes.iter().filter(|code| code.parse::<u16>().is_ok()) {
         assert!(PROTOCOL.contains(&format!("\n| {code} | `")), "close code {code} is missing");
     }
 }
@@ -110,7 +111,9 @@ fn every_setting_that_is_named_exists() {
         };
         let knob = knob.split(' ').next().unwrap_or(knob);
         // `limits` of `hello` are something else.
-        if name == "limits.command_bytes" || name == "limits.channels" {
+        if ["command_bytes", "channels", "patterns", "from_bytes"].contains(&knob)
+            && section == "limits"
+        {
             continue;
         }
         let part = EXAMPLE.split(&format!("\n[{section}]\n")).nth(1).expect("the section");
@@ -131,7 +134,9 @@ fn every_function_and_file_that_is_walked_through_exists() {
             && noun.starts_with(|c: char| c.is_ascii_uppercase())
             && function.starts_with(|c: char| c.is_ascii_lowercase())
         {
-            assert!(source.contains(&format!("fn {function}(")), "there is no {name}");
+            let is_there =
+                ["(", "<"].iter().any(|it| source.contains(&format!("fn {function}{it}")));
+            assert!(is_there, "there is no {name}");
         } else if name.contains('/') && !name.contains(' ') && !name.starts_with('/') {
             assert!(top.join(name).exists(), "there is no {name}");
         }

@@ -65,7 +65,7 @@ function show(figures) {
   showFeeds(figures.feeds);
   for (const [name, counts] of Object.entries(figures.tables)) showCounts(name, counts);
   delete state.dataset.stale;
-  state.textContent = `As of ${new Date(figures.at / 1000).toLocaleTimeString()}, every ${EVERY_MS / 1000} seconds.`;
+  state.textContent = `As of ${new Date(figures.at / 1000).toLocaleTimeString()}. Updates every ${EVERY_MS / 1000} seconds.`;
 }
 
 async function turn() {
@@ -76,7 +76,7 @@ async function turn() {
     show(await answer.json());
   } catch (error) {
     state.dataset.stale = "";
-    state.textContent = `The hub does not answer (${error.message}). These figures are old.`;
+    state.textContent = `The hub is not responding (${error.message}). These figures are out of date.`;
   }
   setTimeout(again, EVERY_MS);
 }

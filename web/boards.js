@@ -38,7 +38,7 @@ export class Board {
   #sport;
   #list;
   #count = el("span", { class: "count-live" });
-  #none = el("p", { class: "faint empty" }, "Waiting for the list.");
+  #none = el("p", { class: "faint empty" }, "Loading matches.");
   #rows;
   #chosen;
 
@@ -104,7 +104,7 @@ class Row {
       // A board told of a change between two ticks: the next one brings the minute.
       if (now !== undefined) setText(this.#when, minuteText(status, matchSecond(clock, now)));
     } else if (status === "not_started") {
-      setText(this.#when, start ? timeOfDay(start) : "To come");
+      setText(this.#when, start ? timeOfDay(start) : "Upcoming");
     } else if (status === "live") {
       setText(this.#when, `Set ${Math.max(1, Object.keys(sets ?? {}).length)}`);
     } else {

@@ -27,8 +27,8 @@ function accept(text) {
     fill(key);
   }
   hint.textContent = good
-    ? "Filled in below. It stays in this tab: it is sent nowhere, and is gone when the tab is closed."
-    : "That is no key: one begins with mw_ and has 48 digits behind it.";
+    ? "Filled in below. Your key stays in this tab, is not sent anywhere, and is gone when you close the tab."
+    : "This is not an API key. Keys start with mw_, followed by 48 hexadecimal digits.";
 }
 
 function offerCopy(pre) {

@@ -35,7 +35,7 @@ const KINDS = {
   red: ["Red card", "red"],
   substitution: ["Substitution", "sub"],
   penalty_missed: ["Penalty missed", "miss"],
-  var: ["Video check", "var"],
+  var: ["VAR", "var"],
   shootout: ["Penalty kick", "goal"],
   period: ["", "period"],
 };
@@ -80,7 +80,7 @@ export class FootballView {
   #pitch = new Pitch();
   #counts;
   #incidents;
-  #none = el("p", { class: "faint empty" }, "Nothing has happened yet.");
+  #none = el("p", { class: "faint empty" }, "No incidents yet.");
   #doc;
 
   constructor(card, place) {
@@ -110,8 +110,9 @@ export class FootballView {
     if (doc === this.#doc) return;
     const before = this.#doc?.id === doc.id ? this.#doc : undefined;
     this.#doc = doc;
-    const when = doc.start && doc.status === "not_started" ? `, kick-off ${timeOfDay(doc.start)}` : "";
-    setText(this.#competition, [nameOf(doc.competition), doc.competition?.season].filter(Boolean).join(" ") + when);
+    const when = doc.start && doc.status === "not_started" ? `kick-off ${timeOfDay(doc.start)}` : "";
+    const competition = [nameOf(doc.competition), doc.competition?.season].filter(Boolean).join(" ");
+    setText(this.#competition, [competition, when].filter(Boolean).join(", "));
     setText(this.#home, nameOf(doc.home) || "Home");
     setText(this.#away, nameOf(doc.away) || "Away");
     this.#goals(this.#homeGoals, doc.score?.home, before?.score?.home);
@@ -144,7 +145,7 @@ export class FootballView {
     const score = event.score ?? this.#doc?.score;
     const standing = score ? `${nameOf(this.#doc.home)} ${score.home}, ${nameOf(this.#doc.away)} ${score.away}.` : "";
     if (event.kind === "goal") return `Goal, ${nameOf(event.player) || nameOf(this.#doc?.[event.side])}. ${standing}`;
-    if (event.kind === "retract") return `Taken back: ${event.why}. ${standing}`;
+    if (event.kind === "retract") return `Retracted: ${event.why}. ${standing}`;
     if (event.kind === "card" && event.card !== "yellow") return `Red card, ${nameOf(event.player) || nameOf(this.#doc?.[event.side])}.`;
     if (event.kind === "period") return `${footballStatus(this.#doc?.status)}. ${standing}`;
     return undefined;
@@ -221,7 +222,7 @@ class IncidentRow {
     setText(this.#what, what(incident, word));
     setText(this.#who, who(incident, names));
     setText(this.#score, incident.score ? `${incident.score.home}–${incident.score.away}` : "");
-    setText(this.#why, incident.retracted ? `Taken back: ${incident.why ?? "no reason given"}` : "");
+    setText(this.#why, incident.retracted ? `Retracted: ${incident.why ?? "no reason given"}` : "");
     setAttribute(this.node, "data-retracted", incident.retracted ? "yes" : undefined);
     setAttribute(this.node, "data-side", incident.side);
   }
@@ -256,7 +257,7 @@ class Pitch {
 
   constructor() {
     const { length, width } = PITCH;
-    const drawing = svg("svg", { viewBox: `-2 -2 ${length + 4} ${width + 4}`, role: "img", "aria-label": "Position of the ball" },
+    const drawing = svg("svg", { viewBox: `-2 -2 ${length + 4} ${width + 4}`, role: "img", "aria-label": "Ball position" },
       svg("rect", { class: "grass", x: -2, y: -2, width: length + 4, height: width + 4, rx: 2 }),
       ...[0, 2, 4, 6].map((i) => svg("rect", { class: "stripe", x: i * 15, y: 0, width: 15, height: width })),
       svg("g", { class: "lines" },
@@ -279,7 +280,7 @@ class Pitch {
     setAttribute(this.node, "data-side", ball?.side);
     setAttribute(this.node, "data-known", ball ? "yes" : "no");
     if (!ball) {
-      setText(this.#caption, "No position of the ball from this source.");
+      setText(this.#caption, "This source sends no ball position.");
       this.#trail.setAttribute("points", "");
       return;
     }

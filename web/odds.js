@@ -79,8 +79,8 @@ export class OddsView {
   }
 
   #absence(doc) {
-    if (this.#channel?.error) return `No odds here: ${this.#channel.error.message}`;
-    return doc ? "No markets are offered." : "Waiting for prices.";
+    if (this.#channel?.error) return `No odds: ${this.#channel.error.message}`;
+    return doc ? "No markets." : "Waiting for prices.";
   }
 
   /** The age of the oldest price in a best price, which the age of the document does not tell. */
@@ -127,7 +127,9 @@ class Market {
 
   show({ market, context }) {
     const kind = market.name ?? KINDS[market.kind] ?? plain(market.kind);
-    setText(this.#name, [kind, market.line, market.period && plain(market.period).toLowerCase()].filter(Boolean).join(" · "));
+    // A bookmaker's own name of a market may hold its line.
+    const line = kind.split(" ").includes(market.line) ? undefined : market.line;
+    setText(this.#name, [kind, line, market.period && plain(market.period).toLowerCase()].filter(Boolean).join(" · "));
     const status = context.suspended && market.status === "open" ? "suspended" : market.status;
     setAttribute(this.node, "data-status", status);
     setText(this.#state, status === "open" ? (market.in_play ? "In play" : "Open") : plain(status));
@@ -150,12 +152,12 @@ function byOutcome([a, x], [b, y]) {
 class Selection {
   #id;
   #name = el("span", { class: "name" });
-  #best = el("span", { class: "best", title: "Who offers this price" });
+  #best = el("span", { class: "best", title: "Bookmaker with this price" });
   #arrow = el("i", { class: "arrow", "aria-hidden": "true" });
   #price = el("b", { class: "price" });
   #beside = el("span", { class: "beside" });
   #detail = el("span", { class: "detail" });
-  #old = el("span", { class: "oldest", title: "Age of the oldest price among them" });
+  #old = el("span", { class: "oldest", title: "Age of the oldest of these prices" });
   #value;
 
   constructor(id) {

@@ -41,14 +41,16 @@ class Page {
 
     this.#ask = new KeyForm((key) => {
       sessionStorage.setItem(KEY_SLOT, key);
-      this.#open(key);
+      this.#open({ key });
     });
     addEventListener("online", () => this.#stream?.wake());
     setInterval(() => this.#tick(), TICK_MS);
     this.#showConnect();
 
     const key = pageKey() ?? sessionStorage.getItem(KEY_SLOT);
-    if (key) this.#open(key);
+    if (sessionToken()) this.#open({ protocols: ticketProtocols });
+    else if (byId("upgrade")) byId("desk").hidden = true;
+    else if (key) this.#open({ key });
     else this.#ask.show();
   }
 
@@ -61,9 +63,10 @@ class Page {
     return this.#sports[sport].channel;
   }
 
-  #open(key) {
+  /** `credential`: `{key}`, or `{protocols}` for a customer whose session buys a ticket for each socket. */
+  #open(credential) {
     this.#ask.hide();
-    this.#stream = new Stream(streamUrl(), { key, onState: (state) => this.#onState(state) });
+    this.#stream = new Stream(streamUrl(), { ...credential, onState: (state) => this.#onState(state) });
     for (const sport of ["football", "tennis"]) {
       this.#boards[sport] ??= new BoardPanel(sport, this);
       this.#boards[sport].follow(this.#stream);
@@ -79,9 +82,13 @@ class Page {
     if (state.phase !== "closed" || !FINAL_CODES.has(state.code)) return;
     // Another key may help against these two; the key of the page itself is renewed by reloading.
     const keyRefused = state.code === 4401 || state.code === 4402 || state.code === 4410;
-    if (keyRefused && !pageKey()) {
+    if (keyRefused && sessionToken()) {
+      // The page then says what the account lacks.
+      location.reload();
+    } else if (keyRefused && !pageKey()) {
       sessionStorage.removeItem(KEY_SLOT);
-      this.#ask.show(`The hub refused this key: ${state.message}.`);
+      byId("ask-addon").hidden = state.code !== 4402;
+      this.#ask.show(state.code === 4402 ? "Live streaming needs the WebSocket add-on." : `This key does not work: ${state.message}.`);
     }
   }
 
@@ -164,6 +171,24 @@ class Page {
 
 function pageKey() {
   return document.querySelector('meta[name="matchwire-key"]')?.content || undefined;
+}
+
+/** The form token of the customer's session, if a session connects this page. */
+function sessionToken() {
+  return document.querySelector('meta[name="matchwire-session"]')?.content || undefined;
+}
+
+/** Subprotocols with a fresh ticket: one opens one socket. */
+async function ticketProtocols() {
+  const answer = await fetch("/watch/ticket/", {
+    method: "POST",
+    body: new URLSearchParams({ csrf: sessionToken() }),
+    redirect: "manual",
+  });
+  // A session that has ended is sent to the log-in page.
+  if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) location.assign("/login/?next=/");
+  if (!answer.ok) throw new Error(`no ticket: status ${answer.status}`);
+  return ["matchwire.v1", "ticket", (await answer.json()).ticket];
 }
 
 function streamUrl() {
@@ -322,13 +347,13 @@ class OddsPanel {
       button.addEventListener("click", () => this.#chooseSport(name));
       return button;
     });
-    this.#choices = el("select", { id: "book", "aria-label": "Whose prices" }, el("option", { value: "" }, "Best of all"));
+    this.#choices = el("select", { id: "book", "aria-label": "Bookmaker" }, el("option", { value: "" }, "Best price"));
     this.#choices.addEventListener("change", () => {
       this.#book = this.#choices.value;
       this.#page.draw(this);
     });
     const controls = el("div", { class: "controls" },
-      el("div", { class: "switch", role: "group", "aria-label": "Odds of which match" }, ...this.#sportButtons), this.#choices);
+      el("div", { class: "switch", role: "group", "aria-label": "Sport" }, ...this.#sportButtons), this.#choices);
     const place = el("div", { class: "place" });
     card.querySelector(".notice").after(controls, place);
     this.#view = new OddsView(card, place);
@@ -383,7 +408,7 @@ class OddsPanel {
     // The book chosen stays chosen while the books of the next match arrive.
     const slugs = [...new Set([...this.#books, this.#book].filter(Boolean))].sort();
     const options = slugs.map((slug) => el("option", { value: slug }, slug));
-    this.#choices.replaceChildren(el("option", { value: "" }, "Best of all"), ...options);
+    this.#choices.replaceChildren(el("option", { value: "" }, "Best price"), ...options);
     this.#choices.value = this.#book;
   }
 
@@ -477,9 +502,9 @@ class SourceRow {
 
   show(source) {
     setAttribute(this.node, "data-state", source.ended ? "ended" : source.state);
-    setText(this.#state, source.ended ? "Played to its end" : plain(source.state));
+    setText(this.#state, source.ended ? "Ended" : plain(source.state));
     const parts = [plain(source.kind).toLowerCase(), `${Number(source.messages ?? 0).toLocaleString()} messages`];
-    if (source.quarantined) parts.push(`${source.quarantined} in quarantine`);
+    if (source.quarantined) parts.push(`${source.quarantined} quarantined`);
     if (source.last) parts.push(`last ${timeOfDay(source.last, true)}`);
     setText(this.#detail, parts.filter(Boolean).join(" · "));
   }
@@ -528,7 +553,7 @@ class Banner {
     setAttribute(this.#node, "data-phase", phase);
     this.#node.hidden = !lost && phase !== "closed";
     if (phase === "closed") {
-      setText(this.#text, `The hub closed the connection for good: ${message ?? why ?? code}.`);
+      setText(this.#text, `Disconnected: ${message ?? why ?? code}.`);
     } else if (lost) {
       const cause = { drain: "The hub is restarting.", slow: "This connection was too slow.", idle: "The connection was idle." }[why];
       const when = phase === "waiting" ? ` Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.` : " Trying now.";

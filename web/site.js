@@ -12,7 +12,7 @@ export async function copy(button, text, clipboard, later = setTimeout) {
     await clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "Select and copy by hand";
+    button.textContent = "Copy it by hand";
   }
   later(() => (button.textContent = button.dataset.label), 3000);
 }

@@ -199,7 +199,10 @@ export class Stream {
   #pings = new Map();
   #offsets = [];
   #beatMs = DEFAULT_BEAT_MS;
-  #commandBytes = DEFAULT_COMMAND_BYTES;
+  // Of a command with the positions of a pattern's channels.
+  #fromBytes = DEFAULT_COMMAND_BYTES;
+  // Commands under way that resume a pattern's channel by its name, by id.
+  #resuming = new Map();
 
   /**
    * `url`: `ws://host/stream/v1`. Options:
@@ -219,6 +222,8 @@ export class Stream {
     this.#backoff = new Backoff(options.random ?? Math.random);
     /** Of the newest `lag` frame: what this connection is behind by; undefined when it is not. */
     this.lag = undefined;
+    /** The hub's error frame while channels of a pattern are left out: there are too many for a socket. */
+    this.limited = undefined;
     /** Frames received on all connections so far. */
     this.frames = 0;
     /** The name of the present connection, for a line to whoever runs the hub. */
@@ -367,6 +372,7 @@ export class Stream {
         channel.owed = undefined;
       }
       for (const subscription of this.#subscriptions.values()) subscription.pending = undefined;
+      this.#resuming.clear();
     }
     this.#onState(this.state);
     this.#review();
@@ -403,6 +409,8 @@ export class Stream {
         return this.#beat(frame);
       case "unsubscribed":
         return this.#unsubscribed(frame);
+      case "entitlement":
+        return this.#entitlement(frame);
       case "error":
         return this.#error(frame);
       case "pong":
@@ -427,7 +435,9 @@ export class Stream {
     this.conn = frame.conn;
     this.server = frame.server;
     this.#beatMs = frame.beat_ms ?? DEFAULT_BEAT_MS;
-    this.#commandBytes = frame.limits?.command_bytes ?? DEFAULT_COMMAND_BYTES;
+    const { command_bytes, from_bytes } = frame.limits ?? {};
+    this.#fromBytes = from_bytes ?? command_bytes ?? DEFAULT_COMMAND_BYTES;
+    this.limited = undefined;
     // Samples of an earlier connection may come from before a sleep or a step of the clock.
     this.#offsets = [{ offset: frame.now - now * 1000, rtt: Infinity }];
     this.#enter("open", {});
@@ -438,8 +448,9 @@ export class Stream {
 
   #subscribed(frame) {
     const subscription = this.#answered(frame);
-    if (subscription === undefined || subscription.pattern) return;
-    const channel = this.#channels.get(subscription.ch);
+    if (subscription?.pattern) return;
+    const channel = this.#channels.get(subscription?.ch ?? this.#resumed(frame));
+    if (channel === undefined) return;
     channel.error = undefined;
     if (frame.resumed) {
       channel.synced = true;
@@ -555,8 +566,14 @@ export class Stream {
 
   #unsubscribed(frame) {
     if (frame.id !== undefined && frame.id !== null) return;
-    // Not asked for: the hub has stopped following it. The last document stays with whoever asked
-    // for it by name, and says so; of a pattern it was only one among others.
+    this.#gone(frame);
+  }
+
+  /**
+   * The hub has stopped following a channel without being asked to. The last document stays with
+   * whoever asked for it by name, and says so; of a pattern it was only one among others.
+   */
+  #gone(frame) {
     const channel = this.#channels.get(frame.ch);
     if (channel === undefined) return;
     channel.error = { code: "not_tracked", message: "the hub no longer follows it", ...frame, retry: false };
@@ -564,10 +581,30 @@ export class Stream {
     if (!this.#subscriptions.has(frame.ch)) this.#channels.delete(frame.ch);
   }
 
+  /** An add-on has begun or ended. What has ended is as good as refused; new channels come by themselves. */
+  #entitlement(frame) {
+    const message = "an add-on that it needs has ended";
+    for (const name of frame.ended) {
+      const channel = this.#channels.get(name);
+      if (channel === undefined) continue;
+      channel.error = { code: "not_entitled", message, ch: name, retry: false };
+      this.#judge(channel);
+      if (!this.#subscriptions.has(name)) this.#channels.delete(name);
+    }
+  }
+
   #error(frame) {
     const subscription = this.#answered(frame);
-    if (subscription) this.#refuse(subscription, frame);
-    else this.#refusal = frame;
+    if (subscription) return this.#refuse(subscription, frame);
+    const resumed = this.#resumed(frame);
+    // It ended while we were away.
+    if (resumed !== undefined) return frame.code === "not_tracked" ? this.#gone({ ...frame, ch: resumed }) : undefined;
+    if (frame.code === "limit" && this.#subscriptions.has(frame.ch)) {
+      this.limited = frame;
+      return this.#onState(this.state);
+    }
+    this.#refusal = frame;
+    return undefined;
   }
 
   #refuse(subscription, error) {
@@ -662,7 +699,31 @@ export class Stream {
     subscription.pending = this.#nextId++;
     subscription.asked = this.#clock.now();
     const command = { op: "subscribe", id: subscription.pending, ch: subscription.ch, ...subscription.params };
-    this.#send(subscription.pattern ? this.#fromAll(subscription, command) : this.#fromOne(command));
+    if (subscription.pattern) this.#askAll(subscription, command);
+    else this.#send(this.#fromOne(command));
+  }
+
+  /**
+   * Resumes all channels of a pattern. Those whose positions find no room in the command are resumed by
+   * name before it, and given back to the pattern behind it, so that no event is lost however many
+   * there are.
+   */
+  #askAll(subscription, command) {
+    const [whole, rest] = this.#fromAll(subscription, command);
+    for (const channel of rest) {
+      const id = this.#nextId++;
+      this.#resuming.set(id, channel.name);
+      this.#send({ op: "subscribe", id, ch: channel.name, ...subscription.params, from: channel.position() });
+    }
+    this.#send(whole);
+    for (const channel of rest) this.#send({ op: "unsubscribe", id: this.#nextId++, ch: channel.name });
+  }
+
+  /** The name of the channel that a frame answers for, where it was resumed by name for a pattern. */
+  #resumed(frame) {
+    const name = this.#resuming.get(frame.id);
+    this.#resuming.delete(frame.id);
+    return name;
   }
 
   #fromOne(command) {
@@ -671,19 +732,22 @@ export class Stream {
     return from ? { ...command, from } : command;
   }
 
-  /** As many positions as one command may carry; a channel left out gets an image, and says so. */
+  /** A command with as many positions as it may carry, and the channels whose positions it has no room for. */
   #fromAll(subscription, command) {
     const from = {};
-    const bytes = (value) => new TextEncoder().encode(JSON.stringify(value)).length;
+    const rest = [];
+    const encoder = new TextEncoder();
+    const bytes = (value) => encoder.encode(JSON.stringify(value)).length;
     let size = bytes({ ...command, from });
     for (const channel of this.#covered(subscription)) {
       const position = channel.doubts < 2 ? channel.position() : undefined;
-      if (position === undefined) continue;
+      // One that is followed by name as well resumes by its own command.
+      if (position === undefined || this.#subscriptions.has(channel.name)) continue;
       size += bytes({ [channel.name]: position });
-      if (size > this.#commandBytes) break;
-      from[channel.name] = position;
+      if (size > this.#fromBytes) rest.push(channel);
+      else from[channel.name] = position;
     }
-    return Object.keys(from).length > 0 ? { ...command, from } : command;
+    return [Object.keys(from).length > 0 ? { ...command, from } : command, rest];
   }
 
   /** The subscription that a frame answers, now no longer pending. */

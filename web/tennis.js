@@ -60,8 +60,8 @@ export class TennisView {
     if (doc === this.#doc) return;
     if (this.#doc?.id !== doc.id) this.#runs = [];
     this.#doc = doc;
-    const when = doc.start && doc.status === "not_started" ? `, from ${timeOfDay(doc.start)}` : "";
-    setText(this.#competition, nameOf(doc.competition) + when);
+    const when = doc.start && doc.status === "not_started" ? `from ${timeOfDay(doc.start)}` : "";
+    setText(this.#competition, [nameOf(doc.competition), when].filter(Boolean).join(", "));
     const sets = inOrder(doc.sets);
     this.#heads.show([["who"], ...sets.map(([n]) => [`s${n}`, n]), ["game", "Points"]]);
     for (const row of this.#players) row.show(doc, sets);
@@ -85,7 +85,7 @@ export class TennisView {
     if (event.kind === "set") return `Set. ${nameOf(this.#doc?.p1)} against ${nameOf(this.#doc?.p2)}: ${setsText(this.#doc?.sets)}.`;
     if (event.kind === "match") return `Match over: ${setsText(this.#doc?.sets)}.`;
     // A point taken back takes back the game or set that it won: named `point:game`, told as one.
-    if (event.kind === "retract" && !event.of.includes(":")) return `Point taken back: ${event.why}.`;
+    if (event.kind === "retract" && !event.of.includes(":")) return `Point retracted: ${event.why}.`;
     return undefined;
   }
 
@@ -103,7 +103,7 @@ export class TennisView {
 
   #showRun() {
     const won = [1, 2].map((p) => this.#runs.filter((point) => point.winner === p).length);
-    setAttribute(this.#run, "aria-label", `Of the last ${this.#runs.length} points, ${won[0]} to ${nameOf(this.#doc?.p1)}, ${won[1]} to ${nameOf(this.#doc?.p2)}`);
+    setAttribute(this.#run, "aria-label", `Last ${this.#runs.length} points: ${won[0]} to ${nameOf(this.#doc?.p1)}, ${won[1]} to ${nameOf(this.#doc?.p2)}`);
     const marks = this.#runs.map((point, i) => {
       const mark = el("i", { "data-winner": point.winner });
       mark.style.gridColumn = String(i + 1);

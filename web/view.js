@@ -143,12 +143,12 @@ const WORDS = {
 
 /** Why it is not current, as a sentence; the three great causes never share one. */
 const REASONS = {
-  late: () => "The source sends late. The hub is connected; what stands here may be behind play.",
-  down: () => "The source is down. The hub is connected and will go on when the source returns.",
-  recovering: () => "The source is back and the hub is checking what it missed.",
-  stale: (quiet) => `Nothing heard of this for ${quiet}, though the connection is open.`,
-  lost: (quiet) => `No connection to the hub. This is how it stood ${quiet} ago.`,
-  catching_up: () => "Connected again; catching up.",
+  late: () => "The source is late. The hub is connected, but this may be behind play.",
+  down: () => "The source is down. The hub is connected and continues when the source returns.",
+  recovering: () => "The source is back. The hub is checking what it missed.",
+  stale: (quiet) => `No news for ${quiet}, although the connection is open.`,
+  lost: (quiet) => `No connection to the hub. Last updated ${quiet} ago.`,
+  catching_up: () => "Reconnected. Catching up.",
 };
 
 /** The head of a card: how far to trust it, how old it is, and where in the stream it stands. */
@@ -156,7 +156,7 @@ export class Trust {
   #card;
   #badge = el("span", { class: "badge" }, el("i", { class: "lamp", "aria-hidden": "true" }));
   #word = el("span");
-  #age = el("span", { class: "age", title: "Time since the newest change, by the hub's clock" });
+  #age = el("span", { class: "age", title: "Time since the last change, by the hub's clock" });
   #notice = el("p", { class: "notice", hidden: true });
   #position = el("p", { class: "position" });
 
@@ -178,7 +178,7 @@ export class Trust {
 
     const changed = channel?.at?.in ?? channel?.at?.pub;
     const age = changed === undefined || changed === null ? undefined : (stream.serverNow() - changed) / 1000;
-    setText(this.#age, age === undefined ? "" : `${span(age)} old`);
+    setText(this.#age, age === undefined ? "" : `changed ${span(age)} ago`);
 
     const quiet = channel?.heard === undefined ? "" : span(Math.max(0, Date.now() - channel.heard));
     const reason = channel?.data !== undefined ? REASONS[health]?.(quiet) : undefined;

@@ -64,7 +64,14 @@ fn record(number: u64, of: u64) -> Arc<MatchRecord> {
         ..Names::default()
     };
     let (refs, prices) = ([("bench".into(), number.to_string().into())].into(), Vec::new());
-    Arc::new(MatchRecord { brief, refs, names, play: PlayRecord::None, prices, position: None })
+    Arc::new(MatchRecord {
+        brief: brief.into(),
+        refs,
+        names,
+        play: PlayRecord::None,
+        prices,
+        position: None,
+    })
 }
 
 /// Measures the first page, one in the middle and the last of each list, in turn.

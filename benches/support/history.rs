@@ -35,6 +35,9 @@ pub(crate) fn brief(number: u64, of: u64) -> Brief {
         parts: Vec::new(),
         winner: None,
         best_of: None,
+        ended: None,
+        expected_goals: None,
+        weather: None,
         updated: FIRST_US,
     }
 }

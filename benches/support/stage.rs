@@ -28,6 +28,7 @@ impl Stage {
         let settings = Settings {
             window,
             matches_max: 20_000,
+            matches_max_per_source: usize::MAX,
             ended_keep_us: 7_200_000_000,
             stale_after_ms: 10_000,
             hold_us: 10_000_000,

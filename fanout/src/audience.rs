@@ -28,6 +28,7 @@ use crate::{
     channel::{Channel, Publication, Rate},
     live,
     outbox::{Budget, Outbox, Written},
+    patterns::Patterns,
     protocol,
     run::{Run, Set},
     session::{Join, Means, Next, Session},
@@ -52,8 +53,11 @@ pub struct Audience<S> {
     /// One more than the last slot that was ever in use.
     slots: usize,
     topics: Topics,
+    patterns: Patterns,
     run: Run,
     shares: Shares,
+    /// From `now` to the stamps that clients see.
+    stamp_offset: Micros,
     /// Where the next walk over followers starts, so that nobody is always last.
     rotation: usize,
     /// Members with something to write that their socket may take.
@@ -63,6 +67,8 @@ pub struct Audience<S> {
     /// Members whose sockets take nothing, or which were so when they were last looked at.
     slow: HashSet<u32, FxBuildHasher>,
     due: Vec<(usize, Due)>,
+    /// When the oldest publication was published that has been written since this was last asked.
+    oldest_written: Option<Micros>,
     // Kept for their allocations between two runs.
     met: Vec<u32>,
     one_by_one: Vec<Slow>,
@@ -107,12 +113,15 @@ impl<S: Write> Audience<S> {
             members: Slab::new(),
             slots: 0,
             topics: Topics::default(),
+            patterns: Patterns::default(),
             run: Run::default(),
             shares,
+            stamp_offset: 0,
             rotation: 0,
             ready: Vec::new(),
             behind: HashSet::default(),
             due: Vec::new(),
+            oldest_written: None,
             slow: HashSet::default(),
             met: Vec::new(),
             one_by_one: Vec::new(),
@@ -135,6 +144,11 @@ impl<S: Write> Audience<S> {
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// What is added to `now` for stamps that clients see. `now` itself is a monotonic clock.
+    pub fn set_stamp_offset(&mut self, offset: Micros) {
+        self.stamp_offset = offset;
     }
 
     /// The slot that the next member gets.
@@ -177,7 +191,11 @@ impl<S: Write> Audience<S> {
     /// Ends all that a member follows.
     pub fn end(&mut self, slot: usize, now: Micros) {
         self.perform(now);
-        let all_left = self.members[slot].session.end();
+        let session = &mut self.members[slot].session;
+        for pattern in session.take_wildcards() {
+            self.patterns.remove(narrow(slot), &pattern);
+        }
+        let all_left = session.end();
         self.leave(all_left);
     }
 
@@ -189,6 +207,12 @@ impl<S: Write> Audience<S> {
     /// What time and the socket make due, since it was last asked.
     pub fn take_due(&mut self) -> Vec<(usize, Due)> {
         mem::take(&mut self.due)
+    }
+
+    /// When the oldest publication was published that has been written to a member who keeps up, since
+    /// this was last asked.
+    pub fn take_oldest_written(&mut self) -> Option<Micros> {
+        self.oldest_written.take()
     }
 
     // ----------------------------------------------------------------------- conversation
@@ -215,13 +239,13 @@ impl<S: Write> Audience<S> {
 
     /// Carries out a command. The run has been performed, and the session waits for no answer.
     pub fn command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
-        let Self { members, topics, shares, .. } = self;
+        let Self { members, topics, patterns, shares, .. } = self;
         let Member { outbox, session, .. } = &mut members[slot];
         debug_assert!(self.run.is_empty() && !session.is_waiting(), "a command comes in its turn");
-        let budget = shares.budget;
-        let means = &mut Means { outbox, topics, budget, now };
+        let stamp = now + self.stamp_offset;
+        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
         let (all_left, next) = match command.into() {
-            Command::Stream(command) => session.command(command, means),
+            Command::Stream(command) => session.command(command, stamp, means),
             Command::Live(command) => session.live_command(command, means),
         };
         self.leave(all_left);
@@ -235,10 +259,10 @@ impl<S: Write> Audience<S> {
 
     pub fn answer(&mut self, slot: usize, answer: Answer, now: Micros) {
         self.perform(now);
-        let Self { members, topics, shares, .. } = self;
+        let Self { members, topics, patterns, shares, .. } = self;
         let Member { outbox, session, .. } = &mut members[slot];
-        let budget = shares.budget;
-        let (join, all_left) = session.answer(answer, &mut Means { outbox, topics, budget, now });
+        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
+        let (join, all_left) = session.answer(answer, means);
         self.leave(all_left);
         self.join(slot, join);
         self.note(slot);
@@ -246,16 +270,32 @@ impl<S: Write> Audience<S> {
         self.forward(slot, now);
     }
 
+    /// Ends what a member may no longer follow, begins what its patterns may cover now, and tells it so by
+    /// one frame; does nothing where nothing has changed. Permissions change by the time of day.
+    pub fn renew_permission(&mut self, slot: usize, time_of_day: Micros, now: Micros) {
+        let has_changed = |member: &Member<S>| member.session.permission_has_changed(time_of_day);
+        if !self.members.get(slot).is_some_and(has_changed) {
+            return;
+        }
+        self.perform(now);
+        let Self { members, topics, patterns, shares, .. } = self;
+        let Member { outbox, session, .. } = &mut members[slot];
+        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
+        let all_left = session.renew_permission(time_of_day, means);
+        self.leave(all_left);
+        self.note(slot);
+        self.forward(slot, now);
+    }
+
     /// A channel has come to be.
     pub fn opened(&mut self, image: &Publication, now: Micros) {
         self.perform(now);
-        let following = self.members.iter().filter(|(_, member)| member.session.has_wildcards());
-        let following: Vec<usize> = following.map(|(slot, _)| slot).collect();
-        for slot in following {
-            let Self { members, topics, shares, .. } = self;
-            let Member { outbox, session, .. } = &mut members[slot];
-            let budget = shares.budget;
-            let join = session.opened(image, &mut Means { outbox, topics, budget, now });
+        for (slot, pattern) in self.patterns.covering(&image.channel.name) {
+            let slot = slot as usize;
+            let Self { members, topics, patterns, shares, .. } = self;
+            let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { continue };
+            let mut means = means(outbox, topics, patterns, *shares, slot, now);
+            let join = session.opened(image, &pattern, &mut means);
             self.join(slot, join);
             self.note(slot);
             self.note_behind(slot);
@@ -270,10 +310,10 @@ impl<S: Write> Audience<S> {
         let slots: Vec<u32> = live.chain(self.behind.iter().copied()).collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { members, topics, shares, .. } = self;
+            let Self { members, topics, patterns, shares, .. } = self;
             let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { continue };
-            let budget = shares.budget;
-            session.closed(channel.number, &mut Means { outbox, topics, budget, now });
+            let means = &mut means(outbox, topics, patterns, *shares, slot, now);
+            session.closed(channel.number, means);
             self.note(slot);
         }
     }
@@ -318,13 +358,13 @@ impl<S: Write> Audience<S> {
     /// Brings forward the next of a member's subscriptions that is behind, or tells it that all are
     /// where they should be.
     pub fn forward(&mut self, slot: usize, now: Micros) {
-        let Self { members, topics, shares, .. } = self;
+        let Self { members, topics, patterns, shares, .. } = self;
         let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { return };
-        let question = session.forward(&Means { outbox, topics, budget: shares.budget, now });
+        let question = session.forward(&means(outbox, topics, patterns, *shares, slot, now));
         if let Some(question) = question {
             self.due.push((slot, Due::Ask(question)));
         } else if session.settles()
-            && let Some(beat) = session.beat(topics, now)
+            && let Some(beat) = session.beat(topics, now + self.stamp_offset)
         {
             outbox.push_beat(beat, now);
             self.note(slot);
@@ -338,7 +378,7 @@ impl<S: Write> Audience<S> {
         let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { return };
         if !outbox.has_room(shares.budget) {
             counter!("matchwire_beats_skipped_total").increment(1);
-        } else if let Some(beat) = session.beat(topics, now) {
+        } else if let Some(beat) = session.beat(topics, now + self.stamp_offset) {
             outbox.push_beat(beat, now);
             self.note(slot);
         }
@@ -435,7 +475,12 @@ impl<S: Write> Audience<S> {
         let Member { outbox, sink, .. } = member;
         let written = outbox.write(self.shares.write_bytes, |slices| sink.write_vectored(slices));
         match written {
-            Ok(Written::All) => {}
+            Ok(Written::All) => {
+                if let Some(beat) = member.session.next_beat(&self.topics, now) {
+                    member.outbox.push_beat(beat, now);
+                    self.note(slot);
+                }
+            }
             Ok(Written::Cap) => self.note(slot),
             Ok(Written::Blocked { progress }) => {
                 if progress {
@@ -453,6 +498,18 @@ impl<S: Write> Audience<S> {
         }
         self.forward(slot, now);
     }
+}
+
+/// What a member's session works with.
+fn means<'a>(
+    outbox: &'a mut Outbox,
+    topics: &'a Topics,
+    patterns: &'a mut Patterns,
+    shares: Shares,
+    slot: usize,
+    now: Micros,
+) -> Means<'a> {
+    Means { outbox, topics, patterns, slot: narrow(slot), budget: shares.budget, now }
 }
 
 /// Slots are indices into memory, far fewer than 2^32.

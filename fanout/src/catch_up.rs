@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
+use crate::{Micros, clock};
 
 /// Who asks: a connection of a shard. A connection that is gone when the answer comes is passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +140,17 @@ pub trait Host: Send + Sync + 'static {
     /// question of each connection is open at a time, so the host's queue is bounded by the number
     /// of sockets.
     fn ask(&self, ask: Ask);
+
+    /// The time for stamps that clients see. It must never go back. Nothing is scheduled by it: that is
+    /// done by the monotonic clock.
+    fn stamp(&self) -> Micros {
+        clock::system()
+    }
+
+    /// The time of day, by which a connection's right ends and its use is counted.
+    fn time_of_day(&self) -> Micros {
+        clock::system()
+    }
 }
 
 /// Checks a reader's position against a channel that keeps its tail from `oldest` on.

@@ -4,7 +4,11 @@ use std::{fmt, sync::Arc, sync::OnceLock};
 
 use bytes::Bytes;
 
-use crate::encode::{Encode, text_frame};
+use crate::{
+    Micros,
+    encode::{Encode, text_frame},
+    permission::Classes,
+};
 
 /// A change's number within its channel and epoch. The first change is 1; 0 is the empty document.
 pub type Seq = u64;
@@ -32,7 +36,7 @@ impl fmt::Display for ChannelId {
 }
 
 /// What a client asks to follow: a channel's name, in which `*` stands for any one segment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pattern(Arc<str>);
 
 /// The longest channel name that is accepted, in bytes. Ours have fewer than 80.
@@ -128,6 +132,8 @@ pub struct Channel {
     /// It tells of other channels (that their source has ended, say), so on a socket it never gets
     /// ahead of one that is still being caught up.
     pub trails: bool,
+    /// What a connection must have to follow it.
+    pub needs: Classes,
 }
 
 /// How often at most a follower gets an update of a channel.
@@ -187,6 +193,8 @@ pub struct Publication {
     pub prev: Seq,
     /// It goes ahead of everything that waits for a slow reader: a suspension.
     pub urgent: bool,
+    /// When it was published, where the host says so: to measure how long delivering takes.
+    pub published: Option<Micros>,
     body: Option<Box<dyn Encode>>,
     frame: OnceLock<Bytes>,
 }
@@ -194,20 +202,27 @@ pub struct Publication {
 impl Publication {
     #[must_use]
     pub fn new(channel: Channel, prev: Seq, seq: Seq, body: Box<dyn Encode>) -> Self {
-        Self { channel, seq, prev, urgent: false, body: Some(body), frame: OnceLock::new() }
+        let (urgent, published, frame) = (false, None, OnceLock::new());
+        Self { channel, seq, prev, urgent, published, body: Some(body), frame }
     }
 
     /// One whose frame is there already.
     #[must_use]
     pub fn rendered(channel: Channel, prev: Seq, seq: Seq, frame: Bytes) -> Self {
         let frame = OnceLock::from(frame);
-        Self { channel, seq, prev, urgent: false, body: None, frame }
+        Self { channel, seq, prev, urgent: false, published: None, body: None, frame }
     }
 
     /// Lets it go ahead of everything that waits for a slow reader.
     #[must_use]
     pub fn urgent(self, urgent: bool) -> Self {
         Self { urgent, ..self }
+    }
+
+    /// Notes when it was published.
+    #[must_use]
+    pub fn published(self, at: Micros) -> Self {
+        Self { published: Some(at), ..self }
     }
 
     /// The frame that every follower gets. The first shard that needs it encodes it; a publication

@@ -13,7 +13,7 @@ pub enum Close {
     Idle,
     /// The key was regenerated or revoked. Come back with the new one.
     TokenRevoked,
-    /// A command was larger than the limit. Mend the client.
+    /// A command had more bytes or more fragments than the limits allow. Mend the client.
     CommandTooLarge,
     /// The account has as many sockets as it may. Close another first.
     TooManySockets,
@@ -24,10 +24,10 @@ pub enum Close {
     TooSlow,
     /// The client broke the WebSocket protocol.
     Protocol,
-    /// A text message was not UTF-8.
+    /// A text message or the reason of a close was not UTF-8.
     NotText,
-    /// The client closed; it is answered in kind.
-    Client,
+    /// The client closed with this code, or with none, which counts as 1000. The hub echoes it.
+    Client { code: u16 },
 }
 
 impl Close {
@@ -45,7 +45,7 @@ impl Close {
             Self::TooSlow => 4508,
             Self::Protocol => 1002,
             Self::NotText => 1007,
-            Self::Client => 1000,
+            Self::Client { code } => code,
         }
     }
 
@@ -64,7 +64,7 @@ impl Close {
             Self::TooSlow => "slow",
             Self::Protocol => "protocol_error",
             Self::NotText => "not_utf8",
-            Self::Client => "closed",
+            Self::Client { .. } => "closed",
         }
     }
 
@@ -81,7 +81,7 @@ impl Close {
             | Self::TooManySockets
             | Self::Protocol
             | Self::NotText
-            | Self::Client => None,
+            | Self::Client { .. } => None,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 
 /// A payload that its host can render. Called at most once for each publication.
 pub trait Encode: fmt::Debug + Send + Sync {
@@ -18,6 +18,7 @@ const FIN_TEXT: u8 = 0x81;
 const FIN_BINARY: u8 = 0x82;
 const FIN_CLOSE: u8 = 0x88;
 const FIN_PING: u8 = 0x89;
+const FIN_PONG: u8 = 0x8a;
 
 /// A text message in one frame; `write` appends its payload.
 pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
@@ -55,8 +56,15 @@ pub fn ping_frame() -> Bytes {
     frame(FIN_PING, |_| {})
 }
 
+/// The answer to a ping with this payload.
+#[must_use]
+pub fn pong_frame(payload: &[u8]) -> Bytes {
+    frame(FIN_PONG, |out| out.extend_from_slice(payload))
+}
+
 /// The payload is written behind room for the longest header; the header then goes right before it
-/// and what is left of the room is cut off: no second buffer, no copy.
+/// and what is left of the room is cut off: no second buffer, no copy. A frame may wait long, for a
+/// reader or in a tail, so it gives back the capacity that it does not need.
 fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let mut buffer = Vec::with_capacity(512);
     buffer.resize(HEADER_BYTES_MAX, 0);
@@ -65,8 +73,10 @@ fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let (header, used) = header(first, length);
     let start = HEADER_BYTES_MAX - used;
     buffer[start..HEADER_BYTES_MAX].copy_from_slice(&header[..used]);
-    let mut bytes = BytesMut::from(Bytes::from(buffer));
-    bytes.split_off(start).freeze()
+    buffer.shrink_to_fit();
+    let mut bytes = Bytes::from(buffer);
+    bytes.advance(start);
+    bytes
 }
 
 fn header(first: u8, length: usize) -> ([u8; HEADER_BYTES_MAX], usize) {

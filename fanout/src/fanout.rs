@@ -11,7 +11,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use mio::Poll;
 use tokio::sync::Notify;
 
 use crate::{
@@ -21,7 +20,9 @@ use crate::{
     close::Close,
     connection::{Arrival, Purpose},
     encode::binary_frame,
+    inbound::MessageLimits,
     mailbox::Mailbox,
+    permission::Permission,
     shard::{self, Item, Shard, bare_channel},
     socket::{SocketOptions, Stream},
 };
@@ -36,7 +37,8 @@ pub use crate::{
 pub struct Limits {
     /// Threads that serve sockets.
     pub shards: usize,
-    /// Bytes that may wait for one connection before it is brought forward from the tail instead.
+    /// Bytes that may wait for one connection before it is brought forward from the tail instead, with
+    /// [`FRAME_BYTES`](crate::outbox::FRAME_BYTES) for each frame.
     pub outbox_bytes: usize,
     /// Milliseconds for which they may have waited when more comes.
     pub outbox_age_ms: u32,
@@ -44,8 +46,18 @@ pub struct Limits {
     pub write_bytes_max: usize,
     /// Channels that one connection may follow.
     pub channels_max: usize,
-    /// Bytes of one command.
+    /// Patterns that one connection may follow.
+    pub patterns_max: usize,
+    /// Bytes of one command, the heads of its fragments after the first included.
     pub command_bytes_max: usize,
+    /// Fragments of one command.
+    pub command_fragments_max: u32,
+    /// Bytes of a `subscribe` to a pattern that carries positions.
+    pub from_bytes_max: usize,
+    /// Answers of the host that the connections of one key may use up at once in each shard, and that
+    /// they get back in a second: then commands of that key wait.
+    pub catch_up_burst: u32,
+    pub catch_ups_per_second: u32,
     /// Publications that may wait for one shard.
     pub mailbox_max: usize,
     /// Milliseconds between two beats.
@@ -59,7 +71,22 @@ pub struct Limits {
     pub sockets: SocketOptions,
 }
 
+/// See [`Limits::debt_us_max`].
+const DEBT_US_MAX: Micros = 5_000_000;
+
 impl Limits {
+    /// The limits of a message in this dialect. Of the stream protocol, the command may be one that
+    /// carries positions, which shows once it is there.
+    pub(crate) fn command_limits(&self, dialect: Dialect) -> MessageLimits {
+        MessageLimits {
+            bytes_max: match dialect {
+                Dialect::Stream => self.from_bytes_max.max(self.command_bytes_max),
+                Dialect::Live(_) | Dialect::Bare => self.command_bytes_max,
+            },
+            fragments_max: self.command_fragments_max,
+        }
+    }
+
     pub(crate) fn outbox_age_us(&self) -> Micros {
         Micros::from(self.outbox_age_ms) * 1000
     }
@@ -72,6 +99,13 @@ impl Limits {
 
     pub(crate) fn idle_us(&self) -> Micros {
         Micros::from(self.idle_ms) * 1000
+    }
+
+    /// The longest that the commands of a key in debt wait. Meanwhile its sockets are not read, and must
+    /// not seem idle for it.
+    pub(crate) fn debt_us_max(&self) -> Micros {
+        let idle_us = if self.idle_ms == 0 { Micros::MAX } else { self.idle_us() };
+        DEBT_US_MAX.min(idle_us / 4)
     }
 
     pub(crate) fn stall_us(&self) -> Micros {
@@ -161,6 +195,24 @@ impl Fanout {
         server: impl Into<String>,
         host: Box<dyn Host>,
     ) -> Result<Self, StartError> {
+        let spawn =
+            |name, run: Box<dyn FnOnce() + Send>| thread::Builder::new().name(name).spawn(run);
+        Self::start_on(limits, server, host, spawn)
+    }
+
+    /// The same on threads that the host starts: `spawn` gets the name of a shard's thread and what runs
+    /// on it. A shard that panics leaves its mailbox closed, so that nobody waits for it; to notice is
+    /// the host's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fanout::start`].
+    pub fn start_on(
+        limits: Limits,
+        server: impl Into<String>,
+        host: Box<dyn Host>,
+        spawn: impl Fn(String, Box<dyn FnOnce() + Send>) -> std::io::Result<thread::JoinHandle<()>>,
+    ) -> Result<Self, StartError> {
         let shards = limits.shards.max(1);
         let (mut polls, mut mailboxes) = (Vec::new(), Vec::new());
         for shard in 0..shards {
@@ -181,7 +233,13 @@ impl Fanout {
         });
         let mut threads = Vec::new();
         for (shard, poll) in polls.into_iter().enumerate() {
-            let thread = start_shard(shard, &shared, poll);
+            let leaving = Leaving { shared: Arc::clone(&shared), shard };
+            let running = Shard::new(shard, Arc::clone(&shared), poll);
+            let run = move || {
+                let _leaving = leaving;
+                running.run();
+            };
+            let thread = spawn(format!("shard-{shard}"), Box::new(run));
             threads.push(thread.map_err(|source| StartError { shard, source })?);
         }
         Ok(Self { shared, threads: Arc::new(Mutex::new(threads)) })
@@ -203,7 +261,7 @@ impl Fanout {
     /// Publishes messages on bare channels in one piece, each with the channel's number among those
     /// and its payload: whoever follows such a channel gets the bare payload as one binary message.
     /// Nothing is lost for a reader who takes what it gets if [`Fanout::room_raw`] was awaited before,
-    /// and the piece is no larger than what is written at a time.
+    /// and the piece is no larger than half of what may wait for a reader.
     pub fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
         let changes = messages.into_iter().map(|(channel, payload)| {
             let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
@@ -232,9 +290,9 @@ impl Fanout {
         self.shared.until(|shared| !shared.mailboxes.iter().any(Mailbox::is_crowded)).await;
     }
 
-    /// Answers a question of [`Host::ask`].
-    pub fn answer(&self, asker: Asker, answer: Answer) {
-        self.shared.mailboxes[asker.shard].push([Item::Answer(asker, answer)]);
+    /// Answers a question of [`Host::ask`], with the bytes of work that it cost: who asked is charged.
+    pub fn answer(&self, asker: Asker, answer: Answer, work: usize) {
+        self.shared.mailboxes[asker.shard].push([Item::Answer(asker, answer, work)]);
     }
 
     /// Takes over a connection whose handshake is done. `read_ahead` is what came in behind it.
@@ -247,6 +305,12 @@ impl Fanout {
         self.connect(Arrival { stream, read_ahead, purpose: Purpose::Bare(channel) });
     }
 
+    /// Takes over a connection whose handshake is done, to send each of its messages back: text and
+    /// binary, up to 16 MiB.
+    pub fn serve_echo(&self, stream: Stream, read_ahead: Vec<u8>) {
+        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Echo });
+    }
+
     /// Takes over a connection whose handshake is done, only to tell it by a frame why it is not
     /// served.
     pub fn refuse(&self, stream: Stream, frame: Bytes, close: Close) {
@@ -256,7 +320,9 @@ impl Fanout {
 
     fn connect(&self, arrival: Arrival) {
         let load = |shard: &usize| self.shared.sockets[*shard].load(Ordering::Relaxed);
-        let emptiest = (0..self.shared.mailboxes.len()).min_by_key(load).unwrap_or(0);
+        let is_open = |shard: &usize| !self.shared.mailboxes[*shard].is_closed();
+        let all = 0..self.shared.mailboxes.len();
+        let Some(emptiest) = all.filter(is_open).min_by_key(load) else { return };
         self.shared.sockets[emptiest].fetch_add(1, Ordering::Relaxed);
         self.shared.mailboxes[emptiest].push([Item::Connect(Box::new(arrival))]);
     }
@@ -264,6 +330,13 @@ impl Fanout {
     /// Closes every connection that came with this key.
     pub fn close(&self, key: u64, close: Close) {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::End(key, close)]));
+    }
+
+    /// Gives every connection that came with this key another permission, and another end. Each is told
+    /// by one frame what has changed for it, if anything has.
+    pub fn permit(&self, key: u64, permission: &Permission, expires: Option<Micros>) {
+        let permit = || Item::Permit(key, permission.clone(), expires);
+        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([permit()]));
     }
 
     /// Closes every connection, each with its own delay to come back within `window_ms`.
@@ -289,18 +362,82 @@ impl Fanout {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::Stop]));
         let threads = mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            if thread.join().is_err() {
-                tracing::error!("a shard panicked");
-            }
+            // Whoever started the thread hears of a panic.
+            thread.join().ok();
         }
     }
 }
 
-fn start_shard(
-    number: usize,
-    shared: &Arc<Shared>,
-    poll: Poll,
-) -> std::io::Result<thread::JoinHandle<()>> {
-    let shard = Shard::new(number, Arc::clone(shared), poll);
-    thread::Builder::new().name(format!("shard-{number}")).spawn(move || shard.run())
+/// Held by a shard's thread. However the thread ends, nobody waits for it afterwards.
+struct Leaving {
+    shared: Arc<Shared>,
+    shard: usize,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.shared.mailboxes[self.shard].close();
+        self.shared.sockets[self.shard].store(0, Ordering::Relaxed);
+        self.shared.served(self.shard, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catch_up::Ask;
+
+    struct Nobody;
+
+    impl Host for Nobody {
+        fn ask(&self, _ask: Ask) {}
+    }
+
+    fn limits(shards: usize) -> Limits {
+        Limits {
+            shards,
+            outbox_bytes: 1024,
+            outbox_age_ms: 1_000,
+            write_bytes_max: 1024,
+            channels_max: 1,
+            patterns_max: 1,
+            from_bytes_max: 1024,
+            catch_up_burst: 1,
+            catch_ups_per_second: 1,
+            command_bytes_max: 1024,
+            command_fragments_max: 16,
+            mailbox_max: 2,
+            beat_ms: 1_000,
+            idle_ms: 0,
+            stall_ms: 1_000,
+            sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
+        }
+    }
+
+    /// A source that waits for room, and the stop, must not hang because one shard is dead.
+    #[tokio::test]
+    async fn nobody_waits_for_a_shard_that_panicked() {
+        let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
+            let panics = name == "shard-1";
+            let run = move || {
+                if panics {
+                    // What it holds is dropped by the unwinding, as in a panic of the shard itself.
+                    let _held = run;
+                    panic!("injected");
+                }
+                run();
+            };
+            thread::Builder::new().name(name).spawn(run)
+        };
+        let fanout = Fanout::start_on(limits(2), "test", Box::new(Nobody), spawn);
+        let fanout = fanout.expect("it starts");
+        for round in 0..100_u32 {
+            fanout.room().await;
+            fanout.room_raw().await;
+            fanout.publish_raw([(1, Bytes::from(round.to_string()))]);
+        }
+        assert_eq!(fanout.sockets(), 0);
+        fanout.drain(0);
+        tokio::task::spawn_blocking(move || fanout.stop()).await.expect("it stops");
+    }
 }

@@ -1,156 +1,325 @@
-//! What a client sends: bytes in, messages out. Nothing is kept while there is nothing half received.
+//! The WebSocket frames of a client: bytes in, whole messages out (RFC 6455).
 //!
-//! Frames are found here and read by tungstenite, a whole message at a time, so that an idle
-//! connection needs neither its buffers nor its state.
+//! A state machine without a socket. Each byte is examined once, however a client splits its bytes
+//! into packets and its messages into fragments, and a connection that has nothing half received
+//! holds no memory here.
 
-use std::{
-    io::{self, Cursor, Read, Write},
-    ops::Range,
-};
-
-use tokio_tungstenite::tungstenite::{
-    self, Message,
-    error::CapacityError,
-    protocol::{
-        Role, WebSocketConfig, WebSocketContext,
-        frame::{
-            FrameHeader,
-            coding::{Data, OpCode},
-        },
-    },
-};
+use std::str;
 
 use crate::close::Close;
 
-/// Bytes of a client that have not become messages yet.
-#[derive(Debug, Default)]
-pub(crate) struct Inbound {
-    bytes: Vec<u8>,
+/// What one message of a client may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MessageLimits {
+    /// Payload bytes of a message, and the heads of its fragments after the first.
+    pub(crate) bytes_max: usize,
+    pub(crate) fragments_max: u32,
 }
 
-/// What a client said.
-#[derive(Debug)]
+/// What a client sent.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     Text(String),
-    Binary,
-    /// A ping or a pong. What the protocol answers to it is to be sent: whole frames, or nothing.
-    Control(Vec<u8>),
-    /// The connection is to be ended like this.
+    Binary(Vec<u8>),
+    /// Its payload goes back in a pong.
+    Ping(Vec<u8>),
+    Pong,
+    /// The connection must end with this close.
     End(Close),
+}
+
+/// Bytes of a client that are not yet messages.
+#[derive(Debug, Default)]
+pub(crate) struct Inbound {
+    /// `None` while nothing is half received.
+    state: Option<Box<State>>,
+    /// Steps of work so far: bytes examined and heads parsed.
+    #[cfg(test)]
+    work: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    bytes: Vec<u8>,
+    /// How many of them have been examined.
+    examined: usize,
+    /// The frame whose payload comes next.
+    frame: Option<Frame>,
+    /// The text or binary message that waits for its last fragment.
+    message: Option<Message>,
+    /// The payload of an unfinished control frame.
+    control: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    opcode: Opcode,
+    is_final: bool,
+    mask: [u8; 4],
+    length: u64,
+    /// How much of the payload has come.
+    received: u64,
+}
+
+#[derive(Debug, Default)]
+struct Message {
+    is_text: bool,
+    payload: Vec<u8>,
+    /// How much of a text is known to be UTF-8.
+    utf8: usize,
+    fragments: u32,
+    /// Declared payload bytes, and the heads of fragments after the first.
+    cost: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opcode {
+    Continuation,
+    Text,
+    Binary,
+    Close,
+    Ping,
+    Pong,
 }
 
 impl Inbound {
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        if !bytes.is_empty() {
+            self.state.get_or_insert_default().bytes.extend_from_slice(bytes);
+        }
     }
 
-    /// The next whole message. `bytes_max`: of one message.
-    pub(crate) fn next(&mut self, bytes_max: usize) -> Option<Received> {
-        let message = match next_message(&self.bytes, bytes_max) {
-            Ok(range) => self.bytes.drain(range?).collect(),
-            Err(close) => return Some(Received::End(close)),
+    /// The next whole message, or why the connection must end.
+    pub(crate) fn next(&mut self, limits: MessageLimits) -> Option<Received> {
+        let state = self.state.as_mut()?;
+        #[cfg(test)]
+        let (before, heads) = (state.examined, &mut self.work);
+        let received = loop {
+            #[cfg(test)]
+            {
+                *heads += 1;
+            }
+            match state.step(limits) {
+                Ok(Step::Frame) => {}
+                Ok(Step::Received(received)) => break Some(received),
+                Ok(Step::Incomplete) => break None,
+                Err(close) => break Some(Received::End(close)),
+            }
         };
-        if self.bytes.is_empty() {
-            self.bytes = Vec::new();
+        #[cfg(test)]
+        {
+            self.work += state.examined - before;
         }
-        Some(read(message, bytes_max))
+        if state.examined == state.bytes.len() {
+            if state.frame.is_none() && state.message.is_none() {
+                self.state = None;
+            } else {
+                // Not cleared: its capacity would stay with a message that may take long to end.
+                state.bytes = Vec::new();
+                state.examined = 0;
+            }
+        } else if received.is_none() {
+            // A part of a head: a few bytes.
+            state.bytes.drain(..state.examined);
+            state.examined = 0;
+        }
+        received
     }
 }
 
-/// Where the next message lies that is all there. A control frame may stand between the parts of
-/// another message, and comes before it.
-fn next_message(bytes: &[u8], bytes_max: usize) -> Result<Option<Range<usize>>, Close> {
-    let mut cursor = Cursor::new(bytes);
-    let mut parts = None;
-    loop {
-        let start = position(&cursor);
-        let Some((header, length)) =
-            FrameHeader::parse(&mut cursor).map_err(|_| Close::Protocol)?
-        else {
-            return Ok(None);
+enum Step {
+    /// A frame ended, and no message with it.
+    Frame,
+    Received(Received),
+    Incomplete,
+}
+
+impl State {
+    /// Reads on to the end of a frame.
+    fn step(&mut self, limits: MessageLimits) -> Result<Step, Close> {
+        let mut frame = match self.frame.take() {
+            Some(frame) => frame,
+            None => match parse_head(&self.bytes[self.examined..])? {
+                Some((frame, head_bytes)) => {
+                    self.examined += head_bytes;
+                    self.begin(&frame, head_bytes, limits)?;
+                    frame
+                }
+                None => return Ok(Step::Incomplete),
+            },
         };
-        let OpCode::Data(data) = header.opcode else {
-            let end = position(&cursor) + usize::try_from(length).unwrap_or(usize::MAX).min(126);
-            return if length > 125 {
-                Err(Close::Protocol)
-            } else {
-                Ok(all_there(start..end, bytes))
-            };
-        };
-        if parts.is_some() != (data == Data::Continue) {
+        self.take_payload(&mut frame);
+        if frame.received < frame.length {
+            if let Some(message) = self.message.as_mut().filter(|_| !frame.opcode.is_control()) {
+                message.check_text()?;
+            }
+            self.frame = Some(frame);
+            return Ok(Step::Incomplete);
+        }
+        if frame.opcode.is_control() {
+            let payload = std::mem::take(&mut self.control);
+            return Ok(Step::Received(match frame.opcode {
+                Opcode::Close => Received::End(answer_to_close(&payload)),
+                Opcode::Ping => Received::Ping(payload),
+                _ => Received::Pong,
+            }));
+        }
+        if !frame.is_final {
+            if let Some(message) = &mut self.message {
+                message.check_text()?;
+            }
+            return Ok(Step::Frame);
+        }
+        let message = self.message.take().unwrap_or_default();
+        Ok(Step::Received(if message.is_text {
+            Received::Text(String::from_utf8(message.payload).map_err(|_| Close::NotText)?)
+        } else {
+            Received::Binary(message.payload)
+        }))
+    }
+
+    /// Checks a new frame against its message and the limits.
+    fn begin(
+        &mut self,
+        frame: &Frame,
+        head_bytes: usize,
+        limits: MessageLimits,
+    ) -> Result<(), Close> {
+        if frame.opcode.is_control() {
+            return Ok(());
+        }
+        if self.message.is_some() != (frame.opcode == Opcode::Continuation) {
             return Err(Close::Protocol);
         }
-        let total = parts.unwrap_or(0_u64).saturating_add(length);
-        if total > bytes_max as u64 {
+        let is_text = frame.opcode == Opcode::Text;
+        let message = self.message.get_or_insert_with(|| Message { is_text, ..Message::default() });
+        let head = if message.fragments > 0 { head_bytes as u64 } else { 0 };
+        message.fragments += 1;
+        message.cost = message.cost.saturating_add(frame.length).saturating_add(head);
+        if message.cost > limits.bytes_max as u64 || message.fragments > limits.fragments_max {
             return Err(Close::CommandTooLarge);
         }
-        parts = Some(total);
-        let end = cursor.position() + length;
-        let whole = usize::try_from(end).ok().and_then(|end| all_there(0..end, bytes));
-        if header.is_final || whole.is_none() {
-            return Ok(whole);
-        }
-        cursor.set_position(end);
-    }
-}
-
-fn position(cursor: &Cursor<&[u8]>) -> usize {
-    usize::try_from(cursor.position()).unwrap_or(usize::MAX)
-}
-
-fn all_there(range: Range<usize>, bytes: &[u8]) -> Option<Range<usize>> {
-    (range.end <= bytes.len()).then_some(range)
-}
-
-/// Reads one whole message.
-fn read(message: Vec<u8>, bytes_max: usize) -> Received {
-    let config = WebSocketConfig::default()
-        .read_buffer_size(256)
-        .max_message_size(Some(bytes_max))
-        .max_frame_size(Some(bytes_max));
-    let mut context = WebSocketContext::from_partially_read(message, Role::Server, Some(config));
-    let mut answers = Answers(Vec::new());
-    loop {
-        match context.read(&mut answers) {
-            Ok(Message::Text(text)) => return Received::Text(text.as_str().to_owned()),
-            Ok(Message::Binary(_)) => return Received::Binary,
-            Ok(Message::Close(_)) => return Received::End(Close::Client),
-            // Its pong is sent with the next reading.
-            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
-            Err(tungstenite::Error::Io(_)) => return Received::Control(answers.0),
-            Err(error) => return Received::End(fault(&error)),
-        }
-    }
-}
-
-fn fault(error: &tungstenite::Error) -> Close {
-    match error {
-        tungstenite::Error::Capacity(CapacityError::MessageTooLong { .. }) => {
-            Close::CommandTooLarge
-        }
-        tungstenite::Error::Utf8(_) => Close::NotText,
-        _ => Close::Protocol,
-    }
-}
-
-/// The socket as tungstenite sees it: nothing more to read, and what it answers is kept.
-struct Answers(Vec<u8>);
-
-impl Read for Answers {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::WouldBlock.into())
-    }
-}
-
-impl Write for Answers {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    /// Moves what has come of a frame's payload to its message.
+    fn take_payload(&mut self, frame: &mut Frame) {
+        let ready = &self.bytes[self.examined..];
+        let left = usize::try_from(frame.length - frame.received).unwrap_or(usize::MAX);
+        let ready = &ready[..ready.len().min(left)];
+        let payload = match &mut self.message {
+            Some(message) if !frame.opcode.is_control() => &mut message.payload,
+            _ => &mut self.control,
+        };
+        let start = payload.len();
+        payload.extend_from_slice(ready);
+        let mut mask = frame.mask;
+        mask.rotate_left(usize::try_from(frame.received % 4).unwrap_or(0));
+        unmask(&mut payload[start..], mask);
+        self.examined += ready.len();
+        frame.received += ready.len() as u64;
+    }
+}
+
+impl Message {
+    /// Fails as soon as a text cannot become UTF-8, whatever still comes.
+    fn check_text(&mut self) -> Result<(), Close> {
+        if !self.is_text {
+            return Ok(());
+        }
+        match str::from_utf8(&self.payload[self.utf8..]) {
+            Ok(text) => self.utf8 += text.len(),
+            Err(error) if error.error_len().is_some() => return Err(Close::NotText),
+            // Its last character is not complete yet.
+            Err(error) => self.utf8 += error.valid_up_to(),
+        }
+        Ok(())
+    }
+}
+
+impl Opcode {
+    fn parse(byte: u8) -> Option<Self> {
+        Some(match byte {
+            0x0 => Self::Continuation,
+            0x1 => Self::Text,
+            0x2 => Self::Binary,
+            0x8 => Self::Close,
+            0x9 => Self::Ping,
+            0xa => Self::Pong,
+            _ => return None,
+        })
+    }
+
+    fn is_control(self) -> bool {
+        matches!(self, Self::Close | Self::Ping | Self::Pong)
+    }
+}
+
+/// The longest payload of a control frame.
+const CONTROL_BYTES_MAX: u64 = 125;
+
+/// A frame and the length of its head; `None` while the head is incomplete. What is wrong is found
+/// with the first byte that shows it.
+fn parse_head(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Close> {
+    let Some(&first) = bytes.first() else { return Ok(None) };
+    let opcode = Opcode::parse(first & 0x0f).ok_or(Close::Protocol)?;
+    let is_final = first & 0x80 != 0;
+    // No extension is negotiated, so the reserved bits are zero.
+    if first & 0x70 != 0 || (opcode.is_control() && !is_final) {
+        return Err(Close::Protocol);
+    }
+    let Some(&second) = bytes.get(1) else { return Ok(None) };
+    let short = u64::from(second & 0x7f);
+    let is_masked = second & 0x80 != 0;
+    if !is_masked || (opcode.is_control() && short > CONTROL_BYTES_MAX) {
+        return Err(Close::Protocol);
+    }
+    let length_bytes = match short {
+        126 => 2,
+        127 => 8,
+        _ => 0,
+    };
+    let Some(extended) = bytes.get(2..2 + length_bytes) else { return Ok(None) };
+    let length = match length_bytes {
+        0 => short,
+        _ => extended.iter().fold(0, |length, byte| length << 8 | u64::from(*byte)),
+    };
+    if length >> 63 != 0 {
+        return Err(Close::Protocol);
+    }
+    let Some(mask) = bytes[2 + length_bytes..].first_chunk() else { return Ok(None) };
+    let frame = Frame { opcode, is_final, mask: *mask, length, received: 0 };
+    Ok(Some((frame, 6 + length_bytes)))
+}
+
+fn unmask(payload: &mut [u8], mask: [u8; 4]) {
+    let (words, rest) = payload.as_chunks_mut();
+    for word in words {
+        *word = (u32::from_ne_bytes(*word) ^ u32::from_ne_bytes(mask)).to_ne_bytes();
+    }
+    rest.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
+}
+
+/// How a client's close frame is answered (RFC 6455 sections 5.5.1 and 7.4).
+fn answer_to_close(payload: &[u8]) -> Close {
+    let Some((code, reason)) = payload.split_first_chunk() else {
+        // A code has two bytes.
+        return if payload.is_empty() { Close::Client { code: 1000 } } else { Close::Protocol };
+    };
+    let code = u16::from_be_bytes(*code);
+    if !may_be_sent(code) {
+        Close::Protocol
+    } else if str::from_utf8(reason).is_err() {
+        Close::NotText
+    } else {
+        Close::Client { code }
+    }
+}
+
+/// Whether a close frame may carry this code: those that RFC 6455 and IANA's registry define for
+/// the wire, and the ranges for libraries and applications.
+fn may_be_sent(code: u16) -> bool {
+    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
 #[cfg(test)]
@@ -160,9 +329,13 @@ mod tests {
     use super::*;
 
     const MAX: usize = 1000;
+    const LIMITS: MessageLimits = MessageLimits { bytes_max: MAX, fragments_max: 100 };
     const TEXT: u8 = 0x1;
+    const BINARY: u8 = 0x2;
     const CLOSE: u8 = 0x8;
     const PING: u8 = 0x9;
+    const PONG: u8 = 0xa;
+    const FIN: u8 = 0x80;
 
     /// A masked frame of a client.
     fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
@@ -182,78 +355,203 @@ mod tests {
     }
 
     fn text(payload: &str) -> Vec<u8> {
-        frame(0x80 | TEXT, payload.as_bytes())
+        frame(FIN | TEXT, payload.as_bytes())
     }
 
-    /// What comes of these bytes, given so many at a time.
-    fn received(bytes: &[u8], at_a_time: usize) -> Vec<String> {
-        let mut inbound = Inbound::default();
-        let mut all = Vec::new();
-        for part in bytes.chunks(at_a_time.max(1)) {
-            inbound.extend(part);
-            while let Some(received) = inbound.next(MAX) {
-                all.push(match received {
-                    Received::Text(text) => text,
-                    Received::Binary => "binary".to_owned(),
-                    Received::Control(answer) => format!("answer {answer:?}"),
-                    Received::End(close) => format!("end {}", close.code()),
-                });
-                if all.last().is_some_and(|last| last.starts_with("end")) {
+    fn close(payload: &[u8]) -> Vec<u8> {
+        frame(FIN | CLOSE, payload)
+    }
+
+    /// The messages in these bytes, up to the one that ends the connection. The bytes arrive in
+    /// pieces of the given lengths, over and over.
+    fn received(bytes: &[u8], pieces: &[usize]) -> Vec<Received> {
+        let (mut inbound, mut all, mut rest) = (Inbound::default(), Vec::new(), bytes);
+        for piece in pieces.iter().cycle() {
+            let (now, later) = rest.split_at((*piece).clamp(1, rest.len().max(1)).min(rest.len()));
+            inbound.extend(now);
+            while let Some(received) = inbound.next(LIMITS) {
+                let is_end = matches!(received, Received::End(_));
+                all.push(received);
+                if is_end {
                     return all;
                 }
             }
+            if later.is_empty() {
+                break;
+            }
+            rest = later;
         }
         all
     }
 
+    /// Something that a client may send: a control frame, or a message in fragments with pings
+    /// between them.
+    fn sendable() -> impl Strategy<Value = Vec<u8>> {
+        let fragments = prop::collection::vec(("[a-zäß€😀]{0,40}", any::<bool>()), 1..6);
+        let message = (any::<bool>(), fragments).prop_map(|(is_text, fragments)| {
+            let last = fragments.len() - 1;
+            let mut bytes = Vec::new();
+            for (at, (payload, has_ping)) in fragments.iter().enumerate() {
+                let opcode = if at > 0 {
+                    0
+                } else if is_text {
+                    TEXT
+                } else {
+                    BINARY
+                };
+                let fin = if at == last { FIN } else { 0 };
+                bytes.extend(frame(fin | opcode, payload.as_bytes()));
+                if *has_ping {
+                    bytes.extend(frame(FIN | PING, &payload.as_bytes()[..payload.len().min(9)]));
+                }
+            }
+            bytes
+        });
+        prop_oneof![message, Just(frame(FIN | PONG, b"late")), Just(text(""))]
+    }
+
     proptest! {
-        /// However the bytes are cut, the same messages come of them.
+        /// However the bytes are split into packets, the same messages come of them.
         #[test]
-        fn cuts_do_not_matter(
-            messages in prop::collection::vec("[a-z]{0,200}", 1..6),
-            at_a_time in 1_usize..300,
+        fn splitting_does_not_matter(
+            all_sent in prop::collection::vec(sendable(), 1..8),
+            pieces in prop::collection::vec(1_usize..60, 1..20),
         ) {
-            let bytes: Vec<u8> = messages.iter().flat_map(|message| text(message)).collect();
-            prop_assert_eq!(received(&bytes, at_a_time), messages);
+            let bytes = all_sent.concat();
+            let whole = received(&bytes, &[bytes.len()]);
+            prop_assert!(!whole.iter().any(|it| matches!(it, Received::End(_))), "{whole:?}");
+            prop_assert_eq!(&received(&bytes, &pieces), &whole);
+            prop_assert_eq!(&received(&bytes, &[1]), &whole);
         }
 
+        /// Whatever comes, it is read without a panic and to the same end, however it is split.
         #[test]
-        fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), at_a_time in 1_usize..300) {
-            let _messages = received(&bytes, at_a_time);
+        fn any_bytes_are_read_alike(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+            pieces in prop::collection::vec(1_usize..60, 1..20),
+        ) {
+            prop_assert_eq!(received(&bytes, &pieces), received(&bytes, &[300]));
+        }
+
+        /// Text that is not UTF-8 ends the connection, however it is split into frames and packets.
+        #[test]
+        fn text_is_checked_as_a_whole(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0xc0_u8..=0xf4, 0x80_u8..0xc0], 0..24),
+            cut in 0_usize..24,
+            piece in 1_usize..9,
+        ) {
+            let (first, second) = bytes.split_at(cut.min(bytes.len()));
+            let sent = [frame(TEXT, first), frame(FIN, second)].concat();
+            let expected = match String::from_utf8(bytes) {
+                Ok(text) => Received::Text(text),
+                Err(_) => Received::End(Close::NotText),
+            };
+            prop_assert_eq!(received(&sent, &[piece]), [expected]);
         }
     }
 
     #[test]
-    fn parts_become_one_message_and_a_ping_between_them_is_taken() {
-        let parts = [frame(TEXT, b"one "), frame(0x80 | PING, b"p"), frame(0x80, b"message")];
-        assert_eq!(received(&parts.concat(), 3), ["answer [138, 1, 112]", "one message"]);
+    fn fragments_become_one_message_and_a_ping_between_them_comes_first() {
+        let parts = [frame(TEXT, b"one "), frame(FIN | PING, b"p"), frame(FIN, b"message")];
+        let expected = [Received::Ping(b"p".to_vec()), Received::Text("one message".to_owned())];
+        assert_eq!(received(&parts.concat(), &[3]), expected);
+    }
+
+    fn check_end(bytes: &[u8], code: u16) {
+        let all = received(bytes, &[7]);
+        let Some(Received::End(close)) = all.last() else { panic!("{bytes:?}: {all:?}") };
+        assert_eq!(close.code(), code, "{bytes:?}");
     }
 
     #[test]
-    fn ping_is_answered() {
-        assert_eq!(received(&frame(0x80 | PING, b"p"), 1), ["answer [138, 1, 112]"]);
+    fn violations_end_the_connection() {
+        check_end(&text(&"x".repeat(MAX + 1)), 4413);
+        check_end(&[frame(TEXT, &[b'x'; MAX]), frame(FIN, b"y")].concat(), 4413);
+        check_end(&frame(FIN | TEXT, &[0xff]), 1007);
+        check_end(&[0x81, 1, b'x'], 1002);
+        check_end(&frame(FIN | 0x3, b""), 1002);
+        check_end(&frame(FIN | 0xb, b""), 1002);
+        check_end(&frame(FIN | 0x40 | TEXT, b""), 1002);
+        check_end(&frame(FIN, b"the rest of nothing"), 1002);
+        check_end(&[frame(TEXT, b"one "), text("another")].concat(), 1002);
+        check_end(&frame(PING, b"a fragment of a ping"), 1002);
+        check_end(&frame(FIN | PING, &[0; 126]), 1002);
+        check_end(&[0x81, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002);
     }
 
     #[test]
-    fn breaches_end_the_connection() {
-        let check = |bytes: &[u8], code: u16| {
-            assert_eq!(received(bytes, 7).last(), Some(&format!("end {code}")), "{bytes:?}");
+    fn close_is_answered_in_kind() {
+        check_end(&close(b""), 1000);
+        check_end(&close(b"\x03"), 1002);
+        check_end(&close(&[3, 232, 0xc3, 0x28]), 1007);
+        for code in 0..=u16::MAX {
+            let may_be_sent = match code {
+                1000..=1014 => ![1004, 1005, 1006].contains(&code),
+                3000..=4999 => true,
+                _ => false,
+            };
+            let expected = if may_be_sent { code } else { 1002 };
+            check_end(&close(&[&code.to_be_bytes()[..], b"why"].concat()), expected);
+        }
+    }
+
+    /// The head of a text message that never ends, and then the same fragment over and over.
+    fn endless(fragment: &[u8], count: usize) -> Vec<u8> {
+        [frame(TEXT, b""), fragment.repeat(count)].concat()
+    }
+
+    #[test]
+    fn fragments_of_one_message_are_limited() {
+        let empty = frame(0, b"");
+        check_end(&endless(&empty, 100), 4413);
+        let just_enough = [endless(&empty, 98), frame(FIN, b"x")].concat();
+        assert_eq!(received(&just_enough, &[7]), [Received::Text("x".to_owned())]);
+        // Heads count too: 60 times 6 and 12 bytes are more than 1,000.
+        check_end(&endless(&frame(0, b"twelve bytes"), 60), 4413);
+    }
+
+    /// A client that splits a message as finely as it may, and sends each byte by itself.
+    #[test]
+    fn work_grows_with_the_bytes_alone() {
+        let limits = MessageLimits { bytes_max: 1 << 20, fragments_max: u32::MAX };
+        let per_byte = |count: usize| {
+            let ping = frame(FIN | PING, b"");
+            let fragment = [frame(0, b""), frame(0, b"x"), ping].concat();
+            let bytes = endless(&fragment, count);
+            let (mut inbound, mut pings, mut held) = (Inbound::default(), 0, 0);
+            for byte in &bytes {
+                inbound.extend(&[*byte]);
+                while let Some(received) = inbound.next(limits) {
+                    assert_eq!(received, Received::Ping(Vec::new()));
+                    pings += 1;
+                }
+                held = held.max(inbound.held_bytes());
+            }
+            assert_eq!(pings, count);
+            assert!(held <= 2 * count + 256, "{held} bytes held for {count} bytes of payload");
+            inbound.work as f64 / bytes.len() as f64
         };
-        check(&text(&"x".repeat(MAX + 1)), 4413);
-        check(&[frame(TEXT, &[b'x'; MAX]), frame(0x80, b"y")].concat(), 4413);
-        check(&frame(0x80 | TEXT, &[0xff]), 1007);
-        check(&[0x81, 1, b'x'], 1002);
-        check(&frame(0x83, b""), 1002);
-        check(&frame(0x80, b"the rest of nothing"), 1002);
-        check(&[frame(TEXT, b"one "), text("another")].concat(), 1002);
-        check(&frame(0x80 | CLOSE, &[3, 232]), 1000);
+        let (few, many) = (per_byte(100), per_byte(10_000));
+        assert!(many < 2.0 * few, "{many} steps a byte, {few} with a hundredth of the bytes");
+        assert!(many < 4.0, "{many} steps a byte");
+    }
+
+    impl Inbound {
+        fn held_bytes(&self) -> usize {
+            self.state.as_ref().map_or(0, |state| {
+                let message = state.message.as_ref().map_or(0, |it| it.payload.capacity());
+                state.bytes.capacity() + state.control.capacity() + message
+            })
+        }
     }
 
     #[test]
-    fn idle_connection_keeps_nothing() {
+    fn idle_connection_holds_nothing() {
         let mut inbound = Inbound::default();
-        inbound.extend(&text("hello"));
-        assert!(matches!(inbound.next(MAX), Some(Received::Text(_))));
-        assert_eq!(inbound.bytes.capacity(), 0);
+        inbound.extend(&[text("hello"), frame(FIN | PING, b"?")].concat());
+        assert_eq!(inbound.next(LIMITS), Some(Received::Text("hello".to_owned())));
+        assert_eq!(inbound.next(LIMITS), Some(Received::Ping(b"?".to_vec())));
+        assert_eq!(inbound.next(LIMITS), None);
+        assert!(inbound.state.is_none());
     }
 }

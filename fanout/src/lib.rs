@@ -16,16 +16,19 @@ pub mod encode;
 pub mod catch_up;
 pub mod close;
 pub mod live;
+pub mod permission;
 pub mod protocol;
 
 pub mod audience;
 pub mod outbox;
+pub mod patterns;
 pub mod run;
 pub mod session;
 pub mod topics;
 
 pub mod socket;
 
+mod clock;
 mod connection;
 mod inbound;
 mod mailbox;
@@ -37,6 +40,7 @@ mod fanout;
 pub use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
     fanout::{Change, Dialect, Fanout, Guard, Limits, Owner, StartError},
+    permission::{Classes, Permission},
 };
 
 /// Microseconds since the Unix epoch, UTC.

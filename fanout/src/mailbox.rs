@@ -33,6 +33,8 @@ pub(crate) struct Mailbox<T, W> {
     /// Letters have been put in since the taker said last that it had served what it took.
     unserved: AtomicBool,
     counted_max: usize,
+    /// Nobody takes any more.
+    closed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
             waiting: AtomicUsize::new(0),
             unserved: AtomicBool::new(false),
             counted_max,
+            closed: AtomicBool::new(false),
         }
     }
 
@@ -59,6 +62,9 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
     /// count, they are dropped, and a letter that says so stands in their place.
     pub(crate) fn push(&self, letters: impl IntoIterator<Item = T>) {
         let mut queue = self.lock();
+        if self.is_closed() {
+            return;
+        }
         for letter in letters {
             if letter.waits_its_turn() {
                 queue.in_turn.push_back(letter);
@@ -100,6 +106,24 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
     /// Takes all that wait their turn.
     pub(crate) fn take_in_turn(&self) -> impl Iterator<Item = T> {
         mem::take(&mut self.lock().in_turn).into_iter()
+    }
+
+    /// Drops what waits and what comes from now on: the taker has gone. Nobody waits for it any more.
+    pub(crate) fn close(&self) {
+        let mut queue = self.lock();
+        self.closed.store(true, Ordering::Release);
+        let dropped = mem::take(&mut queue.letters);
+        let dropped_in_turn = mem::take(&mut queue.in_turn);
+        queue.counted = 0;
+        self.waiting.store(0, Ordering::Relaxed);
+        self.unserved.store(false, Ordering::Release);
+        drop(queue);
+        // Outside the lock: what they hold may do more than free memory.
+        drop((dropped, dropped_in_turn));
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Whether more than half of the room for letters that count is in use.
@@ -185,6 +209,28 @@ mod tests {
             assert!(!mailbox.is_crowded());
             mailbox.push([Counted(8)]);
             assert_eq!(mailbox.take(0).letters, [Counted(8)]);
+        }
+
+        #[test]
+        fn nobody_waits_for_a_taker_that_has_gone() {
+            let mailbox = Mailbox::new(2, Nobody);
+            mailbox.push([Counted(1), Counted(2), InTurn(3)]);
+            assert!(mailbox.is_crowded() && !mailbox.is_served());
+            mailbox.close();
+            mailbox.push([Counted(4), Other(5), InTurn(6)]);
+            assert!(!mailbox.is_crowded() && mailbox.is_served());
+            assert_eq!(mailbox.take(8).letters, []);
+        }
+
+        #[test]
+        fn panic_under_the_lock_keeps_nobody_out() {
+            let mailbox = Mailbox::new(2, Nobody);
+            let panics = std::panic::AssertUnwindSafe(|| {
+                mailbox.push(std::iter::from_fn(|| -> Option<Mail> { panic!("while it is held") }));
+            });
+            assert!(std::panic::catch_unwind(panics).is_err());
+            mailbox.push([Counted(1)]);
+            assert_eq!(mailbox.take(0).letters, [Counted(1)]);
         }
 
         #[test]

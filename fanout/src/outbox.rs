@@ -53,9 +53,16 @@ pub struct Of {
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     pub bytes: usize,
+    /// What each frame counts besides its own bytes, as a rule [`FRAME_BYTES`].
+    pub frame_bytes: usize,
     /// How long the oldest frame may have waited when another is added, in microseconds.
     pub age_us: Micros,
 }
+
+/// What a queued frame costs besides its own bytes: its place in a queue that doubles as it grows, and
+/// what the allocator and the reference count add to the bytes. Without it, short frames such as pongs
+/// would take many times what the budget allows.
+pub const FRAME_BYTES: usize = 2 * size_of::<Waiting>() + 64;
 
 /// The queue has no room for another frame: the reader is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +79,8 @@ impl Outbox {
     ///
     /// [`Full`] when it would exceed the budget; nothing is queued then.
     pub fn push(&mut self, frame: Bytes, of: Of, budget: Budget, now: Micros) -> Result<(), Full> {
-        let spent = self.bytes + frame.len() > budget.bytes || self.age(now) > budget.age_us;
-        if !self.frames.is_empty() && spent {
+        let is_over = self.cost(budget) + frame.len() + budget.frame_bytes > budget.bytes;
+        if !self.frames.is_empty() && (is_over || self.age(now) > budget.age_us) {
             return Err(Full);
         }
         self.add(frame, Some(of), now);
@@ -188,10 +195,16 @@ impl Outbox {
         self.frames.is_empty()
     }
 
-    /// Bytes that wait.
+    /// Bytes that wait for the socket.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// What the waiting frames count towards the budget.
+    #[must_use]
+    pub fn cost(&self, budget: Budget) -> usize {
+        self.bytes + self.frames.len() * budget.frame_bytes
     }
 
     /// How long the first frame has waited, in microseconds.
@@ -202,19 +215,19 @@ impl Outbox {
 
     #[must_use]
     pub fn is_over(&self, budget: Budget) -> bool {
-        self.bytes >= budget.bytes
+        self.cost(budget) >= budget.bytes
     }
 
     /// Whether there is room for a reader who is behind to be brought forward.
     #[must_use]
     pub fn has_room(&self, budget: Budget) -> bool {
-        self.bytes <= budget.bytes / 2
+        self.cost(budget) <= budget.bytes / 2
     }
 
     /// How many bytes a catch-up may bring.
     #[must_use]
     pub fn room(&self, budget: Budget) -> usize {
-        budget.bytes.saturating_sub(self.bytes)
+        budget.bytes.saturating_sub(self.cost(budget))
     }
 
     /// Writes as much as `write` takes, up to `bytes_max` bytes for fairness to other connections.
@@ -298,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    const BUDGET: Budget = Budget { bytes: 100, age_us: 1000 };
+    const BUDGET: Budget = Budget { bytes: 100, frame_bytes: 0, age_us: 1000 };
 
     fn of(channel: u32, before: Seq) -> Of {
         Of { channel, before: Some(before) }
@@ -381,6 +394,27 @@ mod tests {
         let mut outbox = Outbox::default();
         assert_eq!(outbox.push(Bytes::from_static(&[0; 500]), of(1, 0), BUDGET, 0), Ok(()));
         assert_eq!(outbox.push(Bytes::from_static(&[0; 1]), of(1, 1), BUDGET, 0), Err(Full));
+    }
+
+    /// What the queue holds is what the budget allows, however short its frames are.
+    #[test]
+    fn short_frames_count_what_they_cost() {
+        let budget = Budget { bytes: 64 * 1024, frame_bytes: FRAME_BYTES, age_us: 1000 };
+        for length in [0, 2, 100, 5_000] {
+            let mut outbox = Outbox::default();
+            while !outbox.is_over(budget) {
+                outbox.push_reply(crate::encode::pong_frame(&vec![b'x'; length]), 0);
+            }
+            let queue = outbox.frames.capacity() * size_of::<Waiting>();
+            // Beside its bytes, a short frame has the room that the allocator adds.
+            let payload = outbox.frames.iter().map(|waiting| waiting.frame.len() + 32);
+            let held = queue + payload.sum::<usize>();
+            assert!(held <= budget.bytes + length + 512, "{held} bytes held at {length} a frame");
+            assert!(held >= budget.bytes / 4, "{held} bytes held at {length} a frame");
+            assert!(outbox.push(Bytes::from_static(b"x"), of(1, 0), budget, 0).is_err());
+            take(&mut outbox, usize::MAX);
+            assert_eq!((outbox.cost(budget), outbox.frames.capacity()), (0, 0));
+        }
     }
 
     #[test]

@@ -96,12 +96,20 @@ pub struct Refusal {
     pub message: String,
     /// The channel it is about, where there is one.
     pub channel: Option<String>,
+    /// What would open it, as the host offers it.
+    pub offers: Vec<Value>,
 }
 
 impl Refusal {
     #[must_use]
     pub fn new(id: &Value, code: Code, message: impl Into<String>) -> Self {
-        Self { id: id.clone(), code, message: message.into(), channel: None }
+        Self { id: id.clone(), code, message: message.into(), channel: None, offers: Vec::new() }
+    }
+
+    /// With what would open the channel.
+    #[must_use]
+    pub fn with_offers(self, offers: Vec<Value>) -> Self {
+        Self { offers, ..self }
     }
 
     #[must_use]
@@ -118,6 +126,7 @@ pub enum Code {
     BadCommand,
     BadChannel,
     NotTracked,
+    NotEntitled,
     Limit,
     AuthFailed,
     AddonRequired,
@@ -164,6 +173,12 @@ impl Command {
             Some(_) => Err(Refusal::new(&id, Code::BadCommand, "unknown op")),
             None => Err(Refusal::new(&id, Code::BadCommand, "op is missing or no string")),
         }
+    }
+
+    /// Whether it carries positions of many channels, and may be so much longer than others.
+    #[must_use]
+    pub fn has_positions(&self) -> bool {
+        matches!(self, Self::Subscribe { from: From::Positions(_), .. })
     }
 
     fn subscribe(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
@@ -260,7 +275,10 @@ pub struct Hello<'a> {
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct HelloLimits {
     pub channels: usize,
+    pub patterns: usize,
     pub command_bytes: usize,
+    /// Of a `subscribe` to a pattern with positions.
+    pub from_bytes: usize,
 }
 
 /// The frames of control, each a `type` and its fields in the order of the protocol page.
@@ -279,6 +297,10 @@ enum Frame<'a> {
         seq: Option<Seq>,
         #[serde(skip_serializing_if = "Option::is_none")]
         channels: Option<usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_entitled: Option<usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        left_out: Option<usize>,
         #[serde(skip_serializing_if = "Option::is_none")]
         resumed: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -306,8 +328,16 @@ enum Frame<'a> {
     Beat {
         now: Micros,
         heads: Heads<'a>,
+        /// Another part of the same beat follows.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        more: bool,
     },
     Lag(Lag),
+    Entitlement {
+        addons: &'a [&'static str],
+        ended: &'a [&'a str],
+        channels: usize,
+    },
     Error {
         #[serde(skip_serializing_if = "Value::is_null")]
         id: &'a Value,
@@ -315,6 +345,8 @@ enum Frame<'a> {
         ch: Option<&'a str>,
         code: Code,
         message: &'a str,
+        #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+        addons: &'a [Value],
         retry: bool,
     },
     Bye {
@@ -366,14 +398,34 @@ pub fn subscribed(
         epoch: Some(channel.epoch.to_string()),
         seq: Some(head),
         channels: None,
+        not_entitled: None,
+        left_out: None,
         resumed: Some(matches!(resumed, Some(Ok(())))),
         why: resumed.and_then(Result::err),
     })
 }
 
+/// What the client has from now on, and what has ended by it: channels by name, the first of them where
+/// there are very many, and how many in all.
+#[must_use]
+pub fn entitlement(addons: &[&'static str], ended: &[&str], channels: usize) -> Bytes {
+    json_frame(&Frame::Entitlement { addons, ended, channels })
+}
+
+/// Of the channels that a pattern covers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Coverage {
+    /// Those that are followed.
+    pub followed: usize,
+    /// Those that the client's add-ons do not cover.
+    pub not_entitled: usize,
+    /// Those for which the socket has no room.
+    pub left_out: usize,
+}
+
 /// How a subscription to all channels of a pattern begins.
 #[must_use]
-pub fn subscribed_all(id: &Value, terms: Terms, pattern: &Pattern, channels: usize) -> Bytes {
+pub fn subscribed_all(id: &Value, terms: Terms, pattern: &Pattern, coverage: Coverage) -> Bytes {
     json_frame(&Frame::Subscribed {
         id,
         ch: pattern.as_str(),
@@ -381,7 +433,9 @@ pub fn subscribed_all(id: &Value, terms: Terms, pattern: &Pattern, channels: usi
         on_slow: terms.on_slow.as_str(),
         epoch: None,
         seq: None,
-        channels: Some(channels),
+        channels: Some(coverage.followed),
+        not_entitled: (coverage.not_entitled > 0).then_some(coverage.not_entitled),
+        left_out: (coverage.left_out > 0).then_some(coverage.left_out),
         resumed: None,
         why: None,
     })
@@ -408,9 +462,10 @@ pub fn resync(ch: &str, why: &str, from: Seq, to: Seq) -> Bytes {
     json_frame(&Frame::Resync { ch, why, from, to })
 }
 
+/// A beat, or a part of one. `more`: another part follows.
 #[must_use]
-pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)]) -> Bytes {
-    json_frame(&Frame::Beat { now, heads: Heads(heads) })
+pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)], more: bool) -> Bytes {
+    json_frame(&Frame::Beat { now, heads: Heads(heads), more })
 }
 
 #[must_use]
@@ -425,6 +480,7 @@ pub fn error(refusal: &Refusal) -> Bytes {
         ch: refusal.channel.as_deref(),
         code: refusal.code,
         message: &refusal.message,
+        addons: &refusal.offers,
         retry: refusal.code.retry(),
     })
 }

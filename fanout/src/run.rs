@@ -10,7 +10,10 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use rustc_hash::FxBuildHasher;
 
-use crate::channel::{Publication, Seq};
+use crate::{
+    Micros,
+    channel::{Publication, Seq},
+};
 
 #[derive(Debug, Default)]
 pub struct Run {
@@ -85,6 +88,12 @@ impl Run {
     #[must_use]
     pub fn frame(&self, place: usize) -> &Frame {
         &self.frames[place]
+    }
+
+    /// When the oldest of its publications was published, as far as the host has said so.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Micros> {
+        self.frames.iter().filter_map(|frame| frame.publication.published).min()
     }
 
     /// Adds a publication for the followers of a topic.
@@ -163,6 +172,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::permission::Classes;
     use crate::{
         channel::{Channel, ChannelId, Epoch},
         encode::Encode,
@@ -179,7 +189,8 @@ mod tests {
 
     fn publication(channel: u32, seq: Seq) -> Arc<Publication> {
         let name = ChannelId::new(format!("c/{channel}"));
-        let channel = Channel { number: channel, name, epoch: Epoch(1), trails: false };
+        let channel =
+            Channel { number: channel, name, epoch: Epoch(1), trails: false, needs: Classes::NONE };
         let body = Text(format!("{}:{seq} ", channel.number));
         Arc::new(Publication::new(channel, seq - 1, seq, Box::new(body)))
     }

@@ -7,17 +7,21 @@
 mod commands;
 mod delivery;
 mod forward;
+mod index;
 mod live;
+mod permission;
 mod subscription;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
+use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 use slab::Slab;
 
 use self::{
     forward::Open,
+    index::{FEW, Index},
     subscription::{Stand, Subscription},
 };
 use crate::{
@@ -26,20 +30,32 @@ use crate::{
     channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
     live::Sports,
     outbox::{Budget, Of, Outbox},
-    protocol::{self, OnSlow, Terms},
+    patterns::Patterns,
+    permission::{Classes, Permission},
+    protocol::{self, Code, OnSlow, Refusal, Terms},
     topics::{Place, Topic, Topics},
 };
 
 #[derive(Debug)]
 pub struct Session {
     subscriptions: Slab<Subscription>,
-    wildcards: Vec<Wildcard>,
+    /// Where there are many of them.
+    index: Option<Box<Index>>,
+    /// The wildcards and their terms. Which of them covers a channel is known to [`Patterns`].
+    wildcards: HashMap<Pattern, Terms, FxBuildHasher>,
     /// Subscriptions to be brought forward, in the order in which they fell behind, urgent ones
     /// first. One that has ended or caught up since is passed over.
     behind: VecDeque<usize>,
     /// How many subscriptions are behind.
     behind_count: u32,
+    /// How many of those are of channels that trail.
+    behind_trailing: u32,
     channels_max: u32,
+    patterns_max: u32,
+    /// The client knows that channels of its wildcards are left out, since there are too many.
+    limit_told: bool,
+    /// The subscription with which the next part of a beat begins, while one is being sent.
+    beat_at: Option<usize>,
     /// The question that the host has not answered yet. While there is one, no command is taken.
     open: Option<Box<Open>>,
     /// Changes that reached the client merged into others, because it was slow.
@@ -47,6 +63,11 @@ pub struct Session {
     /// A wildcard was asked for, and its channels have not all been brought forward since.
     unsettled: bool,
     dialect: Dialect,
+    permission: Permission,
+    /// What of it holds now.
+    classes: Classes,
+    /// Wildcards that may cover more than before, and of which the host is to be asked once more.
+    widening: Vec<Pattern>,
 }
 
 /// What a session works with that is not its own.
@@ -55,6 +76,10 @@ pub struct Means<'a> {
     pub outbox: &'a mut Outbox,
     /// To see how far topics have been served; the shard changes it.
     pub topics: &'a Topics,
+    /// Who follows which wildcards.
+    pub patterns: &'a mut Patterns,
+    /// The connection's own slot.
+    pub slot: u32,
     pub budget: Budget,
     pub now: Micros,
 }
@@ -69,12 +94,6 @@ pub enum Dialect {
     Live(&'static Sports),
     /// None: one bare channel is followed.
     Bare,
-}
-
-#[derive(Debug)]
-struct Wildcard {
-    pattern: Pattern,
-    terms: Terms,
 }
 
 /// What the shard is to do after a command.
@@ -114,14 +133,22 @@ impl Session {
     pub fn new(channels_max: usize) -> Self {
         Self {
             subscriptions: Slab::new(),
-            wildcards: Vec::new(),
+            index: None,
+            wildcards: HashMap::default(),
             behind: VecDeque::new(),
             behind_count: 0,
+            behind_trailing: 0,
             channels_max: u32::try_from(channels_max).unwrap_or(u32::MAX),
+            patterns_max: u32::MAX,
+            limit_told: false,
+            beat_at: None,
             open: None,
             merged: 0,
             unsettled: false,
             dialect: Dialect::Stream,
+            permission: Permission::EVERYTHING,
+            classes: Classes::ALL,
+            widening: Vec::new(),
         }
     }
 
@@ -130,6 +157,12 @@ impl Session {
     #[must_use]
     pub fn speaking(dialect: Dialect, channels_max: usize) -> Self {
         Self { dialect, ..Self::new(channels_max) }
+    }
+
+    /// Limits the wildcards that it may follow at a time.
+    #[must_use]
+    pub fn with_patterns_max(self, patterns_max: usize) -> Self {
+        Self { patterns_max: u32::try_from(patterns_max).unwrap_or(u32::MAX), ..self }
     }
 
     /// Follows one bare channel from now on.
@@ -200,6 +233,7 @@ impl Session {
     pub fn forget_merged(&mut self) {
         self.merged = 0;
     }
+
     /// Notes the place that a subscription has in the index now.
     pub fn placed(&mut self, key: usize, place: Place) {
         self.stand(key, Stand::Live(place));
@@ -210,22 +244,63 @@ impl Session {
             // Most sockets follow one channel; the usual first room for four would be theirs too.
             self.subscriptions = Slab::with_capacity(1);
         }
-        self.behind_count += u32::from(sub.is_behind());
-        self.subscriptions.insert(sub)
+        self.count_behind(&sub, 1);
+        let key = self.subscriptions.insert(sub);
+        match &mut self.index {
+            Some(index) => index.insert(&self.subscriptions, key),
+            None if self.subscriptions.len() > FEW => {
+                self.index = Some(Box::new(Index::of(&self.subscriptions)));
+            }
+            None => {}
+        }
+        key
     }
 
     /// Takes a subscription away; returns its place in the index if it had one.
     fn remove(&mut self, key: usize) -> Option<Place> {
+        if let Some(index) = &mut self.index
+            && self.subscriptions.contains(key)
+        {
+            index.remove(&self.subscriptions, key);
+        }
         let sub = self.subscriptions.try_remove(key)?;
-        self.behind_count -= u32::from(sub.is_behind());
+        self.count_behind(&sub, -1);
+        if self.subscriptions.len() < (self.channels_max - self.channels_max / 10) as usize {
+            self.limit_told = false;
+        }
         sub.place()
     }
 
     fn stand(&mut self, key: usize, stand: Stand) {
+        let trails = u32::from(self.subscriptions[key].channel.trails);
         let sub = &mut self.subscriptions[key];
-        self.behind_count -= u32::from(sub.is_behind());
+        let was_behind = u32::from(sub.is_behind());
         sub.stand = stand;
-        self.behind_count += u32::from(sub.is_behind());
+        let is_behind = u32::from(sub.is_behind());
+        self.behind_count = self.behind_count + is_behind - was_behind;
+        self.behind_trailing = self.behind_trailing + is_behind * trails - was_behind * trails;
+    }
+
+    fn count_behind(&mut self, sub: &Subscription, by: i32) {
+        if sub.is_behind() {
+            self.behind_count = self.behind_count.saturating_add_signed(by);
+            let trailing = by * i32::from(sub.channel.trails);
+            self.behind_trailing = self.behind_trailing.saturating_add_signed(trailing);
+        }
+    }
+
+    /// Notes a channel as the host knows it now: it may have been opened again.
+    fn set_channel(&mut self, key: usize, channel: &Channel) {
+        if self.subscriptions[key].channel.number == channel.number {
+            return self.subscriptions[key].channel = channel.clone();
+        }
+        if let Some(index) = &mut self.index {
+            index.remove(&self.subscriptions, key);
+        }
+        self.subscriptions[key].channel = channel.clone();
+        if let Some(index) = &mut self.index {
+            index.insert(&self.subscriptions, key);
+        }
     }
 
     /// Lets a subscription wait to be brought forward from where it stands. Returns the place that
@@ -241,35 +316,46 @@ impl Session {
     }
 
     fn by_name(&self, name: &str) -> Option<usize> {
+        if let Some(index) = &self.index {
+            return index.by_name(&self.subscriptions, name);
+        }
         let named = |(_, sub): &(usize, &Subscription)| sub.channel.name.as_str() == name;
         self.subscriptions.iter().find(named).map(|(key, _)| key)
     }
 
     fn by_number(&self, channel: u32) -> Option<usize> {
+        if let Some(index) = &self.index {
+            return index.by_number(&self.subscriptions, channel);
+        }
         let numbered = |(_, sub): &(usize, &Subscription)| sub.channel.number == channel;
         self.subscriptions.iter().find(numbered).map(|(key, _)| key)
     }
 
-    /// The subscription that stands in this topic of the index.
+    /// The subscription to this channel that stands in this topic of the index.
     #[must_use]
-    pub fn in_topic(&self, number: u32) -> Option<usize> {
-        let stands =
-            |(_, sub): &(usize, &Subscription)| sub.place().is_some_and(|p| p.topic == number);
-        self.subscriptions.iter().find(stands).map(|(key, _)| key)
+    pub fn in_topic(&self, number: u32, channel: u32) -> Option<usize> {
+        let key = self.by_number(channel)?;
+        self.subscriptions[key].place().filter(|place| place.topic == number)?;
+        Some(key)
     }
 
-    /// A new channel has come to be: follows it where a wildcard covers it, from the empty document
-    /// on, so that no event of it is missed. That image is small and goes in whatever the budget.
-    /// One channel too many is not followed, and the client is told which.
-    pub fn opened(&mut self, image: &Publication, means: &mut Means<'_>) -> Option<Join> {
+    /// A new channel has come to be that a wildcard covers: follows it from the empty document on, so
+    /// that no event of it is missed. That image is small and goes in whatever the budget. One
+    /// channel too many is left out, and the client is told so once.
+    pub fn opened(
+        &mut self,
+        image: &Publication,
+        wildcard: &Pattern,
+        means: &mut Means<'_>,
+    ) -> Option<Join> {
         let channel = &image.channel;
-        let wildcard = self.wildcards.iter().find(|w| w.pattern.matches(&channel.name))?;
-        let terms = wildcard.terms;
-        if self.by_name(channel.name.as_str()).is_some() {
+        let terms = *self.wildcards.get(wildcard)?;
+        let is_known = self.by_name(channel.name.as_str()).is_some();
+        if is_known || !self.classes.cover(channel.needs) {
             return None;
         }
         if self.is_full(1) {
-            self.refuse_one_more(&Value::Null, channel.name.as_str(), means);
+            self.tell_limit(wildcard, means);
             return None;
         }
         let of = Of { channel: channel.number, before: None };
@@ -291,6 +377,19 @@ impl Session {
             return None;
         }
         Some(Join { key, topic, head: image.seq })
+    }
+
+    /// Tells the client once that channels of a wildcard are left out, until there is room again.
+    fn tell_limit(&mut self, wildcard: &Pattern, means: &mut Means<'_>) {
+        if std::mem::replace(&mut self.limit_told, true) {
+            return;
+        }
+        let message = format!(
+            "a socket follows at most {} channels: others that its patterns cover are left out",
+            self.channels_max
+        );
+        let refusal = Refusal::new(&Value::Null, Code::Limit, message).about(wildcard.as_str());
+        means.outbox.push_reply(protocol::error(&refusal), means.now);
     }
 
     #[must_use]
@@ -317,27 +416,54 @@ impl Session {
         }
     }
 
+    /// The wildcards that it follows, which it follows no longer.
+    pub fn take_wildcards(&mut self) -> Vec<Pattern> {
+        std::mem::take(&mut self.wildcards).into_keys().collect()
+    }
+
     /// Everything ends.
     pub fn end(&mut self) -> Vec<Place> {
         self.open = None;
-        self.wildcards = Vec::new();
+        self.widening = Vec::new();
         self.behind = VecDeque::new();
-        self.behind_count = 0;
+        (self.behind_count, self.behind_trailing) = (0, 0);
+        (self.index, self.beat_at) = (None, None);
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.place()).collect()
     }
 
-    /// The beat, or nothing where nothing is followed, or where the dialect has none.
-    #[must_use]
-    pub fn beat(&self, topics: &Topics, now: Micros) -> Option<Bytes> {
+    /// The first part of a beat, or nothing where nothing is followed, or where the dialect has none.
+    pub fn beat(&mut self, topics: &Topics, now: Micros) -> Option<Bytes> {
         let is_idle = self.subscriptions.is_empty() && !self.has_wildcards();
         if self.dialect != Dialect::Stream || is_idle {
             return None;
         }
-        let heads: Vec<(&ChannelId, Seq)> = self
-            .subscriptions
-            .iter()
-            .filter_map(|(_, sub)| Some((&sub.channel.name, sub.position(topics)?)))
-            .collect();
-        Some(protocol::beat(now, &heads))
+        self.beat_at = Some(0);
+        self.next_beat(topics, now)
+    }
+
+    /// The next part of a beat that has begun. The channels of a socket that follows many come in
+    /// several frames, each when the one before it has gone, so that a beat never fills an outbox.
+    pub fn next_beat(&mut self, topics: &Topics, now: Micros) -> Option<Bytes> {
+        let mut at = self.beat_at.take()?;
+        let end = self.subscriptions.capacity();
+        let mut heads: Vec<(&ChannelId, Seq)> = Vec::new();
+        while at < end {
+            if let Some(sub) = self.subscriptions.get(at)
+                && let Some(position) = sub.position(topics)
+            {
+                if heads.len() == BEAT_HEADS {
+                    break;
+                }
+                heads.push((&sub.channel.name, position));
+            }
+            at += 1;
+        }
+        let more = at < end;
+        let beat = protocol::beat(now, &heads, more);
+        self.beat_at = more.then_some(at);
+        Some(beat)
     }
 }
+
+/// Channels of one frame of a beat: some 16 KB.
+const BEAT_HEADS: usize = 300;

@@ -5,18 +5,19 @@
 //! the next event; writes wait for their socket, never for a timer.
 
 mod clock;
+mod credit;
 mod item;
 mod said;
 
 use std::{
     collections::{HashSet, VecDeque},
-    io,
+    io, mem,
     sync::{Arc, atomic::Ordering},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use bytes::Bytes;
-use metrics::{counter, gauge};
+use metrics::{counter, gauge, histogram};
 use mio::{Events, Poll, Token};
 use rustc_hash::FxBuildHasher;
 use tracing::{debug, error};
@@ -24,6 +25,7 @@ use tracing::{debug, error};
 pub(crate) use self::item::Item;
 use self::{
     clock::Clock,
+    credit::{Credit, CreditLimits},
     said::{error, live_error},
 };
 use crate::{
@@ -31,13 +33,15 @@ use crate::{
     audience::{Audience, Due, Shares},
     catch_up::{Answer, Ask, Asker, Question},
     channel::{Channel, Epoch},
+    clock::monotonic,
     close::Close,
-    connection::{Arrival, Connection, Overdue, Purpose, Reading},
+    connection::{Arrival, Connection, ECHO_LIMITS, Overdue, Purpose, Reading},
     encode,
     fanout::Shared,
     live,
     mailbox::{Taken, Wake},
-    outbox::Budget,
+    outbox::{self, Budget},
+    permission::{Classes, Permission},
     protocol::{self, Code, Hello, HelloLimits, Lag},
     session::{Dialect, Session},
     socket::Socket,
@@ -69,7 +73,11 @@ const JOIN_US: Micros = 60;
 const EVENTS: usize = 1024;
 
 /// Bytes read from a socket at a time, into a buffer that all connections share.
-const READ_BYTES: usize = 16 * 1024;
+const READ_BYTES: usize = 8 * 1024;
+
+/// Reads from one connection before others get their turn: one that brings a command, and one that
+/// finds that there is no more.
+const READS_A_TURN: usize = 2;
 
 /// The token of the mailbox; all others are slots.
 const MAILBOX: Token = Token(usize::MAX);
@@ -96,8 +104,10 @@ pub(crate) struct Shard {
     audience: Audience<Connection>,
     buffer: Box<[u8]>,
     generation: u64,
-    /// Connections to be read from at the next turn, though their sockets tell nothing new.
+    /// Connections to read from, each once, though their sockets may report nothing new.
     unread: Vec<usize>,
+    /// An empty list, kept for its allocation.
+    spare: Vec<usize>,
     /// Connections that are closing.
     closing: HashSet<usize, FxBuildHasher>,
     /// Those of them whose streams are not ended yet. A slot may have been given away meanwhile.
@@ -107,6 +117,9 @@ pub(crate) struct Shard {
     questions_open: usize,
     /// Joins at a turn for now.
     joins: usize,
+    credit: Credit,
+    /// Connections whose commands wait because their key is in debt.
+    indebted: Vec<(usize, u64)>,
     clock: Clock,
     /// All have been told to go, and who still arrives is told so too: come back within this time.
     draining_ms: Option<u32>,
@@ -116,9 +129,18 @@ pub(crate) struct Shard {
 impl Shard {
     pub(crate) fn new(number: usize, shared: Arc<Shared>, poll: Poll) -> Self {
         let limits = &shared.limits;
-        let budget = Budget { bytes: limits.outbox_bytes, age_us: limits.outbox_age_us() };
+        let budget = Budget {
+            bytes: limits.outbox_bytes,
+            frame_bytes: outbox::FRAME_BYTES,
+            age_us: limits.outbox_age_us(),
+        };
         let shares = Shares { budget, write_bytes: limits.write_bytes_max };
-        let now = now();
+        let credit = Credit::new(CreditLimits {
+            burst: limits.catch_up_burst,
+            per_second: limits.catch_ups_per_second,
+            debt_us_max: limits.debt_us_max(),
+        });
+        let now = monotonic();
         let clock = Clock {
             tick_due: now + TICK_US,
             slow_due: now + SLOW_TICK_US,
@@ -134,11 +156,14 @@ impl Shard {
             buffer: vec![0; READ_BYTES].into(),
             generation: 0,
             unread: Vec::new(),
+            spare: Vec::new(),
             closing: HashSet::default(),
             saying_goodbye: Vec::new(),
             questions: VecDeque::new(),
             questions_open: 0,
             joins: JOINS_MIN,
+            credit,
+            indebted: Vec::new(),
             clock,
             draining_ms: None,
             stopping: false,
@@ -150,7 +175,7 @@ impl Shard {
         let mut events = Events::with_capacity(EVENTS);
         let mut more = false;
         loop {
-            let now = now();
+            let now = monotonic();
             let busy = more || self.audience.has_ready() || !self.unread.is_empty();
             let wait = if busy { 0 } else { u64::try_from(self.clock.tick_due - now).unwrap_or(0) };
             match self.poll.poll(&mut events, Some(Duration::from_micros(wait))) {
@@ -167,7 +192,8 @@ impl Shard {
 
     /// Serves everything that is ready. Returns whether arrivals still wait their turn.
     fn turn(&mut self, events: &Events) -> bool {
-        let now = now();
+        let now = monotonic();
+        self.audience.set_stamp_offset(self.shared.host.stamp() - now);
         for event in events {
             let slot = event.token().0;
             if event.token() == MAILBOX {
@@ -180,12 +206,17 @@ impl Shard {
                 if let Some(member) = self.audience.get_mut(slot) {
                     member.sink.readable();
                 }
+                self.read_soon(slot);
+            }
+        }
+        let mut unread = mem::replace(&mut self.unread, mem::take(&mut self.spare));
+        for slot in unread.drain(..) {
+            if let Some(member) = self.audience.get_mut(slot) {
+                member.sink.is_unread = false;
                 self.serve(slot, now);
             }
         }
-        for slot in std::mem::take(&mut self.unread) {
-            self.serve(slot, now);
-        }
+        self.spare = unread;
         let more = self.letters(now);
         self.audience.flush(now);
         self.due(now);
@@ -193,7 +224,12 @@ impl Shard {
             self.tick(now);
         }
         self.hang_up();
-        let took = usize::try_from((self::now() - now) / JOIN_US).unwrap_or(0);
+        let done = monotonic();
+        if let Some(oldest) = self.audience.take_oldest_written() {
+            let delay = self.shared.host.stamp() - oldest;
+            histogram!("matchwire_delivery_delay_seconds").record(seconds(delay));
+        }
+        let took = usize::try_from((done - now) / JOIN_US).unwrap_or(0);
         self.joins = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].served();
         self.shared.served(self.number, self.audience.is_crowded(now));
@@ -208,7 +244,7 @@ impl Shard {
         let Taken { letters, in_turn, more } = mailbox.take(self.joins);
         in_turn.into_iter().for_each(|arrival| self.letter(arrival, now));
         for letter in letters {
-            if matches!(letter, Item::End(..) | Item::Drain { .. }) {
+            if matches!(letter, Item::End(..) | Item::Permit(..) | Item::Drain { .. }) {
                 // Whoever arrived before is meant too.
                 mailbox.take_in_turn().for_each(|arrival| self.letter(arrival, now));
             }
@@ -225,9 +261,10 @@ impl Shard {
             }
             Item::Opened(image) => self.audience.opened(&image, now),
             Item::Closed(channel) => self.audience.closed(&channel, now),
-            Item::Answer(asker, answer) => self.answer(asker, answer, now),
+            Item::Answer(asker, answer, work) => self.answer(asker, answer, work, now),
             Item::Connect(arrival) => self.connect(*arrival, now),
             Item::End(key, close) => self.end(key, close, now),
+            Item::Permit(key, permission, expires) => self.permit(key, &permission, expires, now),
             Item::Drain { window_ms } => self.drain(window_ms, now),
             Item::Stop => self.stopping = true,
             Item::Lost => {
@@ -238,7 +275,7 @@ impl Shard {
         self.due(now);
     }
 
-    fn answer(&mut self, asker: Asker, answer: Answer, now: Micros) {
+    fn answer(&mut self, asker: Asker, answer: Answer, work: usize, now: Micros) {
         self.questions_open -= 1;
         self.ask_waiting();
         self.shared.followed.store(true, Ordering::Relaxed);
@@ -246,9 +283,12 @@ impl Shard {
         if connection.is_closing() {
             return;
         }
+        if let Some(key) = self.key(asker.slot) {
+            self.credit.charge_answer(key, work, now);
+        }
         self.audience.answer(asker.slot, answer, now);
         // Commands may have waited for the answer.
-        self.unread.push(asker.slot);
+        self.read_soon(asker.slot);
     }
 
     /// What the audience asks of the shard.
@@ -261,7 +301,7 @@ impl Shard {
                     self.questions.push_back((slot, generation, question));
                     self.ask_waiting();
                 }
-                Due::Resume => self.unread.push(slot),
+                Due::Resume => self.read_soon(slot),
                 Due::TooSlow => self.close(slot, Close::TooSlow, now),
                 Due::Failed => self.remove(slot, generation, now),
             }
@@ -300,11 +340,14 @@ impl Shard {
         gauge!("matchwire_sockets").increment(1.0);
         match purpose {
             Purpose::Serve(owner, dialect) => {
+                self.credit.enter(owner.key, now);
+                let session = Session::speaking(dialect, limits.channels_max)
+                    .with_patterns_max(limits.patterns_max)
+                    .permitted(owner.permission.clone(), self.shared.host.time_of_day());
                 connection.owner = Some(owner);
-                let session = Session::speaking(dialect, limits.channels_max);
                 self.audience.admit(session, connection);
                 if dialect == Dialect::Stream {
-                    let hello = self.hello(now);
+                    let hello = self.hello();
                     self.audience.reply(slot, hello, now);
                 }
             }
@@ -313,6 +356,10 @@ impl Shard {
                 self.audience.perform(now);
                 self.audience.admit(session, connection);
                 self.audience.join(slot, Some(join));
+            }
+            Purpose::Echo => {
+                connection.is_echo = true;
+                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
             }
             Purpose::Refuse(frame, close) => {
                 self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
@@ -324,20 +371,22 @@ impl Shard {
             self.close(slot, Close::Drain { reconnect_after_ms }, now);
         }
         // What was read ahead is served at once.
-        self.unread.push(slot);
+        self.read_soon(slot);
     }
 
-    fn hello(&self, now: Micros) -> Bytes {
+    fn hello(&self) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
         protocol::hello(&Hello {
             conn: &conn,
             server: &self.shared.server,
-            now,
+            now: self.shared.host.stamp(),
             beat_ms: limits.beat_ms,
             limits: HelloLimits {
                 channels: limits.channels_max,
+                patterns: limits.patterns_max,
                 command_bytes: limits.command_bytes_max,
+                from_bytes: limits.from_bytes_max.max(limits.command_bytes_max),
             },
         })
     }
@@ -347,19 +396,32 @@ impl Shard {
         Some(&mut member.sink).filter(|connection| connection.generation == generation)
     }
 
-    /// Reads and carries out what a client sent.
+    /// Reads from a connection in the next round of reading, whatever its socket reports.
+    fn read_soon(&mut self, slot: usize) {
+        if let Some(member) = self.audience.get_mut(slot)
+            && !mem::replace(&mut member.sink.is_unread, true)
+        {
+            self.unread.push(slot);
+        }
+    }
+
+    /// Reads and carries out what a client sent: a turn's share of it.
     fn serve(&mut self, slot: usize, now: Micros) {
-        let command_max = self.shared.limits.command_bytes_max;
+        let Some(member) = self.audience.get(slot) else { return };
+        let commands = self.shared.limits.command_limits(member.session.dialect());
+        let mut reads = READS_A_TURN;
         for _ in 0..MESSAGES_A_TURN {
-            let holds = self.audience.holds(slot);
+            let holds = self.audience.holds(slot) || self.is_in_debt(slot, now);
             let Some(member) = self.audience.get_mut(slot) else { return };
             let connection = &mut member.sink;
             if holds && !connection.is_closing() {
                 return;
             }
-            match connection.receive(&mut self.buffer, command_max, now) {
+            let limits = if connection.is_echo { ECHO_LIMITS } else { commands };
+            match connection.receive(&mut self.buffer, limits, &mut reads, now) {
                 Reading::Message(received) => self.received(slot, received, now),
                 Reading::Empty => return,
+                Reading::Later => break,
                 Reading::Gone => {
                     let generation = connection.generation;
                     return self.remove(slot, generation, now);
@@ -367,15 +429,66 @@ impl Shard {
             }
             self.due(now);
         }
-        // There may be more: the socket will not tell of it again.
-        self.unread.push(slot);
+        // There may be more, and the socket will not report it again.
+        self.read_soon(slot);
+    }
+
+    /// The key that a connection came with, while it is open.
+    fn key(&self, slot: usize) -> Option<u64> {
+        self.audience.get(slot)?.sink.owner.as_ref().map(|owner| owner.key)
+    }
+
+    /// Whether a connection's commands have to wait because its key is in debt. It is looked at again
+    /// then.
+    fn is_in_debt(&mut self, slot: usize, now: Micros) -> bool {
+        let Some(key) = self.key(slot) else { return false };
+        let is_in_debt = self.credit.is_in_debt(key, now);
+        if is_in_debt && let Some(member) = self.audience.get_mut(slot) {
+            let connection = &mut member.sink;
+            if !mem::replace(&mut connection.is_indebted, true) {
+                counter!("matchwire_commands_held_total").increment(1);
+                self.indebted.push((slot, connection.generation));
+            }
+        }
+        is_in_debt
+    }
+
+    /// Lets the commands go on of those whose keys have paid off their debts.
+    fn release(&mut self, now: Micros) {
+        for (slot, generation) in mem::take(&mut self.indebted) {
+            if let Some(connection) = self.connection(slot, generation) {
+                connection.is_indebted = false;
+                // Where the debt is not paid off, it is noted again.
+                self.serve(slot, now);
+            }
+        }
+        self.credit.sweep(now);
     }
 
     fn end(&mut self, key: u64, close: Close, now: Micros) {
+        self.slots_of(key).into_iter().for_each(|slot| self.close(slot, close, now));
+    }
+
+    fn permit(&mut self, key: u64, permission: &Permission, expires: Option<Micros>, now: Micros) {
+        for slot in self.slots_of(key) {
+            let Some(member) = self.audience.get_mut(slot) else { continue };
+            if member.sink.is_closing() {
+                continue;
+            }
+            if let Some(owner) = &mut member.sink.owner {
+                owner.expires = expires;
+            }
+            member.session.set_permission(permission.clone());
+            let time_of_day = self.shared.host.time_of_day();
+            self.audience.renew_permission(slot, time_of_day, now);
+        }
+    }
+
+    /// The connections that came with this key.
+    fn slots_of(&self, key: u64) -> Vec<usize> {
         let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
         let slots = self.audience.iter().filter(|(_, member)| own(&member.sink));
-        let slots: Vec<usize> = slots.map(|(slot, _)| slot).collect();
-        slots.into_iter().for_each(|slot| self.close(slot, close, now));
+        slots.map(|(slot, _)| slot).collect()
     }
 
     /// Closes all, each with its own moment to come back, spread over the window: shards take turns,
@@ -403,6 +516,9 @@ impl Shard {
         debug!(slot, code = close.code(), reason = close.reason(), "closing");
         counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
         let has_owner = connection.owner.is_some();
+        if let Some(owner) = &connection.owner {
+            self.credit.leave(owner.key);
+        }
         let dialect = member.session.dialect();
         self.audience.end(slot, now);
         self.tell_use(slot, now);
@@ -425,7 +541,7 @@ impl Shard {
         }
         let frame = encode::close_frame(close.code(), close.reason());
         self.audience.reply(slot, frame, now);
-        self.unread.push(slot);
+        self.read_soon(slot);
     }
 
     /// Ends the streams of those that have been sent all, the close frame as the last.
@@ -443,6 +559,9 @@ impl Shard {
             return;
         }
         self.tell_use(slot, now);
+        if let Some(key) = self.key(slot) {
+            self.credit.leave(key);
+        }
         // Closing the socket takes it out of the poll.
         drop(self.audience.remove(slot, now));
         self.closing.remove(&slot);
@@ -453,14 +572,17 @@ impl Shard {
     // -------------------------------------------------------------------------------- time
 
     fn tick(&mut self, now: Micros) {
+        let time_of_day = self.shared.host.time_of_day();
         let (from, to) = self.clock.part(self.audience.slots(), now);
         for slot in from..to {
             self.look_at(slot, now);
             if self.audience.get(slot).is_some_and(|member| !member.sink.is_closing()) {
+                self.audience.renew_permission(slot, time_of_day, now);
                 self.audience.beat(slot, now);
                 self.tell_use(slot, now);
             }
         }
+        self.release(now);
         if now >= self.clock.slow_due {
             self.clock.slow_due = now + SLOW_TICK_US;
             let closing: Vec<usize> = self.closing.iter().copied().collect();
@@ -479,16 +601,18 @@ impl Shard {
     fn tell_use(&mut self, slot: usize, now: Micros) {
         // Its turn comes once in a round, or a little later.
         let open_us_max = 2 * self.shared.limits.round_us();
+        let time_of_day = self.shared.host.time_of_day();
         let Some(member) = self.audience.get_mut(slot) else { return };
         let messages = member.outbox.take_delivered();
-        member.sink.tell_use(messages, open_us_max, now);
+        member.sink.tell_use(messages, open_us_max, now, time_of_day);
     }
 
     fn look_at(&mut self, slot: usize, now: Micros) {
+        let time_of_day = self.shared.host.time_of_day();
         let Some(member) = self.audience.get_mut(slot) else { return };
         let stalled = member.stalled(now);
         let generation = member.sink.generation;
-        match member.sink.overdue(&self.shared.limits, stalled, now) {
+        match member.sink.overdue(&self.shared.limits, stalled, now, time_of_day) {
             Overdue::Nothing => {}
             Overdue::Ping => self.audience.reply(slot, encode::ping_frame(), now),
             Overdue::Close(close) => self.close(slot, close, now),
@@ -523,16 +647,15 @@ impl Shard {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a histogram is of floats; a century is below 2^53")]
+fn seconds(span: Micros) -> f64 {
+    span as f64 / 1e6
+}
+
 /// Bare channels are numbered apart from those of the host.
 const BARE: u32 = 1 << 31;
 
 pub(crate) fn bare_channel(number: u32) -> Channel {
     let name = crate::ChannelId::new(format!("bare/{number}"));
-    Channel { number: BARE | number, name, epoch: Epoch(0), trails: false }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is where the fan-out asks for the time")]
-pub(crate) fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)
+    Channel { number: BARE | number, name, epoch: Epoch(0), trails: false, needs: Classes::NONE }
 }

@@ -152,22 +152,28 @@ impl Tls {
 }
 
 impl Read for Tls {
+    /// Reads from the socket at most once. `Interrupted` where that brought records without data, of
+    /// which a client may send as many as it likes: there may be more.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.connection.reader().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => return other,
+        match self.connection.reader().read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            other => return other,
+        }
+        if self.connection.read_tls(&mut self.tcp)? == 0 {
+            return Ok(0);
+        }
+        self.connection.process_new_packets().map_err(io::Error::other)?;
+        // An alert or a new key may have to go out; if the socket is full it goes with the next
+        // write.
+        match self.send() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            other => other?,
+        }
+        match self.connection.reader().read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(io::ErrorKind::Interrupted.into())
             }
-            if self.connection.read_tls(&mut self.tcp)? == 0 {
-                return Ok(0);
-            }
-            self.connection.process_new_packets().map_err(io::Error::other)?;
-            // An alert or a new key may have to go out; if the socket is full it goes with the next
-            // write.
-            match self.send() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => other?,
-            }
+            other => other,
         }
     }
 }

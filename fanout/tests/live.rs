@@ -22,7 +22,7 @@ use fanout::{
 
 static SPORTS: Sports = Sports(&["football", "tennis"]);
 const SHARES: Shares =
-    Shares { budget: Budget { bytes: 400, age_us: 1_000_000 }, write_bytes: 400 };
+    Shares { budget: Budget { bytes: 400, frame_bytes: 0, age_us: 1_000_000 }, write_bytes: 400 };
 const EPOCH: Epoch = Epoch(7);
 
 /// A socket that takes so many bytes.
@@ -51,7 +51,13 @@ struct World {
 }
 
 fn channel(number: u32, name: &str) -> Channel {
-    Channel { number, name: ChannelId::new(name), epoch: EPOCH, trails: false }
+    Channel {
+        number,
+        name: ChannelId::new(name),
+        epoch: EPOCH,
+        trails: false,
+        needs: fanout::Classes::NONE,
+    }
 }
 
 fn frame(text: &str) -> Bytes {

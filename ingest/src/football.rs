@@ -2,13 +2,19 @@
 //!
 //! What the laws and custom say and no feed has to: pure, without any state.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::event::{FootballStatus, Micros};
 
 const SECOND_US: Micros = 1_000_000;
 const MINUTE_US: Micros = 60 * SECOND_US;
 
 /// A part of a match, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Period {
     FirstHalf,
     SecondHalf,

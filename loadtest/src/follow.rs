@@ -1,7 +1,7 @@
 //! `follow`: many sockets on the same channels for a while. Every frame of every socket is checked;
 //! at the end the documents of some of them are held against what a new subscriber is given.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use tokio::{
@@ -37,6 +37,26 @@ pub(crate) struct Args {
     /// test more than the hub.
     #[arg(long, default_value_t = 10)]
     documents: usize,
+    /// Seconds before those that count.
+    #[arg(long, default_value_t = 0)]
+    warmup: u64,
+    /// Write everything that was found to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print nothing but what was wrong.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Warmup,
+    Counting,
+    Over,
 }
 
 /// How long a document may take to come to a sequence that the new subscriber has as well.
@@ -68,20 +88,22 @@ pub(crate) struct Comparison {
 ///
 /// When a connection cannot be opened.
 pub(crate) async fn run(args: Args) -> Result<Report> {
-    let Args { url, key, channels, sockets, seconds, documents } = args;
+    let Args { url, key, channels, sockets, seconds, documents, warmup, .. } = args;
     let plan = Arc::new(Plan { url, key, channels });
-    let (stop, stopped) = watch::channel(false);
-    let began = Instant::now();
+    let (phase, phases) = watch::channel(Phase::Warmup);
     let mut followers = JoinSet::new();
     for number in 0..sockets {
         let socket = plan.open().await.with_context(|| format!("socket {number}"))?;
         // Read from the start: one that waits for the others would be a slow reader.
         let follower = Follower::new(number < documents);
-        followers.spawn(follow(Arc::clone(&plan), socket, follower, stopped.clone()));
+        followers.spawn(follow(Arc::clone(&plan), socket, follower, phases.clone()));
     }
+    sleep(Duration::from_secs(warmup)).await;
+    phase.send_replace(Phase::Counting);
+    let began = Instant::now();
     sleep(Duration::from_secs(seconds)).await;
     let mut report = Report { sockets, lasted: began.elapsed(), ..Report::default() };
-    stop.send_replace(true);
+    phase.send_replace(Phase::Over);
     while let Some(followed) = followers.join_next().await {
         let (follower, comparison) = followed.context("a follower panicked")??;
         report.add(&follower, &comparison);
@@ -93,7 +115,7 @@ async fn follow(
     plan: Arc<Plan>,
     mut socket: Socket,
     mut follower: Follower,
-    mut stopped: watch::Receiver<bool>,
+    mut phases: watch::Receiver<Phase>,
 ) -> Result<(Follower, Comparison)> {
     loop {
         tokio::select! {
@@ -104,7 +126,11 @@ async fn follow(
                     return Ok((follower, Comparison::default()));
                 }
             },
-            _ = stopped.changed() => break,
+            _ = phases.changed() => match *phases.borrow_and_update() {
+                Phase::Warmup => {}
+                Phase::Counting => follower.counts = follower.counts.faults_and_images(),
+                Phase::Over => break,
+            },
         }
     }
     let comparison = if follower.keeps_documents() {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::frame::{Event, Frame};
@@ -31,7 +32,7 @@ pub(crate) struct Channel {
 }
 
 /// What came, and what was wrong with it.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
@@ -48,6 +49,15 @@ pub(crate) struct Counts {
     pub(crate) duplicates: u64,
     /// Frames that the protocol does not know, or that refuse something.
     pub(crate) errors: u64,
+}
+
+impl Counts {
+    /// What is kept when the counting begins after the warm-up: what was wrong counts from the first
+    /// frame on, and images come at the start.
+    pub(crate) fn faults_and_images(self) -> Self {
+        let Self { images, resyncs, gaps, duplicates, errors, .. } = self;
+        Self { images, resyncs, gaps, duplicates, errors, ..Self::default() }
+    }
 }
 
 /// Faults kept in words; the others are only counted.

@@ -41,6 +41,7 @@ mod wire;
 use std::{
     fs,
     io::{self, Write},
+    path::Path,
     process::ExitCode,
 };
 
@@ -59,7 +60,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Follow channels with many sockets, and check every frame and the final documents.
-    Follow(follow::Args),
+    Follow(Box<follow::Args>),
     #[command(flatten)]
     Profile(Box<Profile>),
 }
@@ -68,7 +69,7 @@ enum Command {
 /// bottleneck, so that its figures say nothing of the server.
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Follow(args) => follow(args),
+        Command::Follow(args) => follow(*args),
         Command::Profile(profile) => measure(*profile),
     };
     outcome.unwrap_or_else(|error| {
@@ -78,8 +79,13 @@ fn main() -> ExitCode {
 }
 
 fn follow(args: follow::Args) -> Result<ExitCode> {
+    let (json, html, quiet) = (args.json.clone(), args.html.clone(), args.quiet);
     let report = tokio::runtime::Runtime::new()?.block_on(follow::run(args))?;
-    write!(io::stdout(), "{report}").ok();
+    if !quiet || !report.is_clean() {
+        write!(io::stdout(), "{report}").ok();
+    }
+    write_file(json.as_deref(), || Ok(serde_json::to_vec_pretty(&report)?))?;
+    write_file(html.as_deref(), || Ok(page::of_report(&report).into_bytes()))?;
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -87,13 +93,13 @@ fn measure(profile: Profile) -> Result<ExitCode> {
     let common = profile.common().clone();
     let outcome = profile.run()?;
     write!(io::stdout(), "{outcome}").ok();
-    if let Some(path) = &common.json {
-        let json = serde_json::to_vec_pretty(&outcome)?;
-        fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    if let Some(path) = &common.html {
-        let page = page::of(&outcome);
-        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
-    }
+    write_file(common.json.as_deref(), || Ok(serde_json::to_vec_pretty(&outcome)?))?;
+    write_file(common.html.as_deref(), || Ok(page::of(&outcome).into_bytes()))?;
     Ok(ExitCode::from(outcome.verdict.code()))
+}
+
+/// Writes what was found to a file, where one was named.
+fn write_file(path: Option<&Path>, content: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    fs::write(path, content()?).with_context(|| format!("cannot write {}", path.display()))
 }

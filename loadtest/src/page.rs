@@ -7,10 +7,24 @@ use crate::{
     machine::Machine,
     outcome::Outcome,
     plot::{Axis, Line, plot},
+    profile::Extra,
+    report::Report,
     verdict::Status,
 };
 
 const STYLE: &str = include_str!("page.css");
+
+/// The page of a run of `follow`, which measures no latency: its report as it is printed.
+pub(crate) fn of_report(report: &Report) -> String {
+    let class = if report.is_clean() { "ok" } else { "failed" };
+    format!(
+        "<!doctype html><html lang=en><head><meta charset=utf-8>\
+         <meta name=viewport content=\"width=device-width, initial-scale=1\">\
+         <title>follow</title><style>{STYLE}</style></head><body><main><header><h1>follow</h1>\
+         <div class=\"verdict {class}\"><pre>{}</pre></div></header></main></body></html>\n",
+        escape(&report.to_string())
+    )
+}
 
 /// The whole page.
 pub(crate) fn of(outcome: &Outcome) -> String {
@@ -74,16 +88,18 @@ fn machine(machine: &Machine) -> String {
 
 fn cards(page: &mut String, outcome: &Outcome) {
     let corrected = &outcome.latency.corrected;
+    // Without a message there is no latency, and no share that arrived.
+    let if_any = |text: String| if corrected.count == 0 { "–".to_owned() } else { text };
     let mut cards = vec![
         ("sockets", number(outcome.connections.joined)),
-        ("messages a second", rounded(outcome.throughput.messages_per_s)),
-        ("p50", ms(corrected.p50_us)),
-        ("p99", ms(corrected.p99_us)),
-        ("slowest", ms(corrected.max_us)),
-        ("reach", percent(outcome.reach)),
+        ("messages per second", rounded(outcome.throughput.messages_per_s)),
+        ("p50", if_any(ms(corrected.p50_us))),
+        ("p99", if_any(ms(corrected.p99_us))),
+        ("slowest", if_any(ms(corrected.max_us))),
+        ("reach", if_any(percent(outcome.reach))),
     ];
     if let Some(each) = outcome.server.as_ref().and_then(|server| server.messages_per_cpu_s) {
-        cards.push(("messages a CPU second", rounded(each)));
+        cards.push(("messages per CPU-second", rounded(each)));
     }
     page.push_str("<section class=cards>");
     for (name, value) in cards {
@@ -92,8 +108,70 @@ fn cards(page: &mut String, outcome: &Outcome) {
     page.push_str("</section>");
 }
 
+/// A step of `ramp`, as it stands in the JSON file.
+struct Step {
+    value: f64,
+    p99_ms: f64,
+    is_ok: bool,
+    reasons: String,
+}
+
+/// The steps in the order of what grew; none for other profiles.
+fn steps(extra: &Extra) -> Vec<Step> {
+    let read = |step: &serde_json::Value| {
+        let reasons = step["reasons"].as_array().into_iter().flatten();
+        Some(Step {
+            value: step["value"].as_f64()?,
+            p99_ms: step["p99_ms"].as_f64()?,
+            is_ok: step["ok"].as_bool()?,
+            reasons: reasons.filter_map(|it| it.as_str()).collect::<Vec<_>>().join("; "),
+        })
+    };
+    let listed = extra.get("steps").and_then(|steps| steps.as_array());
+    let mut steps: Vec<_> = listed.into_iter().flatten().filter_map(read).collect();
+    steps.sort_by(|one, other| one.value.total_cmp(&other.value));
+    steps
+}
+
+/// The plot for which `ramp` is run: p99 over what grew, beside the target.
+fn ramp(page: &mut String, extra: &Extra) {
+    let steps = steps(extra);
+    let Some(last) = steps.last() else { return };
+    let target = extra.get("p99_ms_target").and_then(serde_json::Value::as_f64);
+    let target = target.map_or_else(Vec::new, |ms| vec![(0.0, ms), (last.value, ms)]);
+    let over = if extra.contains_key("most_rate") { "messages/s" } else { "sockets" };
+    page.push_str(&plot(
+        &format!("Corrected p99 over {over}"),
+        Axis::Linear(""),
+        Axis::Linear("ms"),
+        &[
+            Line { name: "p99", points: steps.iter().map(|it| (it.value, it.p99_ms)).collect() },
+            Line { name: "target", points: target },
+        ],
+        &[],
+    ));
+    write!(
+        page,
+        "<section><h2>Steps</h2><div class=wide><table><thead><tr><th>{over}</th><th>p99</th>\
+         <th>kept</th><th>why not</th></tr></thead><tbody>"
+    )
+    .ok();
+    for Step { value, p99_ms, is_ok, reasons } in steps {
+        let kept = if is_ok { "yes" } else { "no" };
+        let value = rounded(value);
+        let reasons = escape(&reasons);
+        write!(
+            page,
+            "<tr><th>{value}</th><td>{p99_ms:.2} ms</td><td>{kept}</td><td>{reasons}</td></tr>"
+        )
+        .ok();
+    }
+    page.push_str("</tbody></table></div></section>");
+}
+
 #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
 fn plots(page: &mut String, outcome: &Outcome) {
+    ramp(page, &outcome.extra);
     let curve = |name, points: &[(f64, u64)]| Line {
         name,
         points: points.iter().map(|&(rest, value)| (rest, value as f64)).collect(),
@@ -276,15 +354,11 @@ fn extra(page: &mut String, outcome: &Outcome) {
         return;
     }
     let told = |(name, value): (&String, &serde_json::Value)| {
-        let value = match value {
-            serde_json::Value::Array(steps) => {
-                steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-            }
-            other => other.to_string(),
-        };
+        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
         (name.replace('_', " "), value)
     };
-    let facts: Vec<_> = outcome.extra.iter().map(told).collect();
+    // Steps have a table of their own.
+    let facts: Vec<_> = outcome.extra.iter().filter(|(_, it)| !it.is_array()).map(told).collect();
     list(page, "Of this profile", &facts);
 }
 
@@ -349,6 +423,24 @@ mod tests {
             [ms(7), ms(7_123), ms(712_345), ms(71_234_500)],
             ["7 µs", "7.12 ms", "712 ms", "71.2 s"]
         );
+    }
+
+    #[test]
+    fn steps_of_a_ramp_are_plotted_and_listed() {
+        let steps = serde_json::json!([
+            {"value": 200, "p99_ms": 31.5, "ok": false, "verdict": "wrong", "reasons": ["2 gaps"]},
+            {"value": 100, "p99_ms": 2.25, "ok": true, "verdict": "ok", "reasons": []},
+        ]);
+        let extra = [("steps".to_owned(), steps), ("p99_ms_target".to_owned(), 10.0.into())];
+        let mut page = String::new();
+        ramp(&mut page, &extra.into());
+        assert!(
+            page.contains("Corrected p99 over sockets") && page.contains("class=line1"),
+            "{page}"
+        );
+        let (first, second) = (page.find("<th>100</th>"), page.find("<th>200</th>"));
+        assert!(first.is_some() && first < second, "not in order: {page}");
+        assert!(page.contains("<td>31.50 ms</td><td>no</td><td>2 gaps</td>"), "{page}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod storm;
 
 use anyhow::Result;
 
+pub(crate) use self::common::Extra;
 use crate::outcome::Outcome;
 
 #[derive(Debug, clap::Subcommand)]

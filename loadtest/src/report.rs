@@ -2,13 +2,16 @@
 
 use std::{fmt, time::Duration};
 
+use serde::{Serialize, Serializer};
+
 use crate::follower::Counts;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) sockets: usize,
     /// Channels that the sockets followed at the end, all together.
     pub(crate) channels: usize,
+    #[serde(rename = "seconds", serialize_with = "in_seconds")]
     pub(crate) lasted: Duration,
     pub(crate) counts: Counts,
     /// Documents that were held against the image of a new subscriber.
@@ -66,6 +69,10 @@ impl fmt::Display for Report {
         }
         writeln!(f, "\n{}", if self.is_clean() { "nothing was wrong" } else { "NOT as promised" })
     }
+}
+
+fn in_seconds<S: Serializer>(lasted: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(lasted.as_secs_f64())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for eyes")]

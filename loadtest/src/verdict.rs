@@ -54,8 +54,8 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.status {
-            Status::Ok => "OK: nothing was wrong, and the generator had room",
-            Status::Wrong => "FAILED: not as promised",
+            Status::Ok => "OK: nothing was wrong",
+            Status::Wrong => "FAILED: delivery guarantees violated",
             Status::GeneratorBound => "FAILED: the generator was the bottleneck",
         })
     }
@@ -85,6 +85,7 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     if starved > 0.2 {
         notes.push(format!("a generator waited for a core {:.0} % of the time", starved * 100.0));
     }
+    notes.extend(remedies(outcome));
     let wrong = faults(outcome);
     // Whoever could not keep up himself has nothing to say about others.
     if !bound.is_empty() {
@@ -93,6 +94,28 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     }
     let status = if wrong.is_empty() { Status::Ok } else { Status::Wrong };
     Verdict { status, reasons: wrong, notes }
+}
+
+/// What to do about the mistakes of a first run: a hub that limits the sockets of an account, and one
+/// that has nothing on the channels that were followed.
+fn remedies(outcome: &Outcome) -> Vec<String> {
+    let start = "start it with `matchwire serve --bench-rate 200`";
+    let mut remedies = Vec::new();
+    if outcome.faults.iter().any(|fault| fault.contains("too_many_sockets")) {
+        remedies.push(format!(
+            "the hub limits the sockets of one account: {start}, which lifts the limit, or set \
+             MATCHWIRE_FANOUT_SOCKETS_MAX_PER_ACCOUNT={}",
+            outcome.options.sockets + 10
+        ));
+    } else if outcome.totals.messages == 0 && outcome.target == "stream" && outcome.profile != QUIET
+    {
+        remedies.push(format!(
+            "nothing changed on {}: {start}, or follow what the hub has, such as \
+             --channel 'football/*'",
+            outcome.options.follows.join(", ")
+        ));
+    }
+    remedies
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds for eyes")]

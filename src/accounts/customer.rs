@@ -1,6 +1,6 @@
 //! A customer as the pages and the operator see them; blocking one.
 
-use super::{AccountId, Accounts, AccountsError, Addons, Email, Micros, store};
+use super::{AccountId, Accounts, AccountsError, Addons, Caller, Email, Micros, store};
 
 /// What there is to say of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,21 @@ impl Accounts {
             key_prefix,
             key_created,
         }))
+    }
+
+    /// The account as it calls with its newest key, for a customer who is known by a session; `None`
+    /// if no key of it works.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn caller_of(&self, account: AccountId) -> Result<Option<Caller>, AccountsError> {
+        let store = &self.shared.store;
+        // Read first: a change that is noticed meanwhile makes the caller be read again.
+        let generation = self.shared.cache.generation();
+        let Some((prefix, _)) = store.newest_key(account).await? else { return Ok(None) };
+        let stored = store.key_by_prefix(&prefix).await?;
+        Ok(stored.and_then(|stored| Caller::from_stored(&stored, generation)))
     }
 
     /// The account of an address, for the operator.

@@ -1,7 +1,7 @@
 //! Another address: the new one is to be confirmed, and the old one is told.
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, LinkUse, Micros, Password,
+    AccountId, Accounts, AccountsError, Asker, Email, LinkUse, Micros, Password,
     link::{Followed, LinkKind},
     store::{self, Effect},
 };
@@ -39,7 +39,7 @@ impl Accounts {
         else {
             return Ok(EmailAsked::WrongPassword);
         };
-        if !self.may_be_mailed(&mut tx, &account, now).await? {
+        if !self.may_be_mailed(&mut tx, &account, Asker::Owner, now).await? {
             return Ok(EmailAsked::TooMany);
         }
         // Only looked at: whoever has the address when the link is followed decides.
@@ -56,6 +56,16 @@ impl Accounts {
         }
         tx.commit().await?;
         Ok(EmailAsked::Sent)
+    }
+
+    /// Whose account such a link would give the new address to; `None` for what is no such link. Nothing
+    /// changes by it.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn email_change_of(&self, link: &str) -> Result<Option<AccountId>, AccountsError> {
+        Ok(self.signed_link(LinkKind::Email, link).await?.map(|link| link.account))
     }
 
     /// Makes the new address the account's. A registration of it that was never confirmed gives way;

@@ -2,7 +2,7 @@
 //! caller's: a bad key is an answer, not an error. The exceptions say so.
 
 use super::key::NoEntropy;
-use crate::database::DatabaseError;
+use crate::database::{self, DatabaseError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AccountsError {
@@ -29,30 +29,17 @@ pub enum AccountsError {
 }
 
 impl AccountsError {
-    /// Whether the database could not be asked, as opposed to a question that it refused: it is away, or
-    /// all connections are in use. The same may succeed later.
+    /// Whether the database could not do it now, as opposed to a question that it refused; see
+    /// [`database::is_unavailable`]. The same may succeed later.
     #[must_use]
     pub fn is_away(&self) -> bool {
-        let (Self::Store(error) | Self::Database(DatabaseError::Store(error))) = self else {
-            return false;
-        };
-        match error {
-            sqlx::Error::Io(_)
-            | sqlx::Error::Tls(_)
-            | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => true,
-            sqlx::Error::Database(error) => error.code().is_some_and(|code| is_going(&code)),
+        match self {
+            Self::Store(error) | Self::Database(DatabaseError::Store(error)) => {
+                database::is_unavailable(error)
+            }
             _ => false,
         }
     }
-}
-
-/// PostgreSQL's words for a server that stops, starts or takes no more connections: the classes 08
-/// (connection) and 57P (operator's intervention), and 53300 (too many connections). SQLite's 5 and 6
-/// say that another program has it locked.
-fn is_going(code: &str) -> bool {
-    code.starts_with("08") || code.starts_with("57P") || matches!(code, "53300" | "5" | "6")
 }
 
 #[cfg(test)]
@@ -60,14 +47,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_is_away_is_told_from_one_that_refuses() {
-        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
-        assert!(AccountsError::Store(sqlx::Error::Io(refused)).is_away());
+    fn database_that_is_away_is_told_from_one_that_refuses() {
         assert!(AccountsError::Store(sqlx::Error::PoolTimedOut).is_away());
         assert!(!AccountsError::Store(sqlx::Error::RowNotFound).is_away());
         assert!(!AccountsError::OtherPepper.is_away());
-        for (code, going) in [("57P01", true), ("53300", true), ("08006", true), ("23505", false)] {
-            assert_eq!(is_going(code), going, "{code}");
-        }
     }
 }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn new(text: &str) -> NewPassword {
-        NewPassword::parse(text.to_owned(), 1).unwrap()
+        NewPassword::parse(text.to_owned(), 1, None).unwrap()
     }
 
     fn typed(text: &str) -> Password {

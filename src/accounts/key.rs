@@ -4,7 +4,7 @@
 //! stand in a header, in a URL and in the name of a WebSocket subprotocol. Only a keyed hash of it
 //! is stored. Nothing here prints a secret by accident: that takes a call of [`Key::expose`].
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -113,6 +113,24 @@ impl fmt::Debug for Presented<'_> {
     }
 }
 
+/// Text of somebody else, such as a message of a feed, in which what looks like a key of ours is made
+/// useless: its secret digits become `*`. The public part stays, so that the key can be revoked.
+#[must_use]
+pub(crate) fn redact_keys(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut redacted = Cow::Borrowed(bytes);
+    for label in [LABEL.as_bytes(), FEED_LABEL.as_bytes()] {
+        let places = bytes.windows(label.len()).enumerate().filter(|(_, own)| *own == label);
+        for (place, _) in places {
+            let digits = place + label.len();
+            let count = bytes[digits..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+            if count > PUBLIC_DIGITS {
+                redacted.to_mut()[digits + PUBLIC_DIGITS..digits + count].fill(b'*');
+            }
+        }
+    }
+    redacted
+}
+
 /// Whether this can be the public part of a key.
 pub(super) fn is_prefix(text: &str) -> bool {
     is_label_and_hex(text, LABEL, PUBLIC_DIGITS)
@@ -219,6 +237,28 @@ pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_in_the_text_of_others_are_made_useless() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(redact_keys(text.as_bytes()), expected.as_bytes(), "{text}");
+        };
+        let (public, secret) = ("1f09c3d2", "0a".repeat(20));
+        for label in ["mw_", "mwf_"] {
+            let (text, expected) = (
+                format!("{{\"token\":\"{label}{public}{secret}\", caf\u{e9}"),
+                format!("{{\"token\":\"{label}{public}{}\", caf\u{e9}", "*".repeat(40)),
+            );
+            check(&text, &expected);
+        }
+        check(
+            &format!("mw_{public}0a mw_{public}{secret}"),
+            &format!("mw_{public}** mw_{public}{}", "*".repeat(40)),
+        );
+        for harmless in ["", "mw_", "mw_1f09c3d2", "mw_home", "xmw_12"] {
+            check(harmless, harmless);
+        }
+    }
 
     #[test]
     fn a_key_is_read_back() {

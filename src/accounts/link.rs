@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::{
-    AccountId, Accounts, AccountsError, Micros,
+    AccountId, Accounts, AccountsError, Email, Micros,
     key::push_hex,
     store::{self, Effect, StoredAccount, StoredLink},
 };
@@ -115,6 +115,22 @@ impl Accounts {
         store::insert_link(tx, whose, effect, expires, now).await
     }
 
+    /// The address of the account that a link from a mail is for, by which a password may be chosen;
+    /// `None` for what is no such link.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn email_of_link(&self, text: &str) -> Result<Option<Email>, AccountsError> {
+        for kind in [LinkKind::Verify, LinkKind::Reset] {
+            if let Some(link) = self.signed_link(kind, text).await? {
+                let account = self.shared.store.account_by_id(link.account).await?;
+                return Ok(account.and_then(|it| it.email).and_then(|it| Email::parse(&it)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The row of a link; `None` unless it was signed by us for this.
     pub(super) async fn signed_link(
         &self,
@@ -169,9 +185,7 @@ mod tests {
             id,
             account: AccountId(1),
             kind: kind.as_str().to_owned(),
-            password: None,
             email: None,
-            visitor: None,
             expires,
             used: None,
         }

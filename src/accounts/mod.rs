@@ -10,16 +10,18 @@
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
 //! `email_change`, `deletion`, [`Customer`]; beneath them [`Email`], [`Password`] and its `hasher`,
-//! `link`, `secret`; [`Admin`] beside them, `directory` for operators, and `sweep` behind them all.
+//! `link`, `secret`, [`Device`]; [`Admin`] beside them, `directory` for operators, and `sweep` behind them all.
 
 mod addon;
 mod admin;
 mod cache;
 mod caller;
 mod changes;
+mod common_passwords;
 mod customer;
 mod deletion;
 mod demo;
+mod device;
 mod directory;
 mod email;
 mod email_change;
@@ -46,11 +48,13 @@ use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
 use zeroize::Zeroizing;
 
+pub(crate) use self::key::redact_keys;
 pub use self::{
     addon::{Addon, Addons, UnknownAddon},
     admin::{Admin, AdminId},
     caller::{AccountId, Caller, KeyId},
     customer::Customer,
+    device::Device,
     directory::{AccountSearch, AccountState, AccountSummary},
     email::Email,
     email_change::EmailAsked,
@@ -62,13 +66,14 @@ pub use self::{
     link::LinkUse,
     log_in::{Confirmed, LogIn},
     password::{NewPassword, Password, WeakPassword},
-    registration::Verified,
+    registration::{Asker, Verified},
     secret::{SessionSecret, Visitor},
     session::{Session, Who},
     sweep::Swept,
 };
 use self::{
     cache::Cache,
+    device::DeviceKey,
     hasher::Hasher,
     key::{KeyHash, Pepper, Presented},
     link::LinkKey,
@@ -101,6 +106,7 @@ struct Shared {
     told: Mutex<i64>,
     hasher: Hasher,
     link_key: LinkKey,
+    device_key: DeviceKey,
     new_keys: NewKeys,
     config: AccountsConfig,
 }
@@ -181,10 +187,21 @@ impl Accounts {
         let (changes, _) = broadcast::channel(changes::WAITING_MAX);
         let hasher = Hasher::new(config, pepper.derive("passwords"))?;
         let link_key = LinkKey::new(pepper.derive("links"));
+        let device_key = DeviceKey::new(pepper.derive("devices"));
         let new_keys = NewKeys::new(config.new_keys_max, config.new_key_age_max());
         let config = config.clone();
-        let shared =
-            Shared { store, pepper, cache, changes, told, hasher, link_key, new_keys, config };
+        let shared = Shared {
+            store,
+            pepper,
+            cache,
+            changes,
+            told,
+            hasher,
+            link_key,
+            device_key,
+            new_keys,
+            config,
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 

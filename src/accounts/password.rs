@@ -1,11 +1,11 @@
 //! Passwords as they are typed. They are wiped from memory when they are dropped and are never shown.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
-use super::Accounts;
+use super::{Accounts, Email, common_passwords};
 
 /// A password that somebody typed to prove who they are.
 ///
@@ -21,10 +21,21 @@ pub struct NewPassword(Password);
 /// Why a password cannot be taken. The words are for whoever typed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WeakPassword {
-    #[error("a password needs at least {chars_min} characters")]
+    #[error("use at least {chars_min} characters")]
     TooShort { chars_min: usize },
-    #[error("a password must not be longer than {bytes_max} bytes")]
+    #[error("the password must not be longer than {bytes_max} bytes")]
     TooLong { bytes_max: usize },
+    #[error("the password must not contain control characters")]
+    Control,
+    #[error(
+        "use at least {} different characters, not counting spaces",
+        NewPassword::DIFFERENT_MIN
+    )]
+    Repetition,
+    #[error("this password is too easy to guess; choose a few random words")]
+    Common,
+    #[error("the password must not be your email address")]
+    IsAddress,
 }
 
 impl Password {
@@ -58,11 +69,30 @@ impl Password {
 }
 
 impl NewPassword {
-    pub(super) fn parse(text: String, chars_min: usize) -> Result<Self, WeakPassword> {
+    /// Different characters, besides white space, that a new password has at least.
+    pub(super) const DIFFERENT_MIN: usize = 4;
+
+    /// `owner`: the address of the account it is for, where there is one.
+    pub(super) fn parse(
+        text: String,
+        chars_min: usize,
+        owner: Option<&Email>,
+    ) -> Result<Self, WeakPassword> {
         let password = Password::parse(text)?;
-        match password.0.chars().count() {
-            chars if chars < chars_min => Err(WeakPassword::TooShort { chars_min }),
-            _ => Ok(Self(password)),
+        let chars = || password.0.chars();
+        let different = chars().filter(|letter| !letter.is_whitespace()).collect::<HashSet<_>>();
+        if chars().any(char::is_control) {
+            Err(WeakPassword::Control)
+        } else if chars().count() < chars_min {
+            Err(WeakPassword::TooShort { chars_min })
+        } else if different.len() < Self::DIFFERENT_MIN {
+            Err(WeakPassword::Repetition)
+        } else if common_passwords::contains(&password.0) {
+            Err(WeakPassword::Common)
+        } else if owner.is_some_and(|owner| is_address(&password.0, owner)) {
+            Err(WeakPassword::IsAddress)
+        } else {
+            Ok(Self(password))
         }
     }
 
@@ -75,14 +105,24 @@ impl NewPassword {
     }
 }
 
+/// Whether this is the address, or what stands before its `@`.
+fn is_address(password: &str, owner: &Email) -> bool {
+    let (local, _) = owner.as_str().split_once('@').unwrap_or_default();
+    [owner.as_str(), local].iter().any(|part| password.trim().eq_ignore_ascii_case(part))
+}
+
 impl Accounts {
-    /// Takes what was typed as a password to be set.
+    /// Takes what was typed as a password to be set, for the account of this address.
     ///
     /// # Errors
     ///
-    /// If it is shorter than `accounts.password_chars_min`, or too long.
-    pub fn new_password(&self, text: String) -> Result<NewPassword, WeakPassword> {
-        NewPassword::parse(text, self.password_chars_min())
+    /// If it is shorter than `accounts.password_chars_min`, too long, or easy to guess.
+    pub fn new_password(
+        &self,
+        text: String,
+        owner: Option<&Email>,
+    ) -> Result<NewPassword, WeakPassword> {
+        NewPassword::parse(text, self.password_chars_min(), owner)
     }
 
     /// `accounts.password_chars_min`, for a page that asks for a password.
@@ -105,14 +145,38 @@ mod tests {
     #[test]
     fn characters_are_counted_and_not_bytes() {
         let check = |text: &str, chars_min, good| {
-            let parsed = NewPassword::parse(text.to_owned(), chars_min);
+            let parsed = NewPassword::parse(text.to_owned(), chars_min, None);
             assert_eq!(parsed.is_ok(), good, "{text}");
         };
         check("ten chars!", 10, true);
         check("nine char", 10, false);
-        check("ééééééééé", 10, false);
-        check(&"x".repeat(256), 10, true);
-        check(&"x".repeat(257), 10, false);
+        check("éèàüéèàüé", 10, false);
+        check(&"wxyz".repeat(64), 10, true);
+        check(&"wxyz5".repeat(52), 10, false);
+    }
+
+    #[test]
+    fn passwords_that_are_guessed_first_are_refused() {
+        let owner = Email::parse("ann.smith1@x.org").unwrap();
+        let check = |text: &str, expected| {
+            let parsed = NewPassword::parse(text.to_owned(), 10, Some(&owner));
+            assert_eq!(parsed.err(), expected, "{text:?}");
+        };
+        check("          ", Some(WeakPassword::Repetition));
+        check("\u{a0}\u{2003}         ", Some(WeakPassword::Repetition));
+        check("aaaaaaaaaa", Some(WeakPassword::Repetition));
+        check("abababababab", Some(WeakPassword::Repetition));
+        check("a            b", Some(WeakPassword::Repetition));
+        check("\0\0\0\0\0\0\0\0\0\0\0\0", Some(WeakPassword::Control));
+        check("four words\r\nhere", Some(WeakPassword::Control));
+        check("Password123", Some(WeakPassword::Common));
+        check("1234567890", Some(WeakPassword::Common));
+        check("QWERTYUIOP", Some(WeakPassword::Common));
+        check("Ann.Smith1@x.org", Some(WeakPassword::IsAddress));
+        check("ann.smith1", Some(WeakPassword::IsAddress));
+        check("ann.smith1 likes tea", None);
+        check("four words in a row", None);
+        check("  correct horse  ", None);
     }
 
     #[test]
@@ -133,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_password_is_never_shown() {
-        let password = NewPassword::parse("correct horse".to_owned(), 1).unwrap();
+        let password = NewPassword::parse("correct horse".to_owned(), 1, None).unwrap();
         assert!(!format!("{password:?}").contains("horse"));
     }
 }

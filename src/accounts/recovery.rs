@@ -6,7 +6,8 @@
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Confirmed, Email, LinkUse, Micros, NewPassword, Password,
+    AccountId, Accounts, AccountsError, Asker, Confirmed, Email, LinkUse, Micros, NewPassword,
+    Password,
     link::{Followed, LinkKind},
     store::{self, Effect, StoredAccount},
 };
@@ -14,25 +15,35 @@ use crate::mail::{self, MailKind};
 
 impl Accounts {
     /// Sends a link by which a new password can be set, if the address has an account. One that still
-    /// waits to be confirmed is sent its verification link once more. The caller learns nothing of it.
+    /// waits to be confirmed is sent another verification link. The caller learns nothing of it.
     ///
     /// An account without password, made by the operator for this address, gets its first one so.
     ///
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn ask_reset(&self, email: &Email, now: Micros) -> Result<(), AccountsError> {
-        self.unhurried(self.ask_reset_now(email, now)).await
+    pub async fn ask_reset(
+        &self,
+        email: &Email,
+        asker: Asker,
+        now: Micros,
+    ) -> Result<(), AccountsError> {
+        self.unhurried(self.ask_reset_now(email, asker, now)).await
     }
 
-    async fn ask_reset_now(&self, email: &Email, now: Micros) -> Result<(), AccountsError> {
+    async fn ask_reset_now(
+        &self,
+        email: &Email,
+        asker: Asker,
+        now: Micros,
+    ) -> Result<(), AccountsError> {
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock_by_email(&mut tx, email.as_str()).await? else {
             return Ok(());
         };
         if account.active.is_none() {
             self.resend(&mut tx, &account, email, now).await?;
-        } else if self.may_be_mailed(&mut tx, &account, now).await? {
+        } else if self.may_be_mailed(&mut tx, &account, asker, now).await? {
             let whose = (account.id, LinkKind::Reset);
             self.send_link(&mut tx, whose, email, Effect::default(), now).await?;
         }

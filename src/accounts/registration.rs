@@ -1,5 +1,9 @@
 //! From an address to an account: registering, and confirming the address.
 //!
+//! A link proves the address and nothing else. The password comes from the browser that follows it: the
+//! one with which this browser registered the address, or one that is typed on the page of the link. So
+//! anybody may register an address, but nobody's password takes effect through somebody else's click.
+//!
 //! Registering says nothing of whether the address is known. It costs one password hash and writes one
 //! mail either way, and the difference is told by that mail alone, to whoever owns the address.
 
@@ -11,16 +15,19 @@ use tokio::time;
 use super::{
     AccountId, Accounts, AccountsError, Email, HOUR_US, Micros, NewPassword, Visitor,
     link::{Followed, LinkKind, LinkUse},
-    store::{self, Effect, StoredAccount, StoredLink},
+    store::{self, Effect, StoredAccount},
 };
 use crate::mail::{self, MailKind};
 
 /// What became of a verification link that was followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verified {
-    /// The account is active from now on and has a key, which [`Accounts::take_new_key`] shows. In the
-    /// browser that registered it may be logged in at once.
-    Now { account: AccountId, same_browser: bool },
+    /// The account is active from now on and has a key, which [`Accounts::take_new_key`] shows. Whoever
+    /// followed the link has shown that the address and the password are theirs, and may be logged in.
+    Now { account: AccountId },
+    /// The link is good, but this browser did not register the address: it has to choose a password.
+    /// Nothing has changed.
+    NeedsPassword,
     /// It had been confirmed before.
     Already,
     /// It has run out; [`Accounts::resend_verification`] sends another one.
@@ -29,13 +36,22 @@ pub enum Verified {
     Unknown,
 }
 
+/// Who asks for a mail to an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// Somebody who has shown before that the account is theirs: in a session, or in a known browser.
+    Owner,
+    /// Somebody who knows the address.
+    Stranger,
+}
+
 impl Accounts {
     /// Registers an address. Its owner is sent a link, or, where there is an account already, word of
     /// that; the caller learns nothing either way.
     ///
-    /// The password takes effect when the link is followed, so that nobody can set one for an address
-    /// that is not theirs. An account without password, made by the operator for this address, is
-    /// claimed in the same way and keeps its key.
+    /// The password takes effect when this browser, the `visitor`, follows a link to the address. Another
+    /// browser's registration of the same address changes nothing about that. An account without
+    /// password, made by the operator for this address, is claimed in the same way and keeps its key.
     ///
     /// # Errors
     ///
@@ -60,26 +76,31 @@ impl Accounts {
         let password = self.shared.hasher.hash(password).await?;
         let mut tx = self.shared.store.begin().await?;
         let account = store::lock_or_insert(&mut tx, email.as_str(), now).await?;
-        if self.may_be_mailed(&mut tx, &account, now).await? {
-            if account.is_confirmed() {
+        if account.is_confirmed() {
+            // One an hour says it all. It has a limit of its own, since it brings no link: it must not
+            // take the place of a mail that does.
+            let hour_ago = now.saturating_sub(HOUR_US);
+            if account.may_be_used()
+                && store::count_notice(&mut tx, account.id, hour_ago, now).await?
+            {
                 let kind = MailKind::AlreadyRegistered;
                 mail::enqueue(&mut tx, email.as_str(), kind, None, now).await?;
-            } else {
-                let visitor = visitor.map(Visitor::hash);
-                let effect = Effect {
-                    password: Some(&password),
-                    visitor: visitor.as_ref().map(|it| &it[..]),
-                    email: None,
-                };
-                self.send_link(&mut tx, (account.id, LinkKind::Verify), email, effect, now).await?;
             }
+        } else if self.may_be_mailed(&mut tx, &account, Asker::Stranger, now).await? {
+            let visitor = visitor.map(Visitor::hash);
+            let effect = Effect {
+                password: Some(&password),
+                visitor: visitor.as_ref().map(|it| &it[..]),
+                email: None,
+            };
+            self.send_link(&mut tx, (account.id, LinkKind::Verify), email, effect, now).await?;
         }
         tx.commit().await?;
         Ok(())
     }
 
-    /// Sends the newest verification link again, as one of its own, if the address waits to be
-    /// confirmed; else does nothing and says nothing.
+    /// Sends another verification link if the address waits to be confirmed; else does nothing and says
+    /// nothing.
     ///
     /// # Errors
     ///
@@ -118,43 +139,56 @@ impl Accounts {
         if account.is_confirmed() {
             return Ok(());
         }
-        let newest = store::newest_unused(&mut *tx, account.id, LinkKind::Verify).await?;
-        let Some(newest) = newest else { return Ok(()) };
-        if self.may_be_mailed(&mut *tx, account, now).await? {
-            let effect = Effect {
-                password: newest.password.as_deref(),
-                visitor: newest.visitor.as_deref(),
-                email: None,
-            };
-            self.send_link(tx, (account.id, LinkKind::Verify), email, effect, now).await?;
+        if self.may_be_mailed(&mut *tx, account, Asker::Stranger, now).await? {
+            // It carries no password: see the top of this file.
+            let whose = (account.id, LinkKind::Verify);
+            self.send_link(tx, whose, email, Effect::default(), now).await?;
         }
         Ok(())
     }
 
-    /// Confirms an address: the account becomes active, its password becomes that of the registration,
-    /// and its key is made, all at once or not at all.
+    /// Confirms an address: the account becomes active, its password is set, and its key is made, all at
+    /// once or not at all. The password is the one `typed` on the page of the link, or else the one with
+    /// which this browser registered.
     ///
     /// # Errors
     ///
-    /// If the store fails; the link is as good as before then.
+    /// If too many passwords are being hashed, or if the store fails; the link is as good as before then.
     pub async fn follow_verification(
         &self,
         link: &str,
         visitor: Option<&Visitor>,
+        typed: Option<NewPassword>,
         now: Micros,
     ) -> Result<Verified, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Verify, link).await? else {
             return Ok(Verified::Unknown);
         };
+        let typed = match typed {
+            Some(password) => Some(self.shared.hasher.hash(password).await?),
+            None => None,
+        };
         let mut tx = self.shared.store.begin().await?;
+        // Read before the link is followed, which ends all links of the account.
+        let password = match (typed, visitor) {
+            (Some(typed), _) => Some(typed),
+            (None, Some(visitor)) => {
+                store::registered_password(&mut tx, link.account, &visitor.hash()).await?
+            }
+            (None, None) => None,
+        };
         let account = match self.follow(&mut tx, &link, now).await? {
             Followed::Good(account) => account.id,
             Followed::Not(LinkUse::Already | LinkUse::Done) => return Ok(Verified::Already),
             Followed::Not(LinkUse::Expired) => return Ok(Verified::Expired),
             Followed::Not(LinkUse::Unknown) => return Ok(Verified::Unknown),
         };
-        let Some(password) = &link.password else { return Ok(Verified::Unknown) };
-        store::activate(&mut tx, account, password, now).await?;
+        let Some(password) = password else {
+            // Nothing of this is kept: the link is as good as before.
+            tx.rollback().await?;
+            return Ok(Verified::NeedsPassword);
+        };
+        store::activate(&mut tx, account, &password, now).await?;
         let key = match store::has_key(&mut tx, account).await? {
             true => None,
             false => Some(self.insert_new_key(&mut tx, account, now).await?),
@@ -163,7 +197,7 @@ impl Accounts {
         if let Some(key) = key {
             self.keep_new_key(account, key, now);
         }
-        Ok(Verified::Now { account, same_browser: link.is_of(visitor) })
+        Ok(Verified::Now { account })
     }
 
     /// Makes a link and the mail that brings it to `to`.
@@ -184,34 +218,38 @@ impl Accounts {
         mail::enqueue(tx, to.as_str(), mail, Some(link), now).await
     }
 
-    /// Whether somebody who only knows the address may cause one more mail to it, which is counted.
+    /// Whether one more mail with a link may be sent to this account, which is counted. When strangers
+    /// have used up theirs, the links that they caused are in the owner's mailbox and work; and the owner
+    /// has a reserve.
     pub(super) async fn may_be_mailed(
         &self,
         tx: &mut AnyConnection,
         account: &StoredAccount,
+        asker: Asker,
         now: Micros,
     ) -> Result<bool, sqlx::Error> {
-        if account.blocked.is_some() || account.deleted.is_some() {
+        if !account.may_be_used() {
             return Ok(false);
         }
-        let asked_max = self.shared.config.mails_max_per_hour;
-        store::count_asked(tx, account.id, asked_max, now.saturating_sub(HOUR_US), now).await
+        let (config, hour_ago) = (&self.shared.config, now.saturating_sub(HOUR_US));
+        if asker == Asker::Owner {
+            let reserve = config.mails_reserved_per_hour;
+            if store::count_owner_asked(&mut *tx, account.id, reserve, hour_ago, now).await? {
+                return Ok(true);
+            }
+        }
+        store::count_asked(tx, account.id, config.mails_max_per_hour, hour_ago, now).await
     }
 }
 
 impl StoredAccount {
+    /// Neither blocked nor deleted.
+    fn may_be_used(&self) -> bool {
+        self.blocked.is_none() && self.deleted.is_none()
+    }
+
     /// Whether somebody has shown that the address is theirs, by following a link to it.
     pub(super) fn is_confirmed(&self) -> bool {
         self.active.is_some() && self.password.is_some()
-    }
-}
-
-impl StoredLink {
-    /// Whether this browser asked for the link.
-    fn is_of(&self, visitor: Option<&Visitor>) -> bool {
-        match (visitor, &self.visitor) {
-            (Some(visitor), Some(stored)) => visitor.is(stored),
-            _ => false,
-        }
     }
 }

@@ -14,16 +14,16 @@ use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 
 pub(super) use self::{
     accounts::{
-        StoredAccount, account_of_email, activate, all_key_ids, anonymise, count_asked, has_key,
-        lock, lock_by_email, lock_or_insert, remove_unconfirmed, revoke_all_keys, set_blocked,
-        set_email, set_password,
+        StoredAccount, account_of_email, activate, all_key_ids, anonymise, count_asked,
+        count_notice, count_owner_asked, has_key, lock, lock_by_email, lock_or_insert,
+        remove_unconfirmed, revoke_all_keys, set_blocked, set_email, set_password,
     },
     admins::{StoredAdmin, lock_admin, set_admin_password},
     directory::Wanted,
     feeds::StoredFeedKey,
     links::{
-        Effect, StoredLink, insert_link, newest_unused, remove_links, remove_old_links, use_link,
-        void_links,
+        Effect, StoredLink, insert_link, registered_password, remove_links, remove_old_links,
+        use_link, void_links,
     },
     sessions::{
         StoredSession, insert_session, keep_newest_sessions, remove_ended_sessions, remove_sessions,

@@ -7,7 +7,10 @@ use tokio::{sync::watch, task::JoinHandle, time};
 use tracing::warn;
 
 use super::{Accounts, AccountsError, DAY_US, Micros, store};
-use crate::clock;
+use crate::{
+    clock,
+    supervisor::{self, Lifetime},
+};
 
 /// Between two sweeps. Nothing depends on it: what has ended is refused whether it was swept or not.
 const EVERY: Duration = Duration::from_secs(60 * 60);
@@ -46,14 +49,14 @@ impl Accounts {
     /// Sweeps once an hour, and at once, until told to stop.
     pub fn sweep_always(&self, mut stopped: watch::Receiver<bool>) -> JoinHandle<()> {
         let accounts = self.clone();
-        tokio::spawn(async move {
+        supervisor::spawn("accounts", Lifetime::UntilStop, async move {
             let mut ticks = time::interval(EVERY);
             loop {
                 tokio::select! {
                     _ = ticks.tick() => {}
                     _ = stopped.wait_for(|stopped| *stopped) => return,
                 }
-                if let Err(error) = accounts.sweep(clock::now()).await {
+                if let Err(error) = accounts.sweep(clock::wall()).await {
                     warn!(error = &error as &dyn std::error::Error, "cannot sweep the accounts");
                 }
             }

@@ -1,9 +1,6 @@
 //! An answer as JSON, with what a client needs to ask for it less often.
 
-use std::{
-    hash::Hasher,
-    sync::{Arc, OnceLock},
-};
+use std::{hash::Hasher, sync::Arc};
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -13,6 +10,7 @@ use hyper::{
 };
 use rustc_hash::FxHasher;
 use serde::Serialize;
+use tokio::sync::OnceCell;
 
 use super::ApiError;
 
@@ -41,19 +39,18 @@ pub struct Prepared {
 /// A shared body in each coding, once somebody has asked for it so; clones share it. It goes along with the
 /// answer as an extension.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Coded(Arc<[OnceLock<Bytes>; CODINGS]>);
+pub(crate) struct Coded(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
 
 impl Coded {
-    /// The body in this coding.
-    pub(crate) fn get(&self, coding: usize) -> Option<Bytes> {
-        self.0.get(coding)?.get().cloned()
-    }
-
-    /// Keeps it for those who ask next. Who was slower keeps nothing.
-    pub(crate) fn keep(&self, coding: usize, body: &Bytes) {
-        if let Some(place) = self.0.get(coding) {
-            place.get_or_init(|| body.clone());
-        }
+    /// The body in this coding, made by the first who asks while all others wait; `None` if it is not sent in
+    /// this coding.
+    pub(crate) async fn get_or_make(
+        &self,
+        coding: usize,
+        make: impl Future<Output = Option<Bytes>> + Send,
+    ) -> Option<Bytes> {
+        let Some(place) = self.0.get(coding) else { return make.await };
+        place.get_or_init(|| make).await.clone()
     }
 }
 

@@ -8,6 +8,8 @@ use hyper::StatusCode;
 use serde::Serialize;
 use tracing::error;
 
+use crate::database;
+
 #[derive(Debug)]
 pub enum ApiError {
     NotFound,
@@ -60,6 +62,17 @@ pub struct Suggestion {
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
         error!(error = &error as &dyn std::error::Error, "the archive failed");
+        if database::is_unavailable(&error) {
+            return Self::Unavailable("The database does not answer: try again.");
+        }
+        Self::Internal
+    }
+}
+
+/// What was made on a thread of its own was not made to its end: it panicked, or the hub stops.
+impl From<tokio::task::JoinError> for ApiError {
+    fn from(error: tokio::task::JoinError) -> Self {
+        error!(error = &error as &dyn std::error::Error, "an answer was not made to its end");
         Self::Internal
     }
 }

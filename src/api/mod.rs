@@ -8,6 +8,7 @@ pub mod answer;
 pub mod base;
 pub mod error;
 pub mod football;
+mod index;
 pub mod number;
 pub mod odds;
 pub mod page;
@@ -107,6 +108,7 @@ struct Title;
 fn all() -> OpenApiRouter<Api> {
     OpenApiRouter::with_openapi(Title::openapi())
         .merge(football::routes().merge(v1::routes()).layer(Extension(football::Sheets::default())))
+        .merge(index::routes())
         .merge(odds::routes())
         .merge(predictions::routes())
         .merge(signals::routes())

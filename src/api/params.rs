@@ -88,10 +88,19 @@ impl Params {
     ///
     /// If the value is none.
     pub fn id(&self, name: &str) -> Result<Option<Key>, ApiError> {
-        self.parsed(name, "an id, which is a whole number", |text| {
-            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            let id = is_number.then(|| text.parse::<i64>().ok()).flatten()?;
-            Key::try_from(id).ok()
+        self.parsed(name, "an id, which is a whole number", id)
+    }
+
+    /// Ids with commas between.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is none.
+    pub fn ids(&self, name: &str) -> Result<Option<Vec<Key>>, ApiError> {
+        self.parsed(name, "an id, or several with commas between", |text| {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            let ids: Option<Vec<_>> = parts.map(id).collect();
+            ids.filter(|ids| !ids.is_empty())
         })
     }
 
@@ -164,6 +173,12 @@ impl Params {
     }
 }
 
+fn id(text: &str) -> Option<Key> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let id = is_number.then(|| text.parse::<i64>().ok()).flatten()?;
+    Key::try_from(id).ok()
+}
+
 /// The pairs of a query: application/x-www-form-urlencoded.
 fn form(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     form_urlencoded::parse(query.as_bytes())
@@ -228,6 +243,17 @@ mod tests {
         assert_eq!(id(&most.to_string()).unwrap(), Some(most.unsigned_abs()));
         for text in ["9223372036854775808", "-1", "%2B1", "1.0", "null", "0x1"] {
             assert!(matches!(id(text), Err(ApiError::BadParameter(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn several_ids_come_with_commas() {
+        assert_eq!(read("league_id=1,2").ids("league_id").unwrap(), Some(vec![1, 2]));
+        assert_eq!(read("league_id=7").ids("league_id").unwrap(), Some(vec![7]));
+        assert_eq!(read("league_id=").ids("league_id").unwrap(), None);
+        for bad in ["1,x", "1;2", ",", "1,-2"] {
+            let refused = read(&format!("league_id={bad}")).ids("league_id");
+            assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{bad}: {refused:?}");
         }
     }
 

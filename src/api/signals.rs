@@ -2,6 +2,7 @@
 //! of them and of the formulas.
 
 use axum::{
+    Extension,
     extract::{Path, State},
     http::Uri,
     response::Response,
@@ -19,6 +20,8 @@ use super::{
     params, time,
 };
 use crate::{
+    accounts::Caller,
+    clock::now,
     record::{Key, Named},
     signals::{Finding, Kind, Leg, SignalRecord},
 };
@@ -44,6 +47,7 @@ pub(super) struct SignalRow {
     period: Option<String>,
     line: Option<Number>,
     outcome: Option<&'static str>,
+    /// `null` without the Odds add-on, and for what is no single bookmaker's.
     bookmaker_slug: Option<String>,
     /// 0 to 100.
     strength: u8,
@@ -71,13 +75,15 @@ pub(super) enum Details {
         legs: Vec<Bet>,
     },
     PriceGap {
-        decimal_odds: Number,
-        next_decimal_odds: Number,
-        next_bookmaker_slug: String,
+        /// The prices and whose the second one is: `null` without the Odds add-on.
+        decimal_odds: Option<Number>,
+        next_decimal_odds: Option<Number>,
+        next_bookmaker_slug: Option<String>,
         gap: Number,
     },
     Value {
-        decimal_odds: Number,
+        /// `null` without the Odds add-on.
+        decimal_odds: Option<Number>,
         fair_decimal_odds: Number,
         fair_probability: Number,
         value: Number,
@@ -88,7 +94,9 @@ pub(super) enum Details {
         direction: &'static str,
         /// The mean change of the prices.
         change: Number,
-        bookmakers: Vec<String>,
+        /// `null` without the Odds add-on.
+        bookmakers: Option<Vec<String>>,
+        bookmakers_count: u32,
     },
     Suspended {
         open_bookmakers: u32,
@@ -105,9 +113,10 @@ pub(super) enum Details {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Bet {
     outcome: &'static str,
-    bookmaker_slug: String,
-    decimal_odds: Number,
-    stake: Number,
+    /// The bookmaker, its price and the stake: `null` without the Odds add-on.
+    bookmaker_slug: Option<String>,
+    decimal_odds: Option<Number>,
+    stake: Option<Number>,
 }
 
 /// What kinds of signal there are.
@@ -148,14 +157,14 @@ const NONE: Spec = Spec { accepted: &[], aliases: &[], tolerated: &[] };
     path = "/signals/api/",
     tag = "signals",
     params(
-        ("active" = Option<bool>, Query, description = "Those that are so now, or those that have ended"),
-        ("date_from" = Option<String>, Query, description = "Begun on this day (2026-08-30) or moment, or later"),
-        ("date_to" = Option<String>, Query, description = "Begun on this day or moment, or earlier"),
+        ("active" = Option<bool>, Query, description = "`true`: active signals; `false`: ended ones"),
+        ("date_from" = Option<String>, Query, description = "Started on or after this day (2026-08-30) or timestamp"),
+        ("date_to" = Option<String>, Query, description = "Started on or before this day or timestamp"),
         ("event_id" = Option<u64>, Query),
         ("kind" = Option<String>, Query, description = "arbitrage, price_gap, value, steam, suspended or momentum"),
         ("min_strength" = Option<u8>, Query, maximum = 100, description = "0 to 100"),
         ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball or horseracing"),
-        ("limit" = Option<u64>, Query, description = "Rows of a page: 50, at most 200"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query)
     ),
     responses(
@@ -163,12 +172,19 @@ const NONE: Spec = Spec { accepted: &[], aliases: &[], tolerated: &[] };
         (status = 400, body = UnknownParametersBody)
     )
 )]
-async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn list(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
     let filter = Filter::of(&params)?;
     let window = params.window()?;
     let found = api.signals.find(|record| filter.lets_through(record));
-    let rows = found.iter().skip(window.offset).take(window.limit).map(|it| row(it)).collect();
+    let view = View::of(&api, &caller);
+    let rows =
+        found.iter().skip(window.offset).take(window.limit).map(|it| row(it, view)).collect();
     let place = Place { api: &api, headers: &headers, path: "/signals/api/", params: &params };
     Kept::LIVE.answer(&headers, &Page::new(&place, window, found.len(), rows))
 }
@@ -199,13 +215,14 @@ async fn kinds(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<R
 async fn detail(
     State(api): State<Api>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), NONE)?;
     let id = id.parse().map_err(|_| ApiError::NotFound)?;
     let record = api.signals.get(id).ok_or(ApiError::NotFound)?;
-    Kept::LIVE.answer(&headers, &row(&record))
+    Kept::LIVE.answer(&headers, &row(&record, View::of(&api, &caller)))
 }
 
 struct Filter {
@@ -249,7 +266,27 @@ impl Filter {
     }
 }
 
-fn row(record: &SignalRecord) -> SignalRow {
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum View {
+    /// Sees bookmakers by name, and their prices.
+    Whole,
+    /// Has a free account: the signal itself, without what the Odds add-on sells.
+    Free,
+}
+
+impl View {
+    fn of(api: &Api, caller: &Caller) -> Self {
+        if api.sees_bookmakers(caller, now()) { Self::Whole } else { Self::Free }
+    }
+
+    /// What only some may see.
+    fn sold<T>(self, value: T) -> Option<T> {
+        (self == Self::Whole).then_some(value)
+    }
+}
+
+fn row(record: &SignalRecord, view: View) -> SignalRow {
     let SignalRecord { id, match_id, sport, sides, began, updated, ended, signal } = record;
     let topic = &signal.topic;
     let market = topic.market.as_ref();
@@ -268,29 +305,30 @@ fn row(record: &SignalRecord) -> SignalRow {
         period: market.and_then(|market| market.period.as_ref()).map(ToString::to_string),
         line: market.and_then(|market| market.line).map(Number),
         outcome: topic.outcome.map(Outcome::as_str),
-        bookmaker_slug: topic.bookmaker.as_ref().map(ToString::to_string),
+        bookmaker_slug: view.sold(topic.bookmaker.as_ref()).flatten().map(ToString::to_string),
         strength: signal.strength,
         active: ended.is_none(),
         began_at: time::zulu(*began),
         updated_at: time::zulu(*updated),
         ended_at: ended.and_then(time::zulu),
-        details: details(*sport, &signal.finding),
+        details: details(*sport, &signal.finding, view),
     }
 }
 
-fn details(sport: Sport, finding: &Finding) -> Details {
+fn details(sport: Sport, finding: &Finding, view: View) -> Details {
     match finding {
         Finding::Arbitrage { profit, legs } => {
-            Details::Arbitrage { profit: Number(*profit), legs: legs.iter().map(bet).collect() }
+            let legs = legs.iter().map(|leg| bet(leg, view)).collect();
+            Details::Arbitrage { profit: Number(*profit), legs }
         }
         Finding::PriceGap { price, next, next_bookmaker, gap } => Details::PriceGap {
-            decimal_odds: Number(*price),
-            next_decimal_odds: Number(*next),
-            next_bookmaker_slug: next_bookmaker.to_string(),
+            decimal_odds: view.sold(Number(*price)),
+            next_decimal_odds: view.sold(Number(*next)),
+            next_bookmaker_slug: view.sold(next_bookmaker.to_string()),
             gap: Number(*gap),
         },
         Finding::Value { price, fair_price, probability, value, bookmakers } => Details::Value {
-            decimal_odds: Number(*price),
+            decimal_odds: view.sold(Number(*price)),
             fair_decimal_odds: Number(*fair_price),
             fair_probability: Number(*probability),
             value: Number(*value),
@@ -299,7 +337,8 @@ fn details(sport: Sport, finding: &Finding) -> Details {
         Finding::Steam { direction, bookmakers, change } => Details::Steam {
             direction: direction.as_str(),
             change: Number(*change),
-            bookmakers: bookmakers.iter().map(ToString::to_string).collect(),
+            bookmakers: view.sold(bookmakers.iter().map(ToString::to_string).collect()),
+            bookmakers_count: u32::try_from(bookmakers.len()).unwrap_or(u32::MAX),
         },
         Finding::Suspended { open, suspended } => {
             Details::Suspended { open_bookmakers: *open, suspended_bookmakers: *suspended }
@@ -320,11 +359,11 @@ fn details(sport: Sport, finding: &Finding) -> Details {
     }
 }
 
-fn bet(Leg { outcome, bookmaker, price, stake }: &Leg) -> Bet {
+fn bet(Leg { outcome, bookmaker, price, stake }: &Leg, view: View) -> Bet {
     Bet {
         outcome: outcome.as_str(),
-        bookmaker_slug: bookmaker.to_string(),
-        decimal_odds: Number(*price),
-        stake: Number(*stake),
+        bookmaker_slug: view.sold(bookmaker.to_string()),
+        decimal_odds: view.sold(Number(*price)),
+        stake: view.sold(Number(*stake)),
     }
 }

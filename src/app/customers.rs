@@ -11,6 +11,7 @@ use crate::{
     config::{Config, PaymentsConfig},
     payments::{Payments, sandbox::Sandbox},
     products::Catalogue,
+    supervisor::{self, Lifetime},
 };
 
 /// What customers need, running.
@@ -46,7 +47,8 @@ pub(super) async fn start(
     let settings = payment_settings(config, play, place, stopped).await?;
     let payments = Payments::new(accounts, Arc::clone(catalogue), place.public_url, &settings)?;
     let mut tasks = posting::start(accounts, config, place.public_url, stopped)?;
-    tasks.push(tokio::spawn(payments.clone().run(stopped.clone())));
+    let sweeping = payments.clone().run(stopped.clone());
+    tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));
     Ok(Customers { payments, tasks })
 }
 

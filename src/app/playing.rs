@@ -32,6 +32,7 @@ use crate::{
         Hub,
         feeds::{Feed, Health, SourceNumber, Terms},
     },
+    ids::PublicIds,
     pipeline::Doors,
     reader::Reader,
     sources::{
@@ -40,6 +41,7 @@ use crate::{
         live,
     },
     steady::Steady,
+    supervisor::{self, Lifetime},
 };
 
 /// A recording to be played, and how to open it anew.
@@ -113,17 +115,19 @@ pub(super) fn chronicle(
     demo: Option<Run>,
     config: &Config,
     accounts: &Accounts,
-    (archive, reader): (&Archive, &Reader),
+    (archive, reader, ids): (&Archive, &Reader, &PublicIds),
     stopped: &watch::Receiver<bool>,
 ) -> Option<JoinHandle<()>> {
     let run = demo.filter(|_| config.demo.past)?;
     let settings = super::settings(config);
-    let chronicle = Chronicle::new(run, accounts, archive, reader, settings, stopped);
-    Some(tokio::spawn(chronicle.keep()))
+    let chronicle = Chronicle::new(run, accounts, (archive, reader, ids), settings, stopped);
+    // It ends early where the database fails; the next start tries again.
+    Some(supervisor::spawn("chronicle", Lifetime::Finite, chronicle.keep()))
 }
 
 /// A live source with its number in the hub, not started yet.
 pub(super) struct LiveSource {
+    name: Arc<str>,
     number: SourceNumber,
     following: Following,
     told: tokio::sync::mpsc::Receiver<Told>,
@@ -145,10 +149,10 @@ pub(super) fn announce_live(
         let outlet = Outlet::new(Arc::clone(&name), tell, now);
         let following = follow::follow(source, outlet)
             .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let number = hub.source(name, source.kind.as_str(), follow::terms(source));
+        let number = hub.source(Arc::clone(&name), source.kind.as_str(), follow::terms(source));
         let connecting = Health { feed: Feed::Recovering, why: Some("it connects".into()) };
         hub.source_is(number, &connecting, now(), &mut Vec::new());
-        live.push(LiveSource { number, following, told });
+        live.push(LiveSource { name, number, following, told });
     }
     Ok(live)
 }
@@ -156,9 +160,13 @@ pub(super) fn announce_live(
 /// Follows every live source, until what is returned is dropped.
 fn start_live(sources: Vec<LiveSource>, doors: &Doors) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    for LiveSource { number, following, told } in sources {
-        tasks.spawn(following);
-        tasks.spawn(live::forward(number, told, doors.inputs.clone()));
+    for LiveSource { name, number, following, told } in sources {
+        // A source comes back by itself from everything but a fault of the program.
+        let part = format!("source {name}");
+        tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
+        let forwarding = live::forward(number, told, doors.inputs.clone());
+        let part = format!("source {name} queue");
+        tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
     }
     tasks
 }

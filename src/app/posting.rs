@@ -6,7 +6,7 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     accounts::Accounts,
-    clock::now,
+    clock::wall,
     config::Config,
     mail::{self, MailError, Office},
 };
@@ -28,7 +28,7 @@ pub(super) fn start(
         database: accounts.database().clone(),
         site: public_url.to_owned(),
         demo_folder: demo_folder(config),
-        clock: now,
+        clock: wall,
     };
     let accounts = accounts.clone();
     let link = move |link| {

@@ -1,13 +1,20 @@
-//! What asks the hub to stop.
+//! What other programs tell the hub by signals. None but SIGINT and SIGTERM ends it.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::info;
 
-/// SIGINT and SIGTERM.
+use crate::supervisor::fault;
+
+/// SIGINT and SIGTERM ask the hub to stop. SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, are
+/// logged and have no effect. SIGPIPE is ignored by Rust's runtime: a write to a closed pipe is an error.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
+    user_1: Signal,
+    user_2: Signal,
 }
 
 impl Signals {
@@ -15,13 +22,25 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            user_1: signal(SignalKind::user_defined1())?,
+            user_2: signal(SignalKind::user_defined2())?,
         })
     }
 
     pub(super) async fn asked_to_stop(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+        loop {
+            let ignored = tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => "SIGHUP",
+                _ = self.user_1.recv() => "SIGUSR1",
+                _ = self.user_2.recv() => "SIGUSR2",
+            };
+            if ignored == "SIGUSR1" {
+                fault::arm();
+            }
+            info!(signal = ignored, "signal ignored: the settings are read at the start only");
         }
     }
 }

@@ -4,11 +4,16 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
 
-use crate::record::{FootballRecord, IncidentRecord, Key, MatchRecord, Named, PlayRecord, Status};
+use crate::{
+    ids::first_choice,
+    record::{FootballRecord, IncidentRecord, Key, MatchRecord, Named, PlayRecord, Status},
+};
 
 /// Whether in the line-up, and what was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appearance {
+    /// By which clients know the row; absent until it is written.
+    pub public_id: Option<Key>,
     pub match_id: Key,
     pub player: Key,
     pub team: Key,
@@ -33,25 +38,27 @@ pub struct Appearance {
     pub stats: BTreeMap<Arc<str>, u32>,
 }
 
-/// What the player counts for in the id of an appearance, and the ids that there are: all of ours are
-/// below 2^52, so a database can work the id out too, and no number in between is beyond 64 bits.
-pub(super) const PLAYER_WEIGHT: Key = 1_021;
-pub(super) const IDS: Key = 1 << 52;
+/// What the player counts for in the digest of an appearance, a prime: it is below 2^52, as all digests.
+const PLAYER_WEIGHT: Key = 1_046_527;
 
 impl Appearance {
-    /// The id of this player in this match, the same wherever it is worked out.
+    /// By which clients know it. A row that is not written yet is told by its first choice, which it gets
+    /// then unless another row has it.
     #[must_use]
     pub fn id(&self) -> Key {
-        let player = self.player.wrapping_mul(PLAYER_WEIGHT);
-        self.match_id.wrapping_add(player) % IDS
+        self.public_id.unwrap_or_else(|| first_choice(self.digest()))
+    }
+
+    /// Of this player in this match.
+    pub(super) fn digest(&self) -> Key {
+        self.match_id.wrapping_add(self.player.wrapping_mul(PLAYER_WEIGHT))
     }
 }
 
 /// Which appearances are wanted. What is absent lets everything through.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AppearanceFilter {
-    /// By [`Appearance::id`]. No index has it: it costs a look at each of those that the rest lets
-    /// through.
+    /// By [`Appearance::id`].
     pub id: Option<Key>,
     pub match_id: Option<Key>,
     pub player: Option<Key>,
@@ -151,6 +158,7 @@ impl Sheet<'_> {
         let team = self.sides[side];
         let brief = &self.record.brief;
         self.appearances.entry(player).or_insert_with(|| Appearance {
+            public_id: None,
             match_id: brief.id,
             player,
             team,

@@ -109,7 +109,13 @@ impl Entity {
         }
         let of_players = matches!(sport, Sport::Tennis | Sport::Darts);
         let side = if of_players { EntityKind::Player } else { EntityKind::Team };
-        all.extend(names.sides.iter().flatten().map(|it| Self::new(side, sport, it)));
+        let sides = names.sides.iter().flatten().zip(&names.side_countries);
+        all.extend(
+            sides.map(|(it, country)| Self {
+                country: country.clone(),
+                ..Self::new(side, sport, it)
+            }),
+        );
         let venue = names.venue.iter().map(|it| Self::new(EntityKind::Venue, sport, it));
         all.extend(venue.map(|venue| venue.with("city", text(&names.city))));
         all.extend(names.referee.iter().map(|it| Self::new(EntityKind::Referee, sport, it)));
@@ -147,7 +153,7 @@ impl Entity {
                 players.extend(tallies.map(|it| player(&it.player, usize::from(it.side))));
                 for (side, line_up) in football.line_ups.iter().enumerate() {
                     players.extend(line_up.iter().flat_map(|it| &it.players).map(|it| {
-                        player(&it.player, side)
+                        Self { country: it.country.clone(), ..player(&it.player, side) }
                             .with("position", it.position.as_ref().map(|it| it.to_string()))
                             .with("jersey_number", it.number)
                     }));

@@ -27,6 +27,8 @@ pub struct Filter {
     /// Before this moment.
     pub before: Option<Micros>,
     pub competition: Option<Key>,
+    /// Of one of these.
+    pub competitions: Option<Vec<Key>>,
     pub season: Option<Key>,
     /// Either side.
     pub team: Option<Key>,
@@ -122,9 +124,9 @@ impl Index {
     }
 
     /// Adds these, in place of what was there of the same matches.
-    pub fn extend(&mut self, briefs: impl IntoIterator<Item = Brief>) {
+    pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<Brief>>>) {
         for brief in briefs {
-            let brief = Arc::new(brief);
+            let brief: Arc<Brief> = brief.into();
             let before = self.briefs.insert(brief.id, Arc::clone(&brief));
             let (row, order) = (Row::of(&brief), Order::of(&brief));
             match &before {
@@ -256,19 +258,24 @@ impl Index {
             filter.manager.map(Posting::Coach),
         ];
         let shortest = one.into_iter().flatten().map(of).min_by_key(|orders| orders.len());
-        let of_teams = |teams: &Vec<Key>| {
-            let runs = teams.iter().map(|team| of(Posting::Team(*team)));
+        let of_any = |runs: Vec<&[Order]>| {
             if let Some(shortest) = shortest
-                && shortest.len() <= runs.clone().map(<[_]>::len).sum()
+                && shortest.len() <= runs.iter().map(|run| run.len()).sum()
             {
                 return Cow::Borrowed(shortest);
             }
-            let mut all: Vec<_> = runs.flatten().copied().collect();
+            let mut all: Vec<_> = runs.into_iter().flatten().copied().collect();
             all.sort_unstable();
             all.dedup();
             Cow::Owned(all)
         };
-        filter.teams.as_ref().map(of_teams).or_else(|| shortest.map(Cow::Borrowed))
+        let runs = |ids: &Option<Vec<Key>>, posting: fn(Key) -> Posting| {
+            let ids = ids.as_ref()?;
+            Some(ids.iter().map(|id| of(posting(*id))).collect::<Vec<_>>())
+        };
+        let any = runs(&filter.teams, Posting::Team)
+            .or_else(|| runs(&filter.competitions, Posting::Competition));
+        any.map(of_any).or_else(|| shortest.map(Cow::Borrowed))
     }
 }
 
@@ -295,6 +302,10 @@ impl Filter {
         let plays = |team: &Key| brief.sides.is_some_and(|sides| sides.contains(team));
         is(self.sport, Some(brief.sport))
             && is(self.competition, brief.competition)
+            && self
+                .competitions
+                .as_ref()
+                .is_none_or(|any| brief.competition.is_some_and(|own| any.contains(&own)))
             && is(self.season, brief.season)
             && is(self.round, brief.round)
             && is(self.venue, brief.venue)

@@ -109,8 +109,11 @@ impl Ledger {
             let gone =
                 written.appearances.keys().filter(|player| !appearances.contains_key(player));
             entries.gone.extend(gone.map(|player| (record.brief.id, *player)));
-            let news = appearances.into_values();
-            let news = news.filter(|it| written.appearances.get(&it.player) != Some(it));
+            let news = appearances.into_values().filter_map(|mut it| {
+                let before = written.appearances.get(&it.player);
+                it.public_id = before.and_then(|before| before.public_id);
+                (before != Some(&it)).then_some(it)
+            });
             entries.appearances.extend(news);
         }
         entries

@@ -89,6 +89,7 @@ impl Line {
         let price = told.price?;
         let row = OddsRow {
             id,
+            public_id: None,
             match_id,
             bookmaker: told.bookmaker.clone(),
             market: told.market.clone(),

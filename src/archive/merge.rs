@@ -9,6 +9,7 @@ use std::{collections::HashSet, sync::Arc};
 use crate::record::{
     Brief, FootballRecord, IncidentRecord, MatchRecord, PlayRecord, PlayerRecord, PointRecord,
     PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status, TennisRecord,
+    merged_analysis,
 };
 
 /// Minutes that two feeds may be apart about one incident.
@@ -28,11 +29,16 @@ impl MatchRecord {
         refs.extend(self.refs.clone());
         let mut names = self.names.clone();
         names.fill(&old.names);
+        let play = play(&self.play, &old.play);
+        let mut brief = brief(self, old);
+        if let Some(analysis) = play.football().and_then(|it| it.analysis.as_ref()) {
+            brief.expected_goals = analysis.expected_goals();
+        }
         Self {
-            brief: brief(self, old),
+            brief: brief.into(),
             refs,
             names,
-            play: play(&self.play, &old.play),
+            play,
             prices: prices(self, old),
             position: self.position,
         }
@@ -67,7 +73,7 @@ fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
         penalties: of_play.penalties.or(other.penalties),
         parts: parts.clone(),
         winner: of_play.winner.or(other.winner),
-        ..new.clone()
+        ..Brief::clone(new)
     };
     brief.fill_particulars(old);
     brief
@@ -115,6 +121,7 @@ fn football(new: &FootballRecord, old: &FootballRecord) -> FootballRecord {
         ball: or(&new.ball, &old.ball),
         line_ups: [0, 1].map(|side| or(&new.line_ups[side], &old.line_ups[side])),
         players: players(&new.players, &old.players),
+        analysis: merged_analysis(new.analysis.as_deref(), old.analysis.as_deref()),
     };
     football.fill_stats(old);
     football

@@ -5,6 +5,7 @@
 //! in which lists show it, so a page costs the same wherever it is; the rest is read by primary key.
 //! It knows neither HTTP nor channels.
 
+mod adopt;
 mod appearance;
 mod entity;
 mod inbox;
@@ -32,6 +33,7 @@ use tokio::sync::Mutex;
 
 pub(crate) use self::merge::completed;
 pub use self::{
+    adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     entity::{Entity, EntityKind},
     inbox::Inbox,
@@ -192,7 +194,8 @@ impl Archive {
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
-        let entries = ledger.news(records, now);
+        let mut entries = ledger.news(records, now);
+        inner.store.number(&mut entries).await?;
         let entities = self.new_entities(records);
         let bookmakers = self.new_bookmakers(records);
         let write =
@@ -205,7 +208,7 @@ impl Archive {
         }
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
-        let briefs = records.iter().map(|record| record.brief.clone());
+        let briefs = records.iter().map(|record| Arc::clone(&record.brief));
         inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
         Ok(())
     }
@@ -268,8 +271,8 @@ impl Archive {
         let records = self.inner.store.records(ids).await?;
         let records = records.iter().map(|record| {
             let mut record = MatchRecord::clone(record);
-            record.brief.status = Status::Unresolved;
-            record.brief.updated = now;
+            record.brief_mut().status = Status::Unresolved;
+            record.brief_mut().updated = now;
             record.prices.iter_mut().for_each(|price| price.open = false);
             Arc::new(record)
         });
@@ -344,6 +347,16 @@ impl Archive {
     /// If the database fails.
     pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
         Ok(self.inner.store.records(&[id]).await?.pop())
+    }
+
+    /// What is kept of these matches without prices, line-ups, players and shots, in this order; those that are
+    /// not known are left out.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn summaries(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        self.inner.store.summaries(ids).await
     }
 
     /// All that is kept of these matches, in this order; those that are not known are left out.

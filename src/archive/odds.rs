@@ -5,12 +5,15 @@ use std::sync::Arc;
 use fanout::Micros;
 use rust_decimal::Decimal;
 
-use crate::record::Key;
+use crate::{ids::first_choice, record::Key};
 
 /// One price of one bookmaker, from its opening to now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OddsRow {
+    /// A digest, by which the archive knows the row.
     pub id: Key,
+    /// By which clients know it; absent until it is written.
+    pub public_id: Option<Key>,
     pub match_id: Key,
     pub bookmaker: Arc<str>,
     pub market: Arc<str>,
@@ -46,6 +49,13 @@ pub enum Movement {
 }
 
 impl OddsRow {
+    /// By which clients know it. A row that is not written yet is told by its first choice, which it gets
+    /// then unless another row has it: one of some five thousand, with 400,000 rows.
+    #[must_use]
+    pub fn public_id(&self) -> Key {
+        self.public_id.unwrap_or_else(|| first_choice(self.id))
+    }
+
     /// From the price before this one to this one; `None` where it has never been another.
     #[must_use]
     pub fn movement(&self) -> Option<Movement> {
@@ -92,7 +102,7 @@ pub struct OddsFilter {
 /// A price that a row has had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
-    /// The id of the row.
+    /// The digest of the row.
     pub odds: Key,
     /// By the source's clock where it has one; grows within a row.
     pub at_us: Micros,

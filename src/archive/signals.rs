@@ -8,6 +8,7 @@ use tracing::warn;
 
 use crate::{
     database::{Database, Pace},
+    ids::NUMBERS_MAX,
     signals::{SignalBoard, SignalRecord},
 };
 
@@ -29,7 +30,9 @@ pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sql
         let record = serde_json::from_str::<SignalRecord>(&text);
         record.map_err(|error| sqlx::Error::Decode(Box::new(error)))
     });
-    let kept = kept.fetch_all(database.pool()).await?;
+    let mut kept = kept.fetch_all(database.pool()).await?;
+    // Of before ids were public ones.
+    kept.retain(|record| record.id <= u64::from(NUMBERS_MAX));
     let (ended, cut_off): (Vec<_>, Vec<_>) =
         kept.into_iter().partition(|record| record.ended.is_some());
     board.restore(&ended.into_iter().map(Arc::new).collect::<Vec<_>>());
@@ -72,7 +75,7 @@ async fn write(
              ON CONFLICT (id) DO UPDATE SET strength = excluded.strength,
                  ended_us = excluded.ended_us, about = excluded.about",
         )
-        .bind(record.id.cast_signed())
+        .bind(record.digest().0.cast_signed())
         .bind(record.sport.as_str())
         .bind(record.signal.topic.kind.as_str())
         .bind(record.match_id.cast_signed())

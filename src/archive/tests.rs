@@ -23,7 +23,7 @@ async fn put(archive: &Archive, record: MatchRecord, now: Micros) {
 
 async fn with_prices(archive: &Archive, prices: Vec<PriceRecord>, now: Micros) {
     let mut record = record(MATCH, football());
-    record.brief.updated = now;
+    record.brief_mut().updated = now;
     put(archive, MatchRecord { prices, ..record }, now).await;
 }
 
@@ -47,7 +47,7 @@ async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
         assert!(row.is_open);
         let gone = PriceRecord { price: None, open: false, ..moved };
         with_prices(&archive, vec![gone], NOW + 2 * SECOND).await;
-        let row = archive.odds_row(row.id).await.unwrap().unwrap();
+        let row = archive.odds_row(row.public_id()).await.unwrap().unwrap();
         assert_eq!((row.price, row.is_open), (dec!(1.95), false), "the last price stays");
         let ticks = archive.ticks(&[row.id]).await.unwrap();
         let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us, tick.price)).collect();
@@ -221,7 +221,7 @@ async fn leaders_of_a_season_are_counted_over_its_matches() {
         };
         let next_season = |id| {
             let mut record = record(id, played());
-            record.brief.season = Some(SEASON + 1);
+            record.brief_mut().season = Some(SEASON + 1);
             record
         };
         for record in [record(MATCH, played()), record(8, again), next_season(9)] {
@@ -243,7 +243,7 @@ async fn before_the_match_nobody_has_played() {
         let archive = Archive::open(&database).await.unwrap();
         let line_ups = [Some(line_up(&[101], &[])), None];
         let mut record = record(MATCH, FootballRecord { line_ups, ..football() });
-        record.brief.status = Status::NotStarted;
+        record.brief_mut().status = Status::NotStarted;
         put(&archive, record, NOW).await;
         let all = AppearanceFilter::default();
         let (_, rows) = archive.appearances(&all, Window::ALL).await.unwrap();
@@ -338,7 +338,7 @@ async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let mut waiting = record(MATCH, FootballRecord::default());
-        waiting.brief.status = Status::NotStarted;
+        waiting.brief_mut().status = Status::NotStarted;
         waiting.prices = vec![price("acme", "home", Some(dec!(2)))];
         put(&archive, waiting, NOW).await;
         archive.give_up(&[MATCH], NOW + SECOND).await.unwrap();
@@ -361,7 +361,7 @@ async fn what_is_too_old_is_deleted_with_all_that_is_of_it() {
         let archive = Archive::open(&database).await.unwrap();
         for (id, start) in [(MATCH, NOW), (8, NOW + SECOND), (9, NOW)] {
             let mut record = record(id, played());
-            record.brief.start = Some(start);
+            record.brief_mut().start = Some(start);
             record.prices = vec![price("acme", "home", Some(dec!(2)))];
             put(&archive, record, NOW).await;
         }
@@ -407,7 +407,7 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
         let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config);
         let waiting = |id| {
             let mut record = record(id, FootballRecord::default());
-            record.brief.status = Status::NotStarted;
+            record.brief_mut().status = Status::NotStarted;
             Arc::new(record)
         };
         let (known, unknown) = (waiting(MATCH), waiting(8));

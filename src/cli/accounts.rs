@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
+use super::OutputArgs;
 use crate::{
     accounts::{Accounts, Addon, Micros},
     database::DatabaseName,
@@ -12,8 +13,9 @@ use crate::{
 pub enum AccountCommand {
     /// List accounts, the newest first.
     ///
-    /// A line for each, separated by tabs: its id, its address, its state (inactive, active, blocked
-    /// or deleted), when it was made, when it got the Founder badge, and its add-ons.
+    /// A line of column heads, then a line for each, separated by tabs: its id, its address, its
+    /// state (inactive, active, blocked or deleted), when it was made, when it got the Founder badge,
+    /// and its add-ons.
     List(AccountListArgs),
     /// Show all that is known of an account, a line for each fact: its name, then what it is.
     Show(AccountArgs),
@@ -40,6 +42,8 @@ pub struct AccountListArgs {
     /// How many at most.
     #[arg(long, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -102,7 +106,10 @@ pub enum AdminCommand {
     /// Make an operator's account for `/admin/`. Its password is read from the standard input, one
     /// line, never from the command line, which others on the machine can see.
     Create(AdminArgs),
-    /// List the operators' accounts: name and when it was made, separated by a tab.
+    /// List the operators' accounts.
+    ///
+    /// A line of column heads, then a line for each, separated by tabs: its name, and when it was
+    /// made.
     List(AdminListArgs),
     /// Remove an operator's account, and end its sessions.
     Remove(AdminArgs),
@@ -123,6 +130,8 @@ pub struct AdminListArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// What stands in the ledger for good is one printable line.

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::OutputArgs;
 use crate::database::DatabaseName;
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -45,6 +46,8 @@ pub struct FeedKeyListArgs {
     /// Only the keys of this source.
     #[arg(value_name = "SOURCE")]
     pub source: Option<String>,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -63,7 +66,7 @@ pub struct FeedKeyRevokeArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum QuarantineCommand {
     /// Print a table of what is kept.
-    List(QuarantineArgs),
+    List(QuarantineListArgs),
     /// Print what is kept as JSON lines, messages and all.
     Export(QuarantineArgs),
     /// Read each message anew with this build, and say which can be used now.
@@ -82,6 +85,14 @@ pub struct QuarantineArgs {
     /// Only those refused for this kind of reason: `syntax`, `value`, `unknown`.
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct QuarantineListArgs {
+    #[command(flatten)]
+    pub which: QuarantineArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -5,16 +5,19 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use rust_decimal::Decimal;
 
-use super::accounts::{end_of, start_of};
+use super::{
+    OutputArgs,
+    accounts::{end_of, start_of},
+};
 use crate::{accounts::Micros, database::DatabaseName};
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum OrderCommand {
     /// List orders, the newest first.
     ///
-    /// A line for each, separated by tabs: its id, the account's id, how it is paid (card or
-    /// paypal), add-on, months, amount, currency, its state, when it was made, when it was paid,
-    /// and what was refunded of it.
+    /// A line of column heads, then a line for each, separated by tabs: its id, the account's id, how
+    /// it is paid (card or paypal), add-on, months, amount, currency, its state, when it was made,
+    /// when it was paid, and what was refunded of it.
     List(OrderListArgs),
     /// Show all that is known of an order, and what the ledger says of it.
     Show(OrderShowArgs),
@@ -27,6 +30,8 @@ pub struct OrderListArgs {
     /// How many at most.
     #[arg(long, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -41,14 +46,17 @@ pub struct OrderShowArgs {
 
 /// Print the ledger, the oldest entry first, and its sums.
 ///
-/// A line for each entry, separated by tabs: its number, when, the account's id, add-on, kind
-/// (purchase, refund or gift), days, amount, currency, the end of the add-on then, the order and the
-/// note. Then a line for each add-on, kind and currency that begins with `sum`: add-on, kind,
-/// entries, days, amount, currency. A line of `total` for each currency ends it.
+/// A line of column heads, then a line for each entry, separated by tabs: its number, when, the
+/// account's id, add-on, kind (purchase, refund or gift), days, amount, currency, the end of the
+/// add-on then, the order and the note. If there are entries, another line of heads follows, then a
+/// line `sum` for each add-on, kind and currency: add-on, kind, entries, days, amount, currency. A
+/// line `total` for each currency ends it, in the same columns.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LedgerArgs {
     #[command(flatten)]
     pub which: WhichArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// Of whom, and from when to when.

@@ -5,9 +5,15 @@ use super::{
         AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGiftArgs, AdminArgs,
         AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
     },
+    feeds::{
+        FeedKeyCommand, FeedKeyListArgs, FeedsCommand, QuarantineArgs, QuarantineCommand,
+        QuarantineListArgs,
+    },
     orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs, WhichArgs},
     *,
 };
+
+const JSON: OutputArgs = OutputArgs { json: true };
 
 fn parse(line: &str) -> Result<Command, clap::Error> {
     let arguments = line.split_whitespace();
@@ -37,7 +43,13 @@ fn the_definition_is_consistent() {
 #[test]
 fn to_serve_is_the_default() {
     let serve = |hub| {
-        Command::Serve(ServeArgs { hub, bench_rate: None, bench_channels: None, bench_port: None })
+        Command::Serve(ServeArgs {
+            hub,
+            demo_speed: None,
+            bench_rate: None,
+            bench_channels: None,
+            bench_port: None,
+        })
     };
     check("", &serve(hub(None, None, None)));
     check("serve", &serve(hub(None, None, None)));
@@ -106,7 +118,10 @@ fn keys_are_made_listed_and_revoked() {
             days: 7,
         })),
     );
-    check("key list --db a.db", &Command::Key(KeyCommand::List(KeyListArgs { db: "a.db".into() })));
+    for (line, json) in [("key list --db a.db", false), ("key list --db a.db --json", true)] {
+        let list = KeyListArgs { db: "a.db".into(), output: OutputArgs { json } };
+        check(line, &Command::Key(KeyCommand::List(list)));
+    }
     let revoke = KeyRevokeArgs { db: "a.db".into(), key: "mw_12345678".to_owned() };
     check("key revoke --db a.db mw_12345678", &Command::Key(KeyCommand::Revoke(revoke)));
 }
@@ -120,8 +135,8 @@ fn customers_are_looked_at_and_given_days() {
     let db = || DatabaseName::from("a.db");
     let account = "me@here".to_owned();
     let (search, before) = (Some("me".to_owned()), Some(9));
-    let list = AccountListArgs { db: db(), search, before, limit: 5 };
-    let line = "account list --db a.db --search me --before 9 --limit 5";
+    let list = AccountListArgs { db: db(), search, before, limit: 5, output: JSON };
+    let line = "account list --db a.db --search me --before 9 --limit 5 --json";
     checked(line, OperatorCommand::Account(AccountCommand::List(list)));
     let args = || AccountArgs { db: db(), account: account.clone() };
     for (word, command) in [
@@ -148,9 +163,11 @@ fn orders_and_the_ledger_are_looked_at_and_refunded() {
         until: Some(1_785_801_599_999_999),
     };
     let words = "--db a.db --account 7 --since 2026-08-03 --until 2026-08-03";
-    let list = OrderListArgs { which: which.clone(), limit: 1000 };
-    checked(&format!("order list {words}"), OperatorCommand::Order(OrderCommand::List(list)));
-    checked(&format!("ledger {words}"), OperatorCommand::Ledger(LedgerArgs { which }));
+    let list = OrderListArgs { which: which.clone(), limit: 1000, output: JSON };
+    let line = format!("order list {words} --json");
+    checked(&line, OperatorCommand::Order(OrderCommand::List(list)));
+    let ledger = LedgerArgs { which, output: JSON };
+    checked(&format!("ledger {words} --json"), OperatorCommand::Ledger(ledger));
     let order = "o1".to_owned();
     let show = OrderShowArgs { db: db(), order: order.clone() };
     checked("order show --db a.db o1", OperatorCommand::Order(OrderCommand::Show(show)));
@@ -169,8 +186,8 @@ fn founders_and_operators_are_made() {
     let args = || AdminArgs { db: db(), name: "ada".to_owned() };
     checked("admin create --db a.db ada", OperatorCommand::Admin(AdminCommand::Create(args())));
     checked("admin remove --db a.db ada", OperatorCommand::Admin(AdminCommand::Remove(args())));
-    let list = AdminListArgs { db: db() };
-    checked("admin list --db a.db", OperatorCommand::Admin(AdminCommand::List(list)));
+    let list = AdminListArgs { db: db(), output: JSON };
+    checked("admin list --db a.db --json", OperatorCommand::Admin(AdminCommand::List(list)));
     // A password would be seen by everybody on the machine.
     assert!(parse("admin create --db a.db ada secret").is_err());
     assert!(parse("admin create --db a.db ada --password secret").is_err());
@@ -178,8 +195,38 @@ fn founders_and_operators_are_made() {
 
 #[test]
 fn a_day_is_simulated() {
-    check("simulate --seed 7", &Command::Simulate(SimulateArgs { seed: 7, truth: false }));
-    check("simulate --seed 7 --truth", &Command::Simulate(SimulateArgs { seed: 7, truth: true }));
+    let day = SimulateArgs {
+        seed: 7,
+        truth: false,
+        events: false,
+        sport: None,
+        matches: None,
+        bookmakers: None,
+    };
+    check("simulate --seed 7", &Command::Simulate(day.clone()));
+    let truth = SimulateArgs { truth: true, ..day };
+    check("simulate --seed 7 --truth", &Command::Simulate(truth));
+    let sport = Some(Sport::Football);
+    let events = SimulateArgs { events: true, sport, matches: Some(1), bookmakers: Some(2), ..day };
+    check(
+        "simulate --seed 7 --events --sport football --matches 1 --bookmakers 2",
+        &Command::Simulate(events),
+    );
+}
+
+#[test]
+fn keys_of_feeds_and_the_quarantine_are_listed() {
+    let db = || DatabaseName::from("a.db");
+    let source = Some("acme".to_owned());
+    let keys = FeedKeyListArgs { db: db(), source: source.clone(), output: JSON };
+    let line = "feeds key list --db a.db --json acme";
+    check(line, &Command::Feeds(FeedsCommand::Key(FeedKeyCommand::List(keys))));
+    let which = QuarantineArgs { db: db(), source, kind: None };
+    let list = QuarantineListArgs { which, output: JSON };
+    let line = "feeds quarantine list --db a.db --source acme --json";
+    check(line, &Command::Feeds(FeedsCommand::Quarantine(QuarantineCommand::List(list))));
+    // It prints nothing but JSON anyway.
+    assert!(parse("feeds quarantine export --db a.db --json").is_err());
 }
 
 #[test]
@@ -252,9 +299,9 @@ fn help_and_version_are_no_mistakes() {
 #[test]
 fn matches_are_looked_at_and_decided() {
     let db = DatabaseName::from("a.db");
-    let args = || MatchesArgs { db: db.clone() };
-    check("matches list --db a.db", &Command::Matches(MatchesCommand::List(args())));
-    check("matches doubtful --db a.db", &Command::Matches(MatchesCommand::Doubtful(args())));
+    let args = || MatchesArgs { db: db.clone(), output: JSON };
+    check("matches list --db a.db --json", &Command::Matches(MatchesCommand::List(args())));
+    check("matches doubtful --json --db a.db", &Command::Matches(MatchesCommand::Doubtful(args())));
     let (one, other) = ("betfair/1".to_owned(), "42".to_owned());
     let join = MatchesJoinArgs { db: db.clone(), swapped: true, one, other };
     let line = "matches join --db a.db --swapped betfair/1 42";

@@ -42,9 +42,15 @@ pub struct AccountsConfig {
     pub answer_ms: u64,
     /// Hours for which a link that was sent by mail is good. Default 24.
     pub link_hours: u32,
-    /// Mails that can be caused to one account in an hour by asking for links. Default 6. Others are
-    /// left out in silence.
+    /// Mails with a link that strangers can cause to one account in an hour. Default 6. More are not
+    /// sent; each of those that were has a link that works.
     pub mails_max_per_hour: u32,
+    /// Mails with a link that the owner of an account can ask for in an hour besides, from a browser
+    /// that is known to the account. Default 3.
+    pub mails_reserved_per_hour: u32,
+    /// Days for which a browser that logged in stays known to its account. Default 180. A known browser
+    /// has limits of its own, which strangers cannot use up.
+    pub device_days: u32,
     /// Days after which an account whose address was never confirmed is removed. Default 7.
     pub unconfirmed_days: u32,
     /// Hours without a visit after which a session ends. Default 336, two weeks.
@@ -107,7 +113,7 @@ impl AccountsConfig {
     }
 
     /// What must not be 0.
-    pub(super) fn knobs(&self) -> [(&'static str, u64); 19] {
+    pub(super) fn knobs(&self) -> [(&'static str, u64); 21] {
         [
             ("accounts.cache_entries_max", self.cache_entries_max as u64),
             ("accounts.cache_ms", self.cache_ms),
@@ -121,6 +127,8 @@ impl AccountsConfig {
             ("accounts.answer_ms", self.answer_ms),
             ("accounts.link_hours", self.link_hours.into()),
             ("accounts.mails_max_per_hour", self.mails_max_per_hour.into()),
+            ("accounts.mails_reserved_per_hour", self.mails_reserved_per_hour.into()),
+            ("accounts.device_days", self.device_days.into()),
             ("accounts.unconfirmed_days", self.unconfirmed_days.into()),
             ("accounts.session_idle_hours", self.session_idle_hours.into()),
             ("accounts.session_days", self.session_days.into()),
@@ -170,6 +178,8 @@ impl Default for AccountsConfig {
             answer_ms: 400,
             link_hours: 24,
             mails_max_per_hour: 6,
+            mails_reserved_per_hour: 3,
+            device_days: 180,
             unconfirmed_days: 7,
             session_idle_hours: 336,
             session_days: 90,

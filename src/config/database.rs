@@ -15,6 +15,10 @@ pub struct DatabaseConfig {
     /// Milliseconds for which whoever needs a connection waits for one that is free, and for a PostgreSQL
     /// that is away to come back. Default 5000; then the request is answered 503. It is held for so long.
     pub acquire_ms: u64,
+    /// Milliseconds between two writes of one small row, by which the metric
+    /// `matchwire_database_writable` tells whether the database takes writes. Default 5000. Each is one
+    /// transaction; while they fail, they are half a second apart.
+    pub probe_ms: u64,
 }
 
 impl DatabaseConfig {
@@ -27,6 +31,6 @@ impl DatabaseConfig {
 
 impl Default for DatabaseConfig {
     fn default() -> Self {
-        Self { connections_max: 0, acquire_ms: 5_000 }
+        Self { connections_max: 0, acquire_ms: 5_000, probe_ms: 5_000 }
     }
 }

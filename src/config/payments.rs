@@ -35,6 +35,10 @@ pub struct PaymentsConfig {
     pub webhook_age_ms: u64,
     /// Bytes of a webhook. Default 262144. As much memory for each that is being read.
     pub webhook_bytes_max: usize,
+    /// Webhooks of PayPal about orders of one account, in a minute, that PayPal is asked about; it alone can check
+    /// their signature. Default 60. The same number holds for all orders together that are unknown here. One more
+    /// is answered 503, and comes again.
+    pub webhook_checks_per_minute: u32,
     /// Orders of one account that are neither paid nor closed. Default 20.
     pub orders_open_max: usize,
     /// Milliseconds between two looks for orders of which nothing was heard. Default 60000.
@@ -64,6 +68,7 @@ impl Default for PaymentsConfig {
             retry_ms: 250,
             webhook_age_ms: 300_000,
             webhook_bytes_max: 256 * 1024,
+            webhook_checks_per_minute: 60,
             orders_open_max: 20,
             sweep_ms: 60_000,
             sweep_orders_max: 50,

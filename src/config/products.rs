@@ -24,8 +24,8 @@ pub struct ProductsConfig {
     pub websocket_founder: String,
     pub sports_founder: String,
     pub odds_founder: String,
-    /// The last day on which the odds are free for everyone. Default `2026-08-17`; empty if they never
-    /// are.
+    /// The last day on which the odds are free for everyone; after it they need the Odds add-on. Default
+    /// `2026-08-17`, a date in the past, so they are not free. Empty: they never are.
     pub odds_free_until: String,
     /// The zone in which that day ends: an IANA name. Default `UTC`.
     pub zone: String,

@@ -10,7 +10,7 @@ use std::{
 use hyper::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
-use super::Network;
+use super::{DemoSpeed, Network};
 use crate::database::DatabaseName;
 
 /// `[server]`: the door of the hub.
@@ -29,15 +29,44 @@ pub struct ServerConfig {
     /// Milliseconds that sockets have at the stop to read their `bye` and what they are owed. Default
     /// 5000. It delays a restart by as much at most; 0 cuts everybody off.
     pub drain_ms: u64,
-    /// Bytes of one command of a client. Default 16384. As much memory a socket, while it sends one.
+    /// Milliseconds after the failure of a part of the hub, such as a thread that panicked, within which
+    /// the process ends. Default 10000. Half of it, and `drain_ms` at most, is for sockets to go; it
+    /// delays the restart by as much at most.
+    pub failure_exit_ms: u64,
+    /// Bytes of one command of a client, with the heads of its WebSocket fragments after the first.
+    /// Default 16384. As much memory a socket, while it sends one.
     pub command_bytes_max: usize,
-    /// Milliseconds from the connection to the end of the request's head. Default 10000. Connections
-    /// that say nothing are held for so long.
+    /// WebSocket fragments of one command. Default 1024. More cost time, since a fragment may be empty.
+    pub command_fragments_max: u32,
+    /// Milliseconds from the connection to the end of the request's head, and from one answer to the end of
+    /// the next head. Default 10000. Connections that say nothing are held for so long.
     pub handshake_timeout_ms: u64,
+    /// HTTP connections at a time. Default 10000, some 20 KiB each; one more is answered 503. Sockets are not
+    /// among them. `/healthz`, `/readyz` and `/metrics` have a few places of their own.
+    pub connections_max: usize,
+    /// HTTP connections of one address, and sockets of it whose handshake is not done; an IPv6 address stands
+    /// for its /64. Default 1000: offices and mobile networks share one. One more is closed at once. The
+    /// addresses in `trusted_proxies` have no such limit, for many may stand behind them.
+    pub connections_max_per_address: usize,
+    /// Milliseconds for which a reader may take nothing of an HTTP answer, or less than 4 KiB of it; then the
+    /// connection is closed. Default 30000. A quarter of it while half of the connections or of the unread
+    /// bytes are taken, a sixteenth while three quarters are.
+    pub write_timeout_ms: u64,
+    /// Bytes of HTTP answers that wait for their readers, in all. Default 256 MiB. Answers of 16 KiB and more
+    /// are counted, files of the program are not, for they take nothing. Beyond it requests are answered 503.
+    pub unread_bytes_max: usize,
+    /// The same of one address. Default 32 MiB. Behind a trusted proxy it is the client's address that counts.
+    pub unread_bytes_max_per_address: usize,
+    /// Days for which browsers are told to use TLS alone (HSTS), where clients reach the hub over TLS. Default
+    /// 365. 0: they are not told.
+    pub hsts_days: u32,
     /// The header in which a proxy in front tells whom it speaks for, such as `x-forwarded-for`: a list
     /// of addresses, to which each proxy appends one. Default empty: no header is believed, and limits
     /// by address hold for the address of the connection.
     pub forwarded_header: String,
+    /// Whether the front page shows the football and tennis boards of the day to visitors without a key.
+    /// Default false. They are up to five seconds old and cost one rendering a second for all visitors.
+    pub public_boards: bool,
     /// The proxies that are believed: addresses or networks such as `10.0.0.0/8`, separated by commas.
     /// Default `127.0.0.0/8, ::1`. The last address of the header that is none of these is the
     /// client's. To trust too many lets clients pretend any address.
@@ -78,9 +107,18 @@ impl Default for ServerConfig {
             public_url: String::new(),
             db: DatabaseName::File(PathBuf::from("matchwire.db")),
             drain_ms: 5_000,
+            failure_exit_ms: 10_000,
             command_bytes_max: 16 * 1024,
+            command_fragments_max: 1_024,
             handshake_timeout_ms: 10_000,
+            connections_max: 10_000,
+            connections_max_per_address: 1_000,
+            write_timeout_ms: 30_000,
+            unread_bytes_max: 256 * 1024 * 1024,
+            unread_bytes_max_per_address: 32 * 1024 * 1024,
+            hsts_days: 365,
             forwarded_header: String::new(),
+            public_boards: false,
             trusted_proxies: "127.0.0.0/8, ::1".to_owned(),
         }
     }
@@ -108,13 +146,19 @@ pub struct HubConfig {
     /// Milliseconds for which an update is kept to resume from. Default 300000, five minutes. The
     /// stricter of the two holds.
     pub tail_ms: u64,
-    /// Matches known at a time. Default 20000. A match takes some 10 KiB, its books more; one too
-    /// many is refused and counted.
+    /// Matches known at a time. Default 20000. A match takes some 10 KiB, its books more. One too many takes the
+    /// place of one that has ended, of the source with most matches; without any, it is refused and counted.
     pub matches_max: usize,
+    /// Matches of one source. Default 10000. One too many takes the place of one of its own that has ended;
+    /// without any, it is refused and counted.
+    pub matches_max_per_source: usize,
     /// Milliseconds for which an ended match stays. Default 7200000, two hours.
     pub ended_keep_ms: u64,
     /// Batches from the feeds that wait for the hub. Default 4096. When it is full, feeds wait.
     pub inbox_batches: usize,
+    /// Public ids that are ever given out. Default 20000000, some 30 bytes of memory each. What is new
+    /// beyond that is left out and counted.
+    pub ids_max: usize,
 }
 
 impl Default for HubConfig {
@@ -123,8 +167,10 @@ impl Default for HubConfig {
             tail_bytes: 4 * 1024 * 1024,
             tail_ms: 300_000,
             matches_max: 20_000,
+            matches_max_per_source: 10_000,
             ended_keep_ms: 7_200_000,
             inbox_batches: 4_096,
+            ids_max: 20_000_000,
         }
     }
 }
@@ -148,10 +194,24 @@ pub struct FanoutConfig {
     /// about a half for data. 0: as the system has it, which may be megabytes for a slow reader.
     pub send_buffer_bytes: usize,
     /// Bytes that the kernel takes beyond what is on its way to the client (`TCP_NOTSENT_LOWAT`).
-    /// Default 131072; what waits beyond that can still be merged. 0: as much as the send buffer.
+    /// Default 16384; what waits beyond that can still be merged, or overtaken by a suspension. 0: as
+    /// much as the send buffer.
     pub unsent_bytes: usize,
-    /// Subscriptions of one socket. Default 1000. About 100 bytes each.
+    /// Channels that one socket follows at a time, by name or by a pattern. Default 10000. About 200
+    /// bytes each; what a pattern covers beyond that is left out, and the client is told.
     pub channels_max: usize,
+    /// Patterns that one socket follows at a time. Default 1000. About 300 bytes each, shared where
+    /// several sockets follow the same one; a command for more is refused.
+    pub patterns_max: usize,
+    /// Bytes of a `subscribe` to a pattern that carries positions to resume from. Default 262144, at
+    /// least `server.command_bytes_max`. As much memory a socket, while it sends one.
+    pub from_bytes_max: usize,
+    /// Subscriptions that the sockets of one account begin or resume at once, in each shard, before
+    /// their commands have to wait. Default 20000, twice `channels_max`. Resuming from far back counts
+    /// as several.
+    pub catch_up_burst: u32,
+    /// How many of those it gets back in a second. Default 2000. Nobody else waits for it.
+    pub catch_ups_per_second: u32,
     /// Milliseconds between two beats to a socket. Default 5000. A beat is some 60 bytes.
     pub beat_ms: u64,
     /// Milliseconds after which a socket from which nothing was heard, not even the answer to a
@@ -177,8 +237,12 @@ impl Default for FanoutConfig {
             outbox_age_ms: 1_000,
             write_bytes_max: 64 * 1024,
             send_buffer_bytes: 256 * 1024,
-            unsent_bytes: 128 * 1024,
-            channels_max: 1_000,
+            unsent_bytes: 16 * 1024,
+            channels_max: 10_000,
+            patterns_max: 1_000,
+            from_bytes_max: 256 * 1024,
+            catch_up_burst: 20_000,
+            catch_ups_per_second: 2_000,
             beat_ms: 5_000,
             idle_ms: 90_000,
             stall_ms: 30_000,
@@ -198,13 +262,18 @@ pub struct DemoConfig {
     /// Which day is played; the same seed gives the same day. Default 1.
     pub seed: u64,
     /// Whether what was played before the demo, and what will be in the next days, is put into the
-    /// archive. Default true; some 180 MB, and up to half a minute of one core at the first start.
+    /// archive. Default true; some 270 MB, and up to half a minute of one core at the first start.
     pub past: bool,
+    /// For how many minutes the demo has been playing when it starts, from 0 to 600. Default 70: some matches are
+    /// in their second half. Fewer start faster.
+    pub head_start_minutes: u32,
+    /// How many times as fast as real matches the demo plays: 0.1 to 100. Default 1.
+    pub speed: DemoSpeed,
 }
 
 impl Default for DemoConfig {
     fn default() -> Self {
-        Self { enabled: true, seed: 1, past: true }
+        Self { enabled: true, seed: 1, past: true, head_start_minutes: 70, speed: DemoSpeed::REAL }
     }
 }
 
@@ -278,6 +347,8 @@ pub struct IngestConfig {
     pub ids_max: usize,
     /// Sockets that push, in all. Default 64; one more is refused.
     pub sockets_max: usize,
+    /// Sockets that push for one source. Default 16; one more is refused.
+    pub sockets_max_per_source: usize,
     /// Milliseconds without a push after which a source is late, and its books are held back until
     /// the next one. Default 0: it may be silent for ever.
     pub deadline_ms: u64,
@@ -292,6 +363,7 @@ impl Default for IngestConfig {
             wait_ms: 5_000,
             ids_max: 100_000,
             sockets_max: 64,
+            sockets_max_per_source: 16,
             deadline_ms: 0,
         }
     }

@@ -68,6 +68,7 @@ fn variables(section: &str, knobs: &Table) -> Vec<(OsString, OsString)> {
 fn text(value: &Value) -> String {
     match value {
         Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
         other => other.as_str().unwrap().to_owned(),
     }
@@ -149,7 +150,11 @@ fn the_steady_load_listens_on_loopback_only() {
     assert!(load(open, &[rate], &flags).is_ok());
     check_refused("[bench]\nrate = 1000001\n", &[], &["bench.rate is 1000001", "a microsecond"]);
     check_refused("[bench]\nchannels = 0\n", &[], &["bench.channels must not be 0"]);
-    check_refused("[bench]\nchannels = 20001\n", &[], &["hub.matches_max, which is 20000"]);
+    check_refused(
+        "[bench]\nchannels = 10001\n",
+        &[],
+        &["hub.matches_max_per_source, which is 10000"],
+    );
 }
 
 #[test]

@@ -5,10 +5,11 @@
 //! nothing of what is in the tables. Statements are written once for both: placeholders are numbered,
 //! and every type is one that both have (whole numbers of 64 bits, text, bytes, double precision).
 //!
-//! In reading order: [`DatabaseName`], [`Database`], [`Steps`], [`Watcher`], then `sqlite`, `migrations` and
-//! `backup`.
+//! In reading order: [`DatabaseName`], [`Database`], [`Steps`], [`Watcher`], then `health`, `sqlite`,
+//! `migrations` and `backup`.
 
 mod backup;
+mod health;
 mod migrations;
 mod name;
 mod sqlite;
@@ -20,12 +21,15 @@ mod watch;
 use std::{fmt, time::Duration};
 
 use sqlx::{
-    Any, AnyPool, ConnectOptions, Transaction,
+    Any, AnyConnection, AnyPool, ConnectOptions, Connection, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
 
+use tracing::warn;
+
 pub use self::{
     backup::{BackupError, back_up},
+    health::is_unavailable,
     name::{DatabaseName, PostgresUrl},
     steps::{Pace, Steps},
     watch::Watcher,
@@ -109,7 +113,9 @@ impl Database {
     async fn connect(name: &DatabaseName, config: &DatabaseConfig) -> Result<Self, DatabaseError> {
         let connections =
             |own| if config.connections_max == 0 { own } else { config.connections_max };
-        let options = AnyPoolOptions::new().acquire_timeout(config.acquire());
+        let options = AnyPoolOptions::new()
+            .acquire_timeout(config.acquire())
+            .after_release(|connection, _| Box::pin(is_reusable(connection)));
         let failed = |source| DatabaseError::Open { name: name.clone(), source };
         let pool = match name {
             DatabaseName::File(path) if !path.exists() => {
@@ -181,6 +187,21 @@ impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// Whether a connection can go back to the pool. Where its disk is full, SQLite ends a transaction by itself;
+/// sqlx counts it as open all the same, and refuses to begin another on this connection for ever. Such a
+/// connection is closed, and the pool opens a new one when it needs one.
+async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        // A transaction that was dropped is rolled back by the next thing that the connection does.
+        connection.ping().await?;
+    }
+    let is_reusable = !connection.is_in_transaction();
+    if !is_reusable {
+        warn!("a database connection is closed: its transaction ended by itself");
+    }
+    Ok(is_reusable)
 }
 
 /// The watchers ask ten times a second; at debug level nothing else would be readable.

@@ -263,3 +263,50 @@ async fn database_that_is_up_to_date_is_opened_while_somebody_writes() {
     })
     .await;
 }
+
+/// As on a full disk, for every connection of the pool that is open now.
+async fn fill(database: &Database) {
+    let mut all = Vec::new();
+    for _ in 0..SQLITE_CONNECTIONS {
+        let mut connection = database.pool().acquire().await.unwrap();
+        sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
+        all.push(connection);
+    }
+}
+
+async fn insert_much(database: &Database, name: &str) -> Result<(), sqlx::Error> {
+    let mut tx = database.begin().await?;
+    // More than what is left of the last page.
+    let insert = sqlx::query("INSERT INTO meta (name, value) VALUES ($1, $2)");
+    insert.bind(name).bind("x".repeat(20_000)).execute(&mut *tx).await?;
+    tx.commit().await
+}
+
+/// Where there is no room SQLite ends a transaction by itself, and sqlx goes on counting it. No such
+/// connection is used again; new ones have the usual limit.
+#[tokio::test]
+async fn connection_whose_transaction_ended_by_itself_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = DatabaseName::File(folder.path().join("test.db"));
+    let database = Database::open(&name).await.unwrap();
+    fill(&database).await;
+    // One that was replaced already may come before one that is still full.
+    let mut failed = 0;
+    for round in 0..4 * SQLITE_CONNECTIONS {
+        if let Err(error) = insert_much(&database, &format!("full {round}")).await {
+            assert!(is_unavailable(&error), "try {round}: {error:?}");
+            failed += 1;
+        }
+    }
+    assert_eq!(failed, SQLITE_CONNECTIONS, "each connection fails once and is not used again");
+    for round in 0..2 * SQLITE_CONNECTIONS {
+        insert_much(&database, &format!("room {round}")).await.unwrap();
+    }
+    let names: Vec<String> = sqlx::query_scalar("SELECT name FROM meta WHERE name LIKE 'room%'")
+        .fetch_all(database.pool())
+        .await
+        .unwrap();
+    let expected: Vec<_> = (0..2 * SQLITE_CONNECTIONS).map(|it| format!("room {it}")).collect();
+    assert_eq!(names, expected);
+    database.close().await;
+}

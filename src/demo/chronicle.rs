@@ -16,13 +16,14 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{DAY_US, Run};
+use super::{DAY_US, Pace, Run};
 use crate::{
     accounts::{Accounts, AccountsError},
     archive::{Archive, Filter, Window},
     clock::now,
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence},
     identity::{Identity, Remembered},
+    ids::{IdsError, PublicIds},
     reader::Reader,
     record::{Key, MatchRecord, Status},
 };
@@ -60,6 +61,7 @@ pub struct Chronicle {
     accounts: Accounts,
     archive: Archive,
     reader: Reader,
+    ids: PublicIds,
     settings: Settings,
     stopped: watch::Receiver<bool>,
 }
@@ -71,6 +73,8 @@ enum ChronicleError {
     Accounts(#[from] AccountsError),
     #[error("the archive failed")]
     Archive(#[from] sqlx::Error),
+    #[error(transparent)]
+    Ids(#[from] IdsError),
     #[error("matches could not be made")]
     Made(#[from] tokio::task::JoinError),
     #[error("the hub stops")]
@@ -81,7 +85,12 @@ enum ChronicleError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Telling {
     Result,
-    Ahead { now: Micros, priced: bool },
+    /// The same of those that are over by then.
+    ResultUntil(Micros),
+    Ahead {
+        now: Micros,
+        priced: bool,
+    },
 }
 
 impl Chronicle {
@@ -89,8 +98,7 @@ impl Chronicle {
     pub fn new(
         run: Run,
         accounts: &Accounts,
-        archive: &Archive,
-        reader: &Reader,
+        (archive, reader, ids): (&Archive, &Reader, &PublicIds),
         settings: Settings,
         stopped: &watch::Receiver<bool>,
     ) -> Self {
@@ -98,12 +106,14 @@ impl Chronicle {
         let settings = Settings {
             window: sequence::Window { bytes: 0, ..settings.window },
             matches_max: usize::MAX,
+            matches_max_per_source: usize::MAX,
             ended_keep_us: Micros::MAX,
             hold_us: 0,
             ..settings
         };
         let (accounts, archive, reader) = (accounts.clone(), archive.clone(), reader.clone());
-        Self { run, accounts, archive, reader, settings, stopped: stopped.clone() }
+        let (ids, stopped) = (ids.clone(), stopped.clone());
+        Self { run, accounts, archive, reader, ids, settings, stopped }
     }
 
     /// Brings the archive up to date, and once a day again.
@@ -119,7 +129,8 @@ impl Chronicle {
                 }
             }
             let world = self.run.world();
-            let tomorrow = world.start_of(world.day_at(now()) + 1);
+            let tomorrow = world.start_of(world.day_at(self.run.pace.in_world(now())) + 1);
+            let tomorrow = self.run.pace.ours(tomorrow);
             let wait = u64::try_from(tomorrow - now()).unwrap_or(0);
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_micros(wait)) => {}
@@ -129,14 +140,18 @@ impl Chronicle {
     }
 
     async fn catch_up(&self) -> Result<(), ChronicleError> {
-        let (world, begun) = (self.run.world(), now());
+        let (world, began_at) = (self.run.world(), now());
+        let begun = self.run.pace.in_world(began_at);
         let today = world.day_at(begun);
         let done = self.done().await?;
         let mut known = self.known();
         let mut count = 0;
         if done.is_none() {
-            let past = world.past().into_iter().filter(|it| !known.contains_key(&it.id().0));
+            let past = world.past().into_iter().filter(|it| !known.contains_key(&self.key(it)));
             count += self.put(past.collect(), Telling::Result).await?;
+            let recent = world.recent().into_iter().filter(|it| !known.contains_key(&self.key(it)));
+            let telling = Telling::ResultUntil(began_at);
+            count += self.put(recent.collect(), telling).await?;
         }
         count += self.put(self.missed(&known), Telling::Result).await?;
         let mut done = done.unwrap_or(Done {
@@ -152,16 +167,16 @@ impl Chronicle {
             }
             let soonest = begun + if day < done.fixtures { NOTICE_US } else { 0 };
             let mut matches = world.programme(day);
-            matches.retain(|it| it.start() > soonest && self.reader.get(it.id().0).is_none());
+            matches.retain(|it| it.start() > soonest && self.reader.get(self.key(it)).is_none());
             known.retain(|_, status| *status != Status::NotStarted);
-            matches.retain(|it| !known.contains_key(&it.id().0));
+            matches.retain(|it| !known.contains_key(&self.key(it)));
             count += self.put(matches, Telling::Ahead { now: begun, priced }).await?;
             done.fixtures = done.fixtures.max(day + 1);
             done.priced = done.priced.max(if priced { day + 1 } else { 0 });
             self.remember(&done).await?;
         }
         if count > 0 {
-            let took_ms = (now() - begun) / 1000;
+            let took_ms = (now() - began_at) / 1000;
             info!(matches = count, took_ms, "the demo's past and programme are in the archive");
         }
         Ok(())
@@ -174,10 +189,15 @@ impl Chronicle {
         let days = last.saturating_sub(DAYS_MISSED_MAX)..=last;
         let mut missed: Vec<_> = days.flat_map(|day| world.programme(day)).collect();
         missed.retain(|it| {
-            let over = known.get(&it.id().0).is_some_and(|status| status.is_over());
+            let over = known.get(&self.key(it)).is_some_and(|status| status.is_over());
             it.start() < self.run.from && !over
         });
         missed
+    }
+
+    /// By which a match is known; of one that has no public id yet, what none is known by.
+    fn key(&self, planned: &Planned) -> Key {
+        self.ids.known(planned.id()).map_or(0, |id| id.0)
     }
 
     fn known(&self) -> FxHashMap<Key, Status> {
@@ -199,10 +219,10 @@ impl Chronicle {
 
     /// Makes the records of these matches and puts them into the archive: how many.
     async fn put(&self, matches: Vec<Planned>, telling: Telling) -> Result<usize, ChronicleError> {
-        let settings = self.settings;
+        let (settings, pace) = (self.settings, self.run.pace);
         let make = |some: &[Planned]| {
-            let some = some.to_vec();
-            tokio::task::spawn_blocking(move || records(&some, telling, settings))
+            let (some, ids) = (some.to_vec(), self.ids.clone());
+            tokio::task::spawn_blocking(move || records(&some, telling, (settings, pace), &ids))
         };
         let mut some = matches.chunks(TOGETHER).map(make);
         let (mut count, mut making) = (0, some.next());
@@ -215,6 +235,8 @@ impl Chronicle {
             making = some.next();
             // What is in play by now is the hub's to tell.
             records.retain(|record| self.reader.get(record.brief.id).is_none());
+            // Before what goes by them.
+            self.ids.flush().await?;
             self.archive.put(&records, now()).await?;
             count += records.len();
         }
@@ -223,18 +245,32 @@ impl Chronicle {
 }
 
 /// The records of these matches, by a hub that nobody listens to.
-fn records(matches: &[Planned], telling: Telling, settings: Settings) -> Vec<Arc<MatchRecord>> {
+fn records(
+    matches: &[Planned],
+    telling: Telling,
+    (settings, pace): (Settings, Pace),
+    ids: &PublicIds,
+) -> Vec<Arc<MatchRecord>> {
     let epochs = Epochs { matches: Epoch(0), feeds: Epoch(0) };
-    let mut hub = Hub::new(settings, epochs, Identity::new(Remembered::default()));
+    let mut hub =
+        Hub::new(settings, epochs, Identity::new(Remembered::default())).with_ids(ids.clone());
     let source = hub.source("simulator".into(), "simulator", Terms::default());
     let (mut changes, mut records) = (Vec::new(), Vec::with_capacity(matches.len()));
     for planned in matches {
         let told = match telling {
-            Telling::Result => planned.result(),
+            Telling::Result | Telling::ResultUntil(_) => planned.result(),
             Telling::Ahead { now, priced } => planned.ahead(now, priced),
         };
+        let told: Vec<_> = told.into_iter().map(|timed| pace.on_our_clock(timed)).collect();
+        let ends = told.last().map(|timed| timed.clock_us);
+        if let (Telling::ResultUntil(until), Some(ends)) = (telling, ends)
+            && ends > until
+        {
+            continue;
+        }
         let mut last = Micros::MIN;
-        for Timed { clock_us, batch } in told {
+        for Timed { clock_us, mut batch } in told {
+            ids.number_batch(&mut batch);
             let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
             debug_assert_eq!(errors, [], "the simulator contradicts itself");
             changes.clear();
@@ -264,10 +300,13 @@ mod tests {
     const SETTINGS: Settings = Settings {
         window: sequence::Window { bytes: 1 << 20, age_us: DAY_US },
         matches_max: usize::MAX,
+        matches_max_per_source: usize::MAX,
         ended_keep_us: Micros::MAX,
         stale_after_ms: 15_000,
         hold_us: 0,
     };
+
+    const PLAYED: (Settings, Pace) = (SETTINGS, Pace::REAL);
 
     /// One in so many of each sport's matches.
     fn some(planned: Vec<Planned>, every: usize) -> Vec<Planned> {
@@ -277,7 +316,7 @@ mod tests {
     #[test]
     fn results_have_scores_scorers_and_prices() {
         let planned = some(World::new(1, NOW).past(), 60);
-        let records = records(&planned, Telling::Result, SETTINGS);
+        let records = records(&planned, Telling::Result, PLAYED, &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
             let MatchRecord { brief, play, prices, .. } = &**record;
@@ -311,9 +350,9 @@ mod tests {
         let mut planned = World::new(2, NOW).past();
         planned.retain(|it| it.sport() == ingest::event::Sport::Football);
         // One league of ten, to be done sooner: that of the first match.
-        let records = records(&planned[..330], Telling::Result, SETTINGS);
+        let records = records(&planned[..330], Telling::Result, PLAYED, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
-        for Brief { competition, season, sides, .. } in records.iter().map(|it| &it.brief) {
+        for Brief { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
             assert!(season.is_some());
             let table = played.entry(competition.expect("a league")).or_default();
             for side in sides.expect("two sides") {
@@ -327,14 +366,39 @@ mod tests {
         }
     }
 
+    /// Until the demo began there is no day without results.
+    #[test]
+    fn recent_matches_lead_up_to_the_start() {
+        let world = World::new(1, NOW);
+        let (past, recent) = (world.past(), world.recent());
+        let starts: Vec<_> = past.iter().chain(&recent).map(Planned::start).collect();
+        for hours_back in (6..10 * 24).step_by(24) {
+            let until = NOW - hours_back * DAY_US / 24;
+            let of_day = starts.iter().filter(|start| (until - DAY_US..until).contains(start));
+            let count = of_day.count();
+            // Days between the last round and the start have one match in six.
+            assert!(count > 8, "{count} matches in the day {hours_back} hours before the start");
+        }
+        let hour = NOW - DAY_US / 24;
+        assert!(starts.iter().any(|start| (hour..NOW).contains(start)), "no match ended lately");
+        let ids: BTreeSet<_> = past.iter().chain(&recent).map(|it| it.id()).collect();
+        assert_eq!(ids.len(), past.len() + recent.len());
+        let until = NOW + DAY_US / 20;
+        let told =
+            records(&some(recent, 12), Telling::ResultUntil(until), PLAYED, &PublicIds::default());
+        assert!(told.iter().all(|it| it.brief.status.has_result() && it.brief.updated <= until));
+    }
+
     #[test]
     fn fixtures_ahead_have_prices_where_asked() {
         let planned = some(World::new(1, NOW).programme(1), 25);
         for priced in [true, false] {
             let telling = Telling::Ahead { now: NOW, priced };
-            let records = records(&planned, telling, SETTINGS);
+            let numbered = PublicIds::default();
+            let records = records(&planned, telling, PLAYED, &numbered);
             assert_eq!(records.len(), planned.len());
-            let ids: BTreeSet<_> = planned.iter().map(|it| it.id().0).collect();
+            let ids: BTreeSet<_> =
+                planned.iter().filter_map(|it| numbered.known(it.id())).map(|id| id.0).collect();
             for record in records {
                 assert!(ids.contains(&record.brief.id));
                 assert_eq!(record.brief.status, Status::NotStarted);

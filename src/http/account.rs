@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{Shared, error::HttpError};
 use crate::{
     accounts::{Addon, Caller, Customer, Micros},
-    clock::now,
+    clock,
     usage::{Counts, DAYS_SHOWN, Day, UsageDay},
 };
 
@@ -74,12 +74,12 @@ struct DayUsed {
 /// The account of the key.
 ///
 /// Any key will do, whatever its account has paid for; asking is no call that counts.
-#[utoipa::path(get, path = "/api/v2/account/", tag = "account", responses((status = 200, description = "Its add-ons, and what it has used in the last 30 days", body = Account)))]
+#[utoipa::path(get, path = "/api/v2/account/", tag = "account", responses((status = 200, description = "The account's add-ons and its usage in the last 30 days", body = Account)))]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
-    let now = now();
+    let now = clock::wall();
     let parts = &shared.parts;
     // Deleted a moment ago: its key has gone with it.
     let customer = parts

@@ -2,7 +2,8 @@
 //!
 //! It speaks as the bare broadcast of `benches/floor` does, so that what the fan-out adds to the
 //! system calls can be measured by itself. `/sub/NNNNNN` follows a bare channel; each binary message
-//! on `/pub` goes unchanged to the followers of the channel that its bytes 1 to 7 name.
+//! on `/pub` goes unchanged to the followers of the channel that its bytes 1 to 7 name. `/echo` sends
+//! each message back, so that protocol suites can test the fan-out's reader and writer of frames.
 
 use std::{
     io::{self, ErrorKind},
@@ -11,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use fanout::Fanout;
+use fanout::{Fanout, outbox::FRAME_BYTES};
 use futures_util::{FutureExt, StreamExt};
 use metrics::counter;
 use tokio::{
@@ -42,7 +43,8 @@ const NOT_FOUND: &[u8] =
 #[derive(Debug, Clone)]
 pub struct BenchDoor {
     pub fanout: Fanout,
-    /// Bytes that are published in one piece: a part of what may wait for a follower.
+    /// Bytes that are published in one piece, with what each frame costs: at most half of what may wait
+    /// for a follower.
     pub batch_bytes_max: usize,
     pub handshake_timeout: Duration,
 }
@@ -80,21 +82,44 @@ impl BenchDoor {
         let Some(Upgrade { uri, wish, length }) = upgrade else {
             return line.answer(NOT_FOUND).await;
         };
-        let digits = uri.path().strip_prefix("/sub/");
-        let channel = digits.and_then(|digits| six_digits(digits.as_bytes().try_into().ok()?));
-        if channel.is_none() && uri.path() != "/pub" {
+        let Some(endpoint) = Endpoint::parse(uri.path()) else {
             return line.answer(NOT_FOUND).await;
-        }
+        };
         line.answer(&wish.answer()).await?;
         let ahead = bytes.split_off(length);
-        match channel {
-            Some(channel) => {
+        match endpoint {
+            Endpoint::Publish => publish(line.into_tcp()?, ahead, self).await,
+            Endpoint::Follow(channel) => {
                 let (stream, ahead) = line.into_stream(ahead)?;
                 self.fanout.serve_raw(stream, ahead, channel);
             }
-            None => publish(line.into_tcp()?, ahead, self).await,
+            Endpoint::Echo => {
+                let (stream, ahead) = line.into_stream(ahead)?;
+                self.fanout.serve_echo(stream, ahead);
+            }
         }
         Ok(())
+    }
+}
+
+/// What a path of the measuring door leads to.
+enum Endpoint {
+    Publish,
+    /// A bare channel, by its number.
+    Follow(u32),
+    Echo,
+}
+
+impl Endpoint {
+    fn parse(path: &str) -> Option<Self> {
+        match path {
+            "/pub" => Some(Self::Publish),
+            "/echo" => Some(Self::Echo),
+            _ => {
+                let digits = path.strip_prefix("/sub/")?.as_bytes();
+                Some(Self::Follow(six_digits(digits.try_into().ok()?)?))
+            }
+        }
     }
 }
 
@@ -125,7 +150,7 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
         let mut next = Some(first);
         while let Some(message) = next {
             if let Ok(Message::Binary(payload)) = message {
-                bytes += payload.len();
+                bytes += payload.len() + FRAME_BYTES;
                 match channel(&payload) {
                     Some(channel) => batch.push((channel, payload)),
                     None => ignored.increment(1),

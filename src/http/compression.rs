@@ -4,7 +4,12 @@
 //! no length and are left as they are; images are compressed already. Pages are left out since they hold
 //! tokens of forms beside what others may have sent, and the length of both together would tell of the token.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    num::NonZeroUsize,
+    sync::{Arc, LazyLock},
+    thread,
+};
 
 use axum::{
     body::{Body, HttpBody as _, to_bytes},
@@ -20,7 +25,8 @@ use hyper::{
         HeaderValue, IF_NONE_MATCH, VARY,
     },
 };
-use tokio::task::spawn_blocking;
+use metrics::counter;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 use tracing::warn;
 
 use crate::api::answer::{CODINGS, Coded};
@@ -29,6 +35,12 @@ use crate::api::answer::{CODINGS, Coded};
 const BYTES_MIN: u64 = 1_200;
 /// Longer ones would hold a thread of the others.
 const BYTES_IN_PLACE: usize = 32 * 1024;
+
+/// Long bodies that may be compressed at a time: one for each core.
+static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    Arc::new(Semaphore::new(cores))
+});
 
 /// What a body can be compressed with, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,38 +176,49 @@ fn is_text(response: &Response) -> bool {
 async fn encode(response: Response, coding: Coding) -> Response {
     let coded = response.extensions().get::<Coded>().cloned();
     let (mut parts, body) = response.into_parts();
-    if let Some(compressed) = coded.as_ref().and_then(|coded| coded.get(coding as usize)) {
-        say(&mut parts.headers, coding);
-        return Response::from_parts(parts, Body::from(compressed));
-    }
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         // A body of known length that does not come; the connection would have to end as well.
         parts.status = StatusCode::INTERNAL_SERVER_ERROR;
         return Response::from_parts(parts, Body::empty());
     };
-    let compressed = if bytes.len() <= BYTES_IN_PLACE {
-        coding.compress(&bytes)
-    } else {
-        let whole = bytes.clone();
-        let compressed = spawn_blocking(move || coding.compress(&whole)).await;
-        compressed.unwrap_or_else(|error| Err(io::Error::other(error)))
+    let compressed = match coded {
+        Some(coded) => coded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await,
+        None => compressed(bytes.clone(), coding).await,
     };
     let body = match compressed {
-        Ok(compressed) if compressed.len() < bytes.len() => {
+        Some(compressed) => {
             say(&mut parts.headers, coding);
-            let compressed = Bytes::from(compressed);
-            if let Some(coded) = coded {
-                coded.keep(coding as usize, &compressed);
-            }
             compressed
         }
-        Ok(_) => bytes,
-        Err(error) => {
-            warn!(%error, coding = coding.name(), "an answer could not be compressed");
-            bytes
-        }
+        None => bytes,
     };
     Response::from_parts(parts, Body::from(body))
+}
+
+/// The body in this coding; `None` where that is not shorter. Large ones are compressed on other threads, as
+/// many at a time as there are cores; the others wait.
+async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
+    let length = bytes.len();
+    counter!("matchwire_http_compressions_total").increment(1);
+    let compressed = if length <= BYTES_IN_PLACE {
+        coding.compress(&bytes)
+    } else {
+        // It is never closed. The turn goes along: the work goes on when the client leaves.
+        let turn = Arc::clone(&TURNS).acquire_owned().await;
+        let compress = move || {
+            let _turn = turn;
+            coding.compress(&bytes)
+        };
+        let compressed = spawn_blocking(compress).await;
+        compressed.unwrap_or_else(|error| Err(io::Error::other(error)))
+    };
+    match compressed {
+        Ok(compressed) => (compressed.len() < length).then(|| compressed.into()),
+        Err(error) => {
+            warn!(%error, coding = coding.name(), "an answer could not be compressed");
+            None
+        }
+    }
 }
 
 /// Tells with what the body is compressed.

@@ -8,10 +8,10 @@ use std::{
     convert::Infallible,
     io::{self, ErrorKind},
     net::{self, IpAddr},
+    panic::{self, AssertUnwindSafe},
     pin::{Pin, pin},
     sync::Arc,
     task::{self, Context, Waker},
-    thread,
     time::Duration,
 };
 
@@ -31,15 +31,28 @@ use tracing::{debug, warn};
 
 use super::{
     Shared,
+    connections::{Arrival, Open, Progress},
     front::Front,
     head::{self, Head, Upgrade},
     line::{Line, Rewound},
     ws,
 };
+use crate::supervisor::{self, Lifetime, fault};
 
 /// How long to wait where a connection cannot be accepted: out of descriptors, as a rule, so that
 /// others have to go first.
 pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// Bytes of a head, and of what a client sends ahead while it is answered.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// What is answered while as many connections are open as may be.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncache-control: no-store\r\n\
+    content-length: 0\r\nconnection: close\r\n\r\n";
+
+/// How requests of an operator's tools begin.
+const OPERATOR_PATHS: [&[u8]; 3] = [b"GET /healthz", b"GET /readyz", b"GET /metrics"];
 
 const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);
@@ -68,7 +81,8 @@ impl Door {
         let mut stop = self.stop.clone();
         let (done, ended) = oneshot::channel();
         let accept = move || done.send(self.accept_all(listener, poll, &runtime));
-        thread::Builder::new().name("door".to_owned()).spawn(accept)?;
+        // It may end before the stop with an error, which is told by whoever waits for it.
+        supervisor::thread("acceptor", Lifetime::Finite, accept)?;
         let mut ended = pin!(ended);
         tokio::select! {
             ended = ended.as_mut() => return ended.map_err(io::Error::other)?,
@@ -87,7 +101,7 @@ impl Door {
         listener.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let connections = Arc::new(Semaphore::new(self.shared.parts.connections_max));
+        let connections = Arc::new(Semaphore::new(self.shared.parts.arrivals_max));
         let mut answering = JoinSet::new();
         let mut events = Events::with_capacity(2);
         loop {
@@ -96,7 +110,9 @@ impl Door {
                 _ => {}
             }
             while let Some((tcp, from, permit)) = self.accept(&listener, &connections, runtime) {
-                let mut visit = Box::pin(Arc::clone(&self).admit(tcp, from, permit));
+                let Some(arrival) = self.arrive(from) else { continue };
+                let visit = Arc::clone(&self).admit(tcp, from, (permit, arrival));
+                let mut visit = Box::pin(supervisor::request(visit));
                 // Most are done at the first look, here and now. With TLS that would be much work for
                 // one thread.
                 if self.shared.parts.tls.is_some() || is_pending(visit.as_mut()) {
@@ -104,6 +120,7 @@ impl Door {
                     answering.spawn(visit);
                 }
             }
+            fault::point();
             if self.is_stopped() {
                 return Ok(answering);
             }
@@ -144,19 +161,34 @@ impl Door {
         self.stop.has_changed().unwrap_or(true)
     }
 
-    /// All that is done for a connection here. The permit counts it until then.
+    /// Counts a connection by its address; `None` if there are too many. Those of proxies are not counted so.
+    fn arrive(&self, from: IpAddr) -> Option<Option<Arrival>> {
+        if self.shared.parts.proxies.may_stand_for_many(from) {
+            return Some(None);
+        }
+        self.shared.connections.arrive(from).map(Some)
+    }
+
+    /// All that is done for a connection here. It is counted until then.
     async fn admit(
         self: Arc<Self>,
         tcp: net::TcpStream,
         from: IpAddr,
-        _permit: OwnedSemaphorePermit,
+        (permit, _arrival): (OwnedSemaphorePermit, Option<Arrival>),
     ) {
-        if let Err(error) = self.welcome(tcp, from).await {
+        if let Err(error) = self.welcome(tcp, from, permit).await {
             debug!(%error, "a connection ended early");
         }
     }
 
-    async fn welcome(&self, tcp: net::TcpStream, from: IpAddr) -> io::Result<()> {
+    /// The permit is for connections of which nothing was read yet.
+    async fn welcome(
+        &self,
+        tcp: net::TcpStream,
+        from: IpAddr,
+        permit: OwnedSemaphorePermit,
+    ) -> io::Result<()> {
+        fault::point();
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
         let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
@@ -171,8 +203,15 @@ impl Door {
             ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
             return Ok(());
         }
+        drop(permit);
+        let connections = &self.shared.connections;
+        let Some(open) = connections.open(is_operator(&bytes)) else {
+            return line.answer(FULL).await;
+        };
+        let progress = Progress::new(connections.clone());
+        let line = line.into_rewound(bytes, self.shared.parts.socket_options, progress)?;
         // In a box: it is large, and most never come here.
-        Box::pin(self.answer(line.into_rewound(bytes)?, from)).await
+        Box::pin(self.answer(line, from, open)).await
     }
 
     /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
@@ -209,13 +248,15 @@ impl Door {
     }
 
     /// Serves all requests of a connection.
-    async fn answer(&self, line: Rewound, from: IpAddr) -> io::Result<()> {
+    async fn answer(&self, line: Rewound, from: IpAddr, open: Open) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
             Ok::<_, Infallible>(self.front.answer(from, request.map(Body::new)).await)
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.shared.parts.handshake_timeout)
+            .max_buf_size(BUFFER_BYTES)
+            .keep_alive(!open.is_extra)
             .serve_connection(TokioIo::new(line), service)
             .with_upgrades();
         let mut connection = pin!(connection);
@@ -231,7 +272,14 @@ impl Door {
     }
 }
 
+/// Whether a first request is one of an operator's tools, as far as it has come.
+fn is_operator(bytes: &[u8]) -> bool {
+    OPERATOR_PATHS.iter().any(|beginning| bytes.starts_with(beginning))
+}
+
 /// Polls a future once, with nobody to be woken: whoever gets it next polls it first.
 fn is_pending(future: Pin<&mut impl Future<Output = ()>>) -> bool {
-    future.poll(&mut Context::from_waker(Waker::noop())) == task::Poll::Pending
+    let poll = || future.poll(&mut Context::from_waker(Waker::noop())) == task::Poll::Pending;
+    // A panic ends this connection, not the thread that accepts all others.
+    panic::catch_unwind(AssertUnwindSafe(poll)).unwrap_or(false)
 }

@@ -41,8 +41,12 @@ pub(super) enum HttpError {
     MethodNotAllowed,
     /// Anything else that the caller can mend.
     Refused(StatusCode, &'static str),
+    /// Too many bytes of answers wait for their readers.
+    TooMuchUnread,
     /// The hub is stopping.
     Unavailable,
+    /// What we need for this does not answer now.
+    TryLater,
     /// The database does not answer. Whether the key is good is not known then, so it is not said.
     NoDatabase,
     Internal,
@@ -98,7 +102,11 @@ impl HttpError {
             | Self::UpgradeRequired
             | Self::MethodNotAllowed
             | Self::Refused(..) => "other",
-            Self::Unavailable | Self::NoDatabase | Self::Internal => "failed",
+            Self::TooMuchUnread
+            | Self::Unavailable
+            | Self::TryLater
+            | Self::NoDatabase
+            | Self::Internal => "failed",
         }
     }
 }
@@ -129,13 +137,16 @@ impl IntoResponse for HttpError {
             Self::Exhausted(standing) => exhausted(standing),
             Self::NotFound => uniform(StatusCode::NOT_FOUND, "Not found"),
             Self::BadRequest(detail) => uniform(StatusCode::BAD_REQUEST, detail),
-            Self::UpgradeRequired => {
-                uniform(StatusCode::UPGRADE_REQUIRED, "this address takes WebSocket upgrades only")
-            }
+            Self::UpgradeRequired => uniform(
+                StatusCode::UPGRADE_REQUIRED,
+                "this endpoint only accepts WebSocket upgrades",
+            ),
             Self::MethodNotAllowed => uniform(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
             Self::Refused(status, detail) => uniform(status, detail),
+            Self::TooMuchUnread => too_much_unread(),
             Self::Unavailable => uniform(StatusCode::SERVICE_UNAVAILABLE, "the hub is stopping"),
-            Self::NoDatabase => no_database(),
+            Self::TryLater => try_later("try again later"),
+            Self::NoDatabase => try_later("the account database is not responding: try again"),
             Self::Internal => uniform(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
         };
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -186,10 +197,19 @@ fn addon_required(Needed { addon, price, public_url }: &Needed) -> Response {
     (StatusCode::PAYMENT_REQUIRED, Json(body)).into_response()
 }
 
-fn no_database() -> Response {
-    let detail = "the account database does not answer: try again";
+/// `Retry-After` where something that we need does not answer.
+pub(super) const RETRY_AFTER_S: &str = "5";
+
+fn try_later(detail: &str) -> Response {
     let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, detail);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    response
+}
+
+fn too_much_unread() -> Response {
+    let detail = "too many responses are waiting to be read: try again";
+    let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, detail);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
@@ -201,7 +221,7 @@ fn rate_limited(Wait { seconds }: Wait) -> Response {
 fn exhausted(standing: Standing) -> Response {
     let Standing { quota, reset_s, .. } = standing;
     let detail = format!(
-        "The free daily allowance of {} {} requests is used up; it begins anew at 00:00 UTC.",
+        "The free daily allowance of {} {} requests is used up. It resets at 00:00 UTC.",
         quota.per_day,
         quota.allowance.as_str(),
     );

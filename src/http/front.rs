@@ -7,19 +7,24 @@ use std::{net::IpAddr, sync::Arc};
 
 use axum::{Router, extract::Request, response::Response};
 use hyper::{
-    HeaderMap,
-    header::{CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
+    HeaderMap, Uri,
+    header::{
+        CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+        X_CONTENT_TYPE_OPTIONS,
+    },
     service::Service as _,
 };
 use hyper_util::service::TowerToHyperService;
 
 use super::{
-    Peer, Shared, address,
+    Parts, Peer, Shared, address,
     arrival::{self, Asked},
     compression::Wish,
     cors,
+    cpu_time::measured,
     credential::InQuery,
-    gate,
+    error_page,
+    gate::{self, Admitted},
 };
 use crate::products::Product;
 
@@ -28,24 +33,37 @@ use crate::products::Product;
 pub(super) struct Front {
     shared: Arc<Shared>,
     router: TowerToHyperService<Router>,
+    /// What browsers are told of TLS.
+    hsts: Option<HeaderValue>,
 }
 
 impl Front {
     pub(super) fn new(shared: Arc<Shared>, router: Router) -> Self {
-        Self { shared, router: TowerToHyperService::new(router) }
+        let hsts = hsts(&shared.parts);
+        Self { shared, router: TowerToHyperService::new(router), hsts }
     }
 
     /// Answers a request that came over a connection from this address.
     pub(super) async fn answer(&self, connection: IpAddr, mut request: Request) -> Response {
+        let proxies = &self.shared.parts.proxies;
         let (peer, asked) = arrival::receive(&self.shared, connection, &mut request);
         let had_secret = request.extensions().get::<InQuery>().is_some();
         let wish = Wish::of(&mut request);
         let response = match asked {
             Asked::Product(_) | Asked::Open => self.answer_any_origin(peer, asked, request).await,
+            Asked::Other if error_page::is_wanted(&request) => {
+                error_page::in_place_of(self.route(request).await)
+            }
             Asked::Other => self.route(request).await,
         };
-        let mut response = wish.fulfil(response).await;
+        let response = wish.fulfil(response).await;
+        // A proxy's own address says nothing of who reads.
+        let reader = Some(peer).filter(|peer| !proxies.may_stand_for_many(peer.0));
+        let mut response = self.shared.connections.count_body(reader, response).await;
         secure(response.headers_mut(), had_secret);
+        if let Some(hsts) = &self.hsts {
+            response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+        }
         response
     }
 
@@ -64,8 +82,11 @@ impl Front {
 
     async fn pass_gate(&self, peer: Peer, product: Product, mut request: Request) -> Response {
         match gate::admit(&self.shared, peer, product, &mut request).await {
-            Ok(standing) => {
-                let mut response = self.route(request).await;
+            Ok(Admitted { standing, permit }) => {
+                let (mut response, used) = measured(self.route(request)).await;
+                if let Some(permit) = permit {
+                    self.shared.parts.limits.charge(permit, used);
+                }
                 gate::tell(response.headers_mut(), standing);
                 response
             }
@@ -82,6 +103,21 @@ impl Front {
             Err(never) => match never {},
         }
     }
+}
+
+/// `Strict-Transport-Security`, where clients reach the hub over TLS. Never for a loopback name: it would hold
+/// for everything else that a developer serves there.
+fn hsts(parts: &Parts) -> Option<HeaderValue> {
+    let host: Uri = parts.public_url.strip_prefix("https://")?.parse().ok()?;
+    let name = host.host()?.trim_matches(['[', ']']);
+    let is_loopback = name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    if is_loopback || parts.hsts_days == 0 {
+        return None;
+    }
+    let seconds = u64::from(parts.hsts_days) * 24 * 60 * 60;
+    HeaderValue::try_from(format!("max-age={seconds}")).ok()
 }
 
 /// What every answer carries: no address of ours goes to others, no body is guessed at, and nothing

@@ -24,8 +24,8 @@ use super::{
 };
 use crate::{
     accounts::{AccountId, Caller, Micros},
-    clock::now,
-    limits::{Quota, Standing},
+    clock,
+    limits::{CpuPermit, Quota, Standing},
     products::Product,
     usage::{Call, Meter},
 };
@@ -33,20 +33,26 @@ use crate::{
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Lets a request through to a product, with who asks among its extensions, and tells how they stand; else
-/// gives the answer.
+/// How a request was let through: where its account stands, and the permit that its CPU time is charged to.
+pub(super) struct Admitted {
+    pub standing: Option<Standing>,
+    pub permit: Option<CpuPermit>,
+}
+
+/// Lets a request through to a product, with who asks among its extensions; else gives the answer.
 pub(super) async fn admit(
     shared: &Shared,
     peer: Peer,
     product: Product,
     request: &mut Request,
-) -> Result<Option<Standing>, Response> {
+) -> Result<Admitted, Response> {
     let shown = credential::of_rest(request.headers(), request.extensions().get());
-    let call = call(request.uri().path());
+    let path = request.uri().path();
+    let call = call(path).filter(|_| shared.paths.contains(path));
     match pass(shared, Asked { product, peer, shown, call }).await {
-        Ok((caller, standing)) => {
+        Ok((caller, admitted)) => {
             request.extensions_mut().insert(caller);
-            Ok(standing)
+            Ok(admitted)
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
@@ -64,22 +70,25 @@ struct Asked {
 }
 
 /// The order decides what somebody is told to whom several things apply: 429 for the address, 401,
-/// 402, 429 for the day.
+/// 402, 429 for the account's work, 429 for the day.
 async fn pass(
     shared: &Shared,
     Asked { product, peer, shown, call }: Asked,
-) -> Result<(Caller, Option<Standing>), HttpError> {
+) -> Result<(Caller, Admitted), HttpError> {
     let limits = &shared.parts.limits;
-    limits.request(peer.0).map_err(HttpError::RateLimited)?;
-    let now = now();
+    if product == Product::Football {
+        limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    }
+    let now = clock::wall();
     let caller = authenticate(shared, &shown, peer, now).await?;
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
+    let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
     let standing = match call {
         Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
         None => None,
     };
-    Ok((caller, standing))
+    Ok((caller, Admitted { standing, permit }))
 }
 
 /// SPEC section 5, rule 1.
@@ -156,14 +165,15 @@ fn count_freely(meter: &Meter, account: AccountId, (product, call): (Product, Ca
     }
 }
 
-/// What a request counts as; `None` for what customers ask about their own account, and for tickets,
-/// of which a socket may need one after the quota is used up.
+/// What a request to a path that exists counts as; `None` for what customers ask about their own account,
+/// for tickets, of which a socket may need one after the quota is used up, and for the paths of MCP, where
+/// there is no server yet.
 fn call(path: &str) -> Option<Call> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     match parts {
         ["api", "v2", "account" | "stream"] => None,
-        ["mcp", ..] | [_, "mcp", _] => Some(Call::Mcp),
+        ["mcp", ..] | [_, "mcp", _] => None,
         _ => Some(Call::Rest),
     }
 }
@@ -189,9 +199,9 @@ mod tests {
         check("/api/", Some(Call::Rest));
         check("/tennis/api/v2/matches/", Some(Call::Rest));
         check("/stream/v1/channels/mcp/", Some(Call::Rest));
-        check("/mcp/", Some(Call::Mcp));
-        check("/api/mcp/", Some(Call::Mcp));
-        check("/tennis/mcp/", Some(Call::Mcp));
+        check("/mcp/", None);
+        check("/api/mcp/", None);
+        check("/tennis/mcp/", None);
         check("/api/v2/account/", None);
         check("/api/v2/stream/ticket/", None);
     }

@@ -32,16 +32,16 @@ const NONE_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
     path = "/img/{type}/{id}/",
     tag = "images",
     params(
-        ("type" = String, Path, description = "What it is of; a type of one sport has its name in front, as `basketball/team`", example = "team"),
-        ("id" = u64, Path, description = "Its id"),
-        ("size" = Option<u32>, Query, description = "Pixels of a side, 128 unless told; rounded up to one of 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512"),
-        ("format" = Option<String>, Query, description = "`png` or `webp`; without it `Accept` decides"),
-        ("bg" = Option<String>, Query, description = "`transparent`: without a flat background"),
-        ("sor" = Option<String>, Query, description = "`true`: cut out, for people"),
+        ("type" = String, Path, description = "Type of the image. A type of one sport has the sport as a prefix, as in `basketball/team`", example = "team"),
+        ("id" = u64, Path, description = "The ID"),
+        ("size" = Option<u32>, Query, description = "Width and height in pixels (default 128), rounded up to 16, 24, 32, 48, 64, 96, 128, 192, 256, 384 or 512"),
+        ("format" = Option<String>, Query, description = "`png` or `webp` (default: by `Accept`)"),
+        ("bg" = Option<String>, Query, description = "`transparent`: transparent background"),
+        ("sor" = Option<String>, Query, description = "`true`: cut-out portraits of people"),
     ),
     responses(
         (status = 200, description = "The image", content((Vec<u8> = "image/png"), (Vec<u8> = "image/webp"))),
-        (status = 204, description = "The id is known, but there is no image of it"),
+        (status = 204, description = "The ID is known, but has no image"),
         (status = 503, description = "Too many images are being rendered"),
     )
 )]

@@ -4,10 +4,16 @@
 //! is read and taken at a time: whoever comes in between waits, and is told to come back after
 //! `ingest.wait_ms`.
 
-use std::{io::Read, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    hash::{BuildHasher as _, RandomState},
+    io::Read,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use axum::{
-    Json,
+    Extension, Json,
     body::{self, Body},
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
@@ -23,7 +29,7 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use tokio::{
-    sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit},
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_tungstenite::{
@@ -39,9 +45,10 @@ use tokio_tungstenite::{
 use tracing::debug;
 
 use super::{
-    Shared,
+    Peer, Shared,
     credential::{self, Credential, Shown},
     error::HttpError,
+    push_limits::PushPermit,
     ws::Wish,
 };
 use crate::{
@@ -75,10 +82,11 @@ struct Told {
 pub(super) async fn post(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
+    Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
     let shown = credential::of_rest(request.headers(), request.extensions().get());
-    let grant = grant(&shared, &shown, &name).await?;
+    let grant = grant(&shared, &shown, peer, &name).await?;
     let is_gzip = is_gzip(request.headers())?;
     // Before the body is read: so there is one body in memory for each source.
     let mut source = turn(&shared, &grant).await?;
@@ -106,11 +114,31 @@ fn detail(stuck: Stuck) -> &'static str {
     }
 }
 
-/// Whether the key is one of this source.
-async fn grant(shared: &Shared, shown: &Shown, source: &str) -> Result<FeedGrant, HttpError> {
+/// Whether the key is one of this source. Each wrong key counts against the limit of wrong keys of the address.
+/// Once that is used up, keys that have never worked here are refused without a look into the database.
+async fn grant(
+    shared: &Shared,
+    shown: &Shown,
+    Peer(address): Peer,
+    source: &str,
+) -> Result<FeedGrant, HttpError> {
     let refused = |detail| HttpError::Refused(StatusCode::UNAUTHORIZED, detail);
     let grant = match shown {
-        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate_feed(key).await?,
+        Shown::One(Credential::Key(key)) if shared.feed_keys.have_seen(key) => {
+            let grant = shared.parts.accounts.authenticate_feed(key).await?;
+            if grant.is_none() {
+                shared.feed_keys.forget(key);
+            }
+            grant
+        }
+        Shown::One(Credential::Key(key)) => {
+            shared.parts.limits.new_feed_key(address).map_err(HttpError::RateLimited)?;
+            let grant = shared.parts.accounts.authenticate_feed(key).await?;
+            if grant.is_some() {
+                shared.feed_keys.remember(key);
+            }
+            grant
+        }
         Shown::One(Credential::Ticket(_)) | Shown::Nothing => None,
         Shown::Different => return Err(refused(credential::DIFFERENT)),
     };
@@ -122,9 +150,45 @@ async fn grant(shared: &Shared, shown: &Shown, source: &str) -> Result<FeedGrant
     Ok(grant)
 }
 
+/// Keys of feeds that worked once, as keyed hashes. Whether they still do is asked each time.
+#[derive(Debug, Default)]
+pub(super) struct SeenKeys {
+    hasher: RandomState,
+    seen: Mutex<VecDeque<u64>>,
+}
+
+/// Of so many keys at a time; there is one for each source, as a rule.
+const SEEN_KEYS_MAX: usize = 1_024;
+
+impl SeenKeys {
+    fn have_seen(&self, key: &str) -> bool {
+        let hash = self.hasher.hash_one(key);
+        self.lock().contains(&hash)
+    }
+
+    fn remember(&self, key: &str) {
+        let hash = self.hasher.hash_one(key);
+        let mut seen = self.lock();
+        if seen.len() >= SEEN_KEYS_MAX {
+            seen.pop_front();
+        }
+        seen.push_back(hash);
+    }
+
+    fn forget(&self, key: &str) {
+        let hash = self.hasher.hash_one(key);
+        self.lock().retain(|seen| *seen != hash);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<u64>> {
+        // Whatever a thread that panicked left behind is a list of numbers.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Waits for the source to be free.
 async fn turn(shared: &Shared, grant: &FeedGrant) -> Result<OwnedMutexGuard<Source>, HttpError> {
-    let source: Arc<Mutex<Source>> = shared.pushing.source(&grant.source);
+    let source: Arc<AsyncMutex<Source>> = shared.pushing.source(&grant.source);
     let patience = Duration::from_millis(shared.pushing.settings().wait_ms);
     timeout(patience, source.lock_owned()).await.map_err(|_| {
         HttpError::Refused(StatusCode::CONFLICT, "another push of this source is under way")
@@ -194,15 +258,15 @@ fn decompressed(body: &Bytes, bytes_max: usize) -> Result<Option<Bytes>, HttpErr
 pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
+    Extension(peer): Extension<Peer>,
     mut request: Request,
 ) -> Result<Response, HttpError> {
     let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
-    let grant = grant(&shared, wish.shown(), &name).await?;
-    let place = Arc::clone(&shared.pushers).try_acquire_owned().map_err(|_| {
-        HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "as many sockets push as may")
-    })?;
+    let grant = grant(&shared, wish.shown(), peer, &name).await?;
+    let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
+    let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;
     let upgrade = hyper::upgrade::on(&mut request);
-    tokio::spawn(Pushing { shared, grant, _place: place }.serve(upgrade));
+    tokio::spawn(Pushing { shared, grant, _permit: permit }.serve(upgrade));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     response.headers_mut().extend(wish.fields());
     Ok(response)
@@ -212,7 +276,7 @@ pub(super) async fn socket(
 struct Pushing {
     shared: Arc<Shared>,
     grant: FeedGrant,
-    _place: OwnedSemaphorePermit,
+    _permit: PushPermit,
 }
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;

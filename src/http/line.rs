@@ -8,12 +8,15 @@ use std::{
 };
 
 use bytes::{Buf, Bytes};
-use fanout::socket::Stream;
+use fanout::socket::{SocketOptions, Stream};
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::server::TlsStream;
+
+use super::connections::Progress;
 
 /// Bytes read at once: the head of an upgrade, as a rule, is half of it.
 const READ_BYTES: usize = 2048;
@@ -75,12 +78,19 @@ impl Line {
     }
 
     /// The connection for the router, which reads `ahead` first.
-    pub(super) fn into_rewound(self, ahead: Vec<u8>) -> io::Result<Rewound> {
+    pub(super) fn into_rewound(
+        self,
+        ahead: Vec<u8>,
+        options: SocketOptions,
+        progress: Progress,
+    ) -> io::Result<Rewound> {
         let io = match self {
             Self::Tcp(tcp) => Io::Tcp(TcpStream::from_std(tcp)?),
             Self::Tls(tls) => Io::Tls(tls),
         };
-        Ok(Rewound { ahead: ahead.into(), io })
+        let rewound = Rewound { ahead: ahead.into(), io, progress };
+        set_up(rewound.tcp(), options)?;
+        Ok(rewound)
     }
 }
 
@@ -108,11 +118,25 @@ fn free_tls(tls: TlsStream<TcpStream>, mut ahead: Vec<u8>) -> io::Result<(Stream
     Ok((Stream::Tls(tcp.into_std()?, Box::new(connection)), ahead))
 }
 
-/// A connection of which something was read ahead.
+/// Keeps what the kernel holds for a reader small, so that a slow one is seen to make progress.
+fn set_up(tcp: &TcpStream, options: SocketOptions) -> io::Result<()> {
+    let socket = SockRef::from(tcp);
+    if options.send_buffer_bytes > 0 {
+        socket.set_send_buffer_size(options.send_buffer_bytes)?;
+    }
+    if options.unsent_bytes > 0 {
+        socket.set_tcp_notsent_lowat(options.unsent_bytes)?;
+    }
+    Ok(())
+}
+
+/// A connection of which something was read ahead. Writing to it fails when its reader takes nothing for too
+/// long.
 #[derive(Debug)]
 pub(super) struct Rewound {
     ahead: Bytes,
     io: Io,
+    progress: Progress,
 }
 
 #[derive(Debug)]
@@ -133,6 +157,38 @@ impl Rewound {
             Io::Tcp(tcp) => Ok((Stream::Tcp(tcp.into_std()?), ahead)),
             Io::Tls(tls) => free_tls(*tls, ahead),
         }
+    }
+
+    fn tcp(&self) -> &TcpStream {
+        match &self.io {
+            Io::Tcp(tcp) => tcp,
+            Io::Tls(tls) => tls.get_ref().0,
+        }
+    }
+
+    /// What came of writing.
+    fn written(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.progress.took(bytes);
+        }
+        self.or_stalled(cx, written)
+    }
+
+    /// An error where the reader has taken nothing for too long. Then nothing of it stays in the kernel, either.
+    fn or_stalled<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        done: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if done.is_pending() && self.progress.poll_stalled(cx).is_ready() {
+            self.tcp().set_zero_linger().ok();
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
+        done
     }
 
     fn io(&mut self) -> Pin<&mut dyn Duplex> {
@@ -165,7 +221,8 @@ impl AsyncWrite for Rewound {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.io().poll_write(cx, bytes)
+        let written = self.io().poll_write(cx, bytes);
+        self.written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -173,7 +230,8 @@ impl AsyncWrite for Rewound {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.io().poll_write_vectored(cx, slices)
+        let written = self.io().poll_write_vectored(cx, slices);
+        self.written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -181,10 +239,15 @@ impl AsyncWrite for Rewound {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io().poll_flush(cx)
+        let flushed = self.io().poll_flush(cx);
+        if flushed.is_ready() {
+            self.progress.took_all();
+        }
+        self.or_stalled(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io().poll_shutdown(cx)
+        let shut = self.io().poll_shutdown(cx);
+        self.or_stalled(cx, shut)
     }
 }

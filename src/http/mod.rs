@@ -7,23 +7,29 @@ mod account;
 mod address;
 mod admin;
 mod arrival;
+mod asset;
 mod bench;
 mod compression;
+mod connections;
 mod cors;
+mod cpu_time;
 mod credential;
 mod docs;
 mod door;
 mod error;
+mod error_page;
 mod forwarded;
 mod front;
 mod gate;
 mod head;
 mod images;
 mod ingest;
+mod known_paths;
 mod line;
 mod pages;
 mod peer;
 mod pricing;
+mod push_limits;
 mod registry;
 mod rest;
 mod schema;
@@ -47,17 +53,19 @@ use axum::{
     Router,
     routing::{any, get, post},
 };
-use fanout::Fanout;
+use fanout::{Fanout, socket::SocketOptions};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
-use tokio::{
-    sync::{Semaphore, watch},
-    task::JoinSet,
-};
+use tokio::{sync::watch, task::JoinSet};
 
-use self::{admin::Desk, door::Door, front::Front, site::FormKey, ticket::Tickets};
+use self::{
+    admin::Desk, connections::Connections, door::Door, front::Front, ingest::SeenKeys,
+    known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, site::FormKey,
+    ticket::Tickets,
+};
 pub use self::{
     bench::BenchDoor,
+    connections::ConnectionLimits,
     docs::Numbers,
     peer::{Peer, Proxies},
     registry::{Place, Registry},
@@ -68,6 +76,7 @@ use crate::{
     archive::Archive,
     clock,
     config::IngestConfig,
+    entitlement::Entitlement,
     images::Images,
     limits::Limits,
     payments::Payments,
@@ -85,6 +94,8 @@ use crate::{
 pub struct Parts {
     pub accounts: Accounts,
     pub catalogue: Arc<Catalogue>,
+    /// What an account may follow on sockets.
+    pub entitlement: Entitlement,
     pub payments: Payments,
     pub limits: Limits,
     pub proxies: Proxies,
@@ -106,11 +117,19 @@ pub struct Parts {
     pub configured_url: bool,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
+    /// Whether visitors without a key see the boards of the day on the front page.
+    pub public_boards: bool,
     /// TLS, where the hub speaks it itself.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Connections at a time, and the time each has for the head of a request.
-    pub connections_max: usize,
+    /// Connections at a time of which nothing was read yet, and the time each has for the head of a request.
+    pub arrivals_max: usize,
     pub handshake_timeout: Duration,
+    /// How many connections there may be, and how much may wait for them.
+    pub connections: ConnectionLimits,
+    /// What the kernel may hold for the reader of an answer.
+    pub socket_options: SocketOptions,
+    /// Days for which browsers are to use TLS alone; 0 where they are not told.
+    pub hsts_days: u32,
     /// What may be pushed.
     pub ingest: IngestConfig,
     /// What the documentation tells of the settings.
@@ -123,6 +142,11 @@ pub struct Parts {
 #[derive(Debug)]
 struct Shared {
     parts: Parts,
+    connections: Connections,
+    /// The paths below the products.
+    paths: KnownPaths,
+    /// The documents of the interface, where they are the same for everybody.
+    documents: Documents,
     tickets: Tickets,
     /// Makes the tokens of forms.
     forms: FormKey,
@@ -131,7 +155,8 @@ struct Shared {
     ready: AtomicBool,
     /// The sources that push, and how many sockets of theirs there may be yet.
     pushing: Sources,
-    pushers: Arc<Semaphore>,
+    push_limits: PushLimits,
+    feed_keys: SeenKeys,
     /// Turns true when the hub is to stop.
     stop: watch::Receiver<bool>,
 }
@@ -155,12 +180,16 @@ pub async fn serve(
     stop: watch::Receiver<bool>,
 ) -> io::Result<JoinSet<()>> {
     let shared = Arc::new(Shared {
+        connections: Connections::new(parts.connections),
+        paths: schema::known_paths(),
+        documents: Documents::default(),
         tickets: Tickets::default(),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
-        desk: Desk::new(clock::now()),
+        desk: Desk::new(clock::wall()),
         ready: AtomicBool::new(true),
         pushing: Sources::new(parts.ingest.clone(), parts.doors.clone(), parts.fanout.clone()),
-        pushers: Arc::new(Semaphore::new(parts.ingest.sockets_max)),
+        push_limits: PushLimits::new(parts.ingest.sockets_max, parts.ingest.sockets_max_per_source),
+        feed_keys: SeenKeys::default(),
         stop: stop.clone(),
         parts,
     });
@@ -174,7 +203,12 @@ pub async fn serve(
 fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(pages::home))
+        .route("/watch/", get(pages::watch))
+        .route("/watch/ticket/", post(pages::ticket))
+        .route("/watch/boards/{sport}/", get(pages::board))
         .route("/static/{file}", get(pages::file))
+        .route("/favicon.ico", get(pages::favicon))
+        .route("/robots.txt", get(pages::robots))
         .route("/healthz", get(rest::healthz))
         .route("/readyz", get(rest::readyz))
         .route("/metrics", get(rest::metrics))

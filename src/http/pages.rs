@@ -1,61 +1,139 @@
 //! HTML answers and the files that pages need, all of them inside the program.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use askama::Template;
 use axum::{
+    Json,
     extract::{Path, Request, State},
-    response::{Html, IntoResponse, Response},
+    response::{IntoResponse, Response},
 };
-use hyper::{
-    StatusCode,
-    header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, HeaderValue,
-        IF_NONE_MATCH,
-    },
-};
+use bytes::Bytes;
+use fanout::encode::payload;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use serde::Serialize;
 use tracing::error;
 
-use super::{Shared, error::HttpError, site::Visit};
+use super::{
+    Shared,
+    asset::Asset,
+    error::HttpError,
+    pricing::{self, Offer},
+    rest,
+    site::{Shell, SignedForm, SignedIn, SiteError, Visit},
+};
+use crate::{
+    accounts::{Addon, Customer},
+    clock::monotonic,
+    images,
+};
 
 /// Scripts, styles and sockets from this host alone.
 pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
 
+/// The live page: one match of each sport, its odds, the boards of the day.
 #[derive(Debug, Template)]
 #[template(path = "home.html")]
-struct Home<'a> {
-    title: String,
+struct LivePage<'a> {
     version: &'a str,
     demo: bool,
     signed_in: bool,
+    /// The key to connect with, on the page of a demo.
     key: Option<&'a str>,
+    /// The token of the form that gets a ticket, for a customer whose session connects.
+    session: Option<String>,
+    /// A month of the WebSocket add-on, for a customer who lacks it.
+    addon_price: Option<String>,
 }
 
-/// `/`: one match of each sport, live.
-pub(super) async fn home(
-    State(shared): State<Arc<Shared>>,
-    visit: Visit,
-    request: Request,
-) -> Result<Response, HttpError> {
-    let demo_key = shared.parts.demo_key.as_deref();
+/// The front page of a hub that is no demo, for visitors.
+#[derive(Debug, Template)]
+#[template(path = "landing.html")]
+struct LandingPage<'a> {
+    shell: Shell<'a>,
+    /// Whether the boards of the day are shown.
+    boards: bool,
+    /// What a free account costs, in the currency of all prices.
+    offers: Vec<Offer>,
+}
+
+/// `/`: the live page of a demo and of customers who are logged in; for other visitors the landing page.
+pub(super) async fn home(visit: Visit, request: Request) -> Result<Response, SiteError> {
+    let parts = &visit.shared.parts;
+    if parts.demo_key.is_some() || visit.customer().is_some() {
+        return live(&visit, &request);
+    }
+    visit.show(&LandingPage {
+        shell: visit.shell("/"),
+        boards: parts.public_boards,
+        offers: pricing::offers(&visit),
+    })
+}
+
+/// `/watch/`: the live page, which asks for a key where nothing else connects it.
+pub(super) async fn watch(visit: Visit, request: Request) -> Result<Response, SiteError> {
+    live(&visit, &request)
+}
+
+fn live(visit: &Visit, request: &Request) -> Result<Response, SiteError> {
+    let parts = &visit.shared.parts;
+    let demo_key = parts.demo_key.as_deref();
     // A page of another host whose name was made to lead here must not read the key.
-    let key = demo_key.filter(|_| asks_for_loopback(&request));
-    let home = Home {
-        title: "Matchwire: live football, tennis and odds".to_owned(),
+    let key = demo_key.filter(|_| asks_for_loopback(request));
+    let customer = visit.customer().filter(|_| key.is_none());
+    let may_follow = |it: &&Customer| it.addons.has(Addon::Websocket, visit.now);
+    let founder = customer.is_some_and(|it| it.founder.is_some());
+    visit.show(&LivePage {
         version: env!("CARGO_PKG_VERSION"),
         demo: demo_key.is_some(),
         signed_in: visit.customer().is_some(),
         key,
+        session: customer.filter(may_follow).map(|_| visit.shell("/").token),
+        addon_price: customer
+            .filter(|it| !may_follow(it))
+            .map(|_| parts.catalogue.price(Addon::Websocket, founder).to_string()),
+    })
+}
+
+#[derive(Debug, Serialize)]
+struct Ticket {
+    ticket: String,
+}
+
+/// `/watch/ticket/`: a ticket for one socket, by the customer's session. A page need not hold the key.
+pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &form.signed_in;
+    let parts = &visit.shared.parts;
+    let Some(caller) = parts.accounts.caller_of(customer.account).await? else {
+        return Ok(HttpError::Unauthorised { public_url: parts.public_url.clone() }.into_response());
     };
-    let html = home.render().map_err(|error| {
-        error!(%error, "the page could not be rendered");
-        HttpError::Internal
-    })?;
-    let mut response = Html(html).into_response();
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let Some(ticket) = visit.shared.tickets.sell(caller, monotonic()) else {
+        return Ok(HttpError::Unavailable.into_response());
+    };
+    let mut response = Json(Ticket { ticket }).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// `/watch/boards/{sport}/`: the board of the day for visitors, where the operator allows it.
+pub(super) async fn board(
+    State(shared): State<Arc<Shared>>,
+    Path(sport): Path<String>,
+) -> Result<Response, HttpError> {
+    if !shared.parts.public_boards || !["football", "tennis"].contains(&&*sport) {
+        return Err(HttpError::NotFound);
+    }
+    let body = match rest::image(&shared, &sport, 0).await {
+        Ok(image) => payload(&image.frame),
+        // The channel opens with the first match of the day.
+        Err(HttpError::NotFound) => Bytes::from_static(br#"{"data":{"matches":{}}}"#),
+        Err(error) => return Err(error),
+    };
+    let json = HeaderValue::from_static("application/json");
+    let mut response = ([(CONTENT_TYPE, json)], body).into_response();
+    let kept = HeaderValue::from_static("public, max-age=5");
+    response.headers_mut().insert(CACHE_CONTROL, kept);
     Ok(response)
 }
 
@@ -67,42 +145,40 @@ fn asks_for_loopback(request: &Request) -> bool {
     ["localhost", "127.0.0.1", "[::1]"].contains(&name)
 }
 
-struct File {
-    name: &'static str,
-    kind: &'static str,
-    text: &'static str,
-}
-
 macro_rules! files {
     ($($name:literal: $kind:literal),* $(,)?) => {
-        [$(File {
-            name: $name,
-            kind: $kind,
-            text: include_str!(concat!("../../web/", $name)),
-        }),*]
+        vec![$(Asset::new(
+            $name,
+            $kind,
+            include_str!(concat!("../../web/", $name)).as_bytes(),
+        )),*]
     };
 }
 
-const FILES: [File; 18] = files![
-    "admin.css": "text/css; charset=utf-8",
-    "admin.js": "text/javascript; charset=utf-8",
-    "boards.js": "text/javascript; charset=utf-8",
-    "docs.css": "text/css; charset=utf-8",
-    "docs.js": "text/javascript; charset=utf-8",
-    "football.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-    "odds.js": "text/javascript; charset=utf-8",
-    "page.css": "text/css; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "palette.css": "text/css; charset=utf-8",
-    "pricing.css": "text/css; charset=utf-8",
-    "site.css": "text/css; charset=utf-8",
-    "site.js": "text/javascript; charset=utf-8",
-    "stream.js": "text/javascript; charset=utf-8",
-    "tennis.js": "text/javascript; charset=utf-8",
-    "view.js": "text/javascript; charset=utf-8",
-    "wait.js": "text/javascript; charset=utf-8",
-];
+static FILES: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    files![
+        "admin.css": "text/css; charset=utf-8",
+        "admin.js": "text/javascript; charset=utf-8",
+        "boards.js": "text/javascript; charset=utf-8",
+        "docs.css": "text/css; charset=utf-8",
+        "docs.js": "text/javascript; charset=utf-8",
+        "football.js": "text/javascript; charset=utf-8",
+        "icon.svg": "image/svg+xml",
+        "landing.css": "text/css; charset=utf-8",
+        "landing.js": "text/javascript; charset=utf-8",
+        "odds.js": "text/javascript; charset=utf-8",
+        "page.css": "text/css; charset=utf-8",
+        "page.js": "text/javascript; charset=utf-8",
+        "palette.css": "text/css; charset=utf-8",
+        "pricing.css": "text/css; charset=utf-8",
+        "site.css": "text/css; charset=utf-8",
+        "site.js": "text/javascript; charset=utf-8",
+        "stream.js": "text/javascript; charset=utf-8",
+        "tennis.js": "text/javascript; charset=utf-8",
+        "view.js": "text/javascript; charset=utf-8",
+        "wait.js": "text/javascript; charset=utf-8",
+    ]
+});
 
 /// `/static/{file}`.
 pub(super) async fn file(
@@ -110,15 +186,34 @@ pub(super) async fn file(
     request: Request,
 ) -> Result<Response, HttpError> {
     let file = FILES.iter().find(|file| file.name == name).ok_or(HttpError::NotFound)?;
-    let tag = HeaderValue::from_static(concat!("\"", env!("CARGO_PKG_VERSION"), "\""));
-    // Within a version under development files change, so a debug build is never taken as known.
-    let known = !cfg!(debug_assertions) && request.headers().get(IF_NONE_MATCH) == Some(&tag);
-    let mut response = if known {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        ([(CONTENT_TYPE, HeaderValue::from_static(file.kind))], file.text).into_response()
-    };
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response.headers_mut().insert(ETAG, tag);
-    Ok(response)
+    Ok(file.answer(&request, "no-cache"))
+}
+
+/// The icon for programs that ask for it without having read a page.
+static FAVICON: LazyLock<Option<Asset>> = LazyLock::new(|| {
+    const SIDE: u8 = 48;
+    let png = images::icon(include_str!("../../web/icon.svg"), SIDE.into());
+    let png = png.inspect_err(|error| error!(%error, "the icon could not be rendered")).ok()?;
+    let length = u32::try_from(png.len()).ok()?.to_le_bytes();
+    // One image in the container: its sides, no palette, one plane, 32 bits, its length and its place.
+    let head: &[&[u8]] =
+        &[&[0, 0, 1, 0, 1, 0, SIDE, SIDE, 0, 0, 1, 0, 32, 0], &length, &[22, 0, 0, 0], &png];
+    Some(Asset::new("favicon.ico", "image/x-icon", head.concat()))
+});
+
+/// `/favicon.ico`.
+pub(super) async fn favicon(request: Request) -> Result<Response, HttpError> {
+    let icon = FAVICON.as_ref().ok_or(HttpError::NotFound)?;
+    Ok(icon.answer(&request, "public, max-age=86400"))
+}
+
+static ROBOTS: LazyLock<Asset> = LazyLock::new(|| {
+    let text = "User-agent: *\nDisallow: /api/\nDisallow: /admin/\nDisallow: /dashboard/\n\
+                Disallow: /stream/\nAllow: /api/docs/\n";
+    Asset::new("robots.txt", "text/plain; charset=utf-8", text.as_bytes())
+});
+
+/// `/robots.txt`: pages may be found by search engines, what needs a key need not be tried.
+pub(super) async fn robots(request: Request) -> Response {
+    ROBOTS.answer(&request, "public, max-age=86400")
 }

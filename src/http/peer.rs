@@ -40,6 +40,12 @@ impl Proxies {
         self.header.is_some() && self.trusts(connection.to_canonical())
     }
 
+    /// Whether a connection from this address may carry requests of many clients, so that its own address says
+    /// nothing. It holds with and without a header that is believed.
+    pub(super) fn may_stand_for_many(&self, connection: IpAddr) -> bool {
+        self.trusts(connection.to_canonical())
+    }
+
     fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|network| network.contains(address))
     }

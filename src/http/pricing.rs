@@ -23,16 +23,16 @@ struct PricingPage<'a> {
 
 /// An add-on as it is offered to whoever asks.
 #[derive(Debug)]
-struct Offer {
-    slug: &'static str,
-    title: &'static str,
-    unlocks: &'static str,
+pub(super) struct Offer {
+    pub(super) slug: &'static str,
+    pub(super) title: &'static str,
+    pub(super) unlocks: &'static str,
     /// A month of it: what is shown here is what is charged.
-    price: String,
+    pub(super) price: String,
     /// What others pay, where this account pays less.
     list_price: Option<String>,
     /// The last day on which nobody needs it.
-    free_until: Option<Moment>,
+    pub(super) free_until: Option<Moment>,
     /// For each of the terms.
     prices: Vec<String>,
     /// How it stands for the account of whoever asks.
@@ -61,6 +61,12 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
         terms: TERMS,
     };
     visit.show(&page)
+}
+
+/// What is sold, as a visitor without an account sees it.
+pub(super) fn offers(visit: &Visit) -> Vec<Offer> {
+    let catalogue = &visit.shared.parts.catalogue;
+    ORDER.map(|addon| offer(catalogue, addon, false, None, visit.now)).into()
 }
 
 fn offer(

@@ -9,7 +9,7 @@ use std::{
 };
 
 use dashmap::DashMap;
-use fanout::{Guard, Micros};
+use fanout::{Guard, Micros, Permission};
 
 use crate::{
     accounts::{AccountId, Caller, KeyId},
@@ -25,10 +25,19 @@ pub struct Registry {
 #[derive(Debug)]
 struct Shared {
     accounts: DashMap<AccountId, usize>,
-    callers: DashMap<KeyId, (Caller, usize)>,
+    callers: DashMap<KeyId, OfKey>,
     all: AtomicUsize,
     account_max: usize,
     all_max: usize,
+}
+
+/// The open sockets of a key.
+#[derive(Debug)]
+struct OfKey {
+    caller: Caller,
+    /// What they may follow: shared by all of them.
+    permission: Permission,
+    sockets: usize,
 }
 
 /// A place in the registry, given back when it is dropped.
@@ -69,7 +78,13 @@ impl Registry {
 
     /// Takes a place for a socket of the caller; `None` when all are taken.
     #[must_use]
-    pub fn enter(&self, caller: Caller) -> Option<Place> {
+    ///
+    /// `permission`: what the caller's sockets may follow; made only where no socket of the key has it.
+    pub fn enter(
+        &self,
+        caller: Caller,
+        permission: impl Fn() -> Permission,
+    ) -> Option<(Place, Permission)> {
         let shared = &self.shared;
         {
             let mut count = shared.accounts.entry(caller.account).or_insert(0);
@@ -80,16 +95,32 @@ impl Registry {
             *count += 1;
         }
         shared.all.fetch_add(1, Ordering::Relaxed);
-        let mut of_key = shared.callers.entry(caller.key).or_insert((caller, 0));
-        of_key.1 += 1;
+        let mut of_key = shared.callers.entry(caller.key).or_insert_with(|| OfKey {
+            caller,
+            permission: permission(),
+            sockets: 0,
+        });
+        of_key.sockets += 1;
+        if of_key.caller.addons != caller.addons {
+            (of_key.caller, of_key.permission) = (caller, permission());
+        }
+        let permission = of_key.permission.clone();
         drop(of_key);
-        Some(Place { shared: Arc::clone(shared), account: caller.account, key: caller.key })
+        let (account, key) = (caller.account, caller.key);
+        Some((Place { shared: Arc::clone(shared), account, key }, permission))
+    }
+
+    /// Notes what a caller with open sockets is worth now.
+    pub fn renew(&self, caller: Caller, permission: &Permission) {
+        if let Some(mut of_key) = self.shared.callers.get_mut(&caller.key) {
+            (of_key.caller, of_key.permission) = (caller, permission.clone());
+        }
     }
 
     /// The caller behind open sockets of this key, if there are any.
     #[must_use]
     pub fn caller(&self, key: KeyId) -> Option<Caller> {
-        self.shared.callers.get(&key).map(|entry| entry.0)
+        self.shared.callers.get(&key).map(|entry| entry.caller)
     }
 
     /// How many sockets an account has open.
@@ -101,7 +132,7 @@ impl Registry {
     /// Everyone who has a socket open.
     #[must_use]
     pub fn callers(&self) -> HashMap<KeyId, Caller> {
-        self.shared.callers.iter().map(|entry| (*entry.key(), entry.0)).collect()
+        self.shared.callers.iter().map(|entry| (*entry.key(), entry.caller)).collect()
     }
 }
 
@@ -112,9 +143,9 @@ impl Drop for Place {
             *count -= 1;
             *count == 0
         });
-        self.shared.callers.remove_if_mut(&self.key, |_, (_, count)| {
-            *count -= 1;
-            *count == 0
+        self.shared.callers.remove_if_mut(&self.key, |_, of_key| {
+            of_key.sockets -= 1;
+            of_key.sockets == 0
         });
     }
 }

@@ -18,8 +18,17 @@ use hyper::{
 use serde::{Deserialize, Serialize};
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{Shared, error::HttpError};
-use crate::{accounts::Caller, catch_up::Image, clock::now, pipeline::Request as Question};
+use super::{
+    Shared,
+    error::{HttpError, Needed},
+};
+use crate::{
+    accounts::Caller,
+    catch_up::Image,
+    clock::{monotonic, wall},
+    pipeline::Request as Question,
+    supervisor, telemetry,
+};
 
 /// How long `?at_least=` waits for a sequence that has not come yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
@@ -34,9 +43,9 @@ pub(super) async fn healthz() -> impl IntoResponse {
     Json(Status { status: "ok" })
 }
 
-/// The sockets are open, and the hub is not stopping.
+/// The sockets are open, every part runs, and the hub is not stopping.
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
-    if shared.ready.load(Ordering::Relaxed) {
+    if shared.ready.load(Ordering::Relaxed) && !supervisor::has_failed() {
         Ok(Json(Status { status: "ready" }).into_response())
     } else {
         Err(HttpError::Unavailable)
@@ -46,7 +55,7 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response
 /// Prometheus text. It counts; it names no account and no key.
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
-    ([(CONTENT_TYPE, text)], shared.parts.metrics.render())
+    ([(CONTENT_TYPE, text)], telemetry::render(&shared.parts.metrics))
 }
 
 #[derive(Debug, Deserialize)]
@@ -62,16 +71,17 @@ pub(super) struct AtLeast {
     path = "/stream/v1/channels/{channel}",
     tag = "websocket",
     params(
-        ("channel" = String, Path, description = "The name of one channel, of which slashes are not escaped", example = "football"),
-        ("at_least" = Option<u64>, Query, description = "Waits for this sequence, for 5 seconds at most"),
+        ("channel" = String, Path, description = "The name of one channel; do not escape its slashes", example = "football"),
+        ("at_least" = Option<u64>, Query, description = "Wait up to 5 seconds for this sequence"),
     ),
     responses(
-        (status = 200, description = "The frame `image`", body = ImageFrame),
+        (status = 200, description = "The `image` frame", body = ImageFrame),
     )
 )]
 pub(super) async fn channel(
     State(shared): State<Arc<Shared>>,
     Path(channel): Path<String>,
+    Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Result<Response, HttpError> {
     let refused = || HttpError::BadRequest("at_least is a sequence number");
@@ -80,6 +90,11 @@ pub(super) async fn channel(
     let channel = channel.trim_end_matches('/');
     if Pattern::parse(channel).is_none_or(|pattern| pattern.is_wildcard()) {
         return Err(HttpError::BadRequest("the path ends in the name of one channel"));
+    }
+    if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
+        let price = shared.parts.catalogue.price(addon, false);
+        let public_url = shared.parts.public_url.clone();
+        return Err(HttpError::AddonRequired(Needed { addon, price, public_url }));
     }
     let image = image(&shared, channel, at_least).await?;
     Ok(answer(request.headers(), &image))
@@ -158,12 +173,12 @@ struct Ticket {
 /// A credential for one socket.
 ///
 /// It stands in for the key where an address may end up in a log: it opens one socket within 30 seconds.
-#[utoipa::path(post, path = "/api/v2/stream/ticket/", tag = "websocket", responses((status = 200, description = "A ticket", body = Ticket), (status = 503, description = "Too many tickets wait to be used")))]
+#[utoipa::path(post, path = "/api/v2/stream/ticket/", tag = "websocket", responses((status = 200, description = "A ticket", body = Ticket), (status = 503, description = "Too many unused tickets")))]
 pub(super) async fn ticket(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
-    let ticket = shared.tickets.sell(caller, now()).ok_or(HttpError::Unavailable)?;
+    let ticket = shared.tickets.sell(caller, monotonic()).ok_or(HttpError::Unavailable)?;
     let mut response = Json(Ticket { ticket, expires_in_ms: 30_000 }).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)

@@ -1,6 +1,7 @@
 //! Tickets: a credential for one socket, bought with a key, that may stand in a URL.
 //!
-//! A ticket lives 30 seconds and works once, so one that ends in a log is worth nothing by then.
+//! A ticket lives 30 seconds and works once, so one that ends in a log is worth nothing by then. `now` is
+//! the monotonic clock.
 
 use dashmap::DashMap;
 use fanout::Micros;

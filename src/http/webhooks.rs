@@ -6,16 +6,16 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body,
+    Extension, body,
     extract::{Request, State},
 };
 use hyper::StatusCode;
 use tokio::time::timeout;
 use tracing::error;
 
-use super::{Shared, error::HttpError};
+use super::{Peer, Shared, error::HttpError};
 use crate::{
-    clock::now,
+    clock,
     payments::{Rail, WebhookError},
 };
 
@@ -25,35 +25,49 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// `POST /webhooks/stripe/`.
 pub(super) async fn stripe(
     State(shared): State<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<StatusCode, HttpError> {
-    take(&shared, Rail::Card, request).await
+    take(&shared, Rail::Card, peer, request).await
 }
 
 /// `POST /webhooks/paypal/`.
 pub(super) async fn paypal(
     State(shared): State<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<StatusCode, HttpError> {
-    take(&shared, Rail::Paypal, request).await
+    take(&shared, Rail::Paypal, peer, request).await
 }
 
-async fn take(shared: &Shared, rail: Rail, request: Request) -> Result<StatusCode, HttpError> {
+async fn take(
+    shared: &Shared,
+    rail: Rail,
+    peer: Peer,
+    request: Request,
+) -> Result<StatusCode, HttpError> {
     let payments = &shared.parts.payments;
     if !payments.rails().contains(&rail) {
         return Err(HttpError::NotFound);
+    }
+    // Forged ones cost looks into the database. A proxy's own address says nothing of who sends them.
+    if !shared.parts.proxies.may_stand_for_many(peer.0) {
+        shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
     }
     let (head, body) = request.into_parts();
     let whole = timeout(BODY_TIMEOUT, body::to_bytes(body, payments.webhook_bytes_max())).await;
     let body = whole.map_err(|_| HttpError::BadRequest("the body did not come in time"))?;
     let body = body.map_err(|_| HttpError::BadRequest("the body is too long, or broke off"))?;
-    match payments.webhook(rail, &head.headers, &body, now()).await {
+    match payments.webhook(rail, &head.headers, &body, clock::wall()).await {
         Ok(()) => Ok(StatusCode::OK),
         Err(WebhookError::Forged { why }) => Err(HttpError::BadRequest(why)),
+        Err(WebhookError::Busy) => {
+            Err(HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "too many at once: try again"))
+        }
         Err(WebhookError::NoRail { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
             error!(error = &error as &dyn std::error::Error, "a webhook could not be taken");
-            Err(HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "try again later"))
+            Err(HttpError::TryLater)
         }
     }
 }

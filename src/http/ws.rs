@@ -42,7 +42,7 @@ use super::{
 };
 use crate::{
     accounts::{AccountsError, Addon, Caller},
-    clock::now,
+    clock::{monotonic, wall},
 };
 
 /// When to come back after the database did not answer in the midst of a handshake.
@@ -195,26 +195,31 @@ pub(super) async fn authenticate(
 ) -> Result<Option<Caller>, AccountsError> {
     match shown {
         Shown::Nothing | Shown::Different => Ok(None),
-        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate(key, now()).await,
-        Shown::One(Credential::Ticket(ticket)) => match shared.tickets.redeem(ticket, now()) {
-            // The key may have been revoked since the ticket was bought.
-            Some(caller) => shared.parts.accounts.renew(&caller).await,
-            None => Ok(None),
-        },
+        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate(key, wall()).await,
+        Shown::One(Credential::Ticket(ticket)) => {
+            match shared.tickets.redeem(ticket, monotonic()) {
+                // The key may have been revoked since the ticket was bought.
+                Some(caller) => shared.parts.accounts.renew(&caller).await,
+                None => Ok(None),
+            }
+        }
     }
 }
 
 /// Whether this caller is served.
 pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdict {
-    if !caller.has(Addon::Websocket, now()) {
+    let now = wall();
+    if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
     }
-    let Some(place) = shared.parts.registry.enter(caller) else {
+    let permission = || shared.parts.entitlement.permission(&caller, now);
+    let Some((place, permission)) = shared.parts.registry.enter(caller, permission) else {
         return Reason::TooMany.refuse(dialect);
     };
     let owner = Owner {
         key: caller.key.number(),
         expires: caller.expiry(Addon::Websocket),
+        permission,
         guard: Box::new(Seat { place, meter: shared.parts.meter.clone() }),
     };
     Verdict::Serve(owner, dialect, caller)
@@ -319,7 +324,14 @@ pub(super) async fn hand_over(
             fanout.serve(stream, read_ahead, owner, dialect);
             // A revocation between authentication and here found no socket to close.
             match shared.parts.accounts.renew(&caller).await {
-                Ok(Some(_)) => {}
+                Ok(Some(renewed)) if renewed.addons == caller.addons => {}
+                // The same of what its account has.
+                Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
+                    let permission = shared.parts.entitlement.permission(&renewed, wall());
+                    shared.parts.registry.renew(renewed, &permission);
+                    fanout.permit(key, &permission, renewed.expiry(Addon::Websocket));
+                }
+                Ok(Some(_)) => fanout.close(key, Close::AddonRequired),
                 Ok(None) => fanout.close(key, Close::TokenRevoked),
                 // Nobody may stay of whom that is not known; who comes back is asked anew.
                 Err(_) => fanout.close(key, Close::Drain { reconnect_after_ms: ASK_AGAIN_MS }),

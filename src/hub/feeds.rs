@@ -120,6 +120,8 @@ pub struct Source {
     pub ended: bool,
     /// Something of it changed since it was last published.
     pub(super) changed: bool,
+    /// Matches that it introduced and that are known.
+    pub(super) matches: usize,
     /// Its matches that have ended and when, by its own time; the first to end in front.
     pub(super) over: VecDeque<(Micros, Id)>,
 }
@@ -142,6 +144,7 @@ impl Source {
             quarantined: 0,
             ended: false,
             changed: true,
+            matches: 0,
             over: VecDeque::new(),
         }
     }
@@ -168,6 +171,11 @@ impl Source {
 
     pub(super) fn heard(&mut self, at: Micros) {
         self.heard = self.heard.max(Some(at));
+    }
+
+    /// What was heard after the jump bears the new time already.
+    pub(super) fn clock_jumped(&mut self, by: Micros, now: Micros) {
+        self.heard = self.heard.map(|heard| heard.saturating_add(by).min(now.max(heard)));
     }
 
     /// When it becomes late if nothing is heard before. One that is not live already is late.

@@ -81,6 +81,13 @@ impl Hub {
         self.sources.iter().filter_map(Source::late_at).min()
     }
 
+    /// The clock has jumped forward by so much: deadlines of sources move along.
+    pub fn clock_jumped(&mut self, by: Micros, now: Micros) {
+        if by > 0 {
+            self.sources.iter_mut().for_each(|source| source.clock_jumped(by, now));
+        }
+    }
+
     /// Sources that have been silent for longer than was agreed are late from now on.
     pub fn check_feeds(&mut self, now: Micros, changes: &mut Vec<Change>) {
         for place in 0..self.sources.len() {

@@ -8,6 +8,7 @@ use ingest::event::{Event, Fact, Fixture, Id};
 
 use super::{
     ApplyError, Hub, Known,
+    feeds::SourceNumber,
     sequence::Stamp,
     state::{Match, Moment, Touched},
 };
@@ -35,15 +36,15 @@ impl Hub {
     /// Finds out which match a fixture is of. Others may have told of it under another id.
     pub(super) fn recognise(
         &mut self,
+        source: SourceNumber,
         event: &Event,
         moment: Moment,
         all_touched: &mut Vec<(Id, Touched)>,
         changes: &mut Vec<Change>,
     ) -> Result<(), ApplyError> {
         let (own, Fact::Fixture(fixture)) = (event.match_id, &event.fact) else { return Ok(()) };
-        let is_new = !self.matches.contains_key(&self.place(own).id);
-        if is_new && self.matches.len() >= self.settings.matches_max && !self.has_ended_match() {
-            return Err(ApplyError::TooManyMatches(own, self.matches.len()));
+        if !self.matches.contains_key(&self.place(own).id) {
+            self.check_room(source, own)?;
         }
         let resolution = self.identity.resolve(event.sport, own, fixture);
         let (to, swapped) = (resolution.id, resolution.swapped);
@@ -101,10 +102,11 @@ impl Hub {
             self.publish_match(from, &left, moment, stamp, changes);
             self.refresh_headers(from, stamp, changes);
         }
-        let known = self.matches.entry(to).or_insert_with(|| {
-            let fixture = part.fixture.clone();
-            Known { state: Match::new(to, sport, own, fixture, source), source }
-        });
+        if !self.matches.contains_key(&to) {
+            let state = Match::new(to, sport, own, part.fixture.clone(), source);
+            self.put_match(to, Known { state, source });
+        }
+        let Some(known) = self.matches.get_mut(&to) else { return };
         let mut touched = Touched::default();
         known.state.take_in(part, swapped, moment, &self.sources, &mut touched);
         self.publish_match(to, &touched, moment, stamp, changes);
@@ -114,7 +116,8 @@ impl Hub {
     /// What a provider has told of its match, with the sides as the match has them.
     fn fixture_in_place(&self, own: Id) -> Option<Fixture> {
         let fixture = Fact::Fixture(self.identity.fixture(own)?.clone());
-        match Self::in_its_order(&fixture, self.place(own).swapped).into_owned() {
+        let fixture = Self::in_its_order(&fixture, self.place(own).swapped);
+        match self.identity.in_its_names(own, fixture).into_owned() {
             Fact::Fixture(fixture) => Some(fixture),
             _ => None,
         }
@@ -126,12 +129,8 @@ impl Hub {
     }
 
     fn drop_match(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(known) = self.matches.remove(&id) else { return };
+        let Some(known) = self.take_match(id) else { return };
         self.close_channels(id, &known.state, stamp, changes);
-    }
-
-    fn has_ended_match(&self) -> bool {
-        self.sources.iter().any(|source| !source.over.is_empty())
     }
 
     /// Ends the channels of a match that is no longer there.

@@ -3,6 +3,7 @@
 //! It owns what is known of every match and the sequence of every channel. It is plain synchronous
 //! state: no socket, no clock (time is passed in), no thread. Public shapes are `wire`'s.
 
+pub mod blocks;
 pub mod feeds;
 mod headers;
 mod health;
@@ -11,6 +12,7 @@ mod joining;
 pub mod lanes;
 mod publishing;
 mod relay;
+mod room;
 pub mod sequence;
 mod signals;
 pub mod state;
@@ -18,7 +20,7 @@ pub mod state;
 use std::{mem, sync::Arc};
 
 use fanout::{Change, Epoch, Micros};
-use ingest::event::{Batch, Event, Fact, Id};
+use ingest::event::{Batch, Event, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
@@ -33,6 +35,7 @@ use crate::{
     channels::{Channels, Subject},
     document::Object,
     identity::{Identity, Place},
+    ids::PublicIds,
     record::{Key, MatchRecord, Position},
     wire,
 };
@@ -41,8 +44,12 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     pub window: Window,
-    /// Matches known at a time. Past it the match that ended first goes, else new ones are refused.
+    /// Matches known at a time. Past it the first to end of the source that has most goes, else new ones are
+    /// refused.
     pub matches_max: usize,
+    /// Matches of one source known at a time. Past it the first of its own to end goes, else its new ones are
+    /// refused.
+    pub matches_max_per_source: usize,
     /// How long a match that has ended is kept, in microseconds.
     pub ended_keep_us: Micros,
     /// After how much silence a document is stale: told to clients, in milliseconds.
@@ -68,6 +75,7 @@ pub struct Hub {
     /// By ids of ours, which are digests already.
     matches: FxHashMap<Id, Known>,
     identity: Identity,
+    ids: PublicIds,
     /// Providers' matches that are followed under another id than their own, or with their sides
     /// the other way round.
     places: FxHashMap<Id, Place>,
@@ -117,6 +125,8 @@ pub enum ApplyError {
     OtherSport(Id),
     #[error("match {0} is one too many: {1} are in play already")]
     TooManyMatches(Id, usize),
+    #[error("match {0} is one too many of this source: {1} of its matches are in play already")]
+    TooManyOfSource(Id, usize),
 }
 
 /// How often the counts of the `feeds` channel are published, in microseconds.
@@ -141,6 +151,7 @@ impl Hub {
             epochs,
             matches: FxHashMap::default(),
             identity,
+            ids: PublicIds::default(),
             places: FxHashMap::default(),
             sources: Vec::new(),
             channels: Channels::default(),
@@ -155,6 +166,20 @@ impl Hub {
             parted: Vec::new(),
             signals: Desk::default(),
         }
+    }
+
+    /// The same with these public ids, by which also all facts go that it is told.
+    #[must_use]
+    pub fn with_ids(mut self, ids: PublicIds) -> Self {
+        self.identity.use_ids(ids.clone());
+        self.ids = ids;
+        self
+    }
+
+    /// The public ids by which facts must go.
+    #[must_use]
+    pub fn ids(&self) -> &PublicIds {
+        &self.ids
     }
 
     /// Announces a source. Its facts carry the number that is returned.
@@ -192,7 +217,7 @@ impl Hub {
     /// forgotten.
     pub fn take_changed(&mut self, now: Micros) -> (Vec<Arc<MatchRecord>>, Vec<Key>) {
         let changed = self.changed.drain().filter_map(|id| {
-            let mut record = MatchRecord::of(&self.matches.get(&id)?.state, now);
+            let mut record = MatchRecord::of(&self.matches.get(&id)?.state, &self.ids, now);
             record.position = self.channels.get(Subject::Match(id)).map(|entry| {
                 let sequence = &entry.sequence;
                 Position { epoch: sequence.channel.epoch, seq: sequence.head() }
@@ -280,7 +305,7 @@ impl Hub {
         changes: &mut Vec<Change>,
         all_touched: &mut Vec<(Id, Touched)>,
     ) -> Result<(), ApplyError> {
-        self.recognise(event, moment, all_touched, changes)?;
+        self.recognise(source, event, moment, all_touched, changes)?;
         let Place { id, swapped } = self.place(event.match_id);
         if !self.matches.contains_key(&id) {
             self.introduce(source, id, event, moment, changes, all_touched)?;
@@ -292,6 +317,7 @@ impl Hub {
         let known = self.matches.get_mut(&id).ok_or(ApplyError::UnknownMatch(id))?;
         let origin = Origin { source, own: event.match_id, moment, sources: &self.sources };
         let fact = Self::in_its_order(&event.fact, swapped);
+        let fact = self.identity.in_its_names(event.match_id, fact);
         if known.state.apply(&fact, origin, &mut all_touched[place].1) {
             Ok(())
         } else {
@@ -299,89 +325,14 @@ impl Hub {
         }
     }
 
-    fn introduce(
-        &mut self,
-        source: SourceNumber,
-        id: Id,
-        event: &Event,
-        moment: Moment,
-        changes: &mut Vec<Change>,
-        all_touched: &mut Vec<(Id, Touched)>,
-    ) -> Result<(), ApplyError> {
-        let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
-        if self.matches.len() >= self.settings.matches_max {
-            let Some(first) = self.first_ended() else {
-                return Err(ApplyError::TooManyMatches(id, self.matches.len()));
-            };
-            let now = moment.received;
-            let stamp = Stamp { source: moment.source, received: now, published: now };
-            self.remove(first, stamp, changes);
-            // What this very batch said of it goes with it.
-            all_touched.retain(|(own, _)| *own != first);
-        }
-        let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
-        self.matches.insert(id, Known { state, source });
-        Ok(())
-    }
-
-    /// Notes that a match has ended, or that it goes on: a market may open after all others closed.
-    fn note_end(&mut self, id: Id, moment: Moment) {
-        let Some(Known { state, source }) = self.matches.get_mut(&id) else { return };
-        match (state.ended_at, state.life()) {
-            (None, Life::Ended) => {
-                state.ended_at = Some(moment.best());
-                self.sources[source.0].over.push_back((moment.best(), id));
-            }
-            (Some(_), Life::Prematch | Life::Live | Life::Suspended) => state.ended_at = None,
-            _ => {}
-        }
-    }
-
-    /// Whether a match has been over since then, without a break.
-    fn is_over_since(&self, id: Id, ended: Micros) -> bool {
-        self.matches.get(&id).is_some_and(|known| known.state.ended_at == Some(ended))
-    }
-
-    /// Lets go of matches of a source that ended long ago, by its own time: so the same facts let go
-    /// of the same matches at the same place, whenever they are played and beside whatever else.
-    fn let_go(
-        &mut self,
-        source: SourceNumber,
-        at: Micros,
-        stamp: Stamp,
-        changes: &mut Vec<Change>,
-    ) {
-        while let Some((ended, id)) = self.sources[source.0].over.front().copied()
-            && at - ended > self.settings.ended_keep_us
-        {
-            self.sources[source.0].over.pop_front();
-            if self.is_over_since(id, ended) {
-                self.remove(id, stamp, changes);
-            }
-        }
-    }
-
-    /// Of all matches that have ended, the one that did so first.
-    fn first_ended(&mut self) -> Option<Id> {
-        loop {
-            let fronts = self.sources.iter().enumerate();
-            let fronts = fronts.filter_map(|(place, it)| Some((*it.over.front()?, place)));
-            let ((ended, id), place) = fronts.min()?;
-            self.sources[place].over.pop_front();
-            if self.is_over_since(id, ended) {
-                return Some(id);
-            }
-        }
-    }
-
     /// Forgets a match. Its channels may come anew under their names, and count from 0 then: what
     /// is opened from now on has another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         self.end_signals(id, stamp, changes);
-        let Some(known) = self.matches.remove(&id) else { return };
+        let Some(known) = self.take_match(id) else { return };
         self.identity.forget(id);
         if self.changed.remove(&id) {
-            self.parted.push(Arc::new(MatchRecord::of(&known.state, stamp.received)));
+            self.parted.push(Arc::new(MatchRecord::of(&known.state, &self.ids, stamp.received)));
         }
         self.gone.push(id);
         self.places.retain(|_, place| place.id != id);

@@ -19,6 +19,7 @@ use crate::{
     channels::{Channels, Subject},
     dialect::stream,
     document::{Node, Object},
+    entitlement::needs,
     wire,
 };
 
@@ -175,7 +176,8 @@ impl Hub {
         } else {
             self.epochs.matches
         };
-        let entry = self.channels.open(subject, name, epoch, Header::EMPTY);
+        let entry =
+            self.channels.open(subject, name, (epoch, needs(subject, sport)), Header::EMPTY);
         let mut base = Object::default();
         wire::set_header(&mut base, Header::EMPTY);
         base.set("stale_after_ms", self.settings.stale_after_ms);
@@ -209,7 +211,7 @@ impl Hub {
         let body =
             stream::Update { channel: channel.name.clone(), prev, update: Arc::clone(&update) };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
-        let publication = Arc::new(publication.urgent(urgent));
+        let publication = Arc::new(publication.urgent(urgent).published(stamp.published));
         changes.push(Change::Published(Rate::Each, Arc::clone(&publication)));
         let change = Numbered { update, publication };
         entry.lanes.take(subject, &change, &mut self.lane_timers, changes);

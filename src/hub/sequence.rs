@@ -6,6 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use fanout::{Micros, Seq, channel::Channel};
 
+use super::blocks::{BLOCK, Block, Blocks};
 use crate::document::{Node, Object};
 
 /// One change of one channel, as it is kept.
@@ -44,6 +45,57 @@ pub struct Sequence {
     head: Seq,
     tail: VecDeque<Kept>,
     bytes: usize,
+    blocks: Blocks,
+}
+
+/// What leads a reader on from a position: one update, or several that were merged before.
+#[derive(Debug, Clone)]
+pub enum Step {
+    Update(Arc<Update>, usize),
+    Block(Arc<Block>),
+}
+
+impl Step {
+    #[must_use]
+    pub fn seq(&self) -> Seq {
+        match self {
+            Self::Update(update, _) => update.seq,
+            Self::Block(block) => block.seq,
+        }
+    }
+
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        match self {
+            Self::Update(update, _) => update.stamp,
+            Self::Block(block) => block.stamp,
+        }
+    }
+
+    #[must_use]
+    pub fn patch(&self) -> &Object {
+        match self {
+            Self::Update(update, _) => &update.patch,
+            Self::Block(block) => &block.patch,
+        }
+    }
+
+    #[must_use]
+    pub fn events(&self) -> &[Node] {
+        match self {
+            Self::Update(update, _) => &update.events,
+            Self::Block(_) => &[],
+        }
+    }
+
+    /// Bytes of memory of its patch and events: what passing over it costs.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Update(_, weight) => *weight,
+            Self::Block(block) => block.weight,
+        }
+    }
 }
 
 /// An update in the tail, and what it weighs there: weighing walks the whole patch.
@@ -66,7 +118,7 @@ impl Update {
 impl Sequence {
     #[must_use]
     pub fn new(channel: Channel) -> Self {
-        Self { channel, head: 0, tail: VecDeque::new(), bytes: 0 }
+        Self { channel, head: 0, tail: VecDeque::new(), bytes: 0, blocks: Blocks::default() }
     }
 
     /// The number of the last change; 0 before the first.
@@ -106,12 +158,35 @@ impl Sequence {
             self.bytes -= oldest.weight;
             self.tail.pop_front();
         }
+        let oldest = self.oldest();
+        self.blocks.trim(oldest);
     }
 
-    /// The updates after `from`, in order. `from` must not be before [`Sequence::oldest`].
-    pub fn since(&self, from: Seq) -> impl Iterator<Item = &Arc<Update>> {
-        let skip = usize::try_from(from.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
-        self.tail.iter().skip(skip).map(|kept| &kept.update)
+    /// What leads on from `from`, which must be in the tail and before the head: a block where one
+    /// begins there, else one update. Adds to `work` the bytes of patches that had to be merged for it.
+    pub fn step(&mut self, from: Seq, work: &mut usize) -> Option<Step> {
+        if from.is_multiple_of(BLOCK) && from + BLOCK <= self.head {
+            let block = self.blocks.get(from).unwrap_or_else(|| self.make_block(from, work));
+            if let Some(block) = block {
+                return Some(Step::Block(block));
+            }
+        }
+        let kept = self.tail.get(self.place(from))?;
+        Some(Step::Update(Arc::clone(&kept.update), kept.weight))
+    }
+
+    fn make_block(&mut self, from: Seq, work: &mut usize) -> Option<Arc<Block>> {
+        let skip = self.place(from);
+        let updates =
+            || self.tail.iter().skip(skip).take(usize::try_from(BLOCK).unwrap_or(usize::MAX));
+        let weight: usize = updates().map(|kept| kept.weight).sum();
+        *work += weight;
+        self.blocks.make(from, updates().map(|kept| &kept.update), weight)
+    }
+
+    /// Where the update after `from` lies in the tail.
+    fn place(&self, from: Seq) -> usize {
+        usize::try_from(from.saturating_sub(self.oldest())).unwrap_or(usize::MAX)
     }
 }
 
@@ -124,7 +199,13 @@ mod tests {
 
     fn sequence() -> Sequence {
         let name = ChannelId::new("football/1");
-        Sequence::new(Channel { number: 1, name, epoch: Epoch(7), trails: false })
+        Sequence::new(Channel {
+            number: 1,
+            name,
+            epoch: Epoch(7),
+            trails: false,
+            needs: fanout::Classes::NONE,
+        })
     }
 
     fn stamp(published: Micros) -> Stamp {
@@ -148,11 +229,74 @@ mod tests {
                 prop_assert!(sequence.bytes <= window.bytes);
                 prop_assert!(sequence.tail.iter().all(|kept| now - kept.update.stamp.published <= window.age_us));
                 for from in sequence.oldest()..=sequence.head() {
-                    let found: Vec<Seq> = sequence.since(from).map(|update| update.seq).collect();
-                    let expected: Vec<Seq> = (from + 1..=sequence.head()).collect();
-                    prop_assert_eq!(found, expected);
+                    let (mut at, mut work) = (from, 0);
+                    while at < sequence.head() {
+                        let step = sequence.step(at, &mut work).expect("it is in the tail");
+                        let is_block = matches!(step, Step::Block(_));
+                        prop_assert_eq!(step.seq(), at + if is_block { BLOCK } else { 1 });
+                        at = step.seq();
+                    }
+                    prop_assert_eq!(at, sequence.head());
                 }
             }
         }
+    }
+
+    /// One value that changes again and again, and an event where `has_event` says so.
+    fn changed(changes: u64, has_event: fn(u64) -> bool) -> Sequence {
+        let mut sequence = sequence();
+        let window = Window { bytes: usize::MAX, age_us: i64::MAX };
+        for number in 1..=changes {
+            let mut patch = Object::default();
+            patch.set("price", number);
+            let events =
+                if has_event(number) { vec![Node::Object(Object::default())] } else { vec![] };
+            sequence.push(stamp(0), patch, events, window);
+        }
+        sequence
+    }
+
+    fn steps(sequence: &mut Sequence, from: Seq, work: &mut usize) -> Vec<Step> {
+        let mut at = from;
+        std::iter::from_fn(|| {
+            let step = (at < sequence.head()).then(|| sequence.step(at, work))??;
+            at = step.seq();
+            Some(step)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn second_reader_passes_over_what_was_merged_for_the_first() {
+        let mut sequence = changed(2_000, |_| false);
+        let (mut first, mut second) = (0, 0);
+        steps(&mut sequence, 10, &mut first);
+        // Another position: nearly all of the way is the same.
+        let steps = steps(&mut sequence, 75, &mut second);
+        assert!(first > 0, "blocks are merged for the first who needs them");
+        assert_eq!(second, 0, "nothing is merged again");
+        let singles = steps.iter().filter(|step| matches!(step, Step::Update(..))).count();
+        assert_eq!((steps.len() - singles, singles), (29, 53 + 16));
+        let last = steps.last().expect("it leads to the head");
+        assert_eq!(last.patch().get(&"price".into()), Some(&Node::Int(2_000)));
+    }
+
+    #[test]
+    fn event_is_never_in_a_block() {
+        let mut sequence = changed(256, |number| number == 100);
+        let steps = steps(&mut sequence, 0, &mut 0);
+        let events: Vec<Seq> =
+            steps.iter().filter(|it| !it.events().is_empty()).map(Step::seq).collect();
+        assert_eq!(events, [100]);
+        assert_eq!(steps.len(), 3 + 64, "the run with the event is passed over update by update");
+    }
+
+    #[test]
+    fn blocks_leave_with_the_tail() {
+        let mut sequence = changed(640, |_| false);
+        steps(&mut sequence, 0, &mut 0);
+        sequence.trim(10, Window { bytes: usize::MAX, age_us: 0 });
+        assert_eq!(sequence.oldest(), sequence.head());
+        assert!(sequence.blocks.get(0).is_none(), "a block outlived its updates");
     }
 }

@@ -1,11 +1,14 @@
 //! Signals on their channel: what [`crate::signals`] finds in what was just applied.
 
+mod number;
+
 use std::{collections::BTreeMap, mem, sync::Arc};
 
 use fanout::{Change, Micros};
 use ingest::event::{Id, MarketStatus, SelectionStatus, Sport};
 use rustc_hash::FxHashMap;
 
+use self::number::SignalNumbers;
 use super::{
     Header, Hub, Match,
     sequence::Stamp,
@@ -26,6 +29,7 @@ pub(super) struct Desk {
     watches: FxHashMap<Id, Watched>,
     /// All that is so now, by its id.
     active: BTreeMap<Key, Arc<SignalRecord>>,
+    numbers: SignalNumbers,
     /// Events that were told.
     events: u64,
     /// Signals that have turned since they were taken, each as it stands: while nobody takes them, as when a
@@ -49,6 +53,14 @@ impl Hub {
     pub fn with_signals(mut self, settings: Settings) -> Self {
         self.signals.settings = settings;
         self
+    }
+
+    /// Takes in by which ids signals went before this run: those that come again have the same.
+    pub fn remember_signals(&mut self, records: &[Arc<SignalRecord>]) {
+        // The newest come first.
+        for record in records.iter().rev() {
+            self.signals.numbers.insert(record.digest(), record.id);
+        }
     }
 
     /// Signals that have begun, changed or ended since this was asked last, each as it stands.
@@ -138,7 +150,8 @@ impl Hub {
                 Turn::Ended(began, signal) => (began, Some(at), signal, true),
             };
             let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
-            let record = Arc::new(SignalRecord { updated: at, ended, ..(*record).clone() });
+            let id = self.signals.numbers.number(record.digest());
+            let record = Arc::new(SignalRecord { id, updated: at, ended, ..(*record).clone() });
             wire::signals::patch(patch.object("signals"), &record);
             if is_event {
                 self.signals.events += 1;

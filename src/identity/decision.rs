@@ -61,6 +61,7 @@ pub struct Bound {
     /// The match that it was found to be, where that is known.
     pub with: Option<Told>,
     pub by: By,
+    pub aliases: Vec<super::Alias>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,9 +29,9 @@ mod watch;
 mod when;
 mod writer;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use ingest::event::{Fixture, Id, Sport};
+use ingest::event::{Fact, Fixture, Id, Sport};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
@@ -43,6 +43,7 @@ pub use self::{
     watch::watch,
     writer::{QUEUE_MAX, Writer},
 };
+use crate::ids::PublicIds;
 
 /// Decisions that may wait to be taken, some 500 bytes each. Past it new ones are not remembered
 /// beyond this run.
@@ -53,6 +54,10 @@ const DECISIONS_MAX: usize = 65_536;
 pub struct Identity {
     /// By own id, all that ever went by another one: 40 bytes each.
     bindings: FxHashMap<Id, Place>,
+    /// By own id, of those: how they name what the match shows under other ids.
+    aliases: FxHashMap<Id, Vec<Alias>>,
+    /// By which own ids go; they are digests where there are none.
+    ids: Option<PublicIds>,
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
     /// The matches that are here, by own id.
@@ -74,6 +79,9 @@ struct Known {
     place: Place,
 }
 
+/// An id of a side or a competition as a provider has it, and the one by which the match shows it.
+pub type Alias = (Id, Id);
+
 /// What was decided in earlier runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Remembered {
@@ -90,14 +98,16 @@ pub struct Binding {
     pub place: Place,
     /// The own id and the provider of the match that it was found to be, where that is known.
     pub with: Option<(Id, Arc<str>)>,
+    pub aliases: Vec<Alias>,
 }
 
 impl Identity {
     #[must_use]
     pub fn new(remembered: Remembered) -> Self {
         let mut identity = Self::default();
-        for Binding { own, provider, place, with } in remembered.bindings {
+        for Binding { own, provider, place, with, aliases } in remembered.bindings {
             identity.bindings.insert(own, place);
+            identity.alias(own, aliases);
             identity.groups.add(place.id, own, &provider);
             // It is in the group as long as it was not moved away since.
             if let Some((with, provider)) = with.filter(|(with, _)| *with == place.id) {
@@ -109,6 +119,57 @@ impl Identity {
             identity.doubts.insert(doubt);
         }
         identity
+    }
+
+    /// Own ids are these from now on.
+    pub fn use_ids(&mut self, ids: PublicIds) {
+        self.ids = Some(ids);
+    }
+
+    /// The own id of a provider's match.
+    pub(crate) fn own(&self, provider: &str, key: &str) -> Id {
+        let digest = own(provider, key);
+        self.ids.as_ref().and_then(|ids| ids.number(digest)).unwrap_or(digest)
+    }
+
+    /// A fixture with the ids by which its match shows the sides and the competition: whoever came first
+    /// has named them for good.
+    #[must_use]
+    pub fn in_its_names<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
+        let Some(aliases) = self.aliases.get(&own) else { return fact };
+        if !matches!(*fact, Fact::Fixture(_)) {
+            return fact;
+        }
+        let mut fact = fact;
+        fact.to_mut().each_id(&mut |id| *id = shown(aliases, *id));
+        fact
+    }
+
+    fn alias(&mut self, own: Id, aliases: Vec<Alias>) {
+        if aliases.is_empty() {
+            self.aliases.remove(&own);
+        } else {
+            self.aliases.insert(own, aliases);
+        }
+    }
+
+    /// How a match names what another one, which is here as well, shows under other ids. Both are the
+    /// same match, in this order of the sides.
+    fn aliases_of(&self, own: Id, swapped: bool, with: Id) -> Vec<Alias> {
+        let (Some(one), Some(other)) = (self.known.get(&own), self.known.get(&with)) else {
+            return Vec::new();
+        };
+        let before = self.aliases.get(&with).map_or(&[][..], Vec::as_slice);
+        let turn = swapped != other.place.swapped;
+        let mut aliases = Vec::new();
+        if let (Some(own), Some(with)) = (&one.fixture.sides, &other.fixture.sides) {
+            let with = if turn { [&with[1], &with[0]] } else { [&with[0], &with[1]] };
+            aliases.extend(own.iter().zip(with).map(|(own, with)| (own.id, with.id)));
+        }
+        let competitions = one.fixture.competition.as_ref().zip(other.fixture.competition.as_ref());
+        aliases.extend(competitions.map(|(own, with)| (own.id, with.id)));
+        let aliases = aliases.into_iter().map(|(own, with)| (own, shown(before, with)));
+        aliases.filter(|(own, with)| own != with).collect()
     }
 
     /// Says which match this is. To be called when a match is introduced by its fixture, and again
@@ -260,7 +321,10 @@ impl Identity {
         self.groups.add(place.id, own, &known.fixture.provider);
         self.bindings.insert(own, place);
         let told = Told::of(own, &known.fixture);
-        self.decide(Decision::Bind(Box::new(Bound { told, place, with, by })));
+        let aliases = with.as_ref().map(|with| self.aliases_of(own, place.swapped, with.own));
+        let aliases = aliases.unwrap_or_default();
+        self.alias(own, aliases.clone());
+        self.decide(Decision::Bind(Box::new(Bound { told, place, with, by, aliases })));
     }
 
     fn doubt(&self, one: Id, other: Id, swapped: bool, score: f64, why: String) -> Doubt {
@@ -276,6 +340,11 @@ impl Identity {
             self.decisions.push(decision);
         }
     }
+}
+
+/// The id by which this one is shown.
+fn shown(aliases: &[Alias], id: Id) -> Id {
+    aliases.iter().find(|(own, _)| *own == id).map_or(id, |(_, shown)| *shown)
 }
 
 #[cfg(test)]

@@ -7,10 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ingest::event::Id;
 
-use super::{
-    Bound, By, Decision, Identity, Move, Numbered, Order, Place, Told,
-    decision::{own, pair},
-};
+use super::{Bound, By, Decision, Identity, Move, Numbered, Order, Place, Told, decision::pair};
 
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
 const UNKNOWN: &str = "nothing is known of the match: name it by PROVIDER/KEY";
@@ -26,15 +23,19 @@ impl Identity {
     pub fn follow(&mut self, Numbered { number, order }: &Numbered) -> Vec<Move> {
         let done = match order {
             Order::Join { provider, key, into, swapped, with } => {
-                let with = with.as_ref().map(|(provider, key)| Told::by_key(provider, key));
-                let asked = Asked { told: Told::by_key(provider, key), with };
+                let with = with.as_ref().map(|(provider, key)| self.told_by_key(provider, key));
+                let asked = Asked { told: self.told_by_key(provider, key), with };
                 self.follow_join(&asked, Place { id: *into, swapped: *swapped })
             }
-            Order::Split { provider, key } => Ok(self.follow_split(own(provider, key))),
+            Order::Split { provider, key } => Ok(self.follow_split(self.own(provider, key))),
         };
         let refused = done.as_ref().err().copied();
         self.decide(Decision::Done { order: *number, refused });
         done.unwrap_or_default()
+    }
+
+    fn told_by_key(&self, provider: &str, key: &str) -> Told {
+        Told { own: self.own(provider, key), ..Told::by_key(provider, key) }
     }
 
     fn follow_join(&mut self, asked: &Asked, into: Place) -> Result<Vec<Move>, &'static str> {
@@ -108,7 +109,8 @@ impl Identity {
         self.groups.add(to.id, mover, &provider);
         let bound = self.bindings.insert(mover, to).is_some();
         if mover == asked.told.own {
-            let bound = Bound { told: asked.told.clone(), place: to, with, by: By::Operator };
+            let (told, aliases) = (asked.told.clone(), Vec::new());
+            let bound = Bound { told, place: to, with, by: By::Operator, aliases };
             self.decide(Decision::Bind(Box::new(bound)));
         } else if bound {
             self.decide(Decision::Rebind(mover, to));
@@ -160,6 +162,7 @@ impl Identity {
         let from = self.place(own).id;
         let moved = self.shift(own, from, to);
         self.bindings.remove(&own);
+        self.aliases.remove(&own);
         self.decide(Decision::Unbind(own));
         moved
     }
@@ -167,6 +170,7 @@ impl Identity {
     fn rebind(&mut self, own: Id, from: Id, to: Place) -> Option<Move> {
         let moved = self.shift(own, from, to);
         self.bindings.insert(own, to);
+        self.aliases.remove(&own);
         self.decide(Decision::Rebind(own, to));
         moved
     }

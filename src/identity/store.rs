@@ -8,7 +8,7 @@ use ingest::event::{Id, Micros};
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::{
-    Binding, Bound, DOUBTS_MAX, Decision, Doubt, Numbered, Order, Place, Remembered, Told,
+    Alias, Binding, Bound, DOUBTS_MAX, Decision, Doubt, Numbered, Order, Place, Remembered, Told,
     decision::pair,
 };
 use crate::database::Database;
@@ -213,7 +213,8 @@ async fn write(
         Decision::Doubt(doubt) => return doubted(connection, doubt, now).await,
         Decision::Rebind(own, place) => sqlx::query(
             "UPDATE match_bindings SET match_id = $2, swapped = $3, bound_by = 'operator', \
-             with_own = NULL, with_provider = NULL, with_key = NULL, bound_us = $4 WHERE own = $1",
+             with_own = NULL, with_provider = NULL, with_key = NULL, bound_us = $4, \
+             aliases = '[]' WHERE own = $1",
         )
         .bind(number(*own))
         .bind(number(place.id))
@@ -241,17 +242,17 @@ async fn write(
 
 async fn bind(
     connection: &mut AnyConnection,
-    Bound { told, place, with, by }: &Bound,
+    Bound { told, place, with, by, aliases }: &Bound,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let with = with.as_ref();
     sqlx::query(
         "INSERT INTO match_bindings (own, provider, key, match_id, swapped, bound_by, \
-         sides, start, competition, with_own, with_provider, with_key, bound_us) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+         sides, start, competition, with_own, with_provider, with_key, bound_us, aliases) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
          ON CONFLICT (own) DO UPDATE SET provider = $2, key = $3, match_id = $4, swapped = $5, \
          bound_by = $6, sides = $7, start = $8, competition = $9, with_own = $10, \
-         with_provider = $11, with_key = $12, bound_us = $13",
+         with_provider = $11, with_key = $12, bound_us = $13, aliases = $14",
     )
     .bind(number(told.own))
     .bind(&*told.provider)
@@ -266,6 +267,7 @@ async fn bind(
     .bind(with.map(|with| &*with.provider))
     .bind(with.map(|with| &*with.key))
     .bind(now)
+    .bind(pairs_text(aliases))
     .execute(connection)
     .await
     .map(|_| ())
@@ -319,7 +321,19 @@ async fn drop_oldest_doubts(connection: &mut AnyConnection) -> Result<(), sqlx::
     .map(|_| ())
 }
 
-/// An id has 52 bits, so it fits.
+/// Pairs of ids as JSON: `[[1,2],[3,4]]`.
+fn pairs_text(aliases: &[Alias]) -> String {
+    let pairs: Vec<[u64; 2]> = aliases.iter().map(|(own, shown)| [own.0, shown.0]).collect();
+    serde_json::to_string(&pairs).expect("numbers are JSON")
+}
+
+fn pairs_of(text: &str) -> Result<Vec<Alias>, sqlx::Error> {
+    let pairs: Vec<[u64; 2]> =
+        serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    Ok(pairs.into_iter().map(|[own, shown]| (Id(own), Id(shown))).collect())
+}
+
+/// An id has 31 bits.
 fn number(id: Id) -> i64 {
     id.0.cast_signed()
 }
@@ -338,6 +352,7 @@ fn binding(row: &AnyRow) -> Result<Binding, sqlx::Error> {
         provider: provider.into(),
         place: place(row)?,
         with,
+        aliases: pairs_of(&row.try_get::<String, _>("aliases")?)?,
     })
 }
 

@@ -6,7 +6,10 @@ use tokio::{sync::mpsc, task::JoinHandle, time};
 use tracing::warn;
 
 use super::{Decision, Identity, store::Store};
-use crate::clock;
+use crate::{
+    clock,
+    supervisor::{self, Lifetime},
+};
 
 /// Batches of decisions that may wait for the database. While there is no room, decisions stay with
 /// [`Identity`], which has a limit of its own.
@@ -27,7 +30,10 @@ impl Writer {
     #[must_use]
     pub fn start(store: Store) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        (Self { queue }, tokio::spawn(write_all(store, waiting)))
+        (
+            Self { queue },
+            supervisor::spawn("identity", Lifetime::UntilStop, write_all(store, waiting)),
+        )
     }
 
     /// Takes what was decided, if there is room. Costs nothing where nothing was.

@@ -92,6 +92,15 @@ enum Origin {
     Drawing { name: Arc<str> },
 }
 
+/// A drawing of the program's own as a PNG of so many pixels a side.
+///
+/// # Errors
+///
+/// If it is no SVG.
+pub fn icon(svg: &str, size: u32) -> Result<Bytes, ImageError> {
+    render::encoded(render::svg(svg, size)?, Format::Png)
+}
+
 impl Images {
     /// As the settings say.
     #[must_use]

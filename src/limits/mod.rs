@@ -1,21 +1,23 @@
-//! How much may be asked: by one address, and by one account in a day.
+//! How much may be asked: by one address, by one account in a day, and how much CPU time.
 //!
 //! Nothing here knows HTTP, and nothing is stored: addresses start anew with the program, and what an
 //! account has used today is the [`Meter`](crate::usage::Meter)'s. Every table is bounded.
 
 mod buckets;
+mod cpu_budget;
 mod origin;
 mod quota;
 
-use std::{net::IpAddr, sync::Arc};
+use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
 pub use self::quota::{Allowance, Quota, Standing};
 use self::{
     buckets::{Buckets, per_hour, per_minute, per_second},
-    origin::Origin,
+    cpu_budget::CpuBudgets,
 };
+pub(crate) use self::{cpu_budget::CpuPermit, origin::Origin};
 use crate::{
-    accounts::{Addon, Caller, Micros},
+    accounts::{AccountId, Addon, Caller, Device, Micros},
     config::LimitsConfig,
     products::Product,
 };
@@ -37,11 +39,18 @@ pub struct Limits {
 #[derive(Debug)]
 struct Shared {
     requests: Option<Buckets>,
+    cpu: Option<CpuBudgets>,
     wrong_keys: Option<Buckets>,
+    new_feed_keys: Option<Buckets>,
     log_ins: Option<Buckets>,
     log_ins_by_email: Option<Buckets>,
+    log_ins_by_account: Option<Buckets>,
+    log_ins_by_device: Option<Buckets>,
+    confirmations: Option<Buckets>,
     registrations: Option<Buckets>,
     mails: Option<Buckets>,
+    mails_by_email: Option<Buckets>,
+    mails_by_device: Option<Buckets>,
     football_per_day: u64,
     tennis_taster_per_day: u64,
 }
@@ -54,24 +63,54 @@ impl Limits {
         Self {
             shared: Arc::new(Shared {
                 requests: buckets(per_second(config.address_per_second, config.address_burst)),
+                cpu: CpuBudgets::new(
+                    config.account_cpu_percent,
+                    Duration::from_millis(config.account_cpu_burst_ms),
+                    config.account_waiting_max,
+                ),
                 wrong_keys: buckets(per_minute(config.wrong_keys_per_minute)),
+                new_feed_keys: buckets(per_minute(config.wrong_keys_per_minute)),
                 log_ins: buckets(per_hour(config.log_ins_per_hour_by_address)),
                 log_ins_by_email: buckets(per_hour(config.log_ins_per_hour_by_email)),
+                log_ins_by_account: buckets(per_hour(config.log_ins_per_hour_by_account)),
+                log_ins_by_device: buckets(per_hour(config.log_ins_per_hour_by_email)),
+                confirmations: buckets(per_hour(config.log_ins_per_hour_by_email)),
                 registrations: buckets(per_hour(config.registrations_per_hour)),
                 mails: buckets(per_hour(config.mails_per_hour)),
+                mails_by_email: buckets(per_hour(config.mails_per_hour_by_email)),
+                mails_by_device: buckets(per_hour(config.mails_per_hour_by_email)),
                 football_per_day: config.football_per_day.into(),
                 tennis_taster_per_day: config.tennis_taster_per_day.into(),
             }),
         }
     }
 
-    /// One more request to a product from this address.
+    /// One more request from this address to what is limited by address.
     ///
     /// # Errors
     ///
     /// If it has asked too much; the same holds for all that follow.
     pub fn request(&self, address: IpAddr) -> Result<(), Wait> {
         take(self.shared.requests.as_ref(), address)
+    }
+
+    /// Waits until an account is within its CPU budget; `None` where there is no limit.
+    ///
+    /// # Errors
+    ///
+    /// If too many of its requests wait.
+    pub(crate) async fn cpu_permit(&self, account: AccountId) -> Result<Option<CpuPermit>, Wait> {
+        match &self.shared.cpu {
+            Some(cpu) => cpu.acquire(account).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The processor time of a request that was let through.
+    pub(crate) fn charge(&self, permit: CpuPermit, used: Duration) {
+        if let Some(cpu) = &self.shared.cpu {
+            cpu.charge(permit, used);
+        }
     }
 
     /// One more wrong key from this address.
@@ -83,36 +122,74 @@ impl Limits {
         take(self.shared.wrong_keys.as_ref(), address)
     }
 
+    /// One more key of a feed from this address that has not worked before. To be asked before it is looked up.
+    ///
+    /// # Errors
+    ///
+    /// If there were too many.
+    pub fn new_feed_key(&self, address: IpAddr) -> Result<(), Wait> {
+        take(self.shared.new_feed_keys.as_ref(), address)
+    }
+
     /// One more log-in from this address with this e-mail address, in lower case. To be asked before
-    /// the password is looked at, and whether there is such an account or not.
+    /// the password is looked at, and whether there is such an account or not. A browser that is known
+    /// to the account has a limit of its own, so that nobody else can use it up.
     ///
     /// # Errors
     ///
-    /// If the address has tried too often, with this e-mail address or with any.
-    pub fn log_in(&self, address: IpAddr, email: &str) -> Result<(), Wait> {
-        take(self.shared.log_ins.as_ref(), address)?;
-        match &self.shared.log_ins_by_email {
-            Some(buckets) => buckets.take((Origin::from(address), email)),
-            None => Ok(()),
+    /// If the address has tried too often, with this e-mail address or with any; or if all addresses
+    /// together have tried this e-mail address too often.
+    pub fn log_in(&self, address: IpAddr, email: &str, device: Option<Device>) -> Result<(), Wait> {
+        let shared = &*self.shared;
+        if let Some(device) = device {
+            return take_of(shared.log_ins_by_device.as_ref(), device);
         }
+        self.log_in_operator(address, email)?;
+        take_of(shared.log_ins_by_account.as_ref(), email)
     }
 
-    /// One more registration from this address.
+    /// One more log-in from this address with the name of an operator. No limit holds for all addresses
+    /// together: operators have no known browsers, and strangers could lock them out.
+    ///
+    /// # Errors
+    ///
+    /// If the address has tried too often.
+    pub fn log_in_operator(&self, address: IpAddr, name: &str) -> Result<(), Wait> {
+        take(self.shared.log_ins.as_ref(), address)?;
+        take_of(self.shared.log_ins_by_email.as_ref(), (Origin::from(address), name))
+    }
+
+    /// One more password that somebody typed who is logged in to this account.
+    ///
+    /// # Errors
+    ///
+    /// If there were too many for this account.
+    pub fn confirm(&self, account: AccountId) -> Result<(), Wait> {
+        take_of(self.shared.confirmations.as_ref(), account)
+    }
+
+    /// One more registration of this e-mail address, in lower case, from this address.
     ///
     /// # Errors
     ///
     /// If there were too many.
-    pub fn register(&self, address: IpAddr) -> Result<(), Wait> {
-        take(self.shared.registrations.as_ref(), address)
+    pub fn register(&self, address: IpAddr, email: &str) -> Result<(), Wait> {
+        take(self.shared.registrations.as_ref(), address)?;
+        take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
-    /// One more wish for a mail from this address, other than a registration's.
+    /// One more wish from this address for a mail to this e-mail address, other than a registration's.
+    /// A browser that is known to the account has a limit of its own.
     ///
     /// # Errors
     ///
     /// If there were too many.
-    pub fn mail(&self, address: IpAddr) -> Result<(), Wait> {
-        take(self.shared.mails.as_ref(), address)
+    pub fn mail(&self, address: IpAddr, email: &str, device: Option<Device>) -> Result<(), Wait> {
+        if let Some(device) = device {
+            return take_of(self.shared.mails_by_device.as_ref(), device);
+        }
+        take(self.shared.mails.as_ref(), address)?;
+        take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
     /// The daily quota that holds for a request of this caller; `None` where there is none, as for
@@ -134,7 +211,11 @@ impl Limits {
 }
 
 fn take(buckets: Option<&Buckets>, address: IpAddr) -> Result<(), Wait> {
-    buckets.map_or(Ok(()), |buckets| buckets.take(Origin::from(address)))
+    take_of(buckets, Origin::from(address))
+}
+
+fn take_of(buckets: Option<&Buckets>, whose: impl Hash) -> Result<(), Wait> {
+    buckets.map_or(Ok(()), |buckets| buckets.take(whose))
 }
 
 #[cfg(test)]
@@ -159,11 +240,11 @@ mod tests {
             log_ins_per_hour_by_email: 3,
             ..LimitsConfig::default()
         });
-        assert_eq!(passing(9, |_| limits.log_in(address(1), "me@x.org")), 3);
-        assert!(limits.log_in(address(2), "me@x.org").is_ok(), "its owner is elsewhere");
-        let many = |it: u8| limits.log_in(address(3), &format!("{it}@x.org"));
+        assert_eq!(passing(9, |_| limits.log_in(address(1), "me@x.org", None)), 3);
+        assert!(limits.log_in(address(2), "me@x.org", None).is_ok(), "its owner is elsewhere");
+        let many = |it: u8| limits.log_in(address(3), &format!("{it}@x.org"), None);
         assert_eq!(passing(20, many), 8, "many accounts from one address");
-        let wait = limits.log_in(address(3), "9@x.org").expect_err("used up").seconds;
+        let wait = limits.log_in(address(3), "9@x.org", None).expect_err("used up").seconds;
         assert!((1..=450).contains(&wait), "{wait}");
     }
 
@@ -172,9 +253,39 @@ mod tests {
         let config =
             LimitsConfig { registrations_per_hour: 2, mails_per_hour: 1, ..Default::default() };
         let limits = Limits::new(&config);
-        assert_eq!(passing(9, |_| limits.register(address(1))), 2);
-        assert_eq!(passing(9, |_| limits.mail(address(1))), 1);
-        assert_eq!(passing(9, |it| limits.register(address(it + 2))), 9, "each its own");
+        assert_eq!(passing(9, |it| limits.register(address(1), &format!("{it}@x.org"))), 2);
+        assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 1);
+        assert_eq!(
+            passing(9, |it| limits.register(address(it + 2), "me@x.org")),
+            9,
+            "each its own"
+        );
+    }
+
+    /// A stranger with many addresses runs into the limit of the account; the owner does not, in a browser
+    /// that is known to it.
+    #[test]
+    fn guesses_from_many_addresses_are_limited_by_account_and_lock_no_owner_out() {
+        let config = LimitsConfig { log_ins_per_hour_by_account: 5, ..Default::default() };
+        let limits = Limits::new(&config);
+        let guess = |it: u8| limits.log_in(address(it), "me@x.org", None);
+        assert_eq!(passing(200, guess), 5, "of the account");
+        assert!(limits.log_in(address(201), "you@x.org", None).is_ok(), "another account");
+        let (mine, other) = (Device::of_test(1), Device::of_test(2));
+        let by_device =
+            |device| passing(50, |_| limits.log_in(address(1), "me@x.org", Some(device)));
+        assert_eq!((by_device(mine), by_device(other)), (20, 20), "each known browser");
+    }
+
+    #[test]
+    fn mails_to_one_recipient_are_limited_by_address_and_by_known_browser() {
+        let config = LimitsConfig { mails_per_hour_by_email: 2, ..Default::default() };
+        let limits = Limits::new(&config);
+        assert_eq!(passing(9, |_| limits.register(address(1), "me@x.org")), 2);
+        assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 0, "it is the same");
+        assert_eq!(passing(9, |_| limits.mail(address(1), "you@x.org", None)), 2);
+        let known = Some(Device::of_test(1));
+        assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", known)), 2);
     }
 
     #[test]
@@ -183,10 +294,11 @@ mod tests {
             address_per_second: 0,
             log_ins_per_hour_by_address: 0,
             log_ins_per_hour_by_email: 0,
+            log_ins_per_hour_by_account: 0,
             ..LimitsConfig::default()
         };
         let limits = Limits::new(&config);
         assert_eq!(passing(250, |_| limits.request(address(1))), 250);
-        assert_eq!(passing(250, |_| limits.log_in(address(1), "me@x.org")), 250);
+        assert_eq!(passing(250, |_| limits.log_in(address(1), "me@x.org", None)), 250);
     }
 }

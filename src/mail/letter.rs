@@ -132,13 +132,13 @@ pub(super) fn part(kind: ContentType, text: &str) -> SinglePart {
 
 fn subject(kind: MailKind, service: &str) -> String {
     let what = match kind {
-        MailKind::Verify => "Confirm your address",
+        MailKind::Verify => "Confirm your email address",
         MailKind::AlreadyRegistered => "You already have an account",
-        MailKind::Reset => "Choose a new password",
-        MailKind::EmailChange => "Confirm your new address",
-        MailKind::EmailChanged => "The address of your account has changed",
-        MailKind::PasswordChanged => "Your password has changed",
-        MailKind::AccountDeleted => "Your account is deleted",
+        MailKind::Reset => "Reset your password",
+        MailKind::EmailChange => "Confirm your new email address",
+        MailKind::EmailChanged => "Your email address was changed",
+        MailKind::PasswordChanged => "Your password was changed",
+        MailKind::AccountDeleted => "Your account was deleted",
     };
     if service.is_empty() { what.to_owned() } else { format!("{what} ({service})") }
 }

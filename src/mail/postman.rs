@@ -24,7 +24,10 @@ use super::{
     letter::{Letter, Link, Occasion, page},
     outbox::{Outbox, Waiting},
 };
-use crate::accounts::{AccountsError, Micros};
+use crate::{
+    accounts::{AccountsError, Micros},
+    supervisor::{self, Lifetime},
+};
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 /// How often it is counted what waits, and what is old is deleted.
@@ -83,9 +86,11 @@ where
         let postman = Arc::new(self);
         let workers = carriers
             .into_iter()
-            .map(|carrier| tokio::spawn(Arc::clone(&postman).work(carrier, stopped.clone())));
+            .map(|carrier| Arc::clone(&postman).work(carrier, stopped.clone()))
+            .map(|working| supervisor::spawn("mail", Lifetime::UntilStop, working));
         let mut tasks = workers.collect::<Vec<_>>();
-        tasks.push(tokio::spawn(Arc::clone(&postman).tidy(stopped.clone())));
+        let tidying = Arc::clone(&postman).tidy(stopped.clone());
+        tasks.push(supervisor::spawn("mail-sweep", Lifetime::UntilStop, tidying));
         tasks
     }
 

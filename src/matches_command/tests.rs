@@ -1,12 +1,26 @@
 use ingest::event::{Competition, Fixture, Participant, Sport};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    cli::OutputArgs,
     database::{Database, DatabaseError, DatabaseName, testing::on_each},
     identity::Identity,
+    ids::first_choice,
 };
 
+/// The public id of a provider's match, where no other wants the same one.
+fn public(provider: &str, key: &str) -> Id {
+    Id(first_choice(identity::own(provider, key).0))
+}
+
 const NOW: Micros = 1_788_280_000_000_000;
+
+/// The heads of what `list` prints, of the orders in it, and of what `doubtful` prints.
+const LIST: &str = "ID\tMATCH\tSIDES\tSTART\tCOMPETITION\tSWAPPED\tFOUND_BY\tFOUND_TO_BE\n";
+const ORDERS: &str = "ORDER\tKIND\tMATCH\tINTO\tSWAPPED\tSTATE\n";
+const DOUBTFUL: &str = "SCORE\tREASON\tSWAPPED\tA\tA_SIDES\tA_START\tA_COMPETITION\t\
+                        B\tB_SIDES\tB_START\tB_COMPETITION\n";
 
 async fn answer(command: MatchesCommand) -> Result<String, MatchesCommandError> {
     let mut out = Vec::new();
@@ -36,12 +50,13 @@ impl Running {
     async fn on(db: &DatabaseName) -> Self {
         let store = Store::of(&Database::open_existing(db).await.unwrap());
         let mut running = Self { identity: Identity::new(store.load().await.unwrap()), store };
+        running.identity.use_ids(PublicIds::default());
         for fixture in [
             told("a", "1", ["Ajax", "PSV"]),
             told("b", "1/x", ["PSV", "Ajax"]),
             told("c", "1", ["Ajax", "PSV Eindhoven"]),
         ] {
-            let own = identity::own(&fixture.provider, &fixture.provider_key);
+            let own = public(&fixture.provider, &fixture.provider_key);
             running.identity.resolve(Sport::Football, own, &fixture);
         }
         running.keep().await;
@@ -72,12 +87,16 @@ fn split(db: &DatabaseName, provider: &str, key: &str) -> MatchesCommand {
     MatchesCommand::Split(MatchesSplitArgs { db, provider, key })
 }
 
+fn args(db: &DatabaseName, json: bool) -> MatchesArgs {
+    MatchesArgs { db: db.clone(), output: OutputArgs { json } }
+}
+
 fn list(db: &DatabaseName) -> MatchesCommand {
-    MatchesCommand::List(MatchesArgs { db: db.clone() })
+    MatchesCommand::List(args(db, false))
 }
 
 fn doubtful(db: &DatabaseName) -> MatchesCommand {
-    MatchesCommand::Doubtful(MatchesArgs { db: db.clone() })
+    MatchesCommand::Doubtful(args(db, false))
 }
 
 #[tokio::test]
@@ -85,15 +104,17 @@ async fn doubt_is_shown_joined_and_split() {
     on_each(async |database| {
         let db = database.name();
         let mut hub = Running::on(db).await;
-        let id = identity::own("a", "1");
+        let id = public("a", "1");
         let when = "2026-09-01T16:26:40Z\tA Cup ";
 
         let joined = answer(list(db)).await.unwrap();
-        assert_eq!(joined, format!("{id}\tc/1\tAjax v PSV Eindhoven\t{when}\t-\trule\ta/1\n"));
+        let row = format!("{id}\tc/1\tAjax v PSV Eindhoven\t{when}\t-\trule\ta/1\n");
+        assert_eq!(joined, format!("{LIST}{row}"));
         let shown = answer(doubtful(db)).await.unwrap();
         let why = "0.90\tthe sides are the other way round\tswapped";
         let [a, b] = [format!("a/1\tAjax v PSV\t{when}"), format!("b/1/x\tPSV v Ajax\t{when}")];
-        let pairs = [format!("{why}\t{a}\t{b}\n"), format!("{why}\t{b}\t{a}\n")];
+        let pairs =
+            [format!("{DOUBTFUL}{why}\t{a}\t{b}\n"), format!("{DOUBTFUL}{why}\t{b}\t{a}\n")];
         assert!(pairs.contains(&shown), "{shown}");
 
         let ordered = answer(join(db, "b/1/x", "c/1")).await.unwrap();
@@ -101,20 +122,61 @@ async fn doubt_is_shown_joined_and_split() {
         assert_eq!(answer(split(db, "b", "1/x")).await.unwrap(), "order 2\tsplit\tb/1/x\n");
         let ordered = answer(join(db, "b/1/x", &id.to_string())).await.unwrap();
         assert_eq!(ordered, format!("order 3\tjoin\tb/1/x\t{id}\tswapped\n"));
-        assert!(answer(list(db)).await.unwrap().contains("order 2\tsplit\tb/1/x\twaits\n"));
+        let orders = format!(
+            "{ORDERS}1\tjoin\tb/1/x\t{id}\t-\twaits\n2\tsplit\tb/1/x\t-\t-\twaits\n\
+             3\tjoin\tb/1/x\t{id}\tswapped\twaits\n"
+        );
+        assert_eq!(answer(list(db)).await.unwrap(), format!("{LIST}{row}{orders}"));
         assert_eq!(hub.follow().await, 3);
         let joined = answer(list(db)).await.unwrap();
         assert!(
             joined.contains(&format!("{id}\tb/1/x\tPSV v Ajax\t{when}\tswapped\toperator\ta/1\n")),
             "{joined}"
         );
-        assert_eq!(joined.lines().count(), 2, "{joined}");
-        assert_eq!(answer(doubtful(db)).await.unwrap(), "");
+        assert_eq!(joined.lines().count(), 3, "{joined}");
+        assert_eq!(answer(doubtful(db)).await.unwrap(), DOUBTFUL);
 
         answer(split(db, "b", "1/x")).await.unwrap();
         assert_eq!(hub.follow().await, 1);
-        assert_eq!(answer(list(db)).await.unwrap().lines().count(), 1);
-        assert_eq!(answer(doubtful(db)).await.unwrap(), "", "it was decided");
+        assert_eq!(answer(list(db)).await.unwrap().lines().count(), 2);
+        assert_eq!(answer(doubtful(db)).await.unwrap(), DOUBTFUL, "it was decided");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn json_has_an_object_for_each_match_and_each_order() {
+    on_each(async |database| {
+        let db = database.name();
+        Running::on(db).await;
+        answer(split(db, "b", "1/x")).await.unwrap();
+        let id = public("a", "1");
+        let listed = answer(MatchesCommand::List(args(db, true))).await.unwrap();
+        let objects: Vec<Value> =
+            listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let joined = json!({
+            "id": id.to_string(),
+            "match": "c/1",
+            "sides": "Ajax v PSV Eindhoven",
+            "start": "2026-09-01T16:26:40Z",
+            // As the feed sent it: JSON escapes control characters.
+            "competition": "A\tCup\u{1b}",
+            "swapped": null,
+            "found_by": "rule",
+            "found_to_be": "a/1",
+        });
+        let order = json!({
+            "order": "1",
+            "kind": "split",
+            "match": "b/1/x",
+            "into": null,
+            "swapped": null,
+            "state": "waits",
+        });
+        assert_eq!(objects, [joined, order]);
+        let doubts = answer(MatchesCommand::Doubtful(args(db, true))).await.unwrap();
+        let doubt: Value = serde_json::from_str(&doubts).unwrap();
+        assert_eq!((&doubt["score"], &doubt["swapped"]), (&json!("0.90"), &json!("swapped")));
     })
     .await;
 }
@@ -124,7 +186,7 @@ async fn own_id_names_a_match_that_was_shown() {
     on_each(async |database| {
         let db = database.name();
         Running::on(db).await;
-        let [one, other] = [identity::own("b", "1/x"), identity::own("a", "1")];
+        let [one, other] = [public("b", "1/x"), public("a", "1")];
         let ordered = answer(join(db, &one.to_string(), "a/1")).await.unwrap();
         assert_eq!(ordered, format!("order 1\tjoin\tb/1/x\t{other}\tswapped\n"));
     })
@@ -138,7 +200,7 @@ async fn what_cannot_be_is_said_at_once() {
         let mut hub = Running::on(db).await;
         for (one, other, expected) in [
             ("a/1", "a/2", "both are matches of a, and no provider has one match twice".to_owned()),
-            ("c/1", "a/1", format!("both are the match {} already", identity::own("a", "1"))),
+            ("c/1", "a/1", format!("both are the match {} already", public("a", "1"))),
             ("12", "a/1", "nothing is known of the match 12: name it by PROVIDER/KEY".to_owned()),
             ("a", "b/1", "`a` is neither PROVIDER/KEY nor an id".to_owned()),
             ("/1", "b/1", "`/1` is neither PROVIDER/KEY nor an id".to_owned()),

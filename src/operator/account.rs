@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use super::{Books, OperatorError, Which, line, named, time, time_or_none};
+use super::{Books, OperatorError, Which, addons, named};
 use crate::{
     accounts::{
-        AccountId, AccountSearch, AccountState, AccountSummary, Accounts, Addons, KeySummary,
-        Micros,
+        AccountId, AccountSearch, AccountState, AccountSummary, Accounts, KeySummary, Micros,
     },
     cli::accounts::{AccountArgs, AccountCommand, AccountListArgs},
     config::{AccountsConfig, UsageConfig},
+    table::{Table, line, time},
     usage::{Meter, UsageDay},
 };
 
@@ -49,11 +49,17 @@ async fn list(
     let text = args.search.as_deref().unwrap_or_default();
     let before = args.before.map(AccountId);
     let found = accounts.search(AccountSearch { text, before, limit: args.limit }).await?;
+    let columns = ["id", "address", "state", "created", "founder", "addons"];
+    let mut table = Table::new(out, args.output.format(), columns)?;
     for account in found {
-        let AccountSummary { account: id, email, created, founder, addons, .. } = &account;
-        let (id, email) = (id.to_string(), email.as_deref().unwrap_or("-"));
-        let (state, addons) = (account.state().as_str(), shown(addons));
-        line(out, &[&id, email, state, &time(*created), &time_or_none(*founder), &addons])?;
+        table.row([
+            Some(&account.account.to_string()),
+            account.email.as_deref(),
+            Some(account.state().as_str()),
+            Some(&time(account.created)),
+            account.founder.map(time).as_deref(),
+            Some(&addons(&account.addons)),
+        ])?;
     }
     Ok(())
 }
@@ -66,15 +72,15 @@ async fn show(
 ) -> Result<(), OperatorError> {
     let account = named(accounts, &args.account).await?;
     line(out, &["id", &account.account.to_string()])?;
-    line(out, &["address", account.email.as_deref().unwrap_or("-")])?;
+    line(out, &["address", account.email.as_deref().unwrap_or_default()])?;
     line(out, &["state", account.state().as_str()])?;
     line(out, &["created", &time(account.created)])?;
-    line(out, &["confirmed", &time_or_none(account.active)])?;
-    line(out, &["blocked", &time_or_none(account.blocked)])?;
-    line(out, &["deleted", &time_or_none(account.deleted)])?;
-    line(out, &["founder", &time_or_none(account.founder)])?;
+    line(out, &["confirmed", &account.active.map(time).unwrap_or_default()])?;
+    line(out, &["blocked", &account.blocked.map(time).unwrap_or_default()])?;
+    line(out, &["deleted", &account.deleted.map(time).unwrap_or_default()])?;
+    line(out, &["founder", &account.founder.map(time).unwrap_or_default()])?;
     for KeySummary { prefix, created, revoked, .. } in accounts.keys_of(account.account).await? {
-        line(out, &["key", &prefix, &time(created), &time_or_none(revoked)])?;
+        line(out, &["key", &prefix, &time(created), &revoked.map(time).unwrap_or_default()])?;
     }
     for (addon, expires) in account.addons.iter() {
         let state = if expires > now { "runs" } else { "has run out" };
@@ -145,11 +151,4 @@ async fn delete(
     let account = named(accounts, &args.account).await?;
     let deleted = accounts.delete_account_for_operator(account.account, now).await?;
     Ok(line(out, &[if deleted { "deleted" } else { "had been deleted before" }])?)
-}
-
-/// `websocket until 2026-09-02T16:26:40Z`, one after the other.
-fn shown(addons: &Addons) -> String {
-    let until = |(addon, expiry)| format!("{addon} until {}", time(expiry));
-    let addons = addons.iter().map(until).collect::<Vec<_>>();
-    if addons.is_empty() { "-".to_owned() } else { addons.join(", ") }
 }

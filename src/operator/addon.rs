@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use super::{OperatorError, line, named, time};
+use super::{OperatorError, named};
 use crate::{
     accounts::{Accounts, Micros},
     cli::accounts::{AddonCommand, AddonGiftArgs},
     config::AccountsConfig,
+    table::{line, time},
 };
 
 /// Does what the command says, and writes its answer: the add-on, and when it ends now.

@@ -4,11 +4,12 @@ use std::io::{BufRead, Read, Write};
 
 use zeroize::Zeroizing;
 
-use super::{OperatorError, line, time};
+use super::OperatorError;
 use crate::{
     accounts::{Accounts, Admin, Micros},
     cli::accounts::{AdminArgs, AdminCommand, AdminListArgs},
     config::AccountsConfig,
+    table::{Table, line, time},
 };
 
 /// Bytes of a line that can hold a password.
@@ -28,7 +29,7 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let (AdminCommand::Create(AdminArgs { db, .. })
-    | AdminCommand::List(AdminListArgs { db })
+    | AdminCommand::List(AdminListArgs { db, .. })
     | AdminCommand::Remove(AdminArgs { db, .. })) = &command;
     let accounts = match &command {
         AdminCommand::Create(_) => Accounts::open_with(db, config).await?,
@@ -41,7 +42,7 @@ pub(super) async fn run(
             let password = read_password(input);
             create(&accounts, &args.name, password, now, out).await
         }
-        AdminCommand::List(_) => list(&accounts, out).await,
+        AdminCommand::List(args) => list(&accounts, args, out).await,
         AdminCommand::Remove(args) => remove(&accounts, &args.name, out).await,
     };
     accounts.close().await;
@@ -68,16 +69,22 @@ async fn create(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let password = accounts.new_password(password?.to_string())?;
+    let password = accounts.new_password(password?.to_string(), None)?;
     if !accounts.create_admin(name, password, now).await? {
         return Err(OperatorError::AdminExists { name: name.to_owned() });
     }
     Ok(line(out, &["created", name])?)
 }
 
-async fn list(accounts: &Accounts, out: &mut impl Write) -> Result<(), OperatorError> {
-    for Admin { name, created, .. } in accounts.admins().await? {
-        line(out, &[&name, &time(created)])?;
+async fn list(
+    accounts: &Accounts,
+    args: &AdminListArgs,
+    out: &mut impl Write,
+) -> Result<(), OperatorError> {
+    let admins = accounts.admins().await?;
+    let mut table = Table::new(out, args.output.format(), ["name", "created"])?;
+    for Admin { name, created, .. } in admins {
+        table.row([Some(&name), Some(&time(created))])?;
     }
     Ok(())
 }

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use super::{OperatorError, line, time};
+use super::OperatorError;
 use crate::{
     accounts::{Accounts, Granted, Micros},
     cli::accounts::FoundersCommand,
     config::AccountsConfig,
+    table::{line, time},
 };
 
 /// Does what the command says, and writes its answer: how many accounts have the badge.

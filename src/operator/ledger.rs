@@ -2,12 +2,19 @@
 
 use std::io::{self, Write};
 
-use super::{Books, OperatorError, line, sums::Sums, time, which};
+use super::{Books, OperatorError, sums::Sums, which};
 use crate::{
     accounts::{Accounts, LedgerEntry},
     cli::orders::LedgerArgs,
     config::AccountsConfig,
+    table::{Format, Table, time},
 };
+
+/// The columns of an entry, in the order of [`cells`].
+const COLUMNS: [&str; 11] = [
+    "number", "time", "account", "addon", "kind", "days", "amount", "currency", "expires", "order",
+    "note",
+];
 
 /// Writes the entries and what they come to.
 ///
@@ -32,42 +39,68 @@ async fn print(
 ) -> Result<(), OperatorError> {
     let which = which(accounts, &args.which).await?;
     let books = Books::of(accounts.database());
+    let format = args.output.format();
+    let mut entries = Table::new(out, format, COLUMNS)?;
     let (mut after, mut sums) = (0, Sums::default());
     loop {
         let page = books.entries(&which, after).await?;
         let Some(last) = page.last() else { break };
         after = last.number;
-        // Of what is printed, so that they add up while a hub goes on writing.
-        page.iter().for_each(|entry| sums.enter(entry));
-        page.iter().try_for_each(|entry| write(entry, out))?;
+        for entry in &page {
+            // Of what is printed, so that they add up while a hub goes on writing.
+            sums.enter(entry);
+            entries.row(cells(entry).each_ref().map(|cell| Some(cell.as_str())))?;
+        }
     }
+    Ok(print_sums(&sums, format, out)?)
+}
+
+/// What the entries come to, a table of its own. Without entries there is none.
+fn print_sums(sums: &Sums, format: Format, out: &mut impl Write) -> io::Result<()> {
+    if sums.is_empty() {
+        return Ok(());
+    }
+    let columns = ["row", "addon", "kind", "entries", "days", "amount", "currency"];
+    let mut table = Table::new(out, format, columns)?;
     for sum in sums.iter() {
-        let (entries, days) = (sum.entries.to_string(), sum.days.to_string());
-        let (addon, kind, amount) = (sum.addon.as_str(), sum.kind.as_str(), sum.amount.to_string());
-        line(out, &["sum", addon, kind, &entries, &days, &amount, sum.currency()])?;
+        table.row([
+            Some("sum"),
+            Some(sum.addon.as_str()),
+            Some(sum.kind.as_str()),
+            Some(&sum.entries.to_string()),
+            Some(&sum.days.to_string()),
+            Some(&sum.amount.to_string()),
+            Some(&sum.currency),
+        ])?;
     }
     for total in sums.totals() {
-        let (entries, amount) = (total.entries.to_string(), total.amount.to_string());
-        line(out, &["total", &entries, &amount, &total.currency])?;
+        table.row([
+            Some("total"),
+            None,
+            None,
+            Some(&total.entries.to_string()),
+            // Days of different add-ons do not add up to anything.
+            None,
+            Some(&total.amount.to_string()),
+            Some(&total.currency),
+        ])?;
     }
     Ok(())
 }
 
-/// One entry, a line.
-pub(super) fn write(entry: &LedgerEntry, out: &mut impl Write) -> io::Result<()> {
-    let currency = if entry.currency.is_empty() { "-" } else { &entry.currency };
-    let fields = [
-        &entry.number.to_string(),
-        &time(entry.at),
-        &entry.account.to_string(),
-        entry.addon.as_str(),
-        entry.kind.as_str(),
-        &entry.days.to_string(),
-        &entry.amount.to_string(),
-        currency,
-        &time(entry.expires),
-        entry.order.as_deref().unwrap_or("-"),
-        &*entry.note,
-    ];
-    line(out, &fields)
+/// An entry, a cell for each of [`COLUMNS`]. A cell is empty where the value is absent.
+pub(super) fn cells(entry: &LedgerEntry) -> [String; 11] {
+    [
+        entry.number.to_string(),
+        time(entry.at),
+        entry.account.to_string(),
+        entry.addon.as_str().to_owned(),
+        entry.kind.as_str().to_owned(),
+        entry.days.to_string(),
+        entry.amount.to_string(),
+        entry.currency.clone(),
+        time(entry.expires),
+        entry.order.clone().unwrap_or_default(),
+        entry.note.clone(),
+    ]
 }

@@ -1,8 +1,9 @@
 //! Operator's commands about customers and money, beside a running hub or without one.
 //!
 //! Each opens the database it is given, does one thing, and writes lines of fields with tabs between
-//! them, for people and for scripts. A running hub on the same database notices within a moment. What
-//! is shown is never a secret: of a key its public part, of a password nothing.
+//! them, for people and for scripts; lists have column heads, and come as JSON lines too. A running hub
+//! on the same database notices within a moment. What is shown is never a secret: of a key its public
+//! part, of a password nothing.
 //!
 //! In reading order: [`OperatorError`], `account`, `addon`, `founders`, `admin`, then `books`, `sums`,
 //! `order`, `ledger` and `refund`.
@@ -20,18 +21,17 @@ mod today;
 
 use std::io::{self, BufRead, Write};
 
-use jiff::Timestamp;
-
 pub(crate) use self::{
     books::{Books, Which},
     sums::Sum,
     today::Today,
 };
 use crate::{
-    accounts::{AccountSummary, Accounts, AccountsError, Micros, WeakPassword},
+    accounts::{AccountSummary, Accounts, AccountsError, Addons, Micros, WeakPassword},
     cli::{operator::OperatorCommand, orders::WhichArgs},
     config::Config,
     payments::{PaymentError, SetUpError},
+    table::time,
     usage::UsageError,
 };
 
@@ -63,7 +63,7 @@ pub enum OperatorError {
     TooEarly { at: String },
     #[error("no password came in: it is read from the standard input, one line")]
     NoPassword,
-    #[error("the password is not taken: {0}")]
+    #[error("the password was rejected: {0}")]
     WeakPassword(#[from] WeakPassword),
     #[error("the answer could not be written, or the input not be read")]
     Io(#[from] io::Error),
@@ -112,25 +112,10 @@ async fn which(accounts: &Accounts, args: &WhichArgs) -> Result<Which, OperatorE
     })
 }
 
-/// One line: fields with tabs between them. A field has no tab or line end of its own, whoever wrote
-/// it.
-fn line(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
-    let plain = |field: &&str| field.replace(char::is_control, " ");
-    writeln!(out, "{}", fields.iter().map(plain).collect::<Vec<_>>().join("\t"))
-}
-
-/// RFC 3339, to the second.
-pub(crate) fn time(at: Micros) -> String {
-    match Timestamp::from_microsecond(at) {
-        Ok(at) => format!("{at:.0}"),
-        // Beyond the year 9999.
-        Err(_) => at.to_string(),
-    }
-}
-
-/// The same, or `-` for what has not happened.
-fn time_or_none(at: Option<Micros>) -> String {
-    at.map_or_else(|| "-".to_owned(), time)
+/// `websocket until 2026-09-02T16:26:40Z`, all add-ons in one text; empty if there are none.
+pub(crate) fn addons(addons: &Addons) -> String {
+    let until = |(addon, expiry)| format!("{addon} until {}", time(expiry));
+    addons.iter().map(until).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use super::{Books, OperatorError, ledger, line, time, time_or_none, which};
+use super::{Books, OperatorError, ledger, which};
 use crate::{
     accounts::Accounts,
     cli::orders::{OrderCommand, OrderListArgs, OrderShowArgs},
     config::AccountsConfig,
-    payments::Order,
+    table::{Table, line, time},
 };
 
 /// Does what the command says, and writes its answer.
@@ -40,22 +40,26 @@ async fn list(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let which = which(accounts, &args.which).await?;
-    for order in Books::of(accounts.database()).orders(&which, args.limit).await? {
-        let Order { id, account, rail, addon, months, price, .. } = &order;
-        let fields = [
-            id,
-            &account.to_string(),
-            rail.as_str(),
-            addon.as_str(),
-            &months.to_string(),
-            &price.amount.to_string(),
-            &price.currency,
-            order.state().as_str(),
-            &time(order.created),
-            &time_or_none(order.paid),
-            &order.refunded.to_string(),
-        ];
-        line(out, &fields)?;
+    let orders = Books::of(accounts.database()).orders(&which, args.limit).await?;
+    let columns = [
+        "id", "account", "rail", "addon", "months", "amount", "currency", "state", "created",
+        "paid", "refunded",
+    ];
+    let mut table = Table::new(out, args.output.format(), columns)?;
+    for order in orders {
+        table.row([
+            Some(&order.id),
+            Some(&order.account.to_string()),
+            Some(order.rail.as_str()),
+            Some(order.addon.as_str()),
+            Some(&order.months.to_string()),
+            Some(&order.price.amount.to_string()),
+            Some(&order.price.currency),
+            Some(order.state().as_str()),
+            Some(&time(order.created)),
+            order.paid.map(time).as_deref(),
+            Some(&order.refunded.to_string()),
+        ])?;
     }
     Ok(())
 }
@@ -74,14 +78,14 @@ async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Result<(),
     line(out, &["founder", if order.founder { "yes" } else { "no" }])?;
     line(out, &["state", order.state().as_str()])?;
     line(out, &["created", &time(order.created)])?;
-    line(out, &["paid", &time_or_none(order.paid)])?;
-    line(out, &["closed", &time_or_none(order.closed)])?;
+    line(out, &["paid", &order.paid.map(time).unwrap_or_default()])?;
+    line(out, &["closed", &order.closed.map(time).unwrap_or_default()])?;
     line(out, &["refunded", &order.refunded.to_string(), &order.price.currency])?;
-    line(out, &["checkout", order.checkout.as_deref().unwrap_or("-")])?;
-    line(out, &["payment", order.payment.as_deref().unwrap_or("-")])?;
+    line(out, &["checkout", order.checkout.as_deref().unwrap_or_default()])?;
+    line(out, &["payment", order.payment.as_deref().unwrap_or_default()])?;
     line(out, &["days granted", &order.days_granted.to_string()])?;
     for entry in books.entries_of_order(&order.id).await? {
-        ledger::write(&entry, out)?;
+        line(out, &ledger::cells(&entry).each_ref().map(String::as_str))?;
     }
     Ok(())
 }

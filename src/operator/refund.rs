@@ -2,12 +2,13 @@
 
 use std::{io::Write, sync::Arc};
 
-use super::{Books, OperatorError, line};
+use super::{Books, OperatorError};
 use crate::{
     accounts::{Accounts, Micros},
     cli::orders::RefundArgs,
     config::Config,
     payments::Payments,
+    table::line,
 };
 
 /// Asks the provider to pay back, and writes what became of the order: its id, its state, what is

@@ -65,6 +65,11 @@ impl Sums {
         }
     }
 
+    /// Whether no entry was taken in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sum> {
         self.0.values()
     }

@@ -10,22 +10,22 @@ use crate::accounts::AccountsError;
 /// Why a wish of a customer or of the operator was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum PaymentError {
-    #[error("{rail} is not offered")]
+    #[error("{rail} payments are not set up: the settings have no key for this provider")]
     NoRail { rail: Rail },
-    #[error("{months} months cannot be bought at once")]
+    #[error("add-ons are not sold for {months} months")]
     Term { months: u32 },
     /// There is none, or it may not buy: it is not confirmed, or blocked, or deleted.
-    #[error("there is no such account that may buy")]
+    #[error("this account cannot buy add-ons")]
     NoAccount,
     #[error("there is no such order")]
     NoOrder,
-    #[error("{limit} orders are open, pay or cancel one of them first")]
+    #[error("you have {limit} open orders; pay or cancel one of them first")]
     TooManyOpen { limit: usize },
     #[error("the order is not paid")]
     NotPaid,
-    #[error("{wish} cannot be given back, of this order there is {left}")]
+    #[error("cannot refund {wish}: at most {left} of this order can be refunded")]
     Refund { wish: Decimal, left: Decimal },
-    #[error("the payment provider did not do it")]
+    #[error("the payment provider refused or did not respond")]
     Provider(#[from] ProviderError),
     #[error(transparent)]
     Accounts(#[from] AccountsError),
@@ -61,8 +61,11 @@ pub enum WebhookError {
     /// It does not come from the provider, or is too old, or is no event. Its sender is to blame.
     #[error("{why}")]
     Forged { why: &'static str },
-    #[error("{rail} is not offered")]
+    #[error("{rail} payments are not set up")]
     NoRail { rail: Rail },
+    /// Too many are being checked, or were within a minute: it is to come again.
+    #[error("too many webhooks are to be checked")]
+    Busy,
     /// The provider had to be asked and did not answer: it is to come again.
     #[error("the payment provider did not answer")]
     Provider(#[from] ProviderError),

@@ -8,6 +8,7 @@
 //! In reading order: [`Rail`], [`Order`], then `provider` with `stripe`, `paypal` and `peer`, `store`,
 //! `webhook`, `sweep`, and `sandbox`, the providers of the demo.
 
+mod checks;
 mod error;
 mod order;
 mod paypal;
@@ -31,18 +32,19 @@ use ingest::source::{
 use rust_decimal::Decimal;
 use tracing::{error, info};
 
-pub use self::{
-    error::{PaymentError, ProviderError, WebhookError},
-    order::{Order, OrderState},
-    rail::{Rail, UnknownRail},
-};
 use self::{
+    checks::Checks,
     order::Told,
     paypal::Paypal,
     peer::Peer,
     provider::{Provider, Ways},
     store::{Applied, Event, Store},
     stripe::Stripe,
+};
+pub use self::{
+    error::{PaymentError, ProviderError, WebhookError},
+    order::{Order, OrderState},
+    rail::{Rail, UnknownRail},
 };
 pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
@@ -69,6 +71,8 @@ struct Shared {
     providers: Vec<Provider>,
     rails: Vec<Rail>,
     config: PaymentsConfig,
+    /// Of webhooks that a provider has to be asked about.
+    checks: Checks,
 }
 
 /// Why the rails of the settings cannot be used. Always the operator's to mend.
@@ -105,6 +109,7 @@ impl Payments {
                 rails: providers.iter().map(Provider::rail).collect(),
                 providers,
                 config: config.clone(),
+                checks: Checks::new(config.webhook_checks_per_minute),
             }),
         })
     }

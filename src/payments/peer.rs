@@ -61,6 +61,11 @@ impl Peer {
         }
     }
 
+    /// Where the API is, without a slash at the end.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     pub(super) fn get(&self, path: &str) -> RequestBuilder {
         self.client.get(format!("{}{path}", self.base))
     }

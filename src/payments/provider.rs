@@ -91,8 +91,9 @@ impl Provider {
         }
     }
 
-    /// Reads a webhook, once it is sure that it comes from the provider.
-    pub(super) async fn notice(
+    /// Reads a webhook, as far as can be told here that it comes from the provider. Where the provider
+    /// [`Self::checks_signatures`] it may still be forged.
+    pub(super) fn notice(
         &self,
         headers: &HeaderMap,
         body: &[u8],
@@ -100,7 +101,24 @@ impl Provider {
     ) -> Result<Notice, WebhookError> {
         match self {
             Self::Stripe(stripe) => stripe.notice(headers, body, now),
-            Self::Paypal(paypal) => paypal.notice(headers, body).await,
+            Self::Paypal(paypal) => paypal.notice(headers, body, now),
+        }
+    }
+
+    /// Whether only the provider knows which webhooks are its own.
+    pub(super) fn checks_signatures(&self) -> bool {
+        matches!(self, Self::Paypal(_))
+    }
+
+    /// Asks the provider whether a webhook is its own.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, or if the provider does not say.
+    pub(super) async fn check(&self, headers: &HeaderMap, body: &[u8]) -> Result<(), WebhookError> {
+        match self {
+            Self::Stripe(_) => Ok(()),
+            Self::Paypal(paypal) => paypal.check(headers, body).await,
         }
     }
 }

@@ -28,7 +28,7 @@ impl Payments {
         look.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
         loop {
             look.tick().await;
-            if let Err(error) = self.sweep(clock::now()).await {
+            if let Err(error) = self.sweep(clock::wall()).await {
                 warn!(
                     error = &error as &dyn std::error::Error,
                     "open orders cannot be looked after"

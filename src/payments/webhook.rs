@@ -4,6 +4,7 @@
 //! with an error only where it is to come again.
 
 use hyper::HeaderMap;
+use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::{
@@ -36,6 +37,7 @@ impl Payments {
                 info!(%rail, why, "a webhook was refused");
                 "refused"
             }
+            Err(WebhookError::Busy) => "put off",
             Err(_) => "failed",
         };
         let labels = [("rail", rail.as_str()), ("outcome", outcome)];
@@ -51,7 +53,7 @@ impl Payments {
         body: &[u8],
         now: Micros,
     ) -> Result<&'static str, WebhookError> {
-        let notice = provider.notice(headers, body, now).await?;
+        let notice = provider.notice(headers, body, now)?;
         let Notice { id, kind, about, says } = notice;
         if says == Says::Nothing {
             debug!(id, kind, "a webhook is about nothing that matters");
@@ -62,7 +64,14 @@ impl Payments {
         if store.knows(event).await? {
             return Ok("repeated");
         }
-        let Some(order) = store.named(event.rail, &about).await? else {
+        let order = store.named(event.rail, &about).await?;
+        if provider.checks_signatures() {
+            let account = order.as_ref().map(|order| order.account);
+            let turn = self.shared.checks.begin(account, Instant::now());
+            let _turn = turn.ok_or(WebhookError::Busy)?;
+            provider.check(headers, body).await?;
+        }
+        let Some(order) = order else {
             info!(id, kind, "a webhook is about no order of ours");
             store.record(event, "unknown order", now).await?;
             return Ok("unknown order");

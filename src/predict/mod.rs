@@ -28,6 +28,7 @@ use crate::{
     clock::now,
     config::PredictionsConfig,
     record::{Brief, Key, Status},
+    supervisor::{self, Lifetime},
 };
 
 /// What the model is called in answers.
@@ -87,7 +88,7 @@ impl Predictor {
         mut stopped: watch::Receiver<bool>,
     ) -> JoinHandle<()> {
         let (predictor, config) = (self.clone(), config.clone());
-        tokio::spawn(async move {
+        supervisor::spawn("predictor", Lifetime::UntilStop, async move {
             let mut refits = time::interval(Duration::from_millis(config.refit_ms));
             let mut looks = time::interval(LOOK_EVERY);
             for ticks in [&mut refits, &mut looks] {

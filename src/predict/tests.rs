@@ -44,6 +44,9 @@ fn finished(
         parts: Vec::new(),
         winner: None,
         best_of: None,
+        ended: None,
+        expected_goals: None,
+        weather: None,
         updated: NOW,
     };
     let names = Names {
@@ -52,7 +55,7 @@ fn finished(
         ..Names::default()
     };
     MatchRecord {
-        brief,
+        brief: brief.into(),
         refs: [("test".into(), id.to_string().into())].into(),
         names,
         play: PlayRecord::Football(Box::default()),

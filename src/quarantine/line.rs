@@ -1,8 +1,11 @@
-//! A line of the quarantine: a message that could not be used, with all that is known of it.
+//! A line of the quarantine: a message that could not be used, with all that is known of it. Keys of ours in
+//! it are made useless.
 
 use fanout::Micros;
 use ingest::{base64, error::Refusal};
 use serde::{Deserialize, Serialize};
+
+use crate::accounts::redact_keys;
 
 /// A message that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +42,10 @@ impl Line {
         bytes_max: usize,
         at: Micros,
     ) -> Self {
-        let kept = &refusal.bytes[..refusal.bytes.len().min(bytes_max)];
+        // Somebody may have sent a key where a line was expected; before the cut, so that no half of one
+        // is left.
+        let harmless = redact_keys(&refusal.bytes);
+        let kept = &harmless[..harmless.len().min(bytes_max)];
         let (bytes, base64) = match std::str::from_utf8(kept) {
             Ok(text) => (Some(text.to_owned()), None),
             Err(_) => (None, Some(base64::encode(kept))),
@@ -50,7 +56,10 @@ impl Line {
             format: format.to_owned(),
             place: refusal.place.to_string(),
             kind: refusal.kind.as_str().to_owned(),
-            reason: refusal.reason.chars().take(REASON_MAX).collect(),
+            reason: String::from_utf8_lossy(&redact_keys(refusal.reason.as_bytes()))
+                .chars()
+                .take(REASON_MAX)
+                .collect(),
             bytes,
             base64,
             truncated: kept.len() < refusal.length,

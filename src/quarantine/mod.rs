@@ -10,8 +10,9 @@ mod line;
 
 use std::{
     collections::HashSet,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, BufRead, BufReader, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -30,6 +31,9 @@ const SWEEP_EVERY_US: Micros = 10_000_000;
 
 /// A line may have this part of the budget: then there is always room for more than one.
 const PARTS_OF_BUDGET: u64 = 32;
+
+/// The mode of the files: feeds may have sent anything, so nobody but the hub's own user reads them.
+const OWNER_ONLY: u32 = 0o600;
 
 #[derive(Debug)]
 pub struct Quarantine {
@@ -142,9 +146,18 @@ impl Quarantine {
         Ok(())
     }
 
+    fn restrict_older(&self) {
+        let permissions = Permissions::from_mode(OWNER_ONLY);
+        self.tell_failure(fs::set_permissions(older(&self.path), permissions));
+    }
+
     fn open(&mut self) -> io::Result<&mut File> {
         if self.file.is_none() {
-            let file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            let file =
+                OpenOptions::new().create(true).append(true).mode(OWNER_ONLY).open(&self.path)?;
+            // A file that an earlier version left may be readable by others.
+            file.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
+            self.restrict_older();
             self.bytes = file.metadata()?.len();
             self.file = Some(file);
         }
@@ -219,6 +232,28 @@ mod tests {
             assert_eq!(kept.line.truncated, own.len() < message.len());
             assert_eq!(own.len(), message.len().min(250));
         }
+    }
+
+    #[test]
+    fn files_are_the_owners_alone_and_hold_no_key() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("q.ndjson");
+        // As an earlier version left them.
+        for path in [path.clone(), older(&path)] {
+            fs::write(&path, "").expect("it is written");
+            fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("it is set");
+        }
+        let mode = |path: &Path| fs::metadata(path).expect("the file").permissions().mode() & 0o777;
+        let key = format!("mw_1f09c3d2{}", "0a".repeat(20));
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        quarantine.keep(&"test".into(), "f", &refusal(1, key.as_bytes()), 7);
+        assert_eq!((mode(&path), mode(&older(&path))), (0o600, 0o600));
+        let text = fs::read_to_string(&path).expect("the file");
+        assert!(text.contains("mw_1f09c3d2***") && !text.contains(&key), "{text}");
+        for line in 0..100 {
+            quarantine.keep(&"test".into(), "f", &refusal(line, &[b'x'; 200]), 7);
+        }
+        assert_eq!((mode(&path), mode(&older(&path))), (0o600, 0o600), "after a change of files");
     }
 
     #[test]

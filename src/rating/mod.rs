@@ -197,6 +197,9 @@ mod tests {
             parts: Vec::new(),
             winner: None,
             best_of: None,
+            ended: None,
+            expected_goals: None,
+            weather: None,
             updated: 0,
         }
     }

@@ -1,11 +1,16 @@
 //! What is known of a match already, beside what is told of it now: whose and where it is, which any
 //! later word completes (also over what is in the archive), and how it is played, as files tell it.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{Brief, FootballRecord, MatchRecord, Names, PlayRecord, PriceRecord, odds_id};
 
 impl MatchRecord {
+    /// The brief, to be changed: a copy of its own where it is shared.
+    pub fn brief_mut(&mut self) -> &mut Brief {
+        Arc::make_mut(&mut self.brief)
+    }
+
     /// Takes over of an earlier record of the same match what this one does not know. What both know
     /// is as it is told here, but a match that has ended is not begun anew.
     pub fn fill_from(&mut self, kept: &Self) {
@@ -14,10 +19,14 @@ impl MatchRecord {
         }
         let went_back = kept.brief.status.is_over() && !self.brief.status.is_over();
         if went_back {
-            self.brief.status = kept.brief.status;
+            self.brief_mut().status = kept.brief.status;
         }
-        fill_score(&mut self.brief, &kept.brief, went_back);
-        self.brief.fill_particulars(&kept.brief);
+        if kept.brief.status.is_over() && self.brief.status.is_over() {
+            // A match that is told again after a restart did not end again.
+            self.brief_mut().ended = self.brief.ended.into_iter().chain(kept.brief.ended).min();
+        }
+        fill_score(self.brief_mut(), &kept.brief, went_back);
+        self.brief_mut().fill_particulars(&kept.brief);
         self.names.fill(&kept.names);
         self.fill_play(kept, went_back);
         fill_prices(&mut self.prices, &kept.prices);
@@ -101,6 +110,9 @@ impl Brief {
             parts: _,
             winner: _,
             best_of,
+            ended: _,
+            expected_goals,
+            weather,
             updated: _,
         } = self;
         fill(competition, &kept.competition);
@@ -117,6 +129,8 @@ impl Brief {
         fill(attendance, &kept.attendance);
         fill(neutral, &kept.neutral);
         fill(best_of, &kept.best_of);
+        fill(expected_goals, &kept.expected_goals);
+        fill(weather, &kept.weather);
     }
 }
 
@@ -134,6 +148,7 @@ impl Names {
             coaches,
             surface,
             category,
+            side_countries,
         } = self;
         fill(competition, &kept.competition);
         fill(country, &kept.country);
@@ -150,6 +165,8 @@ impl Names {
         fill(&mut coaches[1], &kept.coaches[1]);
         fill(surface, &kept.surface);
         fill(category, &kept.category);
+        fill(&mut side_countries[0], &kept.side_countries[0]);
+        fill(&mut side_countries[1], &kept.side_countries[1]);
     }
 }
 
@@ -196,5 +213,9 @@ fn fill_football(own: &mut FootballRecord, kept: &FootballRecord, went_back: boo
     // Players, too, have other ids with another source.
     if own.players.is_empty() {
         own.players.clone_from(&kept.players);
+    }
+    // Shots, too, have other names with another source.
+    if own.analysis.is_none() {
+        own.analysis.clone_from(&kept.analysis);
     }
 }

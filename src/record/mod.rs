@@ -4,11 +4,15 @@
 //! JSON and read again, the same for a match in play and for one of ten years ago. It knows neither
 //! SQL nor HTTP; public shapes are made of it in `api`.
 
+mod analysis;
+pub(crate) mod counters;
+mod detail;
 mod fill;
 mod odds;
 mod of_match;
 mod own;
 mod play;
+mod renumber;
 mod source;
 mod status;
 #[cfg(test)]
@@ -17,12 +21,14 @@ mod tests;
 use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
-use ingest::event::Sport;
+use ingest::event::{ExpectedGoals, Sport, Weather};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::{analysis::merged as merged_analysis, play::fold_name};
 pub use self::{
+    analysis::{AnalysisRecord, MomentumMinute, PositionRecord, ShotRecord},
+    counters::Counters,
     odds::{CONSENSUS, PriceRecord, odds_id},
-    of_match::season_id,
     play::{
         BallRecord, ClockRecord, FootballRecord, IncidentRecord, LineUpPlayerRecord, LineUpRecord,
         PlayRecord, PlayerRecord, PointRecord, RaceRecord, RunnerPriceRecord, RunnerRecord,
@@ -74,6 +80,14 @@ pub struct Brief {
     /// 0 or 1: which side has won, where the sport tells it apart from the score.
     pub winner: Option<u8>,
     pub best_of: Option<u8>,
+    /// When it ended, by the time of the source that told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Micros>,
+    /// Football: expected goals of both sides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_goals: Option<[ExpectedGoals; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weather: Option<Weather>,
     /// When it last changed.
     pub updated: Micros,
 }
@@ -81,7 +95,8 @@ pub struct Brief {
 /// All that is known of a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchRecord {
-    pub brief: Brief,
+    /// Shared with lists of matches.
+    pub brief: Arc<Brief>,
     /// Who tells of it: the provider's slug and its own key.
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,
@@ -108,6 +123,13 @@ pub struct Names {
     /// Tennis: of the tournament.
     pub surface: Option<Arc<str>>,
     pub category: Option<Arc<str>>,
+    /// Of both sides, as the country of the competition.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub side_countries: [Option<Arc<str>>; 2],
+}
+
+fn is_unknown(countries: &[Option<Arc<str>>; 2]) -> bool {
+    countries.iter().all(Option::is_none)
 }
 
 /// A place in the sequence of a channel.

@@ -42,14 +42,14 @@ impl PriceRecord {
         outcome.as_str()
     }
 
-    /// The id of its row among all rows of all matches.
+    /// The digest of its row among all rows of all matches.
     #[must_use]
     pub fn id(&self, match_id: Key) -> Key {
         odds_id(match_id, self)
     }
 }
 
-/// The stable id of an odds row: the same after a restart and on another machine.
+/// The digest of an odds row: the same after a restart and on another machine.
 #[must_use]
 pub fn odds_id(match_id: Key, price: &PriceRecord) -> Key {
     let line = price.line.map(|line| line.normalize().to_string()).unwrap_or_default();

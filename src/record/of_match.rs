@@ -1,38 +1,43 @@
 //! From the hub's typed state to a record.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::Micros;
-use ingest::event::{
-    Competition, Fixture, GoalKind, Id, IncidentKind, MarketStatus, Pair, Participant, PointKind,
-    SelectionStatus, Side, Sport, VarDecision,
+use ingest::{
+    event::{
+        AveragePosition, Competition, Fixture, GoalKind, Id, IncidentKind, MarketStatus, Pair,
+        Participant, PointKind, SelectionStatus, Shot, Side, Sport, VarDecision,
+    },
+    football::Period,
 };
 
 use super::{
-    BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
-    LineUpPlayerRecord, LineUpRecord, MatchRecord, Named, Names, PlayRecord, PlayerRecord,
-    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, ScoreboardRecord,
-    SetRecord, Status, TennisRecord, own,
+    AnalysisRecord, BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
+    LineUpPlayerRecord, LineUpRecord, MatchRecord, MomentumMinute, Named, Names, PlayRecord,
+    PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord,
+    RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord, own,
+    play::runner_key,
 };
 use crate::{
     hub::state::{
-        Book, Clock, Consensus, Entry, Football, Life, Match, Play, Played, Racing, Scores,
-        Selection, Tally, Tennis,
+        Book, Clock, Consensus, Entry, Football, Life, Match, MatchAnalysis, Play, Played, Racing,
+        Scores, Selection, Tally, Tennis,
     },
+    ids::PublicIds,
     wire,
 };
 
 impl MatchRecord {
     /// All that the hub knows of the match now.
     #[must_use]
-    pub fn of(state: &Match, now: Micros) -> Self {
-        let names = names(state);
+    pub fn of(state: &Match, ids: &PublicIds, now: Micros) -> Self {
+        let names = names(state, ids);
         let mut brief = brief(state, &names, now);
-        let play = play(state, &mut brief);
+        let play = play(state, ids, &mut brief);
         let prices = prices(state);
         let refs = state.members.iter();
         let refs = refs.map(|member| (Arc::clone(&member.provider), Arc::clone(&member.key)));
-        Self { brief, refs: refs.collect(), names, play, prices, position: None }
+        Self { brief: brief.into(), refs: refs.collect(), names, play, prices, position: None }
     }
 }
 
@@ -40,18 +45,17 @@ fn named(participant: &Participant) -> Named {
     Named { id: participant.id.0, name: Arc::clone(&participant.name) }
 }
 
-/// The id of a season: that of its competition, and what it is called.
-#[must_use]
-pub fn season_id(competition: Key, season: &str) -> Key {
-    Id::derive("matchwire", "season", &format!("{competition}|{season}")).0
+/// The digest of a season: that of its competition's id, and what it is called.
+pub(super) fn season(competition: Id, season: &str) -> Id {
+    Id::derive("matchwire", "season", &format!("{competition}|{season}"))
 }
 
-fn names(state: &Match) -> Names {
+fn names(state: &Match, ids: &PublicIds) -> Names {
     let Fixture { competition, sides, .. } = &state.fixture;
     let about = &state.about;
     let season = |it: &Competition| {
         let name = it.season.clone()?;
-        Some(Named { id: season_id(it.id.0, &name), name })
+        Some(Named { id: ids.number(season(it.id, &name))?.0, name })
     };
     Names {
         competition: competition
@@ -66,6 +70,7 @@ fn names(state: &Match) -> Names {
         coaches: about.coaches.each_ref().map(|coach| coach.as_ref().map(named)),
         surface: about.surface.clone(),
         category: about.category.clone(),
+        side_countries: about.side_countries.clone(),
     }
 }
 
@@ -99,6 +104,9 @@ fn brief(state: &Match, names: &Names, now: Micros) -> Brief {
         parts: Vec::new(),
         winner: None,
         best_of: about.best_of,
+        ended: state.ended_at,
+        expected_goals: None,
+        weather: about.weather,
         updated: now,
     }
 }
@@ -112,7 +120,7 @@ fn life_status(life: Life) -> Status {
     }
 }
 
-fn play(state: &Match, brief: &mut Brief) -> PlayRecord {
+fn play(state: &Match, ids: &PublicIds, brief: &mut Brief) -> PlayRecord {
     match &state.play {
         Play::Football(it) => {
             if let Some(status) = state.football_status(it) {
@@ -130,7 +138,7 @@ fn play(state: &Match, brief: &mut Brief) -> PlayRecord {
         }
         Play::Race(it) => {
             brief.status = state.race_status(it).into();
-            PlayRecord::Race(race(it, &state.books))
+            PlayRecord::Race(race(state.id, it, &state.books, ids))
         }
         Play::None => PlayRecord::None,
     }
@@ -158,6 +166,8 @@ fn football(state: &Football, brief: &mut Brief) -> FootballRecord {
         brief.extra_time = score.extra_time;
         brief.penalties = score.penalties;
     }
+    let analysis = state.analysis.as_deref().map(|it| Box::new(analysis(it)));
+    brief.expected_goals = analysis.as_ref().and_then(|it| it.expected_goals());
     let stats = state.stats.each_ref();
     let stats = stats.map(|side| side.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect());
     let ball = state.ball.map(|ball| BallRecord {
@@ -177,7 +187,8 @@ fn football(state: &Football, brief: &mut Brief) -> FootballRecord {
         stats,
         ball,
         line_ups: state.line_ups.each_ref().map(|it| it.as_ref().map(line_up)),
-        players: state.players.values().map(player).collect(),
+        players: players(state),
+        analysis,
     }
 }
 
@@ -186,9 +197,71 @@ fn line_up_player(it: &ingest::event::LineUpPlayer) -> LineUpPlayerRecord {
         player: named(&it.player),
         number: it.number,
         position: it.position.map(|position| position.letter().into()),
+        country: it.country.clone(),
         starter: it.starter,
         captain: it.captain,
     }
+}
+
+fn analysis(state: &MatchAnalysis) -> AnalysisRecord {
+    let shot = |it: &Shot| ShotRecord {
+        eid: Arc::clone(&it.eid),
+        side: number(it.side),
+        player: it.player.as_ref().map(named),
+        period: it.period,
+        minute: it.minute,
+        added: it.added,
+        outcome: it.outcome,
+        situation: it.situation,
+        body_part: it.body_part,
+        expected_goals: it.expected_goals,
+        expected_on_target: it.expected_on_target,
+        place: it.place.map(|place| [place.x, place.y]),
+        goal_mouth: it.goal_mouth.map(|mouth| [mouth.y, mouth.z]),
+    };
+    let momentum = state.momentum.iter();
+    let momentum =
+        momentum.map(|(at, value)| (at.minute * 2 + MomentumMinute::from(at.added), *value));
+    let position = |it: &AveragePosition| PositionRecord {
+        player: named(&it.player),
+        x: it.place.x,
+        y: it.place.y,
+    };
+    AnalysisRecord {
+        shots: state.shots.iter().map(shot).collect(),
+        expected_goals: state.expected_goals,
+        momentum: momentum.collect(),
+        halves: state.halves.clone(),
+        positions: state.positions.each_ref().map(|side| side.iter().map(position).collect()),
+    }
+}
+
+/// What every player did, with the rating and what his shots were worth.
+fn players(state: &Football) -> Vec<PlayerRecord> {
+    let mut players: BTreeMap<Id, PlayerRecord> =
+        state.players.iter().map(|(id, tally)| (*id, player(tally))).collect();
+    let Some(analysis) = state.analysis.as_deref() else { return players.into_values().collect() };
+    let mut add = |who: &Participant, side: Side, name: &'static str, value: u32| {
+        let own = players.entry(who.id).or_insert_with(|| PlayerRecord {
+            player: named(who),
+            side: number(side),
+            values: BTreeMap::new(),
+        });
+        *own.values.entry(name.into()).or_default() += value;
+    };
+    for (side, who, rating) in analysis.ratings.values() {
+        add(who, *side, "rating", u32::from(*rating));
+    }
+    for shot in analysis.shots.iter().filter(|shot| shot.period != Period::Shootout) {
+        let Some(who) = &shot.player else { continue };
+        if let Some(goals) = shot.expected_goals {
+            add(who, shot.side, "expected_goals", goals.0);
+        }
+        if let Some(goals) = shot.expected_on_target {
+            add(who, shot.side, "expected_goals_on_target", goals.0);
+        }
+    }
+    players.into_values().collect()
 }
 
 fn player(tally: &Tally) -> PlayerRecord {
@@ -277,9 +350,22 @@ fn scoreboard(state: &Scores, brief: &mut Brief) -> ScoreboardRecord {
     ScoreboardRecord { followed: true, period: told.period.clone(), clock: state.clock.map(clock) }
 }
 
-fn race(state: &Racing, books: &[Book]) -> RaceRecord {
+/// The public id of what follows from other public ids, or from a name.
+pub(super) fn derived(ids: &PublicIds, kind: &str, key: &str) -> Option<Key> {
+    ids.number(Id::derive("matchwire", kind, key)).map(|id| id.0)
+}
+
+/// The public id of a horse in a race.
+pub(super) fn runner(ids: &PublicIds, race: Id, horse: Key) -> Option<Key> {
+    derived(ids, "runner", &format!("{race}|{horse}"))
+}
+
+fn race(id: Id, state: &Racing, books: &[Book], ids: &PublicIds) -> RaceRecord {
+    let race = id;
     let runners = state.runners.iter().map(|(id, it)| RunnerRecord {
         id: id.0,
+        runner: runner(ids, race, id.0).unwrap_or_default(),
+        jockey_id: it.jockey.as_ref().and_then(|name| derived(ids, "jockey", name)),
         name: Arc::clone(&it.participant.name),
         number: it.number,
         jockey: it.jockey.clone(),
@@ -289,25 +375,35 @@ fn race(state: &Racing, books: &[Book]) -> RaceRecord {
     RaceRecord {
         followed: state.status.is_some(),
         runners: runners.collect(),
-        prices: books.iter().flat_map(runner_prices).collect(),
+        prices: books.iter().flat_map(|book| runner_prices(race, book, ids)).collect(),
     }
 }
 
-fn runner_prices(book: &Book) -> impl Iterator<Item = RunnerPriceRecord> {
+fn runner_prices(
+    race: Id,
+    book: &Book,
+    ids: &PublicIds,
+) -> impl Iterator<Item = RunnerPriceRecord> {
     book.markets.iter().flat_map(move |market| {
         let open = book.status(market) == MarketStatus::Open;
         let own = market.selections.iter().filter(|selection| selection.outcome.is_none());
-        own.map(move |selection| RunnerPriceRecord {
-            bookmaker: Arc::clone(&book.slug),
-            market: Arc::clone(&market.kind),
-            selection: Arc::clone(&selection.id),
-            name: selection.name.clone(),
-            price: selection.price,
-            previous: selection.prev,
-            status: selection.status.as_str().into(),
-            open: open && selection.status == SelectionStatus::Active,
-            in_play: market.in_play,
-            at: selection.priced_at,
+        own.map(move |selection| {
+            let key = runner_key(&book.slug, &selection.id, selection.name.as_deref());
+            let horse = derived(ids, "horse", &key).unwrap_or_default();
+            RunnerPriceRecord {
+                horse,
+                runner: runner(ids, race, horse).unwrap_or_default(),
+                bookmaker: Arc::clone(&book.slug),
+                market: Arc::clone(&market.kind),
+                selection: Arc::clone(&selection.id),
+                name: selection.name.clone(),
+                price: selection.price,
+                previous: selection.prev,
+                status: selection.status.as_str().into(),
+                open: open && selection.status == SelectionStatus::Active,
+                in_play: market.in_play,
+                at: selection.priced_at,
+            }
         })
     })
 }

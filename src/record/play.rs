@@ -6,7 +6,7 @@ use fanout::Micros;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::{Key, Named};
+use super::{AnalysisRecord, Key, Named};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -86,6 +86,8 @@ pub struct FootballRecord {
     pub ball: Option<BallRecord>,
     pub line_ups: [Option<LineUpRecord>; 2],
     pub players: Vec<PlayerRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Box<AnalysisRecord>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,6 +134,9 @@ pub struct LineUpPlayerRecord {
     pub number: Option<u16>,
     /// `G`, `D`, `M` or `F`.
     pub position: Option<Arc<str>>,
+    /// The nationality, as the country of a competition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<Arc<str>>,
     pub starter: bool,
     pub captain: bool,
 }
@@ -141,7 +146,8 @@ pub struct LineUpPlayerRecord {
 pub struct PlayerRecord {
     pub player: Named,
     pub side: u8,
-    /// By the names of `ingest::event::PlayerStat`; what is absent was not told.
+    /// By the names of `ingest::event::PlayerStat`; what is absent was not told. Also `rating` in
+    /// hundredths, and `expected_goals` and `expected_goals_on_target` in hundred-thousandths.
     pub values: BTreeMap<Arc<str>, u32>,
 }
 
@@ -201,6 +207,11 @@ pub struct RaceRecord {
 /// One bookmaker's price of one runner, in one market.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunnerPriceRecord {
+    /// The ids of the runner and of its horse where only bookmakers tell who runs.
+    #[serde(default)]
+    pub runner: Key,
+    #[serde(default)]
+    pub horse: Key,
     /// The bookmaker's slug.
     pub bookmaker: Arc<str>,
     /// `win`, `to_be_placed`, as the feed names it.
@@ -222,7 +233,13 @@ pub struct RunnerPriceRecord {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunnerRecord {
+    /// Of the horse.
     pub id: Key,
+    /// Of the horse in this race.
+    #[serde(default)]
+    pub runner: Key,
+    #[serde(default)]
+    pub jockey_id: Option<Key>,
     pub name: Arc<str>,
     /// The number on the cloth.
     pub number: Option<u16>,
@@ -231,4 +248,15 @@ pub struct RunnerRecord {
     pub status: Arc<str>,
     /// 1 is first.
     pub position: Option<u16>,
+}
+
+/// What a runner that only bookmakers tell goes by: its name, the same with everyone who says it.
+pub(super) fn runner_key(bookmaker: &str, selection: &str, name: Option<&str>) -> String {
+    name.map_or_else(|| format!("{bookmaker}|{selection}"), fold_name)
+}
+
+/// A name without what bookmakers write in different ways: numbers in front, blanks, apostrophes.
+pub(crate) fn fold_name(name: &str) -> String {
+    let letters = name.chars().filter(|letter| letter.is_alphabetic());
+    letters.flat_map(char::to_lowercase).collect()
 }

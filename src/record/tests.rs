@@ -17,6 +17,7 @@ fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
     let settings = Settings {
         window: Window { bytes: 1, age_us: 1 },
         matches_max: 1_000,
+        matches_max_per_source: usize::MAX,
         ended_keep_us: i64::MAX / 4,
         stale_after_ms: 1_000,
         hold_us: 0,

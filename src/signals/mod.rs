@@ -227,7 +227,7 @@ impl Topic {
         Self { kind, market: Some(market.clone()), outcome: None, bookmaker: None }
     }
 
-    /// The id of the signal of this match that began then.
+    /// The digest of the signal of this match that began then.
     #[must_use]
     pub fn id(&self, of: Id, began: Micros) -> Id {
         let Self { kind, market, outcome, bookmaker } = self;

@@ -7,7 +7,10 @@ use ingest::event::{Id, Sport};
 use serde::{Deserialize, Serialize};
 
 use super::Signal;
-use crate::record::{Key, Named};
+use crate::{
+    ids::first_choice,
+    record::{Key, Named},
+};
 
 /// A signal of a match, from its begin to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +30,7 @@ pub struct SignalRecord {
 }
 
 impl SignalRecord {
-    /// A signal that has begun.
+    /// A signal that has begun, under the first number that it may have; see [`Self::digest`].
     #[must_use]
     pub fn new(
         of: Id,
@@ -37,7 +40,7 @@ impl SignalRecord {
         signal: Signal,
     ) -> Arc<Self> {
         Arc::new(Self {
-            id: signal.topic.id(of, began).0,
+            id: first_choice(signal.topic.id(of, began).0),
             match_id: of.0,
             sport,
             sides,
@@ -46,5 +49,11 @@ impl SignalRecord {
             ended: None,
             signal,
         })
+    }
+
+    /// What tells it from all others: of which match and what it is, and when it began.
+    #[must_use]
+    pub fn digest(&self) -> Id {
+        self.signal.topic.id(Id(self.match_id), self.began)
     }
 }

@@ -9,15 +9,21 @@ use std::{
 
 use fanout::{Fanout, Micros};
 use ingest::{event::Timed, recording::Step};
-use tokio::{runtime::Handle, sync::mpsc};
+use tokio::runtime::Handle;
 
-use crate::{cli::Speed, clock::now, hub::feeds::SourceNumber, pipeline::Input};
+use crate::{
+    cli::Speed,
+    clock::now,
+    hub::feeds::SourceNumber,
+    pipeline::{Inlet, Input},
+    supervisor::{self, Lifetime, fault},
+};
 
 /// What plays a source needs beside the source.
 #[derive(Debug)]
 pub struct Player {
     pub source: SourceNumber,
-    pub inputs: mpsc::Sender<Input>,
+    pub inputs: Inlet,
     pub fanout: Fanout,
     pub runtime: Handle,
     pub pace: Pace,
@@ -53,7 +59,7 @@ impl Player {
     where
         I: Iterator<Item = Step> + Send + 'static,
     {
-        thread::Builder::new().name("source".to_owned()).spawn(move || {
+        supervisor::thread("player", Lifetime::Finite, move || {
             let mut steps = Some(first);
             while let Some(round) = steps {
                 if self.play(round).is_err() {
@@ -76,6 +82,7 @@ impl Player {
     fn play(&self, steps: impl Iterator<Item = Step>) -> Result<(), Stopped> {
         let mut origin = None;
         for step in steps {
+            fault::point();
             match step {
                 Step::Batch(Timed { clock_us, batch }) => {
                     self.wait_until_due(clock_us, &mut origin)?;

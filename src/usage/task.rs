@@ -11,7 +11,10 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::Meter;
-use crate::clock;
+use crate::{
+    clock,
+    supervisor::{self, Lifetime},
+};
 
 /// How often what is too old is deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
@@ -34,7 +37,8 @@ pub struct Flushes {
 #[must_use]
 pub fn start(meter: Meter, every: Duration) -> Flushes {
     let (stop, stopped) = oneshot::channel();
-    Flushes { stop, task: tokio::spawn(run(meter, every, stopped)) }
+    let task = supervisor::spawn("usage", Lifetime::UntilStop, run(meter, every, stopped));
+    Flushes { stop, task }
 }
 
 impl Flushes {
@@ -75,7 +79,7 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
 }
 
 async fn flush(meter: &Meter) -> bool {
-    let flushed = meter.flush(clock::now()).await;
+    let flushed = meter.flush(clock::wall()).await;
     gauge!("matchwire_usage_entries").set(meter.shared.tallies.len() as f64);
     match &flushed {
         Ok(rows) => counter!("matchwire_usage_rows_total").increment(*rows as u64),
@@ -88,7 +92,7 @@ async fn flush(meter: &Meter) -> bool {
 }
 
 async fn sweep(meter: &Meter) {
-    match meter.sweep(clock::now()).await {
+    match meter.sweep(clock::wall()).await {
         Ok(0) => {}
         Ok(rows) => info!(rows, "deleted what was used long ago"),
         Err(error) => warn!(error = &error as &dyn Error, "cannot delete what was used long ago"),

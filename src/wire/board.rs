@@ -2,7 +2,7 @@
 
 use ingest::event::Fixture;
 
-use super::{football, participant, scoreboard, side_names, tennis};
+use super::{competition_node, football, participant, race, scoreboard, set, side_names, tennis};
 use crate::{
     document::{Key, Node, Object},
     hub::{
@@ -14,7 +14,7 @@ use crate::{
 /// Adds the whole line of a match.
 pub fn line(matches: &mut Object, m: &Match, header: Header) {
     let out = matches.object(Key::Int(m.id.0));
-    fixture(out, &m.fixture, side_names(m), false);
+    fixture(out, m, false);
     out.set("life", header.life.as_str());
     out.set_some("status", header.status);
     match &m.play {
@@ -34,7 +34,7 @@ pub fn line(matches: &mut Object, m: &Match, header: Header) {
 pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Header, after: Header) {
     let mut out = Object::default();
     if touched.fixture {
-        fixture(&mut out, &m.fixture, side_names(m), true);
+        fixture(&mut out, m, true);
     }
     if before.life != after.life {
         out.set("life", after.life.as_str());
@@ -68,19 +68,16 @@ pub fn gone(patch: &mut Object, m: &Match) {
     patch.object("matches").set(Key::Int(m.id.0), Node::Null);
 }
 
-fn fixture(out: &mut Object, fixture: &Fixture, names: [&'static str; 2], patch: bool) {
-    for (name, side) in names.into_iter().zip([0, 1]) {
-        let participant = fixture.sides.as_ref().map(|sides| participant(&sides[side]));
-        if patch {
-            out.set_or_null(name, participant);
-        } else {
-            out.set_some(name, participant);
-        }
+fn fixture(out: &mut Object, m: &Match, patch: bool) {
+    let Fixture { competition, start, sides, .. } = &m.fixture;
+    for (name, side) in side_names(m).into_iter().zip([0, 1]) {
+        let participant = sides.as_ref().map(|sides| participant(&sides[side]));
+        set(out, name, participant, patch);
     }
-    if patch {
-        out.set_or_null("start", fixture.start);
-    } else {
-        out.set_some("start", fixture.start);
+    set(out, "competition", competition.as_ref().map(|it| competition_node(it, patch)), patch);
+    set(out, "start", *start, patch);
+    if matches!(m.play, Play::Race(_)) {
+        race::title(out, m, patch);
     }
 }
 
@@ -88,9 +85,5 @@ fn play(out: &mut Object, state: &Tennis, patch: Option<&[TennisPart]>) {
     let Some(score) = state.told_score() else { return };
     tennis::sets(out.object("sets"), score, patch);
     out.set("game", tennis::game(score.game));
-    let server = score.server.map(number);
-    match patch {
-        Some(_) => out.set_or_null("server", server),
-        None => out.set_some("server", server),
-    }
+    set(out, "server", score.server.map(number), patch.is_some());
 }

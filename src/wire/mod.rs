@@ -13,7 +13,9 @@ pub mod scoreboard;
 pub mod signals;
 pub mod tennis;
 
-use ingest::event::{Competition, Fixture, Participant};
+use std::sync::Arc;
+
+use ingest::event::{Competition, Fixture, Id, Participant};
 
 use crate::{
     document::{Node, Object},
@@ -81,21 +83,23 @@ fn fixture(out: &mut Object, m: &Match, patch: bool) {
         refs.set(&member.provider, &member.key);
     }
     let competition = competition.as_ref().map(|c| competition_node(c, patch));
-    let names = side_names(m);
-    if patch {
-        out.set_or_null("competition", competition);
-        out.set_or_null("start", *start);
-    } else {
-        out.set_some("competition", competition);
-        out.set_some("start", *start);
-    }
-    for (name, side) in names.into_iter().zip([0, 1]) {
+    set(out, "competition", competition, patch);
+    set(out, "start", *start, patch);
+    for (name, side) in side_names(m).into_iter().zip([0, 1]) {
         let participant = sides.as_ref().map(|sides| participant(&sides[side]));
-        if patch {
-            out.set_or_null(name, participant);
-        } else {
-            out.set_some(name, participant);
-        }
+        set(out, name, participant, patch);
+    }
+    if matches!(m.play, Play::Race(_)) {
+        race::title(out, m, patch);
+    }
+}
+
+/// Sets an optional field; in a patch, `null` says that there is none any more.
+fn set(out: &mut Object, name: &'static str, value: Option<impl Into<Node>>, patch: bool) {
+    if patch {
+        out.set_or_null(name, value);
+    } else {
+        out.set_some(name, value);
     }
 }
 
@@ -106,23 +110,22 @@ pub fn side_names(m: &Match) -> [&'static str; 2] {
 }
 
 fn competition_node(competition: &Competition, patch: bool) -> Object {
-    let mut out = Object::default();
-    out.set("id", competition.id.0);
-    out.set("name", &competition.name);
-    if patch {
-        out.set_or_null("season", competition.season.as_ref());
-    } else {
-        out.set_some("season", competition.season.as_ref());
-    }
+    let mut out = entity(competition.id, &competition.name);
+    set(&mut out, "season", competition.season.as_ref(), patch);
     out
 }
 
-/// `{id, name}`.
+/// `{id, name}` of a participant.
 #[must_use]
 pub fn participant(participant: &Participant) -> Object {
+    entity(participant.id, &participant.name)
+}
+
+/// `{id, name}`.
+fn entity(id: Id, name: &Arc<str>) -> Object {
     let mut out = Object::default();
-    out.set("id", participant.id.0);
-    out.set("name", &participant.name);
+    out.set("id", id.0);
+    out.set("name", name);
     out
 }
 

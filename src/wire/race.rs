@@ -2,11 +2,18 @@
 
 use ingest::event::RaceRunner;
 
-use super::scoreboard::named;
+use super::{scoreboard::named, set};
 use crate::{
     document::{Key, Node, Object},
-    hub::state::{Moment, RaceEvent, RacePart, Racing},
+    hub::state::{Match, Moment, RaceEvent, RacePart, Racing},
 };
+
+/// What the race is called, and where it is run.
+pub(super) fn title(out: &mut Object, m: &Match, patch: bool) {
+    let meeting = m.fixture.competition.as_ref().map(|it| &it.name);
+    set(out, "name", m.about.round_name.as_ref(), patch);
+    set(out, "course", m.about.venue.as_ref().map(|it| &it.name).or(meeting), patch);
+}
 
 pub(super) fn image(out: &mut Object, state: &Racing) {
     if state.status.is_none() {
@@ -36,15 +43,9 @@ fn runner(told: &RaceRunner, patch: bool) -> Object {
     let mut out = Object::default();
     out.set("name", &participant.name);
     out.set("status", status.as_str());
-    if patch {
-        out.set_or_null("number", *number);
-        out.set_or_null("jockey", jockey.as_ref());
-        out.set_or_null("position", *position);
-    } else {
-        out.set_some("number", *number);
-        out.set_some("jockey", jockey.as_ref());
-        out.set_some("position", *position);
-    }
+    set(&mut out, "number", *number, patch);
+    set(&mut out, "jockey", jockey.as_ref(), patch);
+    set(&mut out, "position", *position, patch);
     out
 }
 

@@ -7,6 +7,8 @@
 // The last line is `N passed, N failed, N skipped`; the exit code is 1 if anything failed. Without
 // a program or a browser everything is skipped, and the line before says what was missing.
 
+import { readFile } from "node:fs/promises";
+
 import { assert, runAll, text, WAIT_MS } from "./support.js";
 
 const CARDS = ["football", "tennis", "odds"];
@@ -43,7 +45,7 @@ test("each of the three documents moves on by itself", async ({ page }) => {
 });
 
 test("ages tick, and the match clock runs between two words of the hub", async ({ page }) => {
-  for (const id of CARDS) assert(/ old$/.test(await text(page, `#${id} .age`)), `${id} shows no age`);
+  for (const id of CARDS) assert(/ ago$/.test(await text(page, `#${id} .age`)), `${id} shows no age`);
   // At half time no clock runs; another match on the board then has one.
   const running = page.locator("#board-football [data-state=live] button", { hasText: "′" }).first();
   if ((await text(page, "#football .clock")) === "" && (await running.count()) > 0) await running.click();
@@ -129,6 +131,35 @@ test("it comes back by itself, resumes, and moves on", async ({ page, network })
 
 test("live, light and dark, wide and narrow: pictures", ({ shoot }) => shoot("live"));
 
+test("the README's snippet for the console works as it is pasted", async ({ page, base }) => {
+  const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+  const snippet = /^```js\n(.*?)^```/ms.exec(readme)[1].replaceAll("127.0.0.1:8080", new URL(base).host);
+  const image = page.waitForEvent("console", {
+    predicate: async (message) => (await message.args()[0]?.evaluate((frame) => frame?.type)) === "image",
+    timeout: WAIT_MS,
+  });
+  await page.evaluate(`{ ${snippet} }`);
+  await image;
+});
+
+test("nothing jumps while the page fills", async ({ browser, base }) => {
+  for (const [width, height] of [[1440, 1000], [390, 844]]) {
+    const context = await browser.newContext({ viewport: { width, height } });
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      window.shifted = 0;
+      new PerformanceObserver((list) => {
+        for (const shift of list.getEntries()) if (!shift.hadRecentInput) window.shifted += shift.value;
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    await page.goto(base);
+    for (const id of CARDS) await page.waitForSelector(`#${id}[data-health="live"]`, { timeout: WAIT_MS });
+    const shifted = await page.evaluate(() => window.shifted);
+    assert(shifted < 0.1, `a cumulative layout shift of ${shifted.toFixed(3)} at ${width} pixels`);
+    await context.close();
+  }
+});
+
 test("nothing is wider than a telephone", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 780 });
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -143,7 +174,7 @@ test("without a key the page asks for one, and a wrong one is refused in words",
   await page.waitForSelector("#ask:not([hidden])", { timeout: WAIT_MS });
   await page.fill("#ask-key", "not-a-key");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => /refused/.test(document.getElementById("ask-why").textContent), null, { timeout: WAIT_MS });
+  await page.waitForFunction(() => /does not work/.test(document.getElementById("ask-why").textContent), null, { timeout: WAIT_MS });
   assert((await page.evaluate(() => sessionStorage.length)) === 0, "the refused key is kept");
   await context.close();
 });

@@ -42,6 +42,7 @@ pub(crate) struct Reader {
 pub(crate) const SETTINGS: Settings = Settings {
     window: Window { bytes: usize::MAX, age_us: Micros::MAX },
     matches_max: 10_000,
+    matches_max_per_source: usize::MAX,
     ended_keep_us: 1 << 60,
     stale_after_ms: 15_000,
     hold_us: 10_000_000,
@@ -128,6 +129,12 @@ impl Bench {
         let mut changes = Vec::new();
         self.hub.check_feeds(self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
+    }
+
+    /// The clock jumps forward by so much.
+    pub(crate) fn jump(&mut self, us: Micros) {
+        self.now += us;
+        self.hub.clock_jumped(us, self.now);
     }
 
     /// The document of a channel.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, MarketChange,
-    MarketDefinition, MarketStatus, OddsFact, Outcome, Participant, SelectionChange,
-    SelectionDefinition, SelectionStatus, Side, Sport, TennisFact, TennisScore, TennisStatus,
+    Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
+    Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
+    Participant, SelectionChange, SelectionDefinition, SelectionStatus, Side, Sport, TennisFact,
+    TennisScore, TennisStatus,
 };
 use matchwire::{
-    hub::feeds::{SourceNumber, Terms},
+    hub::feeds::{Kind, Ranks, SourceNumber, Terms},
     identity::{Numbered, Order, own},
 };
 use serde_json::json;
@@ -126,6 +127,23 @@ fn matches_that_are_the_same_are_one_from_the_start() {
 }
 
 #[test]
+fn sides_keep_their_ids_when_a_better_source_joins() {
+    let mut bench = Bench::new(SETTINGS);
+    let ranks = Ranks(Kind::ALL.map(|_| Ranks::DEFAULT + 1));
+    let terms = Terms { ranks, ..Terms::default() };
+    let csv = bench.hub.source("second".into(), "football-data-couk", terms);
+    bench.apply(&batch([BETFAIR.fixture()]));
+    let name = format!("football/{}", BETFAIR.own());
+    let before = ["home", "away"].map(|side| bench.data(&name)[side]["id"].clone());
+    bench.apply_from(csv, &batch([CSV.fixture()]));
+    assert_eq!(bench.hub.matches(), 1);
+    let data = bench.data(&name);
+    assert_eq!(data["away"]["name"], "Manchester City", "as the better source has it");
+    assert_eq!(["home", "away"].map(|side| data[side]["id"].clone()), before);
+    bench.check_images();
+}
+
+#[test]
 fn player_1_of_one_is_player_2_of_another() {
     let told = |provider, key, names| Told { sport: Sport::Tennis, provider, key, names };
     let one = told("betfair", "1", Some(["Novak Djokovic", "Rafael Nadal"]));
@@ -199,5 +217,43 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     assert!(bench.readers.contains_key(&format!("{one}/odds/bet365")));
     bench.apply_from(csv, &batch(CSV.score(4, 2)));
     assert_eq!(bench.data(&one)["score"], json!({ "home": 4, "away": 2 }));
+    bench.check_images();
+}
+
+/// A goal is published only once the leading score includes it, no matter which source reports it.
+#[test]
+fn goals_of_one_source_wait_for_the_score_of_another() {
+    let mut bench = Bench::new(SETTINGS);
+    let csv = second(&mut bench);
+    let goal = |eid: &str, side, score| {
+        let incident = Incident {
+            eid: eid.into(),
+            kind: IncidentKind::Goal(GoalKind::Regular),
+            minute: 60,
+            added: None,
+            side: Some(side),
+            player: None,
+            assist: None,
+            score,
+        };
+        CSV.event(Fact::Football(FootballFact::Incident(incident)))
+    };
+    let name = format!("football/{}", BETFAIR.own());
+    let shown = |bench: &Bench| {
+        let incidents = bench.data(&name)["incidents"].clone();
+        incidents.as_object().map_or(0, serde_json::Map::len)
+    };
+    bench.apply(&batch([BETFAIR.fixture()].into_iter().chain(BETFAIR.score(1, 0))));
+    let goals = [goal("1", Side::First, None), goal("2", Side::Second, Some([0, 9]))];
+    bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(goals)));
+    assert_eq!(bench.data(&name)["score"], json!({ "home": 1, "away": 0 }));
+    assert_eq!(shown(&bench), 1, "the one that the score has");
+
+    bench.apply_from(csv, &batch([goal("3", Side::First, None)]));
+    assert_eq!(shown(&bench), 1, "the score does not have it yet");
+    bench.apply(&batch(BETFAIR.score(2, 0)));
+    assert_eq!(shown(&bench), 2, "the score has it now");
+    bench.apply(&batch(BETFAIR.score(2, 1)));
+    assert_eq!(shown(&bench), 2, "it is not 0-9");
     bench.check_images();
 }

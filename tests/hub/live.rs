@@ -11,8 +11,8 @@ use fanout::{
 use ingest::event::{
     Ball, Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
     Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
-    Participant, SelectionChange, SelectionDefinition, SelectionStatus, Side, Situation, Sport,
-    Stat,
+    Participant, PlayerStat, SelectionChange, SelectionDefinition, SelectionStatus, Side,
+    Situation, Sport, Stat,
 };
 use matchwire::hub::{
     Epochs, Hub,
@@ -178,7 +178,7 @@ fn followed() -> (Told, CaughtUp) {
 #[test]
 fn frames_are_those_of_the_wild() {
     let (mut told, begun) = followed();
-    let event = r#"{"type":"event","event_id":1,"home":{"id":11,"name":"Alpha FC","short_name":"Alpha FC"},"away":{"id":12,"name":"Beta FC","short_name":"Beta FC"},"score":{"home":1,"away":0},"time":{"minute":67,"second":12,"display":"67'","period":2,"status":"2nd_half","added_time":null,"kickoff_at":"2026-09-01T00:00:00+00:00"},"stats":{"home":{"ball_possession":55,"dangerous_attack":9},"away":{}},"websocket_plus":false,"feed":"live""#;
+    let event = r#"{"type":"event","event_id":1,"home":{"id":11,"name":"Alpha FC","short_name":"Alpha FC"},"away":{"id":12,"name":"Beta FC","short_name":"Beta FC"},"score":{"home":1,"away":0},"time":{"minute":67,"second":12,"display":"67'","period":2,"status":"2nd_half","added_time":null,"kickoff_at":"2026-09-01T00:00:00+00:00"},"stats":{"home":{"ball_possession":55,"dangerous_attack":9,"red_cards":0,"yellow_cards":0},"away":{"ball_possession":45,"dangerous_attack":0,"red_cards":0,"yellow_cards":0}},"websocket_plus":false,"feed":"live""#;
     let subscribed = format!(
         r#"{{"type":"subscribed","event_id":1,"source":"basic","event":{event}}},"livedata":[{{"type":"livedata","event_id":1,"uts":1788220800000,"side":null,"situation":null,"coordinates":[],"commentary":null,"minute":67,"second":12,"period":2}}],"history":[],"odds":{{"type":"odds","event_id":1,"odds":{{}},"updated_at":"2026-09-01T00:00:00Z","next_update_at":"2026-09-01T00:00:30Z","update_reason":"subscribe"}},"resumed":false,"epoch":"{}","seq":0}}"#,
         begun.channel.epoch
@@ -342,4 +342,67 @@ proptest! {
             prop_assert_eq!(caught_up.to, frames.len() as Seq);
         }
     }
+}
+
+/// A goal, a shot and a substitution are where the ball is, and a shot is of whoever was counted with it.
+#[test]
+fn actions_are_where_the_ball_is() {
+    let mut told = Told::new();
+    told.apply(&[fixture(), status(FootballStatus::SecondHalf), score(0, 0), clock(60 * 60)]);
+    let _begun = told.begin("~football/1", None);
+    told.take();
+    let ball =
+        |x, y, side, situation| Fact::Football(FootballFact::Ball(Ball { x, y, side, situation }));
+    let counted = |id: u64, shots: u32| {
+        let player = team(id, "A. Example");
+        let values = vec![(PlayerStat::TotalShots, shots)];
+        Fact::Football(FootballFact::PlayerStats { side: Side::First, player, values })
+    };
+    let happened = |eid: &str, kind: IncidentKind, side: Side| {
+        Fact::Football(FootballFact::Incident(Incident {
+            eid: eid.into(),
+            kind,
+            minute: 61,
+            added: None,
+            side: Some(side),
+            player: Some(team(501, "A. Example")),
+            assist: None,
+            score: None,
+        }))
+    };
+    let mut action = |facts: &[Fact]| {
+        told.apply(facts);
+        let frames = told.take();
+        let values = frames.iter().map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
+        let mut actions = values.filter(|it| it["type"] == "action");
+        let action = actions.next().expect("an action");
+        assert!(actions.next().is_none(), "{frames:?}");
+        [
+            action["action_type"].clone(),
+            action["x"].clone(),
+            action["y"].clone(),
+            action["player"]["id"].clone(),
+        ]
+    };
+    let shot = ball(881, 460, Side::First, Situation::ShotOnTarget);
+    assert_eq!(
+        action(&[shot, counted(501, 1)]),
+        [json!("shot"), json!(88.1), json!(46), json!(501)]
+    );
+    let both =
+        [ball(880, 300, Side::First, Situation::ShotOffTarget), counted(501, 2), counted(502, 1)];
+    assert_eq!(action(&both)[3], Value::Null, "either may have shot");
+    let alone = ball(870, 300, Side::First, Situation::ShotOffTarget);
+    assert_eq!(action(&[alone])[3], Value::Null, "nobody was counted");
+    let goal = IncidentKind::Goal(GoalKind::Regular);
+    let scored = [happened("g1", goal, Side::First), ball(1000, 500, Side::First, Situation::Goal)];
+    assert_eq!(action(&scored), [json!("goal"), json!(100), json!(50), json!(501)]);
+    // Seen from the side that changes, where play was stopped by the other.
+    let change = [
+        ball(300, 800, Side::First, Situation::ThrowIn),
+        happened("s1", IncidentKind::Substitution, Side::Second),
+    ];
+    assert_eq!(action(&change)[..3], [json!("substitution"), json!(70), json!(20)]);
+    let elsewhere = happened("g2", goal, Side::Second);
+    assert_eq!(action(&[elsewhere])[1], Value::Null, "the ball is not in the goal");
 }

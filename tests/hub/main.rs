@@ -12,6 +12,7 @@ mod lanes;
 mod live;
 mod properties;
 mod recordings;
+mod resumes;
 mod rules;
 mod simulated;
 mod sources;

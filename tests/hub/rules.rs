@@ -124,3 +124,29 @@ fn market_keeps_its_last_transitions_and_readers_the_same() {
     assert_eq!(transitions["100"]["status"], "suspended");
     bench.check_some_resumes(usize::MAX);
 }
+
+/// A source at its own limit makes room by its own matches alone; where all places are taken, the source that
+/// has most gives one up.
+#[test]
+fn source_with_most_matches_makes_room_for_others() {
+    let settings = Settings { matches_max: 4, matches_max_per_source: 3, ..SETTINGS };
+    let mut bench = Bench::new(settings);
+    let other = bench.hub.source("other".into(), "push", Terms::default());
+    let over = |id| status(id, FootballStatus::Finished);
+    bench.apply_from(other, &at(0, &[fixture(9), over(9)]));
+    bench.apply(&at(1, &[fixture(1), fixture(2), fixture(3)]));
+    let (_, errors) = bench.apply(&at(2, &[fixture(4)]));
+    assert_eq!(errors, [ApplyError::TooManyOfSource(Id(4), 3)]);
+    assert!(has(&bench, 9), "the other source gave up its place");
+
+    bench.apply(&at(3, &[over(2)]));
+    bench.apply(&at(3, &[fixture(4)]));
+    assert!(!has(&bench, 2) && has(&bench, 4) && has(&bench, 9));
+
+    bench.apply(&at(4, &[over(3)]));
+    let (_, errors) = bench.apply_from(other, &at(5, &[fixture(8)]));
+    assert_eq!(errors, []);
+    assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source kept its place");
+    assert!(has(&bench, 9), "the source with fewer matches gave one up");
+    bench.check_images();
+}

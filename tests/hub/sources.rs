@@ -257,6 +257,20 @@ fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
     bench.check_images();
 }
 
+/// Nobody was silent while the clock jumped.
+#[test]
+fn clock_that_jumps_makes_no_source_late() {
+    let mut bench = Bench::new(SETTINGS);
+    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
+    let source = second_source(&mut bench, terms);
+    with_book(&mut bench, source, 0);
+    bench.jump(3_600 * SECOND);
+    bench.silence(SECOND - 1_000);
+    assert_eq!(bench.data(BOOK)["feed"], "live");
+    bench.silence(2_000);
+    assert_eq!(bench.data(BOOK)["feed"], "late");
+}
+
 #[test]
 fn heartbeats_keep_a_quiet_source_live() {
     let mut bench = Bench::new(SETTINGS);

@@ -19,6 +19,7 @@
 //! - A settlement or a cancellation alone (`bet_settlement.xml`, `bet_cancel.xml`): markets of matches
 //!   that nothing else is told of.
 
+mod analysis;
 mod football;
 mod odds;
 mod seasons;

@@ -29,7 +29,7 @@ async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Pl
     let path = path.to_str().expect("a path of text");
     let arguments = ["replay", "--speed", "max", "--hold", path];
     let hub = Hub::start_in_with(Arc::new(folder), &arguments, settings);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.subscribe("tennis/*/odds/betfair").await;
     client.subscribe("feeds").await;
     client.until(ended).await;

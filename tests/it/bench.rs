@@ -1,8 +1,17 @@
-//! The measuring door: bare channels, in order and complete.
+//! The measuring door: bare channels, in order and complete, and the echo.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::{net::TcpListener, time::timeout};
-use tokio_tungstenite::{connect_async, tungstenite::Message};
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{
+        Message,
+        protocol::frame::{
+            Frame,
+            coding::{Data, OpCode},
+        },
+    },
+};
 
 use crate::support::{Hub, PATIENCE, QUIET};
 
@@ -10,6 +19,37 @@ const MESSAGES: u32 = 5_000;
 
 fn message(channel: &str, number: u32) -> Message {
     Message::binary(format!("!{channel}{number:010}").into_bytes())
+}
+
+/// Text and binary come back as they were, across every form of a frame's length and in fragments.
+#[tokio::test]
+async fn echo_returns_each_message() {
+    let port = free_port().await;
+    let _hub = Hub::start_with(&["serve", "--bench-port", &port], &[QUIET]);
+    let (mut socket, _) =
+        connect_async(format!("ws://127.0.0.1:{port}/echo")).await.expect("it is upgraded");
+    let mut check = async |sent: Vec<Message>, expected: Message| {
+        for message in sent {
+            socket.feed(message).await.expect("it is taken");
+        }
+        socket.flush().await.expect("it is taken");
+        let got = timeout(PATIENCE, socket.next()).await.expect("a message in time");
+        let got = got.expect("it stays open").expect("a frame");
+        assert!(got == expected, "{} bytes came of {}", got.len(), expected.len());
+    };
+    for length in [0, 1, 125, 126, 65_535, 65_536, 1 << 20] {
+        let text = Message::text("ä".repeat(length / 2));
+        check(vec![text.clone()], text).await;
+        let binary = Message::binary(vec![0xa5; length]);
+        check(vec![binary.clone()], binary).await;
+    }
+    let fragment = |opcode: Data, is_final| {
+        Message::Frame(Frame::message(&b"fragment"[..], OpCode::Data(opcode), is_final))
+    };
+    let mut sent = vec![fragment(Data::Continue, false); 10_000];
+    sent[0] = fragment(Data::Text, false);
+    sent[9_999] = fragment(Data::Continue, true);
+    check(sent, Message::text("fragment".repeat(10_000))).await;
 }
 
 /// A port that was free a moment ago.

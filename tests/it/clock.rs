@@ -2,8 +2,12 @@
 
 use std::{fs, sync::Arc};
 
-use serde_json::json;
-use tokio::time::timeout;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
 use crate::{
     live_sockets::old::Old,
@@ -170,6 +174,91 @@ async fn odds_need_their_addon_after_the_last_free_day() {
         assert_eq!(both().await, (402, 402), "what was bought has run out too");
     })
     .await;
+}
+
+/// The next frame of this kind; the stamps of beats never go back.
+async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str) -> Value {
+    loop {
+        let frame = client.next().await.expect("the socket stays open");
+        if frame["type"] == "beat" {
+            let now = frame["now"].as_i64().expect("a beat has a stamp");
+            assert!(now >= *latest, "{moment}: {now} after {latest}");
+            *latest = now;
+        }
+        if frame["type"] == kind {
+            return frame;
+        }
+    }
+}
+
+/// Beats, updates and those that are merged for a rate keep coming.
+async fn goes_on(client: &mut Client, modest: &mut Client, latest: &mut i64, moment: &str) {
+    let reading = async {
+        let mut published = 0;
+        for _ in 0..5 {
+            next_of(client, "beat", latest, moment).await;
+            let update = next_of(client, "update", latest, moment).await;
+            let at = update["at"]["pub"].as_i64().expect("an update has a stamp");
+            assert!(at >= published, "{moment}: published at {at}, after {published}");
+            published = at;
+        }
+        for _ in 0..3 {
+            while next_of(modest, "update", &mut 0, moment).await["why"] != "rate" {}
+        }
+    };
+    assert!(timeout(PATIENCE, reading).await.is_ok(), "{moment}: the hub stands still");
+}
+
+/// A socket that never answers a ping is closed.
+async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
+    let mut silent = TcpStream::connect(&hub.address).await.expect("it connects");
+    let head = format!(
+        "GET /stream/v1?token={key} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\n\
+         upgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    silent.write_all(head.as_bytes()).await.expect("it takes the request");
+    let mut seen = Vec::new();
+    let closed = timeout(PATIENCE, silent.read_to_end(&mut seen)).await;
+    assert!(closed.is_ok(), "{moment}: an idle socket stays open");
+    assert!(String::from_utf8_lossy(&seen).contains("idle"), "{moment}: closed for another reason");
+}
+
+/// A virtual machine that resumes, NTP, an operator: what is scheduled does not notice.
+#[tokio::test]
+async fn hub_goes_on_when_its_clock_is_moved() {
+    let place = Place::file();
+    let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", place.folder.path()) else {
+        return;
+    };
+    let clock = Arc::new(clock);
+    let place = place.by(&clock);
+    let steady = [OFTEN, PATIENT, ("BENCH_RATE", "200")];
+    let hub = Hub::start_on(&place, &["serve"], &steady);
+    let strict = [QUIET, OFTEN, ("FANOUT_IDLE_MS", "300")];
+    let strict = Hub::start_on(&Place::file().by(&clock), &["serve"], &strict);
+    let strict_key = strict.key(&crate::support::ALL_ADDONS);
+    let key = hub.key(&crate::support::ALL_ADDONS);
+    let mut client = Client::connect(&hub.address, &key).await;
+    client.subscribe("football/*/odds/steady").await;
+    let mut modest = Client::connect(&hub.address, &key).await;
+    let command =
+        json!({"op": "subscribe", "id": 1, "ch": "football/*/odds/steady", "every_ms": 100});
+    modest.ask(&command).await;
+    let mut latest = 0;
+    for moment in [
+        "2026-09-01T11:59:00Z",
+        "2026-09-01T11:00:00Z",
+        "2026-09-01T12:02:00Z",
+        "2026-07-23T12:00:00Z",
+        "2026-09-01T12:04:00Z",
+    ] {
+        clock.set(moment);
+        tokio::join!(
+            goes_on(&mut client, &mut modest, &mut latest, moment),
+            silent_socket_is_closed(&strict, &strict_key, moment),
+        );
+    }
 }
 
 /// Days of quotas and of usage are those of UTC.

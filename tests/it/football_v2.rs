@@ -63,12 +63,59 @@ async fn every_path_of_the_demo_answers() {
             assert_eq!(answer.status, 404, "{list}{part}");
         }
     }
-    for absent in ["", "schema/", "coaches/", "transfers/", "tv-channels/", "worldcup/squads/"] {
+    for absent in ["schema/", "coaches/", "transfers/", "tv-channels/", "worldcup/squads/"] {
         assert_eq!(get(&hub, &key, &format!("/api/v2/{absent}")).await.status, 404, "{absent}");
     }
     for absent in ["shotmap/", "pregame/", "team-stats/", "polymarket/", "social/", "broadcasts/"] {
         let path = format!("/api/v2/events/{event}/{absent}");
         assert_eq!(get(&hub, &key, &path).await.status, 404, "{absent}");
+    }
+}
+
+/// Rows 1, 2 and 4 of SERVICE section 8: requests of clients as they are, and what they make of a row.
+#[tokio::test]
+async fn clients_in_the_wild_find_what_is_live() {
+    let (hub, key) = demo().await;
+    let live = get(&hub, &key, "/api/v2/events/live/").await.json();
+    let league = live["events"][0]["league_id"].as_u64().expect("a league");
+    let season = live["events"][0]["season_id"].clone();
+    for query in [
+        format!("league_id={league}"),
+        format!("league_id={league}&limit=200"),
+        "limit=50&offset=0".to_owned(),
+        format!("league_id={league}&season_id={season}"),
+        "limit=200&tz=UTC".to_owned(),
+    ] {
+        let answer = get(&hub, &key, &format!("/api/v2/events/live/?{query}")).await;
+        assert_eq!(answer.status, 200, "{query}: {}", answer.body);
+        let body = answer.json();
+        let rows = body["events"].as_array().expect("rows");
+        assert!(!rows.is_empty(), "{query}");
+        for row in rows {
+            let stage = match (row["status"].as_str(), row["period"].as_str()) {
+                (Some("inprogress"), Some("1st_half")) => "1H",
+                (Some("inprogress"), Some("halftime")) => "HT",
+                (Some("inprogress"), Some("2nd_half")) => "2H",
+                (Some("inprogress"), Some("extra_time")) => "ET",
+                (Some("inprogress"), Some("penalties")) => "P",
+                (Some("finished"), Some("FT")) => "FT",
+                (Some("notstarted"), Some("")) => "NS",
+                other => panic!("a client knows no {other:?}"),
+            };
+            assert_eq!(stage == "NS", row["home_score"].is_null(), "{row}");
+            let updated: jiff::Timestamp =
+                row["last_updated"].as_str().and_then(|at| at.parse().ok()).expect("a moment");
+            assert!(updated.as_second() > 1_600_000_000, "{row}");
+            assert!(!query.contains("league") || row["league_id"] == league, "{query}: {row}");
+        }
+    }
+    let all = get(&hub, &key, "/api/v2/events/?limit=1").await.json()["count"].clone();
+    for word in ["inplay", "started", "live", "scheduled", "upcoming", "whatever"] {
+        let path = format!("/api/v2/events/?limit=1&status={word}");
+        let answer = get(&hub, &key, &path).await;
+        assert_eq!(answer.status, 200, "{word}: {}", answer.body);
+        let count = answer.json()["count"].clone();
+        assert!(word != "whatever" || count.as_u64() >= all.as_u64(), "{word}: {count} of {all}");
     }
 }
 

@@ -258,7 +258,7 @@ fn check_tennis(records: &[Arc<MatchRecord>]) {
 async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
     let Some(file) = shared(ANSWER) else { return };
     let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let db = hub.db();
     let (code, said) = import(Path::new(&db), &[file]);
     assert_eq!(code, Some(0), "{said}");

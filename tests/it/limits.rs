@@ -11,9 +11,9 @@ use crate::support::{Answer, Hub, QUIET, Setting, clock::Clock, on_each};
 /// A key of the right form that nobody was given.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
-/// A football path that is not there: 404 for whoever passes.
-const FOOTBALL: &str = "/api/v2/nothing/";
-const TENNIS: &str = "/tennis/api/v2/nothing/";
+/// A football match that is not there: 404 for whoever passes.
+const FOOTBALL: &str = "/api/v2/events/1/";
+const TENNIS: &str = "/tennis/api/v2/matches/1/";
 
 async fn with_key(hub: &Hub, path: &str, key: &str) -> Answer {
     hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
@@ -231,4 +231,45 @@ async fn taster_of_tennis_lasts_for_its_day() {
         assert_eq!((answer.status, answer.header("ratelimit")), (404, None));
     }
     assert_eq!(with_key(&hub, "/darts/api/v2/nothing/", &key).await.status, 402, "tennis alone");
+}
+
+/// SERVICE section 8, row 17: a client that asks other sports, odds or channels as fast as it gets answers
+/// never meets a limit by address.
+#[tokio::test]
+async fn limit_by_address_is_for_footballs_interface_alone() {
+    let hub = Hub::start_with(&["serve"], &[&SLOW[..], &[("LIMITS_ADDRESS_BURST", "3")]].concat());
+    let key = hub.key(&["websocket", "sports", "odds"]);
+    for path in ["/tennis/api/v2/matches/", "/odds/api/events/", "/stream/v1/channels/feeds"] {
+        for _ in 0..30 {
+            assert_eq!(with_key(&hub, path, &key).await.status, 200, "{path}");
+        }
+    }
+    let mut football = Vec::new();
+    for _ in 0..30 {
+        football.push(with_key(&hub, "/api/v2/events/", &key).await.status);
+    }
+    assert!(football.contains(&429), "{football:?}");
+}
+
+/// An account that has used up its share of the processor is slowed down. It is refused only while too many of
+/// its requests wait, and another account notices nothing.
+#[tokio::test]
+async fn account_that_asks_too_much_waits_and_others_do_not() {
+    let share = [
+        QUIET,
+        ("LIMITS_ACCOUNT_CPU_PERCENT", "1"),
+        ("LIMITS_ACCOUNT_CPU_BURST_MS", "1"),
+        ("LIMITS_ACCOUNT_WAITING_MAX", "4"),
+    ];
+    let hub = Hub::start_with(&["serve"], &share);
+    let (greedy, modest) = (hub.key(&["sports"]), hub.key(&["sports"]));
+    let path = "/tennis/api/v2/matches/";
+    for _ in 0..5 {
+        assert_eq!(with_key(&hub, path, &greedy).await.status, 200, "one after the other");
+    }
+    let answers = join_all((0..40).map(|_| with_key(&hub, path, &greedy))).await;
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
+    assert!(refused.len() < 40, "those that wait have their turn");
+    check_429(refused.first().expect("more wait than may"), "rate_limited");
+    assert_eq!(with_key(&hub, path, &modest).await.status, 200, "another account");
 }

@@ -15,7 +15,7 @@ use crate::support::{Hub, QUIET, Setting, shared};
 #[tokio::test]
 async fn key_is_taken_from_query_and_subprotocol_and_never_selected() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     for path in ["/live/football/", "/live/football", "/ws/live/", "/ws/live"] {
         let mut client = Old::connect(&hub, &format!("{path}?token={key}"), None).await;
         client.send(&json!({"action": "ping"})).await;
@@ -41,7 +41,7 @@ async fn who_may_not_come_in_is_told_and_closed() {
         let poor = hub.key(&[]);
         check(&format!("{path}?token={poor}"), "subscription_required", 4402).await;
     }
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     // Whoever asks there is spoken to in this dialect, with and without a key.
     for path in ["/live/tennis/", "/live/", "/live/football/more/", "/ws/", "/ws/live/7/", "/ws/x"]
     {
@@ -65,7 +65,7 @@ async fn who_may_not_come_in_is_told_and_closed() {
 #[tokio::test]
 async fn key_that_is_revoked_ends_the_socket() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Old::football(&hub, &key).await;
     client.send(&json!({"action": "ping"})).await;
     client.next_of("pong").await;
@@ -398,7 +398,7 @@ async fn recording_is_told_point_by_point() {
     let Some(path) = shared("slam-pointbypoint/2012-ausopen-1701.points.csv.gz") else { return };
     let path = path.to_str().expect("a path of text").to_owned();
     let hub = Hub::start(&["replay", "--speed", "500", "--hold", &path]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     // Held back until somebody follows it.
     let mut waker = crate::support::Client::connect(&hub.address, &key).await;
     waker.subscribe("*").await;
@@ -426,7 +426,7 @@ async fn recording_is_told_point_by_point() {
 #[tokio::test]
 async fn demo_is_told_in_full() {
     let hub = Hub::start(&["serve"]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let board = hub.get(&format!("/stream/v1/channels/football?token={key}")).await.json();
     let matches = board["data"]["matches"].as_object().expect("a board has matches").clone();
     let live =

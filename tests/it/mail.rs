@@ -7,7 +7,7 @@ use std::{
 };
 
 use matchwire::{
-    accounts::{Accounts, Email, Verified},
+    accounts::{Accounts, Email, Verified, Visitor},
     clock::now,
     mail::{self, MailKind},
 };
@@ -19,11 +19,16 @@ async fn beside(hub: &Hub) -> Accounts {
     Accounts::open(Path::new(&hub.db())).await.expect("the database opens")
 }
 
+/// The browser that registers and follows links.
+fn browser() -> Visitor {
+    Visitor::parse(&"0a".repeat(32)).expect("a secret of the right form")
+}
+
 async fn register(accounts: &Accounts, address: &str) {
     let email = Email::parse(address).expect("an address");
-    let password = accounts.new_password("a long enough pass phrase".to_owned());
+    let password = accounts.new_password("a long enough pass phrase".to_owned(), None);
     accounts
-        .register(&email, password.expect("it is long enough"), None, now())
+        .register(&email, password.expect("it is long enough"), Some(&browser()), now())
         .await
         .expect("the store works");
 }
@@ -62,14 +67,14 @@ async fn the_demo_prints_the_link_that_makes_an_account_active() {
     let accounts = beside(&hub).await;
     register(&accounts, "ann@example.com").await;
     let printed = until_printed(&hub, "/verify/?link=").await;
-    assert!(printed.contains("mail for ann@example.com: Confirm your address"), "{printed}");
+    assert!(printed.contains("mail for ann@example.com: Confirm your email address"), "{printed}");
     let url = format!("http://{}/verify/?link=", hub.address);
     assert!(printed.contains(&url), "{printed}");
 
     let file = fs::read_dir(folder).expect("the folder").next().expect("a file").expect("it");
     let text = fs::read_to_string(file.path()).expect("a mail");
     assert_eq!(link(&text), link(&printed));
-    let followed = accounts.follow_verification(link(&text), None, now()).await;
+    let followed = accounts.follow_verification(link(&text), Some(&browser()), None, now()).await;
     assert!(matches!(followed.expect("the store works"), Verified::Now { .. }));
 }
 
@@ -114,7 +119,7 @@ async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
     for secret in ["s3cret-password", "never@", "ann@", &*link] {
         assert!(!printed.contains(secret), "{secret} in {printed}");
     }
-    let followed = accounts.follow_verification(&link, None, now()).await;
+    let followed = accounts.follow_verification(&link, Some(&browser()), None, now()).await;
     assert!(matches!(followed.expect("the store works"), Verified::Now { .. }));
 }
 

@@ -63,7 +63,7 @@ fn counts(answer: &Value) -> [u64; 3] {
 #[tokio::test]
 async fn what_is_pushed_is_followed() {
     let (hub, key) = hub_with(&[]);
-    let client_key = hub.key(&["websocket"]);
+    let client_key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &client_key).await;
     client.next_of("hello").await;
     client.subscribe("feeds").await;
@@ -178,7 +178,7 @@ async fn only_so_many_lines_are_remembered() {
 #[tokio::test]
 async fn each_key_is_good_for_its_source_alone() {
     let (hub, key) = hub_with(&[]);
-    let client_key = hub.key(&["websocket"]);
+    let client_key = hub.key(&crate::support::ALL_ADDONS);
     let body = fixture();
     assert_eq!(post_with(&hub, "other", &key, &[], &body).await.status, 403);
     assert_eq!(post(&hub, &client_key, &body).await.status, 401);
@@ -289,7 +289,7 @@ async fn a_socket_answers_each_message() {
         request.headers_mut().insert("authorization", token);
         request
     };
-    let client_key = hub.key(&["websocket"]);
+    let client_key = hub.key(&crate::support::ALL_ADDONS);
     assert!(connect_async(request(&client_key)).await.is_err(), "a client's key opens it");
     let (mut socket, _) = connect_async(request(&key)).await.expect("it connects");
     let mut ask = async |text: String| {

@@ -33,6 +33,10 @@ async fn what_was_refused_can_be_tried_again() {
     assert_eq!(rows[2][1..5], ["unknown", "acme", "matchwire-events", "acme:1"], "{list}");
     assert_eq!(quarantine(&hub, "list", &["--kind", "unknown"]).lines().count(), 2);
     assert_eq!(quarantine(&hub, "list", &["--source", "other"]).lines().count(), 1);
+    assert_eq!(quarantine(&hub, "list", &["--source", "other", "--json"]), "");
+    let listed = quarantine(&hub, "list", &["--kind", "unknown", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).expect("one object");
+    assert_eq!(listed["place"], "acme:1", "{listed}");
     let exported = quarantine(&hub, "export", &[]);
     let exported: Vec<Value> =
         exported.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -19,7 +19,7 @@ async fn played() -> (Client, Client, Vec<Value>) {
     let path = feed::write(folder.path(), "feed.json", &lines);
     let arguments = ["replay", "--speed", "1", "--hold", path.to_str().expect("a path of text")];
     let hub = Hub::start_in(folder, &arguments);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut each = Client::connect(&hub.address, &key).await;
     let mut modest = Client::connect(&hub.address, &key).await;
     let command = json!({"op": "subscribe", "id": 1, "ch": BOOKS, "every_ms": 250});

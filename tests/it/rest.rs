@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 async fn quiet() -> (Hub, String) {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     // The channel opens with the hub's first turn.
     Client::connect(&hub.address, &key).await.next_of("hello").await;
     (hub, key)
@@ -31,7 +31,7 @@ async fn metrics_count_what_happens() {
     let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(300, 100));
     let path = path.to_str().expect("a path of text");
     let hub = Hub::start_in(folder, &["replay", "--speed", "max", "--hold", path]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let check = async |name: &str, least: f64| {
         let value = hub.metric(name).await;
         assert!(value >= least, "{name} is {value}, not {least} or more");
@@ -62,7 +62,7 @@ async fn image_is_the_one_of_the_socket() {
     let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(50, 10));
     let path = path.to_str().expect("a path of text");
     let hub = Hub::start_in(folder, &["replay", "--speed", "max", "--hold", path]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("tennis/*/odds/*").await;
     client.subscribe("feeds").await;
@@ -104,7 +104,7 @@ async fn at_least_waits_for_the_sequence() {
     let path = feed::write(folder.path(), "feed.json", &[Market { event: 30 }.defined("OPEN", 0)]);
     let path = path.to_str().expect("a path of text");
     let hub = Hub::start_in(folder, &["replay", "--speed", "max", "--hold", path]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let path = |least: u64| format!("/stream/v1/channels/feeds?token={key}&at_least={least}");
     // Nothing changes before somebody follows, so it is the play that is waited for.
     let now = hub.get(&path(0)).await.json()["seq"].as_u64().expect("a sequence");

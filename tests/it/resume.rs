@@ -42,7 +42,7 @@ async fn check(seed: u64, channels: fn(&BTreeMap<String, Followed>) -> Vec<Strin
     let arguments: Vec<_> =
         ["replay", "--speed", SPEED, "--hold"].into_iter().chain(files).collect();
     let hub = Hub::start_with(&arguments, &[PATIENT]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let [mut whole, mut first] =
         [Client::connect(&hub.address, &key).await, Client::connect(&hub.address, &key).await];
     for pattern in ["*/*/odds/*", "*/*/odds", "*/*", "*"] {
@@ -161,7 +161,7 @@ async fn forgetful() -> Option<(Hub, String, Followed)> {
 }
 
 async fn connect(hub: &Hub) -> Client {
-    Client::connect(&hub.address, &hub.key(&["websocket"])).await
+    Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await
 }
 
 #[tokio::test]

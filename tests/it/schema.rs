@@ -4,10 +4,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    Client, Hub, QUIET,
-    feed::{self, Market},
-    json_schema::problems,
+use crate::{
+    entitlement::command,
+    support::{
+        Client, Hub, QUIET,
+        feed::{self, Market},
+        json_schema::problems,
+    },
 };
 
 const EVERY: [(&str, &str); 1] = [("accept", "*/*")];
@@ -157,7 +160,7 @@ async fn asyncapi_document_is_whole_and_its_examples_fit_it() {
 /// What a client of a hub can bring about at any time, and what comes to one that is slow, or at the end.
 const OFTEN: [&str; 8] =
     ["hello", "subscribed", "image", "update", "beat", "pong", "error", "unsubscribed"];
-const SELDOM: [&str; 3] = ["resync", "lag", "bye"];
+const SELDOM: [&str; 4] = ["entitlement", "resync", "lag", "bye"];
 
 /// Reads on until these have come, each as the document says.
 async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
@@ -171,7 +174,7 @@ async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
     }
 }
 
-/// Real frames of a hub that plays a recording faster than one client reads, and is stopped.
+/// Real frames of a hub that plays a recording faster than one client reads, sells an add-on, and is stopped.
 #[tokio::test]
 async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
@@ -184,8 +187,13 @@ async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
         ("FANOUT_WRITE_BYTES_MAX", "16384"),
     ];
     let hub = Hub::start_in_with(folder, &arguments, &settings);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let document = hub.get("/api/asyncapi/").await.json();
+    let email = "ann@example.org";
+    let bought = command(&hub, &["key", "create", "--email", email, "--addon", "websocket"]);
+    let mut buyer = Client::connect(&hub.address, &bought).await;
+    command(&hub, &["addon", "gift", email, "sports", "--days", "30", "--note", "a test"]);
+    read_until(&mut buyer, &document, &["entitlement"]).await;
     let mut slow = Client::connect_narrow(&hub.address, &key).await;
     slow.next_of("hello").await;
     let books = "tennis/*/odds/betfair";
@@ -208,7 +216,7 @@ async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
 #[tokio::test]
 async fn frames_of_the_stream_are_as_the_document_says() {
     let hub = Hub::start_with(&["serve"], &[("FANOUT_BEAT_MS", "50")]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let document = hub.get("/api/asyncapi/").await.json();
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("football").await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Hub, PATIENCE, QUIET, ended, shared};
 
-const ADDONS: [&str; 1] = ["websocket"];
+const ADDONS: [&str; 2] = ["websocket", "odds"];
 
 fn line(number: u32, fact: &Value) -> String {
     let at = 1_788_280_000_000_000_u64 + u64::from(number) * 1_000_000;
@@ -90,6 +90,20 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     assert_eq!(told, expected.iter().map(|(slug, stake)| (slug, stake)).collect::<Vec<_>>());
     let id = signal["id"].as_u64().expect("an id");
     assert_eq!(get(&hub, &key, &format!("/signals/api/{id}/")).await["id"], id);
+
+    // A free account learns of the signal, and of no bookmaker and no price.
+    let free = get(&hub, &hub.key(&[]), "/signals/api/?active=true").await["results"][0].clone();
+    assert_eq!((&free["id"], &free["strength"]), (&signal["id"], &signal["strength"]), "{free}");
+    let bet = |outcome: &str| json!({"outcome": outcome, "bookmaker_slug": null, "decimal_odds": null, "stake": null});
+    assert_eq!(
+        free["details"],
+        json!({"profit": 0.0373, "legs": [bet("p1"), bet("p2")]}),
+        "{free}"
+    );
+    let text = free.to_string();
+    for sold in ["alpha", "beta", "2.1", "2.05"] {
+        assert!(!text.contains(sold), "{sold} is told to a free account: {text}");
+    }
 
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("signals").await;

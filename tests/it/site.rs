@@ -1,6 +1,7 @@
 //! The pages of customers, as a browser without scripts meets them.
 
 mod attacks;
+mod hijack;
 mod life;
 
 use std::time::Duration;
@@ -10,11 +11,14 @@ use crate::support::{Browser, Hub, PATIENCE, Setting, between};
 pub(crate) const PASSWORD: &str = "four words in a row";
 
 /// Hashing that is quick, and room for all that a test registers; else as anybody runs it.
-pub(crate) const QUICK: [Setting; 4] = [
+pub(crate) const QUICK: [Setting; 6] = [
     ("ACCOUNTS_PASSWORD_MEMORY_KIB", "64"),
     ("ACCOUNTS_PASSWORD_PASSES", "1"),
     ("LIMITS_REGISTRATIONS_PER_HOUR", "0"),
     ("LIMITS_MAILS_PER_HOUR", "0"),
+    ("LIMITS_MAILS_PER_HOUR_BY_EMAIL", "0"),
+    // What is played does not matter here.
+    ("DEMO_HEAD_START_MINUTES", "2"),
 ];
 
 /// A demo, whose mails are files and whose links are printed.

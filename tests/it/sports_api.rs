@@ -137,7 +137,7 @@ async fn what_is_not_there_is_404_and_what_is_not_understood_400() {
         "/tennis/api/v2/matches/7/nothing/",
         "/hockey/api/v2/standings/?league=7",
         "/darts/api/v2/players/7/",
-        "/csgo/api/v2/",
+        "/csgo/api/v2/nothing/",
         "/basketball/api/v2/players/7/games/",
         "/horseracing/api/v2/runners/7/odds/",
     ] {
@@ -151,17 +151,9 @@ async fn what_is_not_there_is_404_and_what_is_not_understood_400() {
     let answer = stage.ask("/hockey/api/v2/matches/?leaguee=7").await;
     let body = answer.json();
     assert_eq!((answer.status, &body["suggestions"][0]["suggestion"]), (400, &json!("league")));
-    for path in [
-        "/tennis/api/v2/matches/?status=sometime",
-        "/csgo/api/v2/matches/?status=halftime",
-        "/basketball/api/v2/standings/",
-        "/darts/api/v2/matches/?date_from=soon",
-    ] {
+    for path in ["/basketball/api/v2/standings/", "/darts/api/v2/matches/?date_from=soon"] {
         assert_eq!(stage.ask(path).await.status, 400, "{path}");
     }
-    let body = stage.ask("/csgo/api/v2/matches/?status=halftime").await.json();
-    let detail = body["detail"].as_str().expect("a text");
-    assert!(detail.contains("notstarted, inprogress"), "{detail}");
 }
 
 /// Each list of an empty hub is an empty page.

@@ -20,7 +20,7 @@ async fn everybody_is_told_to_go_and_when_to_come_back() {
     const WINDOW_MS: u64 = 60_000;
     let settings = [QUIET, ("SERVER_DRAIN_MS", "60000"), ("FANOUT_SHARDS", "2")];
     let mut hub = Hub::start_with(&["serve"], &settings);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut clients = Vec::new();
     for _ in 0..SOCKETS {
         let mut client = Client::connect(&hub.address, &key).await;
@@ -46,7 +46,7 @@ async fn everybody_is_told_to_go_and_when_to_come_back() {
 #[tokio::test]
 async fn stopping_hub_is_not_ready() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET]);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.next_of("hello").await;
     hub.terminate();
     client.next_of("bye").await;
@@ -60,7 +60,7 @@ async fn stopping_hub_is_not_ready() {
 #[tokio::test]
 async fn socket_that_arrives_during_the_drain_is_told_to_go() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "600000")]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut late = TcpStream::connect(&hub.address).await.expect("it connects");
     late.write_all(b"GET /stream/v1 HTTP/1.1\r\nhost: x\r\n").await.expect("it takes half a head");
     let mut client = Client::connect(&hub.address, &key).await;
@@ -83,7 +83,7 @@ async fn socket_that_arrives_during_the_drain_is_told_to_go() {
 #[tokio::test]
 async fn client_that_does_not_go_is_cut_off() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "100")]);
-    let _deaf = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let _deaf = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     assert_eq!(hub.stop(), Some(0));
 }
 
@@ -103,7 +103,7 @@ async fn replay_stops_in_the_middle() {
     let path = path.to_str().expect("a path of text");
     for speed in ["1", "max"] {
         let mut hub = Hub::start_in(Arc::clone(&folder), &["replay", "--speed", speed, path]);
-        let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+        let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
         client.subscribe("tennis/*/odds/betfair").await;
         client.next_of("update").await;
         hub.terminate();
@@ -146,7 +146,8 @@ fn exit_code_tells_wrong_usage_from_failure() {
 #[tokio::test]
 async fn restart_keeps_keys() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET]);
-    let (key, revoked) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
+    let (key, revoked) =
+        (hub.key(&crate::support::ALL_ADDONS), hub.key(&crate::support::ALL_ADDONS));
     hub.revoke(&revoked);
     assert_eq!(hub.stop(), Some(0));
     let hub = Hub::start_in_with(Arc::clone(&hub.folder), &["serve"], &[QUIET]);
@@ -171,7 +172,7 @@ async fn all_has_come(client: &mut Client) {
 #[tokio::test]
 async fn demo_goes_on_after_a_restart() {
     let mut hub = Hub::start_with(&["serve"], &[LONG_COMMANDS]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
     for pattern in DEMO {
         client.subscribe(pattern).await;
@@ -222,7 +223,7 @@ async fn compare_with_image(hub: &Hub, key: &str, client: &mut Client, name: &st
 #[tokio::test]
 async fn another_day_has_another_epoch() {
     let mut hub = Hub::start_with(&["serve"], &[("DEMO_SEED", "1")]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("football").await;
     client.next_of("image").await;

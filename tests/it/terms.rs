@@ -48,7 +48,7 @@ async fn rate_changes_in_flight() {
     let path = feed::write(folder.path(), "feed.json", &Market { event: 9 }.busy(4_000, 450));
     let arguments = ["replay", "--speed", "1", "--hold", path.to_str().expect("a path of text")];
     let hub = Hub::start_in(folder, &arguments);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut each = Client::connect(&hub.address, &key).await;
     let mut changed = Client::connect(&hub.address, &key).await;
     for client in [&mut each, &mut changed] {
@@ -111,7 +111,7 @@ async fn pattern_is_set_for_what_it_alone_covers() {
 #[tokio::test]
 async fn only_what_is_followed_can_be_set() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let set = |id: u32, ch: &str, field: &str, value: Value| {
         let mut command = json!({"op": "set", "id": id, "ch": ch});
         command[field] = value;

@@ -54,7 +54,7 @@ async fn messages_of_a_socket_are_counted_once_each() {
         let path = path.to_str().expect("a path of text");
         let settings = [UNLIMITED, ("FANOUT_BEAT_MS", "50")];
         let hub = Hub::start_on(&place, &["replay", "--speed", "max", "--hold", path], &settings);
-        let key = hub.key(&["websocket"]);
+        let key = hub.key(&crate::support::ALL_ADDONS);
         let mut client = Client::connect(&hub.address, &key).await;
         client.subscribe("tennis/*/odds/*").await;
         client.subscribe("feeds").await;

@@ -304,16 +304,66 @@ describe("wildcards", () => {
     assert.equal(script.stream.channel("football/1").health, "live");
   });
 
-  test("a command never outgrows the hub's limit: positions are left out instead", () => {
+  /** A client of 2,000 channels that has been cut off, and come back to a hub with these limits. */
+  function cutOff(limits) {
     const script = new Script();
     script.follow("football/*");
-    script.hello({ limits: { command_bytes: 400 } });
-    for (let id = 100; id < 150; id += 1) script.image(`football/${id}`, 1);
+    script.hello({ limits });
+    for (let id = 1; id <= 2000; id += 1) script.image(`football/${id}`, id);
     script.hangUp().clock.pass(500);
-    script.hello({ limits: { command_bytes: 400 } });
-    const [command] = script.commands("subscribe");
-    assert.ok(JSON.stringify(command).length <= 400);
-    assert.ok(Object.keys(command.from).length > 3);
+    return script.hello({ limits });
+  }
+
+  for (const limits of [{ command_bytes: 16_384 }, { command_bytes: 16_384, from_bytes: 32_768 }, { command_bytes: 400 }]) {
+    test(`2,000 channels all resume, whatever a command may hold: ${JSON.stringify(limits)}`, () => {
+      const script = cutOff(limits);
+      const positions = new Map();
+      const after = [];
+      let pattern;
+      for (const command of script.commands()) {
+        const size = JSON.stringify(command).length;
+        if (command.ch === "football/*") {
+          assert.ok(size <= (limits.from_bytes ?? limits.command_bytes), `${size} bytes`);
+          for (const [name, { seq }] of Object.entries(command.from)) positions.set(name, seq);
+          pattern = command;
+        } else if (command.op === "subscribe") {
+          assert.equal(pattern, undefined, "by name before the pattern, which would bring its image");
+          assert.ok(size <= limits.command_bytes);
+          positions.set(command.ch, command.from.seq);
+        } else {
+          assert.ok(pattern, "given back only when the pattern covers it");
+          after.push(command.ch);
+        }
+      }
+      assert.equal(positions.size, 2000);
+      for (const [name, seq] of positions) assert.equal(name, `football/${seq}`);
+      assert.equal(after.length, 2000 - Object.keys(pattern.from).length);
+    });
+  }
+
+  test("answers by name bring no change of their own, and updates behind them every event", () => {
+    const script = cutOff({ command_bytes: 400 });
+    const byName = script.commands("subscribe").filter((command) => command.ch !== "football/*");
+    const [resumed, refused, ended] = byName;
+    script.say({ type: "subscribed", id: resumed.id, ch: resumed.ch, epoch: "e1", seq: resumed.from.seq + 1, resumed: true });
+    script.update(resumed.ch, resumed.from.seq, resumed.from.seq + 1, {}, [{ eid: "g1" }]);
+    assert.deepEqual(script.events(), ["g1"]);
+    assert.equal(script.stream.channel(resumed.ch).health, "live");
+    script.say({ type: "subscribed", id: refused.id, ch: refused.ch, epoch: "e2", seq: 3, resumed: false, why: "epoch" });
+    script.image(refused.ch, 3, {}, "e2");
+    assert.equal(script.seen.at(-1)[1].missed.why, "epoch");
+    script.say({ type: "error", id: ended.id, ch: ended.ch, code: "not_tracked", message: "no", retry: true });
+    assert.equal(script.stream.channel(ended.ch), undefined);
+    assert.equal(script.stream.state.phase, "open");
+  });
+
+  test("channels left out for want of room are told once, and are no failure", () => {
+    const script = followingAll();
+    script.say({ type: "error", ch: "football/*", code: "limit", message: "too many", retry: false });
+    assert.equal(script.stream.limited.code, "limit");
+    assert.equal(script.stream.channel("football/1").health, "live");
+    script.hangUp();
+    assert.equal(script.stream.state.message, undefined, "the cut has another reason");
   });
 
   test("a match that a beat names and that never comes is asked for", () => {

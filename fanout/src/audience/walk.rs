@@ -11,12 +11,12 @@ use std::{
 
 use metrics::counter;
 
-use super::{Audience, Due, Member, narrow};
+use super::{Audience, Due, Member, means, narrow};
 use crate::{
     Micros,
     channel::Publication,
     run::{Run, Set},
-    session::{Delivered, Means},
+    session::Delivered,
 };
 
 /// Somebody who gets a topic's frames one by one.
@@ -39,6 +39,10 @@ impl<S: Write> Audience<S> {
         delivered += self.deliver_slow(&run, now);
         for touched in run.topics() {
             self.topics.served(touched.topic, touched.seq);
+        }
+        if delivered > 0 {
+            let oldest = self.oldest_written.into_iter().chain(run.oldest());
+            self.oldest_written = oldest.min();
         }
         counter!("matchwire_deliveries_total").increment(delivered);
         run.clear();
@@ -79,7 +83,9 @@ impl<S: Write> Audience<S> {
             let slot = slow[at].slot;
             let member = &mut members[slot as usize];
             for touched in run.topics_of(mem::take(&mut member.set)) {
-                let key = member.session.in_topic(run.topics()[touched].topic);
+                let own = &run.topics()[touched];
+                let channel = run.frame(own.frames[0]).publication.channel.number;
+                let key = member.session.in_topic(own.topic, channel);
                 slow.extend(key.map(|key| Slow { slot, touched, subscription: narrow(key) }));
             }
         }
@@ -161,10 +167,10 @@ impl<S: Write> Audience<S> {
         publication: &Publication,
         now: Micros,
     ) -> Delivered {
-        let Self { members, topics, shares, .. } = self;
+        let Self { members, topics, patterns, shares, .. } = self;
         let Member { outbox, session, .. } = &mut members[slot];
-        let budget = shares.budget;
-        session.deliver(key, publication, &mut Means { outbox, topics, budget, now })
+        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
+        session.deliver(key, publication, means)
     }
 
     /// A suspension goes before everything that waits for those who are behind on its channel.
@@ -175,10 +181,10 @@ impl<S: Write> Audience<S> {
         let slots: Vec<u32> = self.behind.iter().copied().collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { members, topics, shares, .. } = self;
+            let Self { members, topics, patterns, shares, .. } = self;
             let Member { outbox, session, .. } = &mut members[slot];
-            let budget = shares.budget;
-            let all_left = session.hurry(channel, &mut Means { outbox, topics, budget, now });
+            let means = &mut means(outbox, topics, patterns, *shares, slot, now);
+            let all_left = session.hurry(channel, means);
             self.leave(all_left);
             self.forward(slot, now);
         }

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Means, Next, Session, forward::Open, subscription::Subscription};
+use super::{Means, Next, Session, forward::Open};
 use crate::{
+    Micros,
     catch_up::Question,
     channel::Pattern,
     protocol::{self, Code, Command, From, Refusal, Terms, Wishes},
@@ -12,11 +13,17 @@ use crate::{
 
 impl Session {
     /// Carries out one command. Replies go to the outbox; what has left the index by it is returned.
-    pub fn command(&mut self, command: Command, means: &mut Means<'_>) -> (Vec<Place>, Next) {
+    /// `stamp`: the time of day that a `pong` tells.
+    pub fn command(
+        &mut self,
+        command: Command,
+        stamp: Micros,
+        means: &mut Means<'_>,
+    ) -> (Vec<Place>, Next) {
         match command {
             Command::Ping { id, t } => {
-                let now = means.now;
-                means.outbox.push_reply(protocol::pong(&id, t.as_ref(), now), now);
+                let pong = protocol::pong(&id, t.as_ref(), stamp);
+                means.outbox.push_reply(pong, means.now);
                 (Vec::new(), Next::Nothing)
             }
             Command::Unsubscribe { id, channel } => {
@@ -26,6 +33,14 @@ impl Session {
                 (self.set_all(&id, &channel, wishes, means), Next::Nothing)
             }
             Command::Set { id, channel, wishes } => self.set(id, &channel, wishes, means),
+            Command::Subscribe { id, channel, .. }
+                if channel.is_wildcard() && !self.may_follow(&channel) =>
+            {
+                let message = format!("a socket follows at most {} patterns", self.patterns_max);
+                let refusal = Refusal::new(&id, Code::Limit, message).about(channel.as_str());
+                means.outbox.push_reply(protocol::error(&refusal), means.now);
+                (Vec::new(), Next::Nothing)
+            }
             Command::Subscribe { id, channel, from, terms } if channel.is_wildcard() => {
                 let question = Question::Match { pattern: channel.clone() };
                 self.ask(Open::SubscribeAll { id, pattern: channel, terms, from });
@@ -64,6 +79,11 @@ impl Session {
 
     pub(super) fn is_full(&self, new: usize) -> bool {
         self.subscriptions.len() + new > self.channels_max as usize
+    }
+
+    /// Whether there is room for this wildcard, which may be followed already.
+    fn may_follow(&self, pattern: &Pattern) -> bool {
+        self.wildcards.len() < self.patterns_max as usize || self.wildcards.contains_key(pattern)
     }
 
     pub(super) fn refuse_one_more(&self, id: &Value, channel: &str, means: &mut Means<'_>) {
@@ -128,40 +148,45 @@ impl Session {
         wishes: Wishes,
         means: &mut Means<'_>,
     ) -> Vec<Place> {
-        let Some(wildcard) = self.wildcards.iter_mut().find(|own| own.pattern == *pattern) else {
+        let Some(own) = self.wildcards.get_mut(pattern) else {
             Self::refuse_set(id, pattern, means);
             return Vec::new();
         };
-        wildcard.terms = wishes.on(wildcard.terms);
-        let terms = wildcard.terms;
+        *own = wishes.on(*own);
+        let terms = *own;
         let covered: Vec<usize> = self
             .subscriptions
             .iter()
             .filter(|(_, sub)| !sub.by_name && pattern.matches(&sub.channel.name))
             .map(|(key, _)| key)
             .collect();
-        let reply = protocol::subscribed_all(id, terms, pattern, covered.len());
+        let coverage = protocol::Coverage { followed: covered.len(), ..Default::default() };
+        let reply = protocol::subscribed_all(id, terms, pattern, coverage);
         means.outbox.push_reply(reply, means.now);
         covered.into_iter().filter_map(|key| self.change(key, terms, means.topics)).collect()
     }
 
     fn unsubscribe(&mut self, id: &Value, pattern: &Pattern, means: &mut Means<'_>) -> Vec<Place> {
-        if pattern.is_wildcard() {
-            self.wildcards.retain(|wildcard| wildcard.pattern != *pattern);
-        } else if let Some(key) = self.by_name(pattern.as_str()) {
-            self.subscriptions[key].by_name = false;
+        means.outbox.push_reply(protocol::unsubscribed(id, pattern.as_str()), means.now);
+        if !pattern.is_wildcard() {
+            let Some(key) = self.by_name(pattern.as_str()) else { return Vec::new() };
+            let sub = &mut self.subscriptions[key];
+            sub.by_name = false;
+            let is_covered = means.patterns.covers(means.slot, &sub.channel.name);
+            return if is_covered { Vec::new() } else { self.remove(key).into_iter().collect() };
         }
-        let wildcards = &self.wildcards;
-        let covered = |sub: &Subscription| {
-            sub.by_name || wildcards.iter().any(|w| w.pattern.matches(&sub.channel.name))
-        };
+        if self.wildcards.remove(pattern).is_none() {
+            return Vec::new();
+        }
+        means.patterns.remove(means.slot, pattern);
+        let patterns = &mut means.patterns;
         let gone: Vec<usize> = self
             .subscriptions
             .iter()
-            .filter(|(_, sub)| pattern.matches(&sub.channel.name) && !covered(sub))
+            .filter(|(_, sub)| !sub.by_name && pattern.matches(&sub.channel.name))
+            .filter(|(_, sub)| !patterns.covers(means.slot, &sub.channel.name))
             .map(|(key, _)| key)
             .collect();
-        means.outbox.push_reply(protocol::unsubscribed(id, pattern.as_str()), means.now);
         gone.into_iter().filter_map(|key| self.remove(key)).collect()
     }
 }

@@ -1,19 +1,19 @@
 //! How subscriptions are brought forward: the questions put to the host, and what its answers do.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
-    Dialect, Join, Means, Session, Wildcard,
+    Dialect, Join, Means, Session,
     subscription::{Behind, Stand, Subscription},
 };
 use crate::{
     catch_up::{Answer, CaughtUp, Forward, Gap, Question, Verdict},
-    channel::{Channel, ChannelId, Pattern, Position},
+    channel::{Channel, Pattern, Position},
     live,
     outbox::Of,
-    protocol::{self, Code, From, OnSlow, Refusal, Terms},
+    protocol::{self, Code, Coverage, From, OnSlow, Refusal, Terms},
     topics::Place,
 };
 
@@ -31,6 +31,11 @@ pub(super) enum Open {
         pattern: Pattern,
         terms: Terms,
         from: From,
+    },
+    /// What a pattern covers now that the client may follow more.
+    Widen {
+        pattern: Pattern,
+        terms: Terms,
     },
     /// A match of the older sockets, and the bookmaker wanted beside.
     Begin {
@@ -70,7 +75,11 @@ impl Session {
                 (None, Vec::new())
             }
             (Some(Open::SubscribeAll { id, pattern, terms, from }), Answer::Matched(channels)) => {
-                (None, self.subscribed_all(&id, pattern, terms, &from, &channels, means))
+                (None, self.subscribed_all(&id, &pattern, terms, &from, &channels, means))
+            }
+            (Some(Open::Widen { pattern, terms }), Answer::Matched(channels)) => {
+                self.widened(&pattern, terms, &channels, means);
+                (None, Vec::new())
             }
             (Some(Open::Begin { event, book }), answer) => {
                 self.began(event, book.as_deref(), answer, means)
@@ -99,6 +108,10 @@ impl Session {
         };
         debug_assert_eq!(asked_from.is_some(), resumed.is_some(), "a verdict answers a position");
         let channel = &caught_up.channel;
+        if !self.classes.cover(channel.needs) {
+            self.refuse_class(id, channel, means);
+            return (None, Vec::new());
+        }
         let reply = protocol::subscribed(id, terms, channel, caught_up.head, resumed);
         means.outbox.push_reply(reply, means.now);
         let old = self.by_name(channel.name.as_str());
@@ -117,41 +130,77 @@ impl Session {
 
     /// Begins a subscription to all channels of a pattern. Of those that are followed already, one
     /// begins again if it is given a position or if the pattern itself is repeated, as it does by
-    /// name; the others go on, since the client asked for more and not for them.
+    /// name; the others go on, since the client asked for more and not for them. Channels for which
+    /// there is no room are left out, and the client is told.
     fn subscribed_all(
         &mut self,
         id: &Value,
-        pattern: Pattern,
+        pattern: &Pattern,
         terms: Terms,
         from: &From,
         channels: &[Channel],
         means: &mut Means<'_>,
     ) -> Vec<Place> {
-        let keys: HashMap<ChannelId, usize> =
-            self.subscriptions.iter().map(|(key, sub)| (sub.channel.name.clone(), key)).collect();
-        let new = channels.iter().filter(|channel| !keys.contains_key(&channel.name)).count();
-        if self.is_full(new) {
-            self.refuse_one_more(id, pattern.as_str(), means);
-            return Vec::new();
-        }
-        let reply = protocol::subscribed_all(id, terms, &pattern, channels.len());
-        means.outbox.push_reply(reply, means.now);
-        let repeated = self.wildcards.iter().any(|wildcard| wildcard.pattern == pattern);
+        let classes = self.classes;
+        let covered: Vec<&Channel> =
+            channels.iter().filter(|channel| classes.cover(channel.needs)).collect();
+        let mut coverage = Coverage {
+            followed: covered.len(),
+            not_entitled: channels.len() - covered.len(),
+            left_out: 0,
+        };
+        let repeated = self.wildcards.contains_key(pattern);
         let mut all_left = Vec::new();
-        for channel in channels {
+        for channel in covered {
             let from = match from {
                 From::Positions(positions) => positions.get(&channel.name).copied(),
                 From::Image | From::Position(_) => None,
             };
-            let old = keys.get(&channel.name).copied();
-            if old.is_none() || repeated || from.is_some() {
+            let old = self.by_name(channel.name.as_str());
+            if old.is_none() && self.is_full(1) {
+                coverage.left_out += 1;
+            } else if old.is_none() || repeated || from.is_some() {
                 all_left.extend(self.begin(old, channel.clone(), terms, from));
             }
         }
-        self.wildcards.retain(|wildcard| wildcard.pattern != pattern);
-        self.wildcards.push(Wildcard { pattern, terms });
+        coverage.followed -= coverage.left_out;
+        let reply = protocol::subscribed_all(id, terms, pattern, coverage);
+        means.outbox.push_reply(reply, means.now);
+        if coverage.left_out > 0 {
+            self.tell_limit(pattern, means);
+        }
+        let pattern = means.patterns.add(means.slot, pattern);
+        self.wildcards.insert(pattern, terms);
         self.unsettled = true;
         all_left
+    }
+
+    /// Begins what a pattern covers beyond what is followed already.
+    fn widened(
+        &mut self,
+        pattern: &Pattern,
+        terms: Terms,
+        channels: &[Channel],
+        means: &mut Means<'_>,
+    ) {
+        // The client may have given it up, or changed its terms, while this was asked.
+        if !self.wildcards.contains_key(pattern) {
+            return;
+        }
+        let known: HashSet<u32> =
+            self.subscriptions.iter().map(|(_, sub)| sub.channel.number).collect();
+        let classes = self.classes;
+        let new =
+            |channel: &&Channel| classes.cover(channel.needs) && !known.contains(&channel.number);
+        for channel in channels.iter().filter(new) {
+            if self.is_full(1) {
+                self.tell_limit(pattern, means);
+                break;
+            }
+            // It is new, so nothing leaves the index for it.
+            self.begin(None, channel.clone(), terms, None);
+        }
+        self.unsettled = true;
     }
 
     /// Begins to follow a channel for a wildcard, or begins again where it is followed already; one
@@ -290,8 +339,8 @@ impl Session {
                 means.outbox.add(frame, of, means.now);
             }
         }
-        sub.channel = caught_up.channel.clone();
         sub.lease.clone_from(&caught_up.lease);
+        self.set_channel(key, &caught_up.channel);
         (self.advance(key, caught_up, means), Vec::new())
     }
 
@@ -313,6 +362,9 @@ impl Session {
     /// The next subscription to be brought forward, if the outbox has room for it. A suspension
     /// goes ahead without it, up to a second budget.
     pub fn forward(&mut self, means: &Means<'_>) -> Option<Question> {
+        if let Some(question) = self.widen() {
+            return Some(question);
+        }
         if self.open.is_some() || self.behind_count == 0 {
             return None;
         }
@@ -344,14 +396,16 @@ impl Session {
 
     /// Whether a channel that does not trail is still being caught up.
     pub(super) fn others_are_behind(&self) -> bool {
-        self.behind_count > 0
-            && self.subscriptions.iter().any(|(_, sub)| !sub.channel.trails && sub.is_behind())
+        self.behind_count > self.behind_trailing
     }
 
     /// Whether all channels of the wildcards asked for have been brought forward since this was
     /// last so: a beat then confirms where each stands, those among them where nothing has changed.
     pub fn settles(&mut self) -> bool {
-        let settles = self.unsettled && self.open.is_none() && self.behind_count == 0;
+        let settles = self.unsettled
+            && self.open.is_none()
+            && self.behind_count == 0
+            && self.widening.is_empty();
         self.unsettled &= !settles;
         settles
     }

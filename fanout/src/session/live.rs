@@ -49,6 +49,14 @@ impl Session {
             means.outbox.push_reply(live::error(&refusal), means.now);
             return Next::Nothing;
         }
+        if book.is_some() && !self.classes.cover(self.permission.book()) {
+            let lacking = self.permission.lacking(self.classes, self.permission.book());
+            let titles: Vec<&str> = lacking.map(|it| &*it.title).collect();
+            let message = format!("Prices of one bookmaker need {}", titles.join(" and "));
+            let refusal = Refusal::new(Code::SubscriptionRequired, message).about(event);
+            means.outbox.push_reply(live::error(&refusal), means.now);
+            return Next::Nothing;
+        }
         self.ask(Open::Begin { event, book: book.clone() });
         let bytes_max = means.outbox.room(means.budget);
         Next::Ask(Question::Begin { channel, book, from, bytes_max })

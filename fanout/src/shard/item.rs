@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use crate::{
+    Micros,
     catch_up::{Answer, Asker},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::Arrival,
     mailbox::Letter,
+    permission::Permission,
 };
 
 #[derive(Debug)]
@@ -16,10 +18,13 @@ pub(crate) enum Item {
     /// A channel has come to be; the publication is its image at sequence 0.
     Opened(Arc<Publication>),
     Closed(Channel),
-    Answer(Asker, Answer),
+    /// With the bytes of work that it cost.
+    Answer(Asker, Answer, usize),
     Connect(Box<Arrival>),
     /// Every connection that came with this key is to be closed.
     End(u64, Close),
+    /// Every connection that came with this key gets this permission, and its right to be here this end.
+    Permit(u64, Permission, Option<Micros>),
     /// Every connection is to be closed, each with its own delay within the window.
     Drain {
         window_ms: u32,

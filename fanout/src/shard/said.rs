@@ -8,6 +8,8 @@ use super::Shard;
 use crate::{
     Micros,
     audience::Command,
+    close::Close,
+    encode,
     inbound::Received,
     live,
     protocol::{self, Code, Refusal},
@@ -16,9 +18,17 @@ use crate::{
 
 impl Shard {
     pub(super) fn received(&mut self, slot: usize, received: Received, now: Micros) {
+        let is_echo = self.audience.get(slot).is_some_and(|member| member.sink.is_echo);
         match received {
+            Received::Text(text) if is_echo => {
+                let frame = encode::text_frame(|out| out.extend_from_slice(text.as_bytes()));
+                self.audience.reply(slot, frame, now);
+            }
+            Received::Binary(payload) if is_echo => {
+                self.audience.reply(slot, encode::binary_frame(&payload), now);
+            }
             Received::Text(text) => self.command(slot, &text, now),
-            Received::Binary => {
+            Received::Binary(_) => {
                 let message = "commands are text messages";
                 let frame = match self.dialect(slot) {
                     Dialect::Stream => error(Code::BadCommand, message),
@@ -27,8 +37,10 @@ impl Shard {
                 };
                 self.audience.reply(slot, frame, now);
             }
-            Received::Control(answer) if answer.is_empty() => {}
-            Received::Control(answer) => self.audience.reply(slot, answer.into(), now),
+            Received::Ping(payload) => {
+                self.audience.reply(slot, encode::pong_frame(&payload), now);
+            }
+            Received::Pong => {}
             Received::End(close) => self.close(slot, close, now),
         }
     }
@@ -38,6 +50,10 @@ impl Shard {
     }
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
+        let is_long = text.len() > self.shared.limits.command_bytes_max;
+        if is_long && let Some(key) = self.key(slot) {
+            self.credit.charge_command(key, text.len(), now);
+        }
         let command = match self.dialect(slot) {
             Dialect::Stream => protocol::Command::parse(text)
                 .map(Command::Stream)
@@ -47,6 +63,11 @@ impl Shard {
                 .map_err(|refusal| live::error(&refusal)),
             Dialect::Bare => return,
         };
+        let has_positions =
+            matches!(&command, Ok(Command::Stream(command)) if command.has_positions());
+        if is_long && !has_positions {
+            return self.close(slot, Close::CommandTooLarge, now);
+        }
         match command {
             Ok(command) => self.audience.command(slot, command, now),
             Err(frame) => {

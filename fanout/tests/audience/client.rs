@@ -48,6 +48,8 @@ pub(crate) struct Client {
     pub(crate) follows_all: bool,
     /// Frames with data that came.
     pub(crate) data: u64,
+    /// How many channels each part of a beat named, and whether another part follows.
+    pub(crate) beats: Vec<(usize, bool)>,
     /// As many as the audience says that it delivered.
     pub(crate) delivered: u64,
 }
@@ -100,8 +102,11 @@ impl Client {
     }
 
     /// A beat says where the frames before it lead to, neither more nor less.
-    fn check_beat(&self, text: &str) {
+    fn check_beat(&mut self, text: &str) {
         let frame: serde_json::Value = serde_json::from_str(text).expect("a frame of control");
+        if let Some(heads) = frame["heads"].as_object() {
+            self.beats.push((heads.len(), frame["more"] == true));
+        }
         for (name, head) in frame["heads"].as_object().into_iter().flatten() {
             let channel = name[2..].parse::<u32>().expect("channels are numbered");
             assert_eq!(head.as_u64(), self.known.get(&channel).copied(), "{text}");

@@ -47,7 +47,13 @@ impl Host {
     pub(crate) fn channel(number: u32) -> Channel {
         let name = ChannelId::new(format!("c/{number}"));
         // Each change of the last one tells of all the others before it.
-        Channel { number, name, epoch: EPOCH, trails: number == CHANNELS - 1 }
+        Channel {
+            number,
+            name,
+            epoch: EPOCH,
+            trails: number == CHANNELS - 1,
+            needs: fanout::Classes::NONE,
+        }
     }
 
     pub(crate) fn update(&self, number: u32, prev: Seq, seq: Seq) -> Arc<Publication> {

@@ -122,6 +122,34 @@ fn suspension_overtakes_what_waits() {
     assert_eq!(world.clients[0].known, world.host.heads);
 }
 
+/// Channels are found by hash where there are many, and their beat comes in parts.
+#[test]
+fn many_channels_are_followed_by_name_and_by_pattern() {
+    const MANY: u32 = 700;
+    let mut world = World::new();
+    (0..MANY).for_each(|number| world.publish(number));
+    for number in 0..MANY / 2 {
+        world.command(0, &format!(r#"{{"op":"subscribe","ch":"c/{number}"}}"#));
+        world.settle();
+    }
+    world.command(0, r#"{"op":"subscribe","ch":"c/*"}"#);
+    world.settle();
+    assert_eq!(world.clients[0].known, world.host.heads);
+    for number in 0..MANY / 2 {
+        world.command(0, &format!(r#"{{"op":"unsubscribe","ch":"c/{number}"}}"#));
+    }
+    assert_eq!(world.session(0).channels(), MANY as usize, "the pattern still covers them");
+    (0..MANY + 1).for_each(|number| world.publish(number));
+    world.settle();
+    assert_eq!(world.clients[0].known, world.host.heads);
+    world.clients[0].beats.clear();
+    world.take(Step::Beat(0));
+    world.settle();
+    assert_eq!(world.clients[0].beats, [(300, true), (300, true), (101, false)]);
+    world.command(0, r#"{"op":"unsubscribe","ch":"c/*"}"#);
+    assert_eq!(world.session(0).channels(), 0);
+}
+
 /// Whoever keeps up gets one write for all that a turn brought it.
 #[test]
 fn turn_is_one_write() {

@@ -20,7 +20,7 @@ use super::{
 
 pub(crate) const MEMBERS: usize = 3;
 pub(crate) const SHARES: Shares =
-    Shares { budget: Budget { bytes: 160, age_us: 50 }, write_bytes: 90 };
+    Shares { budget: Budget { bytes: 160, frame_bytes: 0, age_us: 50 }, write_bytes: 90 };
 
 /// One shard and its clients.
 pub(crate) struct World {
@@ -36,7 +36,7 @@ impl World {
         let mut audience = Audience::new(SHARES);
         let clients: Vec<Client> = (0..MEMBERS).map(|_| Client::default()).collect();
         for (slot, client) in clients.iter().enumerate() {
-            assert_eq!(audience.admit(Session::new(100), client.pipe.clone()), slot);
+            assert_eq!(audience.admit(Session::new(1_000), client.pipe.clone()), slot);
         }
         Self { host: Host::default(), audience, clients, questions: VecDeque::new(), now: 1 }
     }

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Id, Pair, Participant};
 
 /// The particulars of a match. What is absent is not known, and takes nothing back.
@@ -26,6 +29,21 @@ pub struct About {
     pub category: Option<Arc<str>>,
     /// How many sets, legs or maps are played at most.
     pub best_of: Option<u8>,
+    /// The countries of both sides: ISO 3166-1 alpha-2 where the feed has them, else the names.
+    pub side_countries: Pair<Option<Arc<str>>>,
+    pub weather: Option<Weather>,
+}
+
+/// The weather at the ground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Weather {
+    /// 1 clear, 2 partly cloudy, 3 cloudy, 4 fog, 5 light rain, 6 rain, 7 snow, 8 thunderstorm.
+    pub code: u8,
+    /// In metres per second.
+    pub wind_speed: u8,
+    /// In degrees Celsius.
+    pub temperature_c: i8,
 }
 
 /// A ground, a court, a race course.
@@ -57,5 +75,8 @@ impl About {
         fill(&mut self.surface, &other.surface);
         fill(&mut self.category, &other.category);
         fill(&mut self.best_of, &other.best_of);
+        fill(&mut self.side_countries[0], &other.side_countries[0]);
+        fill(&mut self.side_countries[1], &other.side_countries[1]);
+        fill(&mut self.weather, &other.weather);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Eid, LineUp, Pair, Participant, PlayerStat, Side};
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, Eid, LineUp, Pair, Participant, PlayerStat, Side};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum FootballFact {
@@ -40,6 +42,8 @@ pub enum FootballFact {
         player: Participant,
         values: Vec<(PlayerStat, u32)>,
     },
+    /// Shots, momentum, halves and the like.
+    Analysis(Analysis),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,7 +166,8 @@ pub enum VarDecision {
 }
 
 /// A counter of a side. Possession is in percent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stat {
     BallPossession,
     TotalShots,

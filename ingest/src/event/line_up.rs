@@ -19,6 +19,8 @@ pub struct LineUpPlayer {
     /// The number on the shirt.
     pub number: Option<u16>,
     pub position: Option<PlayerPosition>,
+    /// The player's nationality: ISO 3166-1 alpha-2 where the feed has it, else the name.
+    pub country: Option<Arc<str>>,
     pub starter: bool,
     pub captain: bool,
 }

@@ -5,7 +5,9 @@
 //! piece. No provider's field name and no JSON appears here.
 
 mod about;
+mod analysis;
 mod football;
+mod ids;
 mod line_up;
 mod odds;
 mod race;
@@ -19,7 +21,11 @@ use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 
 pub use self::{
-    about::{About, Venue},
+    about::{About, Venue, Weather},
+    analysis::{
+        Analysis, AveragePosition, BodyPart, ExpectedGoals, GoalMouth, Half, MatchMinute, Momentum,
+        PitchPlace, PlayerRating, Shot, ShotOutcome, ShotSituation,
+    },
     football::{
         Ball, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind,
         Situation, Stat, VarDecision,
@@ -121,15 +127,18 @@ impl Sport {
     }
 }
 
-/// A stable id of ours, for a match, a participant, a player or a competition.
+/// An id of a match, a participant, a player, a competition or a venue.
 ///
-/// It is computed from the provider's own key and nothing else, so it is the same after a restart,
-/// in another process and on another machine, without a registry. 52 bits: exact in every JSON
-/// reader, and a million ids collide with a probability of about one in nine thousand.
+/// What a source tells has digests here ([`Id::derive`]). A hub gives each digest a public number of
+/// 31 bits at its door and knows nothing but those behind it; see [`Batch::each_id`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u64);
 
 impl Id {
+    /// The digest of a provider's own key. It is the same after a restart, in another process and on
+    /// another machine. 52 bits: a million of them collide with a probability of about one in nine
+    /// thousand.
+    ///
     /// `kind` is what the id names (`match`, `team`, `player`, `competition`).
     #[must_use]
     pub fn derive(provider: &str, kind: &str, key: &str) -> Self {

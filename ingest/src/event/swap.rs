@@ -2,9 +2,9 @@
 //! on neutral ground, on who is at home.
 
 use super::{
-    About, Fact, Fixture, FootballFact, FootballScore, GameScore, Incident, MarketChange,
-    MarketDefinition, OddsFact, Outcome, Pair, Point, Scoreboard, SetScore, Side, TennisFact,
-    TennisScore,
+    About, Analysis, Fact, Fixture, FootballFact, FootballScore, GameScore, Incident, MarketChange,
+    MarketDefinition, Momentum, OddsFact, Outcome, Pair, Point, Scoreboard, SetScore, Side,
+    TennisFact, TennisScore,
 };
 
 impl Fact {
@@ -46,7 +46,11 @@ fn swap_fixture(fixture: &Fixture) -> Fixture {
 }
 
 fn swap_about(about: &About) -> About {
-    About { coaches: swap(about.coaches.clone()), ..about.clone() }
+    About {
+        coaches: swap(about.coaches.clone()),
+        side_countries: swap(about.side_countries.clone()),
+        ..about.clone()
+    }
 }
 
 fn swap_football(fact: &FootballFact) -> FootballFact {
@@ -74,7 +78,21 @@ fn swap_football(fact: &FootballFact) -> FootballFact {
             player: player.clone(),
             values: values.clone(),
         },
+        FootballFact::Analysis(analysis) => FootballFact::Analysis(swap_analysis(analysis)),
     }
+}
+
+fn swap_analysis(analysis: &Analysis) -> Analysis {
+    let mut swapped = analysis.clone();
+    match &mut swapped {
+        Analysis::Shot(shot) => shot.side = shot.side.other(),
+        Analysis::Momentum(Momentum { value, .. }) => *value = -*value,
+        Analysis::ExpectedGoals { side, .. }
+        | Analysis::HalfStats { side, .. }
+        | Analysis::AveragePositions { side, .. }
+        | Analysis::Ratings { side, .. } => *side = side.other(),
+    }
+    swapped
 }
 
 fn swap_goals(score: FootballScore) -> FootballScore {

@@ -9,7 +9,7 @@ pub mod api_football;
 pub mod betfair;
 pub mod betfair_scores;
 pub mod events;
-mod football;
+pub(crate) mod football;
 pub mod football_data_couk;
 pub mod matchwire;
 pub mod point_strings;

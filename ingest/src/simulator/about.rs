@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{About, Id, Sport, Venue};
+use crate::event::{About, Id, Pair, Sport, Venue, Weather};
 
 use super::{
     day::{Entry, GameKind},
@@ -21,6 +21,9 @@ impl Entry {
             round: Some(self.round),
             venue: self.venue(),
             referee: self.referee(),
+            country: Some(names::country(&self.competition).into()),
+            side_countries: self.side_countries(),
+            weather: self.weather(),
             ..About::default()
         };
         match &self.game {
@@ -49,6 +52,30 @@ impl Entry {
             }
         }
         about
+    }
+
+    fn side_countries(&self) -> Pair<Option<Arc<str>>> {
+        let of_players = matches!(self.game, GameKind::Tennis(..) | GameKind::Darts(..));
+        [0, 1].map(|side: usize| {
+            let side = &self.sides.as_ref()?[side];
+            let country = if of_players {
+                names::country_of_player(side)
+            } else {
+                names::country_of_team(side)
+            };
+            Some(country.into())
+        })
+    }
+
+    /// The weather of a ground under the sky.
+    fn weather(&self) -> Option<Weather> {
+        let outdoors = matches!(self.game, GameKind::Football | GameKind::Race(_));
+        let digits = self.id.0 >> 7;
+        outdoors.then(|| {
+            let code = [1, 1, 2, 2, 3, 3, 5, 6][(digits % 8) as usize];
+            let wind_speed = (digits / 8 % 11) as u8;
+            Weather { code, wind_speed, temperature_c: (digits / 88 % 19) as i8 + 3 }
+        })
     }
 
     fn venue(&self) -> Option<Venue> {

@@ -9,6 +9,7 @@ use crate::event::{MatchClock, Micros, Pair, Participant, Side};
 use super::{
     board::Board,
     dice::{Dice, SECOND},
+    market::Bet,
     maths, names,
     play::{Chance, Play, Step, Trading},
     truth::Ending,
@@ -32,6 +33,7 @@ pub(super) struct BasketballPlay {
     due: Option<Micros>,
     next: Next,
     quarter_s: u32,
+    bets: &'static [Bet],
     /// What each side's chances to score are multiplied with.
     factors: Pair<f64>,
     board: Board,
@@ -55,6 +57,7 @@ impl BasketballPlay {
     pub(super) fn new(
         teams: &Pair<Participant>,
         quarter_s: u32,
+        bets: &'static [Bet],
         start: Micros,
         mut dice: Dice,
     ) -> Self {
@@ -67,6 +70,7 @@ impl BasketballPlay {
             due: Some(start + dice.seconds((20, 150))),
             next: Next::Quarter,
             quarter_s,
+            bets,
             factors,
             board: Board::new(),
             left_s: quarter_s,
@@ -186,6 +190,43 @@ impl BasketballPlay {
         maths::normal((lead + each * (own - other)) / deviation)
     }
 
+    fn chance(&self, bet: Bet, now: Micros) -> Chance {
+        let [home, away] = self.board.score;
+        match (bet, self.board.winner) {
+            (Bet::Points(line), _) if home + away > u32::from(line) => Chance::Won(0),
+            (Bet::Points(_), Some(_)) => Chance::Won(1),
+            (Bet::Points(line), None) => {
+                let (sum, _, deviation) = self.expected(now);
+                Chance::of_first(maths::normal((sum - f64::from(line) - 0.5) / deviation))
+            }
+            (Bet::Handicap(tenths), winner) => {
+                let handicap = tenths as f64 / 10.0;
+                let lead = f64::from(home) - f64::from(away) + handicap;
+                match winner {
+                    Some(_) => Chance::Won(usize::from(lead < 0.0)),
+                    None => {
+                        let (_, lead, deviation) = self.expected(now);
+                        Chance::of_first(maths::normal((lead + handicap) / deviation))
+                    }
+                }
+            }
+            (_, Some(winner)) => Chance::Won(winner.index()),
+            (_, None) => Chance::of_first(self.first_wins(now)),
+        }
+    }
+
+    /// Points of both sides together and the lead of the first one at the end, without overtime, and
+    /// by how much both may be off.
+    fn expected(&self, now: Micros) -> (f64, f64, f64) {
+        let begun = self.board.periods.len();
+        let ahead = QUARTERS.saturating_sub(begun.max(1)) as u32 * self.quarter_s;
+        let each = f64::from(self.left(now) + ahead) / (2.0 * POSSESSION_MEAN_S) + 0.25;
+        let [home, away] = self.board.score.map(f64::from);
+        let ((own, own_spread), (other, other_spread)) = (self.spread(0), self.spread(1));
+        let deviation = (each * (own_spread + other_spread)).sqrt();
+        (home + away + each * (own + other), home - away + each * (own - other), deviation)
+    }
+
     fn clock(&self, now: Micros) -> Option<MatchClock> {
         let running = self.running_since.is_some();
         let shown = !self.board.periods.is_empty() && self.due.is_some();
@@ -211,10 +252,7 @@ impl Play for BasketballPlay {
     }
 
     fn chances(&self, now: Micros) -> Vec<Chance> {
-        vec![match self.board.winner {
-            Some(winner) => Chance::Won(winner.index()),
-            None => Chance::of_first(self.first_wins(now)),
-        }]
+        self.bets.iter().map(|bet| self.chance(*bet, now)).collect()
     }
 
     fn ending(&self) -> Ending {

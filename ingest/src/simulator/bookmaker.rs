@@ -42,7 +42,7 @@ pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
     Bookmaker {
         slug: "amberline",
         margin: 0.025,
-        pace_ms: (1_200, 2_200),
+        pace_ms: (2_400, 4_400),
         reopens_ms: (2_000, 4_000),
         sensitivity: 0.0022,
         ladder: &EXCHANGE,
@@ -50,7 +50,7 @@ pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
     Bookmaker {
         slug: "cobaltbet",
         margin: 0.048,
-        pace_ms: (2_000, 3_600),
+        pace_ms: (4_000, 7_200),
         reopens_ms: (3_000, 7_000),
         sensitivity: 0.003,
         ladder: &FINE,
@@ -58,7 +58,7 @@ pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
     Bookmaker {
         slug: "fernwager",
         margin: 0.062,
-        pace_ms: (2_500, 4_500),
+        pace_ms: (5_000, 9_000),
         reopens_ms: (5_000, 12_000),
         sensitivity: 0.004,
         ladder: &COARSE,
@@ -66,7 +66,7 @@ pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
     Bookmaker {
         slug: "larkodds",
         margin: 0.055,
-        pace_ms: (1_800, 3_200),
+        pace_ms: (3_600, 6_400),
         reopens_ms: (3_000, 8_000),
         sensitivity: 0.003,
         ladder: &FINE,
@@ -74,7 +74,7 @@ pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
     Bookmaker {
         slug: "quillbook",
         margin: 0.034,
-        pace_ms: (1_400, 2_600),
+        pace_ms: (2_800, 5_200),
         reopens_ms: (2_000, 5_000),
         sensitivity: 0.0025,
         ladder: &EXCHANGE,
@@ -82,7 +82,7 @@ pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
     Bookmaker {
         slug: "stonetick",
         margin: 0.078,
-        pace_ms: (3_000, 6_000),
+        pace_ms: (6_000, 12_000),
         reopens_ms: (8_000, 20_000),
         sensitivity: 0.005,
         ladder: &COARSE,

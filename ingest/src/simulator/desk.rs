@@ -2,7 +2,8 @@
 //!
 //! A suspension hits every market of every bookmaker in the batch that causes it; each opens again
 //! at its own time with fresh prices. A price is told only while its market is open, and only when
-//! the probability behind it has really moved.
+//! the probability behind it has really moved. A bookmaker that looks at its prices looks at those of
+//! the main market and of one other.
 
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ struct Book {
     phase: Phase,
     /// When it acts next; `None` while it can only wait.
     due: Option<Micros>,
+    /// How often it has looked at its prices.
+    looks: usize,
     quotes: Vec<Quote>,
 }
 
@@ -78,6 +81,7 @@ impl Desk {
             slug: bookmaker.slug.into(),
             phase: Phase::Waiting,
             due: Some(now + dice.millis(FIRST_PRICES_MS)),
+            looks: 0,
             quotes: markets.iter().map(|_| Quote::with_opinion(&mut dice)).collect(),
         });
         let books = books.collect();
@@ -95,12 +99,17 @@ impl Desk {
             return Vec::new();
         };
         let mut facts = Vec::new();
-        for ((market, quote), chance) in self.markets.iter().zip(&mut book.quotes).zip(chances) {
+        let side_market = book.next_side_market();
+        let quotes = self.markets.iter().zip(&mut book.quotes).zip(chances);
+        for (index, ((market, quote), chance)) in quotes.enumerate() {
             let mut told = Telling { book: &book.slug, market, facts: &mut facts };
             match book.phase {
                 Phase::Waiting => quote.open(*chance, book.bookmaker, self.in_play, &mut told),
                 Phase::Quoting => {
-                    quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut told);
+                    if index == 0 || index == side_market {
+                        quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut told);
+                    }
+                    quote.close_decided(*chance, self.in_play, &mut told);
                 }
                 Phase::Settling => quote.settle(*chance, self.in_play, &mut told),
             }
@@ -183,6 +192,12 @@ impl Desk {
 }
 
 impl Book {
+    /// The main market is priced at each look, the others in turn.
+    fn next_side_market(&mut self) -> usize {
+        self.looks += 1;
+        1 + self.looks % self.quotes.len().saturating_sub(1).max(1)
+    }
+
     /// Its turn is done: it quotes from now on, and looks again after its pace.
     fn turn_over(&mut self, now: Micros, in_play: bool, dice: &mut Dice) {
         if self.phase == Phase::Settling {
@@ -236,6 +251,13 @@ impl Quote {
         }
     }
 
+    /// Closes a market whose outcome is decided although the match goes on.
+    fn close_decided(&mut self, chance: Chance, in_play: bool, told: &mut Telling<'_>) {
+        if matches!(chance, Chance::Won(_) | Chance::Shared(_)) {
+            self.settle(chance, in_play, told);
+        }
+    }
+
     fn show(&mut self, viewed: Probabilities, bookmaker: &Bookmaker, told: &mut Telling<'_>) {
         self.seen = viewed;
         let before = self.prices;
@@ -267,8 +289,11 @@ impl Quote {
 fn leaning(true_ones: Probabilities, lean: f64) -> Probabilities {
     let mut of = true_ones.of;
     of[0] *= 1.0 + lean;
+    // 1, and 2 where two selections win.
+    let all: f64 = true_ones.of.iter().sum();
     let sum: f64 = of.iter().sum();
-    Probabilities { of: of.map(|probability| probability / sum), ..true_ones }
+    let scaled = |probability: f64| (probability * all / sum).min(1.0);
+    Probabilities { of: of.map(scaled), ..true_ones }
 }
 
 /// The largest difference between two sets of probabilities.

@@ -4,6 +4,7 @@
 //! that counts goes into the record at once and is told by [`report`]. A goal under check keeps the
 //! match still, so that no second goal can fall before the decision.
 
+mod analysis;
 mod clock;
 mod flow;
 mod line_up;
@@ -15,11 +16,12 @@ mod strength;
 mod tally;
 
 use crate::event::{
-    Ball, Fact, FootballStatus, GoalKind, Micros, Pair, Participant, PlayerStat, Side, Situation,
-    Stat, VarDecision,
+    Ball, Fact, FootballStatus, GoalKind, Half, Micros, Pair, Participant, PlayerStat, ShotOutcome,
+    Side, Situation, Stat, VarDecision,
 };
 
 use self::{
+    analysis::Analyst,
     clock::{Clock, FULL_S},
     flow::{Flow, Turn},
     line_up::{LineUp, Part},
@@ -38,6 +40,9 @@ use super::{
 
 /// How long before the match its line-ups are told.
 const LINE_UPS: Micros = 60 * MINUTE;
+
+/// Corners of both sides in a match, as the chain of situations gives them.
+const CORNERS: f64 = 10.0;
 
 const PENALTY_SCORED: f64 = 0.76;
 const OWN_GOAL: f64 = 0.03;
@@ -63,6 +68,7 @@ pub(super) struct FootballPlay {
     strength: Strength,
     tally: Tally,
     players: Players,
+    analyst: Analyst,
     record: Record,
     report: Report,
     /// Whether markets are suspended.
@@ -109,7 +115,10 @@ impl Play for FootballPlay {
         let over = self.clock.status == FootballStatus::Finished;
         let left = self.clock.remaining_s(now) / FULL_S;
         let to_come = (!over).then(|| self.strength.to_come(left, self.flow.ball()));
-        Standing { score: self.record.truth().score, to_come }.chances()
+        let corners = self.tally.of_both(Stat::CornerKicks);
+        let corners_to_come = CORNERS * left;
+        let score = self.record.truth().score;
+        Standing { score, to_come, corners, corners_to_come }.chances()
     }
 
     fn ending(&self) -> Ending {
@@ -123,6 +132,7 @@ impl FootballPlay {
         announced: Micros,
         start: Micros,
         mut dice: Dice,
+        analysis_dice: Dice,
     ) -> Self {
         let sides = [0, 1].map(|side: usize| LineUp::new(&teams[side], &mut dice));
         Self {
@@ -135,6 +145,7 @@ impl FootballPlay {
             sides,
             tally: Tally::default(),
             players: Players::default(),
+            analyst: Analyst::new(analysis_dice),
             record: Record::new(),
             report: Report::default(),
             halted: false,
@@ -211,7 +222,8 @@ impl FootballPlay {
         self.record.penalty_missed(self.clock.minute(now), side, taker.clone());
         self.tally.count(side, Stat::TotalShots);
         self.players.count(side, &taker, PlayerStat::TotalShots);
-        self.shot_missed(&taker, now);
+        let ball = self.flow.ball();
+        self.shot_missed(ball, &taker, now);
     }
 
     fn check(&mut self, now: Micros) {
@@ -227,6 +239,7 @@ impl FootballPlay {
         self.record.check(VarDecision::Overturned);
         let reason = self.dice.between(0, REASONS.len() as u32 - 1) as usize;
         let goal = self.record.overturn(REASONS[reason]);
+        self.analyst.goal_overturned();
         self.players.take_back(goal.side, &goal.scorer, PlayerStat::Goals);
         if let Some(assist) = &goal.assist {
             self.players.take_back(goal.side, assist, PlayerStat::Assists);
@@ -284,7 +297,8 @@ impl FootballPlay {
     fn pass(&mut self) {
         let arrived = self.dice.chance(0.81);
         let side = self.flow.ball().side;
-        self.tally.held(side, arrived);
+        let first = self.clock.status == FootballStatus::FirstHalf;
+        self.tally.held(side, arrived, if first { Half::First } else { Half::Second });
         let passer = self.sides[side.index()].anybody(&mut self.dice);
         self.players.count(side, passer, PlayerStat::TotalPasses);
         if arrived {
@@ -349,15 +363,22 @@ impl FootballPlay {
         self.players.count(side, &shooter, PlayerStat::TotalShots);
         if self.dice.chance(0.3) {
             self.tally.count(side, Stat::BlockedShots);
+            self.note_shot(self.flow.ball(), &shooter, ShotOutcome::Blocked, now);
             return self.enter(Situation::Dangerous, now);
         }
-        self.shot_missed(&shooter, now);
+        self.shot_missed(self.flow.ball(), &shooter, now);
+    }
+
+    fn note_shot(&mut self, ball: Ball, who: &Participant, outcome: ShotOutcome, now: Micros) {
+        let at = (self.clock.status, self.clock.minute(now));
+        self.analyst.shot(ball, at, who, outcome);
     }
 
     /// The keeper has it, or nobody.
-    fn shot_missed(&mut self, shooter: &Participant, now: Micros) {
-        let side = self.flow.ball().side;
+    fn shot_missed(&mut self, ball: Ball, shooter: &Participant, now: Micros) {
+        let side = ball.side;
         if self.dice.chance(0.4) {
+            self.note_shot(ball, shooter, ShotOutcome::Saved, now);
             self.tally.count(side, Stat::ShotsOnTarget);
             self.tally.count(side.other(), Stat::Saves);
             self.players.count(side, shooter, PlayerStat::ShotsOnTarget);
@@ -367,6 +388,7 @@ impl FootballPlay {
             self.enter(Situation::ShotOnTarget, now);
         } else {
             self.tally.count(side, Stat::ShotsOffTarget);
+            self.note_shot(ball, shooter, ShotOutcome::OffTarget, now);
             self.enter(Situation::ShotOffTarget, now);
         }
     }
@@ -379,6 +401,9 @@ impl FootballPlay {
         }
         let players = self.scorers(side, kind);
         self.credit(side, kind, &players);
+        if kind != GoalKind::OwnGoal {
+            self.note_shot(self.flow.ball(), &players.0, ShotOutcome::Goal, now);
+        }
         self.record.goal(self.clock.minute(now), side, kind, players);
         self.enter(Situation::Goal, now);
         self.halt(Trading::Halt);
@@ -451,6 +476,7 @@ impl FootballPlay {
 
     fn show_ball(&mut self) -> Ball {
         let ball = self.flow.ball();
+        self.analyst.ball(ball);
         self.record.ball(ball);
         ball
     }
@@ -484,6 +510,9 @@ impl FootballPlay {
             let last = !running;
             facts.extend(self.tally.news(second, last));
             facts.extend(self.players.news(minute.minute, last));
+            let half = (self.clock.status, last);
+            let counts = (&self.tally, &self.players);
+            facts.extend(self.analyst.news(minute, half, &self.sides, counts));
         }
         let trading = std::mem::take(&mut self.trading);
         Step { facts: facts.into_iter().map(Fact::Football).collect(), trading }

@@ -15,7 +15,7 @@ use super::{
     dice::Dice,
     football::FootballPlay,
     hockey::HockeyPlay,
-    market::{Bet, FOOTBALL, Market, OF_PLAYERS, OF_TEAMS},
+    market::{BASKETBALL, BASKETBALL_LONG, Bet, FOOTBALL, HOCKEY, Market, OF_PLAYERS, OF_TEAMS},
     play::Play,
     race::{self, RacePlay},
     tennis::TennisPlay,
@@ -35,7 +35,8 @@ impl Game {
     /// Play and trading draw from streams of their own, so that the one can be had without the
     /// other.
     pub(super) fn new(entry: Entry, seed: u64) -> Self {
-        let play = play(&entry, Dice::new(seed, entry.number * 2));
+        let analysis_dice = Dice::new(seed, ANALYSIS + entry.number);
+        let play = play(&entry, Dice::new(seed, entry.number * 2), analysis_dice);
         let trading_dice = Dice::new(seed, entry.number * 2 + 1);
         Self { entry, play, desk: None, trading_dice }
     }
@@ -140,17 +141,23 @@ impl Iterator for Game {
     }
 }
 
-fn play(entry: &Entry, dice: Dice) -> Box<dyn Play> {
+/// Where the streams of chance begin that are for analysis alone: beyond those of play and trading.
+const ANALYSIS: u64 = 1 << 40;
+
+fn play(entry: &Entry, dice: Dice, analysis_dice: Dice) -> Box<dyn Play> {
     let Entry { announced, start, sides, game, .. } = entry;
     let sides = || sides.as_ref().expect("all but races have two sides");
     match game {
-        GameKind::Football => Box::new(FootballPlay::new(sides(), *announced, *start, dice)),
+        GameKind::Football => {
+            Box::new(FootballPlay::new(sides(), *announced, *start, dice, analysis_dice))
+        }
         GameKind::Tennis(format, _) => Box::new(TennisPlay::new(sides(), *format, *start, dice)),
         GameKind::Cs2 => Box::new(Cs2Play::new(sides(), *start, dice)),
         GameKind::Darts(format, _) => Box::new(DartsPlay::new(sides(), *format, *start, dice)),
         GameKind::Hockey => Box::new(HockeyPlay::new(sides(), *start, dice)),
         GameKind::Basketball { quarter_s } => {
-            Box::new(BasketballPlay::new(sides(), *quarter_s, *start, dice))
+            let bets = bets(game);
+            Box::new(BasketballPlay::new(sides(), *quarter_s, bets, *start, dice))
         }
         GameKind::Race(card) => Box::new(RacePlay::new(card, *announced, *start, dice)),
     }
@@ -160,7 +167,10 @@ fn bets(game: &GameKind) -> &'static [Bet] {
     match game {
         GameKind::Football => &FOOTBALL,
         GameKind::Tennis(..) | GameKind::Darts(..) => &OF_PLAYERS,
-        GameKind::Cs2 | GameKind::Hockey | GameKind::Basketball { .. } => &OF_TEAMS,
+        GameKind::Cs2 => &OF_TEAMS,
+        GameKind::Hockey => &HOCKEY,
+        GameKind::Basketball { quarter_s: ..=600 } => &BASKETBALL,
+        GameKind::Basketball { .. } => &BASKETBALL_LONG,
         GameKind::Race(_) => &[],
     }
 }

@@ -9,6 +9,7 @@ use crate::event::{MatchClock, Micros, Pair, Participant, Side};
 use super::{
     board::Board,
     dice::{Dice, SECOND},
+    market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
     play::{Chance, Play, Step, Trading},
@@ -239,12 +240,46 @@ impl HockeyPlay {
         if self.in_overtime() {
             return self.overtime(OVERTIME_S - self.second(now));
         }
+        let lead = self.board.score[0] as i32 - self.board.score[1] as i32;
+        let [wins, level, _] = maths::result(lead, self.to_come(now));
+        wins + level * self.overtime(OVERTIME_S)
+    }
+
+    fn chance(&self, bet: Bet, now: Micros) -> Chance {
+        let [home, away] = self.board.score;
+        let over = self.board.winner.is_some();
+        match bet {
+            Bet::Goals(line) if home + away > u32::from(line) => Chance::Won(0),
+            // Overtime and shoot-out add one goal to an even number: never the one over the line.
+            Bet::Goals(_) if over || self.in_overtime() => Chance::Won(1),
+            Bet::Goals(line) => {
+                let [home_yet, away_yet] = self.to_come(now);
+                let room = (u32::from(line) - home - away) as usize;
+                let under: f64 = maths::poisson(home_yet + away_yet).iter().take(room + 1).sum();
+                Chance::of_first((1.0 - under).max(0.0))
+            }
+            // Nobody wins by two goals who needs overtime.
+            Bet::Handicap(_) if over || self.in_overtime() => {
+                Chance::Won(usize::from(home < away + 2))
+            }
+            Bet::Handicap(_) => {
+                let lead = home as i32 - away as i32;
+                let [covers, ..] = maths::result(lead - 1, self.to_come(now));
+                Chance::of_first(covers)
+            }
+            _ => match self.board.winner {
+                Some(winner) => Chance::Won(winner.index()),
+                None => Chance::of_first(self.first_wins(now)),
+            },
+        }
+    }
+
+    /// Goals that both sides are expected to score yet in the three periods.
+    fn to_come(&self, now: Micros) -> Pair<f64> {
         let begun = self.board.periods.len() as u32;
         let left = PERIOD_S * PERIODS as u32 - begun.saturating_sub(1) * PERIOD_S;
         let left = f64::from(left - self.second(now));
-        let lead = self.board.score[0] as i32 - self.board.score[1] as i32;
-        let [wins, level, _] = maths::result(lead, self.rates.map(|rate| rate * left));
-        wins + level * self.overtime(OVERTIME_S)
+        self.rates.map(|rate| rate * left)
     }
 
     /// The home side's probability of winning with so many seconds left in which a goal ends it.
@@ -280,10 +315,7 @@ impl Play for HockeyPlay {
     }
 
     fn chances(&self, now: Micros) -> Vec<Chance> {
-        vec![match self.board.winner {
-            Some(winner) => Chance::Won(winner.index()),
-            None => Chance::of_first(self.first_wins(now)),
-        }]
+        HOCKEY.iter().map(|bet| self.chance(*bet, now)).collect()
     }
 
     fn ending(&self) -> Ending {

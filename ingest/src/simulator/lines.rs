@@ -8,9 +8,10 @@ use std::io;
 use serde_json::{Value, json};
 
 use crate::event::{
-    About, Event, Fact, FootballFact, FootballScore, GameScore, Incident, IncidentKind,
-    MarketChange, OddsFact, Participant, PointKind, Race, RaceRunner, Scoreboard, SetScore, Side,
-    TennisFact, TennisScore, Timed, VarDecision,
+    About, Analysis, AveragePosition, Event, ExpectedGoals, Fact, FootballFact, FootballScore,
+    GameScore, Incident, IncidentKind, MarketChange, MatchMinute, Momentum, OddsFact, Participant,
+    PlayerRating, PointKind, Race, RaceRunner, Scoreboard, SetScore, Shot, Side, TennisFact,
+    TennisScore, Timed, VarDecision,
 };
 
 /// One line: `{"at":..,"events":[{"fact":"goal","match":..,"sport":"football",..}]}`.
@@ -115,7 +116,53 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
             let (side, player) = (football_side(*side), name(player));
             ("player_stats", json!({ "player": player, "side": side, "values": values }))
         }
+        FootballFact::Analysis(told) => analysis(told),
     }
+}
+
+fn analysis(told: &Analysis) -> (&'static str, Value) {
+    match told {
+        Analysis::Shot(shot) => ("shot", self::shot(shot)),
+        Analysis::ExpectedGoals { side, goals } => {
+            let (side, goals) = (football_side(*side), goals.goals());
+            ("expected_goals", json!({ "goals": goals, "side": side }))
+        }
+        Analysis::Momentum(Momentum { minute, value }) => {
+            let MatchMinute { minute, added } = minute;
+            ("momentum", json!({ "added": added, "minute": minute, "value": value }))
+        }
+        Analysis::HalfStats { half, side, values } => {
+            let values: Vec<_> = values.iter().map(|(stat, n)| json!([stat.as_str(), n])).collect();
+            let half = half.index() + 1;
+            ("half_stats", json!({ "half": half, "side": football_side(*side), "values": values }))
+        }
+        Analysis::AveragePositions { side, players } => {
+            let place = |it: &AveragePosition| json!([name(&it.player), it.place.x, it.place.y]);
+            let players: Vec<_> = players.iter().map(place).collect();
+            ("average_positions", json!({ "players": players, "side": football_side(*side) }))
+        }
+        Analysis::Ratings { side, players } => {
+            let rating = |it: &PlayerRating| json!([name(&it.player), it.rating]);
+            let players: Vec<_> = players.iter().map(rating).collect();
+            ("ratings", json!({ "players": players, "side": football_side(*side) }))
+        }
+    }
+}
+
+fn shot(shot: &Shot) -> Value {
+    present(json!({
+        "added": shot.added,
+        "body_part": shot.body_part,
+        "eid": &*shot.eid,
+        "expected_goals": shot.expected_goals.map(ExpectedGoals::goals),
+        "minute": shot.minute,
+        "outcome": shot.outcome,
+        "player": shot.player.as_ref().map(name),
+        "side": football_side(shot.side),
+        "situation": shot.situation,
+        "x": shot.place.map(|place| place.x),
+        "y": shot.place.map(|place| place.y),
+    }))
 }
 
 fn football_score(score: &FootballScore) -> Value {

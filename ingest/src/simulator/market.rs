@@ -23,14 +23,37 @@ pub(super) enum Bet {
     /// Over or under that many goals and a half.
     Goals(u16),
     BothScore,
+    /// Two of home, draw and away.
+    DoubleChance,
+    /// Home or away; a draw returns the stakes.
+    NoBetOnDraw,
+    /// Home or away, home with that many tenths of a goal or a point more or less.
+    Handicap(i64),
+    /// Over or under that many points and a half.
+    Points(u16),
+    /// Over or under that many corners and a half.
+    Corners(u16),
     /// Which runner wins the race.
     Win,
 }
 
-pub(super) const FOOTBALL: [Bet; 5] =
-    [Bet::Result, Bet::Goals(1), Bet::Goals(2), Bet::Goals(3), Bet::BothScore];
+pub(super) const FOOTBALL: [Bet; 9] = [
+    Bet::Result,
+    Bet::Goals(1),
+    Bet::Goals(2),
+    Bet::Goals(3),
+    Bet::BothScore,
+    Bet::DoubleChance,
+    Bet::NoBetOnDraw,
+    Bet::Handicap(-5),
+    Bet::Corners(9),
+];
 pub(super) const OF_PLAYERS: [Bet; 1] = [Bet::Winner];
 pub(super) const OF_TEAMS: [Bet; 1] = [Bet::Moneyline];
+pub(super) const HOCKEY: [Bet; 3] = [Bet::Moneyline, Bet::Handicap(-15), Bet::Goals(5)];
+/// With quarters of ten minutes, and of twelve.
+pub(super) const BASKETBALL: [Bet; 3] = [Bet::Moneyline, Bet::Handicap(-25), Bet::Points(177)];
+pub(super) const BASKETBALL_LONG: [Bet; 3] = [Bet::Moneyline, Bet::Handicap(-25), Bet::Points(213)];
 
 impl Bet {
     /// What its selections mean with every bookmaker; those of a race are its own.
@@ -38,36 +61,58 @@ impl Bet {
         match self {
             Self::Result => &[Outcome::Home, Outcome::Draw, Outcome::Away],
             Self::Winner => &[Outcome::Player1, Outcome::Player2],
-            Self::Moneyline => &[Outcome::Home, Outcome::Away],
-            Self::Goals(_) => &[Outcome::Over, Outcome::Under],
+            Self::Moneyline | Self::NoBetOnDraw | Self::Handicap(_) => {
+                &[Outcome::Home, Outcome::Away]
+            }
+            Self::Goals(_) | Self::Points(_) | Self::Corners(_) => &[Outcome::Over, Outcome::Under],
             Self::BothScore => &[Outcome::Yes, Outcome::No],
-            Self::Win => &[],
+            // No outcome of ours is two of three.
+            Self::DoubleChance | Self::Win => &[],
         }
     }
 
     /// The id of its market, unique within a match and a bookmaker.
     fn id(self) -> String {
         match self {
-            Self::Goals(goals) => format!("over_under_{goals}.5"),
-            Self::Result | Self::Winner | Self::Moneyline | Self::BothScore | Self::Win => {
-                self.kind().to_owned()
-            }
+            Self::Goals(count) | Self::Points(count) => format!("over_under_{count}.5"),
+            Self::Corners(corners) => format!("over_under_corners_{corners}.5"),
+            Self::Handicap(tenths) => format!("asian_handicap_{}", Decimal::new(tenths, 1)),
+            Self::Result
+            | Self::Winner
+            | Self::Moneyline
+            | Self::BothScore
+            | Self::DoubleChance
+            | Self::NoBetOnDraw
+            | Self::Win => self.kind().to_owned(),
         }
     }
 
     fn kind(self) -> &'static str {
         match self {
             Self::Result | Self::Winner | Self::Moneyline => "match_winner",
-            Self::Goals(_) => "over_under",
+            Self::Goals(_) | Self::Points(_) => "over_under",
             Self::BothScore => "both_teams_to_score",
+            Self::DoubleChance => "double_chance",
+            Self::NoBetOnDraw => "draw_no_bet",
+            Self::Handicap(_) => "asian_handicap",
+            Self::Corners(_) => "over_under_corners",
             Self::Win => "win",
         }
     }
 
     fn line(self) -> Option<Decimal> {
         match self {
-            Self::Goals(goals) => Some(Decimal::new(i64::from(goals) * 10 + 5, 1)),
-            Self::Result | Self::Winner | Self::Moneyline | Self::BothScore | Self::Win => None,
+            Self::Goals(count) | Self::Points(count) | Self::Corners(count) => {
+                Some(Decimal::new(i64::from(count) * 10 + 5, 1))
+            }
+            Self::Handicap(tenths) => Some(Decimal::new(tenths, 1)),
+            Self::Result
+            | Self::Winner
+            | Self::Moneyline
+            | Self::BothScore
+            | Self::DoubleChance
+            | Self::NoBetOnDraw
+            | Self::Win => None,
         }
     }
 
@@ -76,6 +121,11 @@ impl Bet {
             Self::Result | Self::Winner | Self::Moneyline => "Match winner".to_owned(),
             Self::Goals(goals) => format!("Over/under {goals}.5 goals"),
             Self::BothScore => "Both teams to score".to_owned(),
+            Self::DoubleChance => "Double chance".to_owned(),
+            Self::NoBetOnDraw => "Draw no bet".to_owned(),
+            Self::Handicap(tenths) => format!("Asian handicap {}", Decimal::new(tenths, 1)),
+            Self::Points(points) => format!("Over/under {points}.5 points"),
+            Self::Corners(corners) => format!("Over/under {corners}.5 corners"),
             Self::Win => "Win".to_owned(),
         }
     }
@@ -85,14 +135,22 @@ impl Bet {
             (Outcome::Home | Outcome::Player1, _) => sides[0].name.clone(),
             (Outcome::Away | Outcome::Player2, _) => sides[1].name.clone(),
             (Outcome::Draw, _) => "Draw".into(),
-            (Outcome::Over, Self::Goals(goals)) => format!("Over {goals}.5").into(),
-            (Outcome::Under, Self::Goals(goals)) => format!("Under {goals}.5").into(),
+            (Outcome::Over, Self::Goals(goals) | Self::Points(goals) | Self::Corners(goals)) => {
+                format!("Over {goals}.5").into()
+            }
+            (Outcome::Under, Self::Goals(goals) | Self::Points(goals) | Self::Corners(goals)) => {
+                format!("Under {goals}.5").into()
+            }
             (Outcome::Over | Outcome::Under, _) => outcome.as_str().into(),
             (Outcome::Yes, _) => "Yes".into(),
             (Outcome::No, _) => "No".into(),
         }
     }
 }
+
+/// In the order in which a play tells their chances.
+const DOUBLE_CHANCES: [(&str, &str); 3] =
+    [("1x", "Home or Draw"), ("12", "Home or Away"), ("x2", "Draw or Away")];
 
 /// A market of one match, ready to be told: its texts are made once and shared.
 #[derive(Debug)]
@@ -109,7 +167,16 @@ impl Market {
             status: SelectionStatus::Active,
             outcome: Some(*outcome),
         };
-        Self::of(bet, bet.outcomes().iter().map(selection).collect())
+        let mut selections: Vec<_> = bet.outcomes().iter().map(selection).collect();
+        if bet == Bet::DoubleChance {
+            selections.extend(DOUBLE_CHANCES.map(|(id, name)| SelectionDefinition {
+                id: id.into(),
+                name: Some(name.into()),
+                status: SelectionStatus::Active,
+                outcome: None,
+            }));
+        }
+        Self::of(bet, selections)
     }
 
     /// A selection of a race goes by the id of its runner.

@@ -29,6 +29,7 @@ mod names;
 mod planned;
 mod play;
 mod race;
+mod recording;
 mod tennis;
 mod truth;
 mod truth_lines;
@@ -55,6 +56,7 @@ use self::{
 
 pub use self::{
     planned::Planned,
+    recording::{Part, write_recording},
     truth::{
         Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
         RaceTruth, ScoreboardTruth, Settled, Substitution, TennisTruth, Truth,

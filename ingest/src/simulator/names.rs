@@ -36,6 +36,15 @@ const LEAGUES: [(&str, &str); 10] = [
     ("Dalarsk Cup Series", "dal"),
 ];
 
+/// The country of each league: ISO 3166-1 alpha-2, or the name of one that has none.
+const LEAGUE_COUNTRIES: [&str; LEAGUES.len()] =
+    ["England", "DK", "SE", "ES", "IE", "PT", "NL", "FR", "DE", "NO"];
+
+/// Where players are from whose league has no country, and some whose league has one.
+const COUNTRIES: [&str; 16] = [
+    "AR", "AT", "BE", "BR", "CH", "CZ", "DE", "ES", "FR", "GB", "HR", "IT", "NL", "PL", "SE", "US",
+];
+
 const TOWNS: [&str; 22] = [
     "Arven", "Brask", "Corvel", "Dunmor", "Eskel", "Farrow", "Grent", "Hollin", "Istal", "Jorv",
     "Kesk", "Lorram", "Marrow", "Nask", "Orlen", "Pravic", "Quarr", "Rusk", "Selvan", "Torrem",
@@ -151,6 +160,33 @@ pub(super) fn squad(team: &Participant) -> Vec<Participant> {
             footballer(team, &person(given, first + number * 13))
         })
         .collect()
+}
+
+/// The country of a competition: of a league its own, of any other one that stays the same.
+pub(super) fn country(competition: &Competition) -> &'static str {
+    let league = LEAGUES.iter().position(|(name, _)| *name == &*competition.name);
+    league.map_or_else(|| of_id(competition.id), |league| LEAGUE_COUNTRIES[league])
+}
+
+/// The country of a team: that of its league.
+pub(super) fn country_of_team(team: &Participant) -> &'static str {
+    let town = team.name.split(' ').next().unwrap_or_default();
+    let league = LEAGUES.iter().position(|(_, ending)| town.ends_with(ending));
+    league.map_or_else(|| of_id(team.id), |league| LEAGUE_COUNTRIES[league])
+}
+
+/// The nationality of a player of a team: three of four are from its country.
+pub(super) fn nationality(player: &Participant, of_team: &'static str) -> &'static str {
+    if player.id.0.is_multiple_of(4) { of_id(player.id) } else { of_team }
+}
+
+/// The country of somebody who plays alone.
+pub(super) fn country_of_player(player: &Participant) -> &'static str {
+    of_id(player.id)
+}
+
+fn of_id(id: Id) -> &'static str {
+    COUNTRIES[(id.0 >> 5) as usize % COUNTRIES.len()]
 }
 
 /// How good a participant is at one thing, from -1 up to 1: a digit of the id, thus for ever.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Fact, FootballFact, Id, Micros, Participant, PlayerStat, Side, Sport, Stat, TennisFact, Timed,
+    Analysis, Eid, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant, PlayerRating,
+    PlayerStat, Side, Sport, Stat, TennisFact, Timed,
 };
 
 use super::{
@@ -122,8 +123,21 @@ struct Digest {
     kept: Vec<Fact>,
     stats: BTreeMap<(Side, Stat), u32>,
     players: BTreeMap<(Side, Id), (Participant, BTreeMap<PlayerStat, u32>)>,
+    /// Of each kind of analysis what was told last.
+    analysis: BTreeMap<Key, Analysis>,
+    halves: BTreeMap<(Half, Side), BTreeMap<Stat, u32>>,
+    ratings: BTreeMap<(Side, Id), PlayerRating>,
     /// The whole scoreboard, race or score of a tennis match.
     last: Option<Fact>,
+}
+
+/// What replaces what was told before.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Shot(Eid),
+    Momentum(MatchMinute),
+    Positions(Side),
+    ExpectedGoals(Side),
 }
 
 impl Digest {
@@ -144,6 +158,7 @@ impl Digest {
                         .or_insert_with(|| (player, BTreeMap::new()));
                     player.1.extend(values);
                 }
+                Fact::Football(FootballFact::Analysis(told)) => self.take_analysis(told),
                 Fact::Tennis(TennisFact::Point(point)) => {
                     self.last = Some(Fact::Tennis(TennisFact::Score(point.score)));
                 }
@@ -161,6 +176,25 @@ impl Digest {
         at_once
     }
 
+    fn take_analysis(&mut self, told: Analysis) {
+        let key = match &told {
+            Analysis::Shot(shot) => Key::Shot(shot.eid.clone()),
+            Analysis::Momentum(momentum) => Key::Momentum(momentum.minute),
+            Analysis::AveragePositions { side, .. } => Key::Positions(*side),
+            Analysis::ExpectedGoals { side, .. } => Key::ExpectedGoals(*side),
+            Analysis::HalfStats { half, side, values } => {
+                self.halves.entry((*half, *side)).or_default().extend(values.iter().copied());
+                return;
+            }
+            Analysis::Ratings { side, players } => {
+                let rated = players.iter().map(|it| ((*side, it.player.id), it.clone()));
+                self.ratings.extend(rated);
+                return;
+            }
+        };
+        self.analysis.insert(key, told);
+    }
+
     fn into_facts(self) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.last.into_iter().chain(self.kept).collect();
         for side in Side::BOTH {
@@ -174,6 +208,19 @@ impl Digest {
             let values = values.into_iter().collect();
             Fact::Football(FootballFact::PlayerStats { side, player, values })
         }));
+        let analysis = |told| Fact::Football(FootballFact::Analysis(told));
+        facts.extend(self.analysis.into_values().map(analysis));
+        facts.extend(self.halves.into_iter().map(|((half, side), values)| {
+            let values = values.into_iter().collect();
+            analysis(Analysis::HalfStats { half, side, values })
+        }));
+        for side in Side::BOTH {
+            let own = self.ratings.iter().filter(|((whose, _), _)| *whose == side);
+            let players: Vec<_> = own.map(|(_, rating)| rating.clone()).collect();
+            if !players.is_empty() {
+                facts.push(analysis(Analysis::Ratings { side, players }));
+            }
+        }
         facts
     }
 }

@@ -54,13 +54,14 @@ pub(super) enum Chance {
     Open(Probabilities),
     /// It is decided: the index of the selection that won.
     Won(usize),
-    /// Two have won: a dead heat.
+    /// Two have won: a dead heat, a double chance.
     Shared([usize; 2]),
     /// It will never be decided: stakes go back.
     Void,
 }
 
-/// The true probability of each selection; they add up to 1, and unused ones are 0.
+/// The true probability of each selection; they add up to 1, or to 2 where two win. Unused ones
+/// are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Probabilities {
     pub(super) of: [f64; SELECTIONS_MAX],

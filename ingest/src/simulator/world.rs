@@ -84,6 +84,11 @@ const CIRCUITS: [Circuit; 7] = [
     },
 ];
 
+/// Days before the first one that may lie between it and the last round of the past.
+const RECENT_DAYS_MAX: u64 = 8;
+/// Of these, but for the last one, one match in so many is played.
+const RECENT_SHARE: u64 = 6;
+
 /// Races of a course on one of its days.
 const RACES_A_DAY: usize = 8;
 
@@ -127,6 +132,31 @@ impl World {
     #[must_use]
     pub fn past(&self) -> Vec<Planned> {
         past(self.seed, self.start)
+    }
+
+    /// The matches between the last round of the past and the first day, in the order of their
+    /// starts: of the last day before it all that were played, of those before it some.
+    #[must_use]
+    pub fn recent(&self) -> Vec<Planned> {
+        let season = Season::of(self.start);
+        let rounds = Micros::from(season.rounds_before(self.start));
+        let played_until = season.start + rounds * ROUND;
+        let mut recent = Vec::new();
+        for days_back in 1..=RECENT_DAYS_MAX {
+            let begins = self.start - days_back as Micros * DAY;
+            if begins + DAY <= played_until {
+                break;
+            }
+            let seed = self.seed.wrapping_sub(days_back);
+            let round = matchday(self.start, 0);
+            let plan = Plan { round, ..Plan::new(seed, begins) };
+            let of_day = plan.programme().into_iter().filter(|it| it.start >= played_until);
+            let share = if days_back == 1 { 1 } else { RECENT_SHARE };
+            let some = of_day.filter(|it| it.number.is_multiple_of(share));
+            recent.extend(some.map(|entry| Planned::new(entry, plan.seed)));
+        }
+        recent.sort_by_key(|planned| (planned.start(), planned.id()));
+        recent
     }
 
     fn plan(&self, day: u64) -> Plan {
@@ -178,9 +208,9 @@ impl Circuit {
     }
 }
 
-/// An afternoon or evening of the first three days of a round.
+/// An afternoon or evening of a round.
 fn any_time(_place: usize, dice: &mut Dice) -> Micros {
-    let (day, quarter) = (dice.between(0, 2), dice.between(0, 36));
+    let (day, quarter) = (dice.between(0, 3), dice.between(0, 36));
     Micros::from(day) * DAY + 12 * 60 * MINUTE + Micros::from(quarter) * 15 * MINUTE
 }
 

@@ -244,7 +244,7 @@ impl<'a> Source<'a> {
 fn reason(fault: &Fault, remedy: Remedy) -> Arc<str> {
     match remedy {
         Remedy::AtOnce | Remedy::Wait => fault.to_string().into(),
-        Remedy::WaitLong => format!("{fault}, for which waiting is no remedy").into(),
+        Remedy::WaitLong => format!("{fault}, needs operator action").into(),
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ingest::{
     event::{
-        Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id, Incident,
-        IncidentKind, Pair, Participant, Side, Stat,
+        Analysis, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
+        Incident, IncidentKind, Pair, Participant, Side, Stat,
     },
     recording::Timed,
 };
@@ -47,6 +47,9 @@ fn told(batches: &[Timed]) -> BTreeMap<Id, Told> {
             Fact::Football(FootballFact::PlayerStats { values, .. }) => {
                 assert!(!values.is_empty());
             }
+            Fact::Football(FootballFact::Analysis(
+                Analysis::ExpectedGoals { .. } | Analysis::Ratings { .. },
+            )) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -91,7 +91,7 @@ async fn no_password_and_no_session_lies_in_the_database() {
     let life = Life::of(&database).await;
     let (_, key) = life.active(ME).await;
     let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-    life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+    life.ask_reset(ME, NOW).await;
     let link = life.link(ME, MailKind::Reset).await;
     let files = std::fs::read_dir(folder.path()).unwrap();
     let bytes: Vec<u8> =

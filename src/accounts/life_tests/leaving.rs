@@ -10,7 +10,7 @@ async fn a_deleted_account_is_gone_with_all_it_had() {
         let other = life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
         let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+        life.ask_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         let mut changes = life.accounts.changes();
 

@@ -40,6 +40,8 @@ fn password(text: &str) -> Password {
 /// Accounts, and what came by mail.
 struct Life {
     accounts: Accounts,
+    /// The browser in which all is done that says nothing else.
+    browser: Visitor,
 }
 
 impl Life {
@@ -48,27 +50,47 @@ impl Life {
     }
 
     async fn with(database: &Database, config: AccountsConfig) -> Self {
-        Self { accounts: Accounts::of(database.clone(), &config).await.unwrap() }
+        let accounts = Accounts::of(database.clone(), &config).await.unwrap();
+        Self { accounts, browser: Visitor::parse(&"0a".repeat(32)).unwrap() }
     }
 
     fn new_password(&self, text: &str) -> NewPassword {
-        self.accounts.new_password(text.to_owned()).unwrap()
+        self.accounts.new_password(text.to_owned(), None).unwrap()
     }
 
     async fn register(&self, address: &str, typed: &str, now: Micros) {
+        self.register_in(&self.browser, address, typed, now).await;
+    }
+
+    async fn register_in(&self, browser: &Visitor, address: &str, typed: &str, now: Micros) {
         let typed = self.new_password(typed);
-        self.accounts.register(&email(address), typed, None, now).await.unwrap();
+        self.accounts.register(&email(address), typed, Some(browser), now).await.unwrap();
     }
 
     async fn verify(&self, link: &str, now: Micros) -> Verified {
-        self.accounts.follow_verification(link, None, now).await.unwrap()
+        self.verify_in(&self.browser, link, now).await
+    }
+
+    async fn verify_in(&self, browser: &Visitor, link: &str, now: Micros) -> Verified {
+        self.accounts.follow_verification(link, Some(browser), None, now).await.unwrap()
+    }
+
+    /// Chooses the password on the page of the link.
+    async fn verify_with(&self, link: &str, typed: &str, now: Micros) -> Verified {
+        let typed = self.new_password(typed);
+        self.accounts.follow_verification(link, None, Some(typed), now).await.unwrap()
+    }
+
+    async fn ask_reset(&self, address: &str, now: Micros) {
+        let stranger = Asker::Stranger;
+        self.accounts.ask_reset(&email(address), stranger, now).await.unwrap();
     }
 
     /// An active account and its key.
     async fn active(&self, address: &str) -> (AccountId, Key) {
         self.register(address, PASSWORD, NOW).await;
         let link = self.link(address, MailKind::Verify).await;
-        let Verified::Now { account, .. } = self.verify(&link, NOW).await else {
+        let Verified::Now { account } = self.verify(&link, NOW).await else {
             panic!("{address} could not be confirmed");
         };
         (account, self.accounts.take_new_key(account, NOW).expect("it was just made"))

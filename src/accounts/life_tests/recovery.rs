@@ -12,7 +12,7 @@ async fn a_forgotten_password_is_replaced_by_a_link() {
         let life = Life::of(&database).await;
         let (_, key) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+        life.ask_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         assert!(life.session(&session, NOW).await.is_some(), "asking alone changes nothing");
 
@@ -35,7 +35,7 @@ async fn reset_links_end_with_their_time_and_with_each_other() {
         let life = Life::of(&database).await;
         life.active(ME).await;
         for _ in 0..3 {
-            life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+            life.ask_reset(ME, NOW).await;
         }
         let links = life.links(ME, MailKind::Reset).await;
         let [oldest, middle, newest] = &links[..] else { panic!("{links:?}") };
@@ -53,19 +53,19 @@ async fn reset_links_end_with_their_time_and_with_each_other() {
 async fn asking_for_a_reset_helps_whoever_has_an_account() {
     on_each(async |database| {
         let life = Life::of(&database).await;
-        life.accounts.ask_reset(&email("nobody@x.org"), NOW).await.unwrap();
+        life.ask_reset("nobody@x.org", NOW).await;
         assert_eq!(life.mails("nobody@x.org").await, []);
         assert_eq!(life.find("nobody@x.org").await, None);
 
         life.register("inactive@x.org", PASSWORD, NOW).await;
-        life.accounts.ask_reset(&email("inactive@x.org"), NOW).await.unwrap();
+        life.ask_reset("inactive@x.org", NOW).await;
         assert_eq!(life.mails("inactive@x.org").await, [MailKind::Verify, MailKind::Verify]);
 
         let (blocked, _) = life.active("blocked@x.org").await;
-        life.accounts.ask_reset(&email("blocked@x.org"), NOW).await.unwrap();
+        life.ask_reset("blocked@x.org", NOW).await;
         let link = life.link("blocked@x.org", MailKind::Reset).await;
         life.accounts.block(blocked, true, NOW).await.unwrap();
-        life.accounts.ask_reset(&email("blocked@x.org"), NOW).await.unwrap();
+        life.ask_reset("blocked@x.org", NOW).await;
         assert_eq!(life.mails("blocked@x.org").await, [MailKind::Verify, MailKind::Reset]);
         assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkUse::Unknown);
     })
@@ -77,7 +77,7 @@ async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
     on_each(async |database| {
         let life = Life::of(&database).await;
         let key = life.accounts.create_key(Some(ME), &[], NOW).await.unwrap();
-        life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+        life.ask_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         assert_eq!(reset(&life, &link, PASSWORD, NOW).await, LinkUse::Done);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
@@ -92,7 +92,7 @@ async fn a_password_is_changed_by_whoever_knows_it() {
         let life = Life::of(&database).await;
         let (account, _) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+        life.ask_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         let change = async |old: &str| {
             let new = life.new_password("another horse");
@@ -114,7 +114,7 @@ async fn a_password_is_changed_by_whoever_knows_it() {
 async fn short_passwords_are_refused_when_they_are_set_and_only_then() {
     on_each(async |database| {
         let life = Life::of(&database).await;
-        let refused = life.accounts.new_password("9 letters".to_owned()).unwrap_err();
+        let refused = life.accounts.new_password("9 letters".to_owned(), None).unwrap_err();
         assert_eq!(refused, WeakPassword::TooShort { chars_min: 10 });
         life.active(ME).await;
         let strict = AccountsConfig { password_chars_min: 20, ..quick() };
@@ -134,7 +134,7 @@ async fn an_address_is_changed_by_a_link_to_the_new_one() {
     on_each(async |database| {
         let life = Life::of(&database).await;
         let (account, key) = life.active(ME).await;
-        life.accounts.ask_reset(&email(ME), NOW).await.unwrap();
+        life.ask_reset(ME, NOW).await;
         let of_old_address = life.link(ME, MailKind::Reset).await;
         let wrong = password("wrong horse");
         let asked = life.accounts.ask_email_change(account, &email("new@x.org"), wrong, NOW).await;
@@ -215,7 +215,9 @@ async fn an_unconfirmed_registration_gives_way_to_the_owner_of_the_address() {
 #[tokio::test]
 async fn address_changes_cannot_be_used_to_flood_others() {
     on_each(async |database| {
-        let life = Life::with(&database, AccountsConfig { mails_max_per_hour: 2, ..quick() }).await;
+        let config =
+            AccountsConfig { mails_max_per_hour: 1, mails_reserved_per_hour: 1, ..quick() };
+        let life = Life::with(&database, config).await;
         let (account, _) = life.active(ME).await;
         assert_eq!(ask_change(&life, account, "a@x.org").await, EmailAsked::Sent);
         assert_eq!(ask_change(&life, account, "b@x.org").await, EmailAsked::TooMany);
@@ -235,7 +237,7 @@ async fn the_badge_stays_whatever_happens_to_the_account() {
         ask_change(&life, account, "new@x.org").await;
         let link = life.link("new@x.org", MailKind::EmailChange).await;
         life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        life.accounts.ask_reset(&email("new@x.org"), NOW).await.unwrap();
+        life.ask_reset("new@x.org", NOW).await;
         let link = life.link("new@x.org", MailKind::Reset).await;
         reset(&life, &link, "another horse", NOW).await;
         life.accounts.block(account, true, NOW).await.unwrap();

@@ -16,7 +16,7 @@ async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_
 
         let link = life.link(ME, MailKind::Verify).await;
         let verified = life.verify(&link, NOW + 5).await;
-        assert_eq!(verified, Verified::Now { account, same_browser: false });
+        assert_eq!(verified, Verified::Now { account });
         let after = life.customer(account).await.unwrap();
         assert_eq!((after.active, after.key_created), (Some(NOW + 5), Some(NOW + 5)));
         let key = life.accounts.take_new_key(account, NOW + 5).unwrap();
@@ -84,7 +84,7 @@ async fn forged_and_guessed_links_are_refused() {
     on_each(async |database| {
         let life = Life::of(&database).await;
         life.active("you@x.org").await;
-        life.accounts.ask_reset(&email("you@x.org"), NOW).await.unwrap();
+        life.ask_reset("you@x.org", NOW).await;
         let of_other_kind = life.link("you@x.org", MailKind::Reset).await;
         life.register(ME, PASSWORD, NOW).await;
         let good = life.link(ME, MailKind::Verify).await;
@@ -161,7 +161,7 @@ async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
         for address in [ME, "nobody@x.org"] {
             let start = tokio::time::Instant::now();
             life.accounts.resend_verification(&email(address), NOW).await.unwrap();
-            life.accounts.ask_reset(&email(address), NOW).await.unwrap();
+            life.ask_reset(address, NOW).await;
             life.register(address, PASSWORD, NOW).await;
             assert!(start.elapsed().as_millis() >= 180, "{address}: {:?}", start.elapsed());
         }
@@ -169,48 +169,107 @@ async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
     .await;
 }
 
+/// A link proves the address; the password is that of the browser that follows it, or is typed there.
+/// `first` and `second` register, then the links are followed in a browser: cases A and B.
 #[tokio::test]
-async fn the_browser_that_registered_is_known_again() {
+async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
+    const MINE: &str = "the password of the owner";
+    const STRANGERS: &str = "the password of a stranger";
     on_each(async |database| {
         let life = Life::of(&database).await;
-        let (mine, other) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
-        for (address, visitor, same) in [
-            ("a@x.org", Some(&mine), true),
-            ("b@x.org", Some(&other), false),
-            ("c@x.org", None, false),
-        ] {
-            let typed = life.new_password(PASSWORD);
-            life.accounts.register(&email(address), typed, Some(&mine), NOW).await.unwrap();
-            // The browser is remembered when the mail is sent again.
-            life.accounts.resend_verification(&email(address), NOW).await.unwrap();
-            let link = life.link(address, MailKind::Verify).await;
-            let verified = life.accounts.follow_verification(&link, visitor, NOW).await.unwrap();
-            let account = life.find(address).await.unwrap();
-            assert_eq!(verified, Verified::Now { account, same_browser: same }, "{address}");
+        let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
+        for (round, owner_is_first) in [true, false].into_iter().enumerate() {
+            for newest in [true, false] {
+                let me = &format!("me{round}{newest}@x.org");
+                let mut both = [(&owner, MINE), (&stranger, STRANGERS)];
+                if !owner_is_first {
+                    both.reverse();
+                }
+                for (browser, typed) in both {
+                    life.register_in(browser, me, typed, NOW).await;
+                }
+                let links = life.links(me, MailKind::Verify).await;
+                let link = if newest { links.last() } else { links.first() }.unwrap();
+                let verified = life.verify_in(&owner, link, NOW).await;
+                assert!(matches!(verified, Verified::Now { .. }), "{me}: {verified:?}");
+                assert!(life.log_in(me, MINE, NOW).await.is_some(), "{me}");
+                assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
+            }
         }
     })
     .await;
 }
 
+/// Cases C and D: the owner, in a browser that never registered, asks for the mail once more, or says to
+/// have forgotten the password. Case E: the operator made the account.
 #[tokio::test]
-async fn strangers_cannot_flood_an_address_with_mail() {
+async fn a_browser_that_did_not_register_chooses_the_password_itself() {
+    const STRANGERS: &str = "the password of a stranger";
     on_each(async |database| {
-        let life = Life::with(&database, AccountsConfig { mails_max_per_hour: 3, ..quick() }).await;
-        let ask = async |now| {
-            life.register(ME, PASSWORD, now).await;
-            life.accounts.resend_verification(&email(ME), now).await.unwrap();
-            life.accounts.ask_reset(&email(ME), now).await.unwrap();
-        };
-        for minute in 0..5 {
-            ask(NOW + minute * 60_000_000).await;
+        let life = Life::of(&database).await;
+        let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
+        let key = life.accounts.create_key(Some("e@x.org"), &[], NOW).await.unwrap();
+        for me in ["c@x.org", "d@x.org", "e@x.org"] {
+            life.register_in(&stranger, me, STRANGERS, NOW).await;
+            match me {
+                "c@x.org" => life.accounts.resend_verification(&email(me), NOW).await.unwrap(),
+                "d@x.org" => life.ask_reset(me, NOW).await,
+                _ => {}
+            }
+            for link in life.links(me, MailKind::Verify).await {
+                for _ in 0..2 {
+                    let looked = life.verify_in(&owner, &link, NOW).await;
+                    assert_eq!(looked, Verified::NeedsPassword, "{me}: looking changes nothing");
+                }
+            }
+            assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
+            let link = life.link(me, MailKind::Verify).await;
+            let account = life.find(me).await.unwrap();
+            let chosen = life.verify_with(&link, "what the owner typed", NOW).await;
+            assert_eq!(chosen, Verified::Now { account }, "{me}");
+            assert!(life.log_in(me, "what the owner typed", NOW).await.is_some(), "{me}");
+            assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
+            let again = life.verify_in(&stranger, &link, NOW).await;
+            assert_eq!(again, Verified::Already, "{me}: the stranger comes too late");
+            assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
         }
-        assert_eq!(life.mails(ME).await.len(), 3, "while it waits to be confirmed");
-        let later = NOW + HOUR_US;
-        let link = life.link(ME, MailKind::Verify).await;
-        assert!(matches!(life.verify(&link, later).await, Verified::Now { .. }));
-        ask(later).await;
-        ask(later).await;
-        assert_eq!(life.mails(ME).await.len(), 6, "and when it is active");
+        assert!(life.works(&key, NOW).await, "the operator's key");
+    })
+    .await;
+}
+
+/// What strangers ask for neither floods a mailbox nor keeps its owner from a link.
+#[tokio::test]
+async fn strangers_cannot_use_up_the_mails_of_the_owner() {
+    on_each(async |database| {
+        let config =
+            AccountsConfig { mails_max_per_hour: 4, mails_reserved_per_hour: 2, ..quick() };
+        let life = Life::with(&database, config).await;
+        life.active(ME).await;
+        for minute in 0..30 {
+            let now = NOW + minute * 60_000_000;
+            life.register(ME, PASSWORD, now).await;
+            life.ask_reset(ME, now).await;
+        }
+        let kinds = life.mails(ME).await;
+        let count = |kinds: &[MailKind], kind| kinds.iter().filter(|it| **it == kind).count();
+        // The first of the four was the registration's.
+        assert_eq!(count(&kinds, MailKind::Reset), 3, "{kinds:?}");
+        assert_eq!(count(&kinds, MailKind::AlreadyRegistered), 1, "{kinds:?}");
+        let soon = NOW + 31 * 60_000_000;
+        for _ in 0..5 {
+            life.accounts.ask_reset(&email(ME), Asker::Owner, soon).await.unwrap();
+        }
+        let kinds = life.mails(ME).await;
+        assert_eq!(count(&kinds, MailKind::Reset), 3 + 2, "the owner's reserve: {kinds:?}");
+        // Each of the links that strangers caused is as good as one that the owner asked for.
+        let first = life.links(ME, MailKind::Reset).await.swap_remove(0);
+        let reset = life.accounts.reset(&first, life.new_password("another horse"), soon).await;
+        assert_eq!(reset.unwrap(), LinkUse::Done);
+        let later = NOW + 3 * HOUR_US;
+        life.ask_reset(ME, later).await;
+        let kinds = life.mails(ME).await;
+        assert_eq!(count(&kinds, MailKind::Reset), 3 + 2 + 1, "an hour later: {kinds:?}");
     })
     .await;
 }
@@ -239,9 +298,7 @@ async fn an_account_made_by_the_operator_is_claimed_by_registering() {
         life.register(ME, PASSWORD, NOW).await;
         assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None, "not before the link");
         let link = life.link(ME, MailKind::Verify).await;
-        let Verified::Now { account, .. } = life.verify(&link, NOW).await else {
-            panic!("refused")
-        };
+        let Verified::Now { account } = life.verify(&link, NOW).await else { panic!("refused") };
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
         assert!(life.works(&key, NOW).await);
         assert_eq!(life.accounts.take_new_key(account, NOW), None, "it has a key already");
@@ -257,7 +314,7 @@ async fn passwords_may_be_any_text() {
     on_each(async |database| {
         let life = Life::of(&database).await;
         for (place, typed) in
-            ["'; DROP TABLE accounts; --", "<script>alert(1)</script>", "\0\u{1}%s $1 \\\"' end"]
+            ["'; DROP TABLE accounts; --", "<script>alert(1)</script>", "%s $1 \\\"' \u{202e}end"]
                 .into_iter()
                 .enumerate()
         {

@@ -165,6 +165,48 @@ pub(in crate::accounts) async fn count_asked(
     Ok(done.rows_affected() == 1)
 }
 
+/// The same for a mail that the owner asked for.
+pub(in crate::accounts) async fn count_owner_asked(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    asked_max: u32,
+    hour_ago: Micros,
+    now: Micros,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE accounts SET \
+         owner_asked = CASE WHEN owner_asked_us > $2 THEN owner_asked + 1 ELSE 1 END, \
+         owner_asked_us = CASE WHEN owner_asked_us > $2 THEN owner_asked_us ELSE $3 END \
+         WHERE id = $1 AND (owner_asked_us IS NULL OR owner_asked_us <= $2 OR owner_asked < $4)",
+    )
+    .bind(account.0)
+    .bind(hour_ago)
+    .bind(now)
+    .bind(i64::from(asked_max))
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Notes that the owner is told of a registration of the address; false if that was done in this hour.
+pub(in crate::accounts) async fn count_notice(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    hour_ago: Micros,
+    now: Micros,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE accounts SET noticed_us = $3 \
+         WHERE id = $1 AND (noticed_us IS NULL OR noticed_us <= $2)",
+    )
+    .bind(account.0)
+    .bind(hour_ago)
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Sets the password, and makes the account active if it was not.
 pub(in crate::accounts) async fn activate(
     tx: &mut AnyConnection,

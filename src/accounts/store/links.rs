@@ -11,17 +11,13 @@ pub(in crate::accounts) struct StoredLink {
     pub(in crate::accounts) id: i64,
     pub(in crate::accounts) account: AccountId,
     pub(in crate::accounts) kind: String,
-    /// The hash of the password that it sets.
-    pub(in crate::accounts) password: Option<String>,
     /// The address that it sets.
     pub(in crate::accounts) email: Option<String>,
-    /// The digest of the browser that asked for it.
-    pub(in crate::accounts) visitor: Option<Vec<u8>>,
     pub(in crate::accounts) expires: Micros,
     pub(in crate::accounts) used: Option<Micros>,
 }
 
-/// What takes effect when a link is followed.
+/// What takes effect when a link is followed. A password does so only in the browser that typed it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::accounts) struct Effect<'a> {
     pub(in crate::accounts) password: Option<&'a str>,
@@ -35,9 +31,7 @@ impl FromRow<'_, AnyRow> for StoredLink {
             id: row.try_get("id")?,
             account: AccountId(row.try_get("account_id")?),
             kind: row.try_get("kind")?,
-            password: row.try_get("password")?,
             email: row.try_get("email")?,
-            visitor: row.try_get("visitor")?,
             expires: row.try_get("expires_us")?,
             used: row.try_get("used_us")?,
         })
@@ -79,18 +73,20 @@ pub(in crate::accounts) async fn insert_link(
     .await
 }
 
-/// The newest link of a kind that was not used, run out or not.
-pub(in crate::accounts) async fn newest_unused(
+/// The hash of the password with which this browser registered the account's address last, if it did
+/// and the address was not confirmed since.
+pub(in crate::accounts) async fn registered_password(
     tx: &mut AnyConnection,
     account: AccountId,
-    kind: LinkKind,
-) -> Result<Option<StoredLink>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT * FROM links WHERE account_id = $1 AND kind = $2 AND used_us IS NULL \
-         ORDER BY id DESC LIMIT 1",
+    visitor: &[u8],
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT password FROM links WHERE account_id = $1 AND kind = $2 AND visitor = $3 \
+         AND used_us IS NULL AND password IS NOT NULL ORDER BY id DESC LIMIT 1",
     )
     .bind(account.0)
-    .bind(kind.as_str())
+    .bind(LinkKind::Verify.as_str())
+    .bind(visitor)
     .fetch_optional(tx)
     .await
 }

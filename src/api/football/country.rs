@@ -259,13 +259,18 @@ const COUNTRIES: &[(&str, &str)] = &[
 ];
 
 /// The name of what a feed has told, be it a code or a name.
-pub(super) fn name(told: &str) -> String {
+pub(in crate::api) fn name(told: &str) -> String {
     let known = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(told));
     known.map_or(told, |(_, name)| name).to_owned()
 }
 
+/// The same of what may not be known: an empty text then, as clients declare a string.
+pub(in crate::api) fn name_or_empty(told: Option<&str>) -> String {
+    told.map(name).unwrap_or_default()
+}
+
 /// The code of what a feed has told; `None` for what has none.
-pub(super) fn code(told: &str) -> Option<String> {
+pub(in crate::api) fn code(told: &str) -> Option<String> {
     let is_it =
         |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|own| own.eq_ignore_ascii_case(told));
     let known = COUNTRIES.iter().find(is_it);
@@ -275,12 +280,12 @@ pub(super) fn code(told: &str) -> Option<String> {
 }
 
 /// Whether what a feed has told is the country of this code.
-pub(super) fn has_code(told: Option<&str>, wanted: &str) -> bool {
+pub(in crate::api) fn has_code(told: Option<&str>, wanted: &str) -> bool {
     told.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
 }
 
 /// Whether what a feed has told is the country of this name, or of this code.
-pub(super) fn is_named(told: Option<&str>, wanted: &str) -> bool {
+pub(in crate::api) fn is_named(told: Option<&str>, wanted: &str) -> bool {
     told.is_some_and(|told| {
         name(told).eq_ignore_ascii_case(wanted) || told.eq_ignore_ascii_case(wanted)
     })

@@ -51,7 +51,7 @@ const SPEC: Spec = Spec { accepted: &["sport"], aliases: &[], tolerated: TOLERAT
     get,
     path = "/api/v2/coverage/",
     tag = "football v2",
-    params(("sport" = Option<String>, Query, description = "This sport alone, as it is called in channels")),
+    params(("sport" = Option<String>, Query, description = "Only this sport, by its name in channels")),
     responses(
         (status = 200, body = Coverage),
         (status = 400, body = UnknownParametersBody),

@@ -69,13 +69,37 @@ pub(super) struct Sides {
     pub away: u16,
 }
 
-/// As no feed of ours tells the weather, never there.
+/// The weather at the ground, where a feed tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(super) struct Weather {
-    pub code: i32,
-    pub description: String,
+    /// 1 clear, 2 partly cloudy, 3 cloudy, 4 fog, 5 light rain, 6 rain, 7 snow, 8 thunderstorm.
+    pub code: u8,
+    /// The code as text; empty if it is none of these.
+    pub description: &'static str,
+    /// In metres per second.
     pub wind_speed: f64,
     pub temperature_c: f64,
+}
+
+impl Weather {
+    fn of(told: ingest::event::Weather) -> Self {
+        Self {
+            code: told.code,
+            description: match told.code {
+                1 => "clear",
+                2 => "partly cloudy",
+                3 => "cloudy",
+                4 => "fog",
+                5 => "light rain",
+                6 => "rain",
+                7 => "snow",
+                8 => "thunderstorm",
+                _ => "",
+            },
+            wind_speed: f64::from(told.wind_speed),
+            temperature_c: f64::from(told.temperature_c),
+        }
+    }
 }
 
 /// As no feed of ours tells of highlights, never there.
@@ -88,12 +112,29 @@ pub(super) struct Highlight {
     pub published_at: Option<String>,
 }
 
-/// A match in play: as an event, with the name of its league.
+/// A row of `events/live/`: an event, whose `status` is `notstarted`, `inprogress` or `finished` here,
+/// and whose `period` is `1st_half`, `halftime`, `2nd_half`, `extra_time`, `penalties`, `FT` or empty.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(super) struct LiveEvent {
     #[serde(flatten)]
     pub event: Event,
     pub league_name: Option<String>,
+    /// When the match last changed: `2026-07-31T00:30:00+00:00`.
+    pub last_updated: String,
+}
+
+impl LiveEvent {
+    pub(super) fn of(matches: &Matches<'_>, brief: &Brief, event: Event) -> Self {
+        Self {
+            event: Event {
+                status: status::live_word(brief.status),
+                period: status::live_period(brief.status),
+                ..event
+            },
+            league_name: league_name(matches, brief),
+            last_updated: time::offset(brief.updated).unwrap_or_default(),
+        }
+    }
 }
 
 impl Event {
@@ -151,7 +192,7 @@ impl Event {
             is_local_derby: false,
             is_neutral_ground: brief.neutral.unwrap_or_default(),
             travel_distance_km: None,
-            weather: None,
+            weather: brief.weather.map(Weather::of),
             pitch_condition: None,
             attendance: brief.attendance,
             live_websocket,
@@ -165,7 +206,7 @@ impl Event {
             round_name,
             stage: brief.group.is_some().then_some(GROUP_STAGE),
             stage_name: stage_name(brief).map(ToOwned::to_owned),
-            has_xg: false,
+            has_xg: brief.expected_goals.is_some(),
             previous_leg_event_id: None,
         }
     }
@@ -184,7 +225,7 @@ fn sides(goals: [u16; 2]) -> Sides {
 }
 
 /// The goals of both halves. What has not begun has no score, and not 0-0, whatever a feed says.
-pub(super) fn regulation(brief: &Brief) -> Option<[u32; 2]> {
+pub(in crate::api) fn regulation(brief: &Brief) -> Option<[u32; 2]> {
     match brief.status {
         Status::NotStarted
         | Status::AtThePost
@@ -233,7 +274,7 @@ pub(super) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<
     }
 }
 
-/// `2026-07-31`, UTC.
+/// `2026-07-31`, UTC. Moments of matches are told in full; this is for the days of a season.
 pub(super) fn day(at: Micros) -> Option<String> {
     let mut moment = time::offset(at)?;
     moment.truncate("2026-07-31".len());
@@ -241,7 +282,7 @@ pub(super) fn day(at: Micros) -> Option<String> {
 }
 
 /// The name of the league of a match.
-pub(super) fn league_name(matches: &Matches<'_>, brief: &Brief) -> Option<String> {
+fn league_name(matches: &Matches<'_>, brief: &Brief) -> Option<String> {
     let fresh = matches.fresh(brief.id).and_then(|it| it.names.competition.as_ref());
     match (fresh, brief.competition) {
         (Some(league), _) => Some(league.name.to_string()),

@@ -46,18 +46,18 @@ const SPEC: Spec = Spec {
     path = "/api/v2/events/",
     tag = "football v2",
     params(
-        ("date_from" = Option<String>, Query, description = "From this day or moment on, UTC"),
-        ("date_to" = Option<String>, Query, description = "To the end of this day, or up to this moment, UTC"),
-        ("date" = Option<String>, Query, description = "Of this day, UTC"),
-        ("league_id" = Option<u64>, Query, description = "Of this league; also `league`"),
-        ("season_id" = Option<u64>, Query, description = "Of this season; also `season`"),
-        ("team_id" = Option<u64>, Query, description = "Either side is this team"),
-        ("team_name" = Option<String>, Query, description = "Either side has this in its name; also `team`"),
-        ("status" = Option<String>, Query, description = "A word for how the match stands, or several with commas between"),
-        ("round" = Option<String>, Query, description = "The number of the round, or its name"),
+        ("date_from" = Option<String>, Query, description = "From this day or timestamp, UTC"),
+        ("date_to" = Option<String>, Query, description = "Up to the end of this day, or this timestamp, UTC"),
+        ("date" = Option<String>, Query, description = "Filter by day, UTC"),
+        ("league_id" = Option<u64>, Query, description = "Filter by league; also `league`"),
+        ("season_id" = Option<u64>, Query, description = "Filter by season; also `season`"),
+        ("team_id" = Option<u64>, Query, description = "Team, home or away"),
+        ("team_name" = Option<String>, Query, description = "Part of a team's name, home or away; also `team`"),
+        ("status" = Option<String>, Query, description = "Match status; separate several with commas"),
+        ("round" = Option<String>, Query, description = "Round number or name"),
         ("stage" = Option<String>, Query, description = "`group`, or the name of a group or a round"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200; also `page_size`"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page; also `page`"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200); also `page_size`"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip; also `page`"),
     ),
     responses(
         (status = 200, body = Page<Event>),
@@ -79,7 +79,7 @@ pub(super) async fn list(
     filter.team = params.id("team_id")?;
     let matches = Matches::now(&api);
     filter.teams = params.text("team_name").map(|part| named(&matches, part));
-    let wanted = asked.status()?;
+    let wanted = asked.status();
     filter.statuses = wanted.as_ref().map(|wanted| wanted.statuses.clone());
     let (round, stage) = (params.text("round"), params.text("stage"));
     // A number needs no look at the brief.

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{event::day, matches::Matches};
-use crate::record::{Brief, Key};
+use super::matches::Matches;
+use crate::{
+    api::time,
+    record::{Brief, Key},
+};
 
 /// As many of the last meetings are told one by one.
 const RECENT: usize = 5;
@@ -32,7 +35,7 @@ pub(super) struct HeadToHead {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(super) struct Meeting {
-    /// `2026-03-01`, UTC.
+    /// `2026-03-01T18:00:00+00:00`.
     pub date: Option<String>,
     pub home: String,
     pub away: String,
@@ -91,7 +94,7 @@ impl HeadToHead {
 fn meeting(matches: &Matches<'_>, met: &Met<'_>) -> Meeting {
     let [home, away] = met.sides.map(|team| matches.team_name(team));
     Meeting {
-        date: met.brief.start.and_then(day),
+        date: met.brief.start.and_then(time::offset),
         home,
         away,
         score: format!("{}-{}", met.goals[0], met.goals[1]),

@@ -1,50 +1,154 @@
-//! `events/{id}/incidents/`: what happened in a match.
+//! `events/{id}/incidents/`: what happened in a match. SERVICE sections 1.9 and 8, rows 9, 10 and 19.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{IncidentRecord, Key, MatchRecord};
+use crate::record::{IncidentRecord, Key, MatchRecord, Named};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Incidents {
     event_id: Key,
-    /// In the order of the match.
+    /// The newest first.
     incidents: Vec<Incident>,
 }
 
-/// SERVICE section 1.9.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Incident {
-    /// `goal`, `card`, `substitution`, `period`, `var`, `inGamePenalty` (missed), `penaltyShootout`.
-    #[serde(rename = "type")]
-    kind: &'static str,
+/// Each type has its own keys only.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(tag = "type")]
+pub(super) enum Incident {
+    #[serde(rename = "goal")]
+    Goal(Goal),
+    #[serde(rename = "card")]
+    Card(Card),
+    #[serde(rename = "substitution")]
+    Substitution(Substitution),
+    #[serde(rename = "period")]
+    Period(Period),
+    #[serde(rename = "injuryTime")]
+    InjuryTime(InjuryTime),
+    #[serde(rename = "varDecision")]
+    VarDecision(VarDecision),
+    /// A penalty that was missed.
+    #[serde(rename = "inGamePenalty")]
+    MissedPenalty(Kick),
+    /// A kick of the shoot-out.
+    #[serde(rename = "penaltyShootout")]
+    Shootout(ShootoutKick),
+}
+
+/// When it happened, and which side did it.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Happened {
     minute: u16,
     added_time: Option<u16>,
     /// No feed of ours tells it.
     period_second: Option<u32>,
     is_home: Option<bool>,
+}
+
+/// A goal that was taken back is not listed.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Goal {
+    /// `is_home` is the side that is credited with the goal, also with an own goal: the scorer of an
+    /// own goal plays for the other side.
+    #[serde(flatten)]
+    #[schema(inline)]
+    happened: Happened,
     player: Option<String>,
     player_id: Option<Key>,
     assist: Option<String>,
-    /// Of a goal alone: `regular`, `own_goal` or `penalty`.
+    /// `regular`, `own_goal` or `penalty`.
     goal_type: Option<String>,
     /// After it.
     home_score: Option<u16>,
     away_score: Option<u16>,
-    /// `yellow`, `yellowred` or `red`.
-    card_type: Option<&'static str>,
-    /// Taken back. A goal that was taken back is not listed at all.
+    /// How it came about, touch by touch: no feed of ours tells it.
+    sequence: Vec<Touch>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Card {
+    #[serde(flatten)]
+    #[schema(inline)]
+    happened: Happened,
+    player: Option<String>,
+    player_id: Option<Key>,
+    /// `yellow`, `yellowRed` or `red`.
+    card_type: &'static str,
+    /// Taken back: it stays listed and is not counted.
     rescinded: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Substitution {
+    #[serde(flatten)]
+    #[schema(inline)]
+    happened: Happened,
     player_in: Option<String>,
     player_in_id: Option<Key>,
     player_out: Option<String>,
     player_out_id: Option<Key>,
-    /// How it came about, touch by touch: no feed of ours tells it.
-    sequence: Vec<Touch>,
-    /// Of a period `1T`, `HT`, `2T`, `ET`, `PEN` or `FT`; of a check `checking`, `confirmed` or
-    /// `overturned`; of a kick from the spot that is no goal of the match `scored` or `missed`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+}
+
+/// A part of the match, or its end.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Period {
+    minute: u16,
+    added_time: Option<u16>,
+    /// `First half`, `HT`, `Second half`, `ET`, `PEN` or `FT`.
+    text: &'static str,
+    /// When it began; of the part in progress the score now. Extra time counts, the shoot-out does not.
+    home_score: u32,
+    away_score: u32,
+    /// Whether this part is in progress.
+    is_live: bool,
+}
+
+/// The stoppage time of a part that is over.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct InjuryTime {
+    /// 45, 90, 105 or 120.
+    minute: u16,
+    /// Minutes, of which the last had at least begun.
+    length: u16,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct VarDecision {
+    #[serde(flatten)]
+    #[schema(inline)]
+    happened: Happened,
+    player: Option<String>,
+    player_id: Option<Key>,
+    /// `checking`, `confirmed` or `overturned`: no feed of ours tells what was looked at.
+    decision: String,
+    /// Whether the referee's decision stands; `null` while it is looked at.
+    confirmed: Option<bool>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Kick {
+    #[serde(flatten)]
+    #[schema(inline)]
+    happened: Happened,
+    player: Option<String>,
+    player_id: Option<Key>,
+    /// `missed`.
+    text: &'static str,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct ShootoutKick {
+    #[serde(flatten)]
+    #[schema(inline)]
+    happened: Happened,
+    player: Option<String>,
+    player_id: Option<Key>,
+    /// `scored` or `missed`.
     text: Option<String>,
+    /// Of the shoot-out, after it.
+    home_score: Option<u16>,
+    away_score: Option<u16>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -59,74 +163,189 @@ impl Incidents {
         let told = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
         let mut told: Vec<_> = told.iter().collect();
         // Those of the same minute stay as they came.
-        told.sort_by_key(|it| (it.minute, it.added.unwrap_or_default()));
-        let incidents = told.into_iter().filter_map(Incident::of).collect();
+        told.sort_by_key(|it| place(it));
+        let last_period = told.iter().rposition(|it| &*it.kind == "period");
+        let had_shootout = told.iter().any(|it| is_period(it, "penalties"));
+        let mut score = [0; 2];
+        let mut incidents = Vec::with_capacity(told.len());
+        for (index, it) in told.into_iter().enumerate() {
+            score = score_after(score, it);
+            if &*it.kind == "period" {
+                let is_end_of_shootout = had_shootout && is_period(it, "finished");
+                incidents.extend(InjuryTime::of(it).filter(|_| !is_end_of_shootout));
+                let is_live = record.brief.status.is_live() && Some(index) == last_period;
+                incidents.extend(Period::of(record, it, score, is_live));
+            } else {
+                incidents.extend(Incident::of(it));
+            }
+        }
+        incidents.reverse();
         Self { event_id: record.brief.id, incidents }
+    }
+}
+
+fn is_period(it: &IncidentRecord, status: &str) -> bool {
+    &*it.kind == "period" && it.detail.as_deref() == Some(status)
+}
+
+/// Where an incident stands in the order of the match: by minute, by minute of stoppage time, and behind
+/// all of a part its end, the begin of the next one, and the kicks of the shoot-out.
+fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
+    let own = (it.minute, it.added.unwrap_or_default());
+    let behind = |minute: u16| (minute, u16::MAX, (0, 0));
+    let period = it.detail.as_deref().filter(|_| &*it.kind == "period");
+    match period {
+        Some("first_half") => (0, 0, (0, 0)),
+        Some("half_time" | "second_half") => behind(45),
+        Some("extra_first") => behind(90),
+        Some("extra_half" | "extra_second") => behind(105),
+        Some("penalties") => behind(120),
+        Some("finished") => behind(u16::MAX),
+        // Some feeds count the kicks by minutes.
+        _ if &*it.kind == "shootout" => (120, u16::MAX, own),
+        _ => (own.0, own.1, (0, 0)),
+    }
+}
+
+/// The score once this has happened.
+fn score_after(score: [u32; 2], it: &IncidentRecord) -> [u32; 2] {
+    let is_goal = &*it.kind == "goal" && it.retracted.is_none();
+    match (it.score, it.side) {
+        (Some(told), _) if is_goal => told.map(u32::from),
+        (None, Some(0)) if is_goal => [score[0] + 1, score[1]],
+        (None, Some(1)) if is_goal => [score[0], score[1] + 1],
+        _ => score,
+    }
+}
+
+fn name(named: Option<&Named>) -> Option<String> {
+    named.map(|named| named.name.to_string())
+}
+
+fn id(named: Option<&Named>) -> Option<Key> {
+    named.map(|named| named.id)
+}
+
+impl Happened {
+    fn of(told: &IncidentRecord) -> Self {
+        Self {
+            minute: told.minute,
+            added_time: told.added,
+            period_second: None,
+            is_home: told.side.map(|side| side == 0),
+        }
     }
 }
 
 impl Incident {
     /// `None` for what was taken back and is not to be counted, and for kinds without a word here.
     fn of(told: &IncidentRecord) -> Option<Self> {
-        let common = Self {
-            minute: told.minute,
-            added_time: told.added,
-            is_home: told.side.map(|side| side == 0),
-            home_score: told.score.map(|score| score[0]),
-            away_score: told.score.map(|score| score[1]),
-            rescinded: told.retracted.is_some(),
-            ..Self::default()
+        let happened = Happened::of(told);
+        let (own, other) = (told.player.as_ref(), told.assist.as_ref());
+        let (player, player_id) = (name(own), id(own));
+        let detail = || told.detail.as_ref().map(|detail| detail.to_string());
+        let [home_score, away_score] = [0, 1].map(|side| told.score.map(|score| score[side]));
+        let rescinded = told.retracted.is_some();
+        let card = |card_type| Card {
+            happened: Happened::of(told),
+            player: name(own),
+            player_id,
+            card_type,
+            rescinded,
         };
-        let detail = told.detail.as_deref();
-        let by_player = Self {
-            player: told.player.as_ref().map(|player| player.name.to_string()),
-            player_id: told.player.as_ref().map(|player| player.id),
-            ..common
-        };
-        let made = match &*told.kind {
-            "goal" => Self {
-                kind: "goal",
-                goal_type: detail.map(ToOwned::to_owned),
-                assist: told.assist.as_ref().map(|player| player.name.to_string()),
-                ..by_player
-            },
-            "yellow" => Self { kind: "card", card_type: Some("yellow"), ..by_player },
-            "second_yellow" => Self { kind: "card", card_type: Some("yellowred"), ..by_player },
-            "red" => Self { kind: "card", card_type: Some("red"), ..by_player },
-            "substitution" => Self {
-                kind: "substitution",
-                player_in: told.assist.as_ref().map(|player| player.name.to_string()),
-                player_in_id: told.assist.as_ref().map(|player| player.id),
-                player_out: by_player.player.clone(),
-                player_out_id: by_player.player_id,
-                player: None,
-                player_id: None,
-                ..by_player
-            },
+        Some(match &*told.kind {
+            "yellow" => Self::Card(card("yellow")),
+            "second_yellow" => Self::Card(card("yellowRed")),
+            "red" => Self::Card(card("red")),
+            _ if rescinded => return None,
+            "goal" => Self::Goal(Goal {
+                happened,
+                player,
+                player_id,
+                assist: name(other),
+                goal_type: detail(),
+                home_score,
+                away_score,
+                sequence: Vec::new(),
+            }),
+            "substitution" => Self::Substitution(Substitution {
+                happened,
+                player_in: name(other),
+                player_in_id: id(other),
+                player_out: player,
+                player_out_id: player_id,
+            }),
             "penalty_missed" => {
-                Self { kind: "inGamePenalty", text: Some("missed".into()), ..by_player }
+                Self::MissedPenalty(Kick { happened, player, player_id, text: "missed" })
             }
             "shootout" => {
-                Self { kind: "penaltyShootout", text: detail.map(ToOwned::to_owned), ..by_player }
+                let text = detail();
+                Self::Shootout(ShootoutKick {
+                    happened,
+                    player,
+                    player_id,
+                    text,
+                    home_score,
+                    away_score,
+                })
             }
-            "var" => Self { kind: "var", text: detail.map(ToOwned::to_owned), ..by_player },
-            "period" => Self { kind: "period", text: detail.and_then(period), ..by_player },
+            "var" => {
+                let decision = detail()?;
+                let confirmed = match decision.as_str() {
+                    "confirmed" => Some(true),
+                    "overturned" => Some(false),
+                    _ => None,
+                };
+                let happened = Happened::of(told);
+                Self::VarDecision(VarDecision { happened, player, player_id, decision, confirmed })
+            }
             _ => return None,
-        };
-        (made.kind == "card" || !made.rescinded).then_some(made)
+        })
     }
 }
 
-/// The part that has begun.
-fn period(status: &str) -> Option<String> {
-    let code = match status {
-        "first_half" => "1T",
-        "half_time" => "HT",
-        "second_half" => "2T",
-        "extra_first" | "extra_half" | "extra_second" => "ET",
-        "penalties" => "PEN",
-        "finished" => "FT",
-        _ => return None,
-    };
-    Some(code.to_owned())
+impl Period {
+    /// `None` for states that are no part of a match.
+    fn of(
+        record: &MatchRecord,
+        told: &IncidentRecord,
+        counted: [u32; 2],
+        is_live: bool,
+    ) -> Option<Incident> {
+        let brief = &record.brief;
+        let status = told.detail.as_deref()?;
+        let text = match status {
+            "first_half" => "First half",
+            "half_time" => "HT",
+            "second_half" => "Second half",
+            "extra_first" | "extra_half" | "extra_second" => "ET",
+            "penalties" => "PEN",
+            "finished" => "FT",
+            _ => return None,
+        };
+        let known = match status {
+            _ if is_live => brief.score,
+            "half_time" => brief.half_time.map(|goals| goals.map(u32::from)),
+            "finished" => brief.score,
+            _ => None,
+        };
+        let [home_score, away_score] = known.unwrap_or(counted);
+        Some(Incident::Period(Self {
+            minute: told.minute,
+            added_time: told.added,
+            text,
+            home_score,
+            away_score,
+            is_live,
+        }))
+    }
+}
+
+impl InjuryTime {
+    /// Of the part that this ends; `None` where none was played, or nobody tells the minute of the end.
+    fn of(told: &IncidentRecord) -> Option<Incident> {
+        let is_end = [45, 90, 105, 120].contains(&told.minute);
+        let length = told.added.filter(|_| is_end)?;
+        Some(Incident::InjuryTime(Self { minute: told.minute, length }))
+    }
 }

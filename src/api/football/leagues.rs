@@ -15,7 +15,7 @@ use super::{
     country,
     matches::Matches,
     request::{self, Asked, key},
-    seasons::{Calendar, CurrentSeason, Season},
+    seasons::{Calendar, LeagueSeason, Season},
     venues::Venue,
 };
 use crate::{
@@ -29,11 +29,11 @@ use crate::{
 pub(super) struct League {
     id: Key,
     name: String,
-    country: Option<String>,
+    country: String,
     /// It has a match within a year, back or ahead.
     is_active: bool,
     is_women: bool,
-    current_season: Option<CurrentSeason>,
+    current_season: Option<Season>,
 }
 
 impl League {
@@ -43,10 +43,10 @@ impl League {
         Self {
             id: league.id,
             name: league.name.to_string(),
-            country: league.country.as_deref().map(country::name),
+            country: country::name_or_empty(league.country.as_deref()),
             is_active: calendar.is_active(league.id),
             is_women: is_women(league),
-            current_season: current.map(Into::into),
+            current_season: current,
         }
     }
 }
@@ -74,13 +74,13 @@ const LIST: Spec = request::spec(&[
     path = "/api/v2/leagues/",
     tag = "football v2",
     params(
-        ("name" = Option<String>, Query, description = "Has this in its name"),
-        ("country" = Option<String>, Query, description = "Of this country, by name"),
-        ("country_code" = Option<String>, Query, description = "Of this country, by ISO 3166-1 alpha-2"),
-        ("is_women" = Option<bool>, Query, description = "Whether women play in it, as far as its name says so"),
-        ("include_inactive" = Option<bool>, Query, description = "Also those without a match within a year"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("name" = Option<String>, Query, description = "Part of the name"),
+        ("country" = Option<String>, Query, description = "Filter by country name"),
+        ("country_code" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)"),
+        ("is_women" = Option<bool>, Query, description = "Women's leagues, judged by their name"),
+        ("include_inactive" = Option<bool>, Query, description = "Include leagues without a match in the last year"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<League>),
@@ -143,10 +143,10 @@ pub(super) async fn detail(
     tag = "football v2",
     params(("id" = u64, Path, description = "The league")),
     responses(
-        (status = 200, body = Season),
+        (status = 200, body = LeagueSeason),
         (status = 400, body = UnknownParametersBody),
         (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody, description = "No such league, or no feed names a season of it"),
+        (status = 404, body = ErrorBody, description = "No such league, or it has no known season"),
     ),
 )]
 pub(super) async fn season(
@@ -160,7 +160,7 @@ pub(super) async fn season(
     let league = matches.entity(EntityKind::Competition, key(&id)?)?;
     let calendar = Calendar::of(&matches, Some(league.id));
     let season = calendar.season(&matches, league.id, None)?.ok_or(ApiError::NotFound)?;
-    Kept::LIST.answer(&headers, &season)
+    Kept::LIST.answer(&headers, &LeagueSeason::of(league.id, season))
 }
 
 /// SERVICE section 1.2: no envelope of pages.
@@ -207,8 +207,8 @@ const VENUES: Spec = request::spec(&["limit", "offset"]);
     tag = "football v2",
     params(
         ("id" = u64, Path, description = "The league"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Venue>),
@@ -238,8 +238,8 @@ pub(super) async fn venues(
     params(
         ("id" = u64, Path, description = "The league"),
         ("season_id" = u64, Path, description = "The season"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Venue>),

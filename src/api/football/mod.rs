@@ -4,7 +4,8 @@
 //! Lists and sums are made of briefs and entities in memory ([`matches`]); what is below one match is
 //! read from its record. Odds are elsewhere.
 
-mod country;
+mod analysis;
+pub(super) mod country;
 mod coverage;
 mod event;
 mod events;
@@ -38,7 +39,14 @@ use axum::Extension;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use self::shown::Shown;
-pub(super) use self::{led::Led, line_ups::short_name, sheets::Sheets, stats::share};
+pub(super) use self::{
+    event::regulation,
+    led::Led,
+    line_ups::short_name,
+    seasons::{season_name, season_year},
+    sheets::Sheets,
+    stats::share,
+};
 use super::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {

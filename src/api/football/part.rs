@@ -56,11 +56,11 @@ pub(super) async fn h2h(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let record = record(&api, &id, &uri).await?;
-    let brief = Arc::new(record.brief.clone());
+    let brief = Arc::clone(&record.brief);
     Kept::LIST.answer(&headers, &Matches::now(&api).head_to_head(&brief))
 }
 
-/// What happened in it, in the order of the match.
+/// What happened in it, the newest first.
 #[utoipa::path(
     get,
     path = "/api/v2/events/{id}/incidents/",

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde::Serialize;
+use ingest::event::ExpectedGoals;
+use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::{
@@ -18,24 +19,44 @@ pub(super) struct MatchPlayerStats {
     player_stats: Vec<PlayerStats>,
 }
 
+/// A value as a feed tells it, or does not.
+trait FromTold {
+    fn from_told(told: Option<u32>) -> Self;
+}
+
+/// Who is not counted to have done it has done it no time.
+impl FromTold for u32 {
+    fn from_told(told: Option<u32>) -> Self {
+        told.unwrap_or_default()
+    }
+}
+
+/// Not known unless it is told.
+impl FromTold for Option<u32> {
+    fn from_told(told: Option<u32>) -> Self {
+        told
+    }
+}
+
 /// The row: after whom it is of come counters, each by the name under which feeds tell it. Some no
 /// feed of ours tells; they are there since clients read them.
 macro_rules! row {
-    ($($counter:ident)+) => {
-        /// `null` is what was not told; that is not 0.
+    ($($(#[$attribute:meta])* $counter:ident: $kind:ty,)+) => {
+        /// Counters are numbers: what was not counted is 0. Ratings, expected goals and values are
+        /// `null` unless a feed tells them.
         #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, ToSchema)]
         pub(in crate::api) struct PlayerStats {
             pub id: Key,
             pub player_id: Key,
             pub event_id: Key,
             pub team_id: Option<Key>,
-            $(pub $counter: Option<u32>,)+
+            $($(#[$attribute])* pub $counter: $kind,)+
         }
 
         impl PlayerStats {
             fn of_counters(values: &Counters) -> Self {
                 Self {
-                    $($counter: values.get(stringify!($counter)).copied(),)+
+                    $($counter: FromTold::from_told(values.get(stringify!($counter)).copied()),)+
                     ..Self::default()
                 }
             }
@@ -44,77 +65,96 @@ macro_rules! row {
 }
 
 row! {
-    minutes_played
-    rating
-    touches
-    goals
-    goal_assist
-    expected_goals
-    expected_assists
-    total_shots
-    shots_on_target
-    key_pass
-    total_pass
-    accurate_pass
-    total_long_balls
-    accurate_long_balls
-    total_cross
-    accurate_cross
-    total_contest
-    won_contest
-    duel_won
-    duel_lost
-    aerial_won
-    aerial_lost
-    total_tackle
-    won_tackle
-    total_clearance
-    interception
-    ball_recovery
-    blocked_scoring_attempt
-    dispossessed
-    possession_lost
-    was_fouled
-    fouls
-    yellow_card
-    red_card
-    saves
-    goals_conceded
-    punches
-    high_claims
-    good_high_claim
-    accurate_keeper_sweeper
-    total_keeper_sweeper
-    goals_prevented
-    keeper_save_value
-    goalkeeper_value_normalized
-    big_chance_created
-    big_chance_missed
-    expected_goals_on_target
-    hit_woodwork
-    last_man_tackle
-    outfielder_block
-    saved_shots_from_inside_the_box
-    clearance_off_line
-    challenge_lost
-    total_offside
-    error_lead_to_a_goal
-    error_lead_to_a_shot
-    defensive_value_normalized
-    pass_value_normalized
-    shot_value_normalized
-    dribble_value_normalized
-    ball_carries_count
-    progressive_ball_carries_count
-    total_ball_carries_distance
-    total_progressive_ball_carries_distance
-    best_ball_carry_progression
-    total_progression
-    unsuccessful_touch
-    accurate_opposition_half_passes
-    total_opposition_half_passes
-    accurate_own_half_passes
-    total_own_half_passes
+    minutes_played: u32,
+    #[serde(serialize_with = "hundredths")]
+    #[schema(value_type = Option<f64>)]
+    rating: Option<u32>,
+    touches: u32,
+    goals: u32,
+    goal_assist: u32,
+    #[serde(serialize_with = "expected_goals")]
+    #[schema(value_type = Option<f64>)]
+    expected_goals: Option<u32>,
+    #[serde(serialize_with = "expected_goals")]
+    #[schema(value_type = Option<f64>)]
+    expected_assists: Option<u32>,
+    total_shots: u32,
+    shots_on_target: u32,
+    key_pass: u32,
+    total_pass: u32,
+    accurate_pass: u32,
+    total_long_balls: u32,
+    accurate_long_balls: u32,
+    total_cross: u32,
+    accurate_cross: u32,
+    total_contest: u32,
+    won_contest: u32,
+    duel_won: u32,
+    duel_lost: u32,
+    aerial_won: u32,
+    aerial_lost: u32,
+    total_tackle: u32,
+    won_tackle: u32,
+    total_clearance: u32,
+    interception: u32,
+    ball_recovery: u32,
+    blocked_scoring_attempt: u32,
+    dispossessed: u32,
+    possession_lost: u32,
+    was_fouled: u32,
+    fouls: u32,
+    yellow_card: u32,
+    red_card: u32,
+    saves: u32,
+    goals_conceded: u32,
+    punches: u32,
+    high_claims: u32,
+    good_high_claim: u32,
+    accurate_keeper_sweeper: u32,
+    total_keeper_sweeper: u32,
+    goals_prevented: Option<u32>,
+    keeper_save_value: Option<u32>,
+    goalkeeper_value_normalized: Option<u32>,
+    big_chance_created: u32,
+    big_chance_missed: u32,
+    #[serde(serialize_with = "expected_goals")]
+    #[schema(value_type = Option<f64>)]
+    expected_goals_on_target: Option<u32>,
+    hit_woodwork: u32,
+    last_man_tackle: u32,
+    outfielder_block: u32,
+    saved_shots_from_inside_the_box: u32,
+    clearance_off_line: u32,
+    challenge_lost: u32,
+    total_offside: u32,
+    error_lead_to_a_goal: u32,
+    error_lead_to_a_shot: u32,
+    defensive_value_normalized: Option<u32>,
+    pass_value_normalized: Option<u32>,
+    shot_value_normalized: Option<u32>,
+    dribble_value_normalized: Option<u32>,
+    ball_carries_count: u32,
+    progressive_ball_carries_count: u32,
+    total_ball_carries_distance: u32,
+    total_progressive_ball_carries_distance: u32,
+    best_ball_carry_progression: u32,
+    total_progression: u32,
+    unsuccessful_touch: u32,
+    accurate_opposition_half_passes: u32,
+    total_opposition_half_passes: u32,
+    accurate_own_half_passes: u32,
+    total_own_half_passes: u32,
+}
+
+/// Serde asks for a reference.
+type Known = Option<u32>;
+
+fn hundredths<S: Serializer>(value: &Known, out: S) -> Result<S::Ok, S::Error> {
+    value.map(|it| f64::from(it) / 100.0).serialize(out)
+}
+
+fn expected_goals<S: Serializer>(value: &Known, out: S) -> Result<S::Ok, S::Error> {
+    value.map(|it| ExpectedGoals(it).goals()).serialize(out)
 }
 
 /// By the names of `ingest::event::PlayerStat`.
@@ -122,17 +162,15 @@ type Counters = BTreeMap<Arc<str>, u32>;
 
 impl PlayerStats {
     pub(in crate::api) fn of(it: &Appearance) -> Self {
-        // Who is counted to have none has 0; of whom nobody counts it, nothing is known.
-        let known = |name: &str, sum: u32| (sum > 0 || it.stats.contains_key(name)).then_some(sum);
         Self {
             id: it.id(),
             player_id: it.player,
             event_id: it.match_id,
             team_id: Some(it.team),
-            goals: known("goals", it.goals),
-            goal_assist: known("goal_assist", it.assists),
-            yellow_card: known("yellow_card", it.yellow),
-            red_card: known("red_card", it.red),
+            goals: it.goals,
+            goal_assist: it.assists,
+            yellow_card: it.yellow,
+            red_card: it.red,
             ..Self::of_counters(&it.stats)
         }
     }

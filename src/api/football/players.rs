@@ -38,7 +38,7 @@ pub(super) struct Player {
     height_cm: Option<u32>,
     weight_kg: Option<u32>,
     preferred_foot: String,
-    nationality: Option<String>,
+    nationality: String,
     /// The team that the last match was for.
     current_team_id: Option<Key>,
     national_team_id: Option<Key>,
@@ -82,7 +82,7 @@ pub(super) struct SquadPlayer {
     short_name: String,
     position: String,
     jersey_number: Option<u64>,
-    nationality: Option<String>,
+    nationality: String,
     date_of_birth: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl SquadPlayer {
             short_name: line_ups::short_name(&player.name),
             position: text(player, "position").unwrap_or_default(),
             jersey_number: number(player, "jersey_number"),
-            nationality: player.country.as_deref().map(country::name),
+            nationality: country::name_or_empty(player.country.as_deref()),
             date_of_birth: text(player, "date_of_birth"),
         }
     }
@@ -176,13 +176,13 @@ const LIST: Spec = request::spec(&[
     path = "/api/v2/players/",
     tag = "football v2",
     params(
-        ("name" = Option<String>, Query, description = "Has this in the name"),
-        ("team_id" = Option<u64>, Query, description = "Played for this team last"),
-        ("national_team_id" = Option<u64>, Query, description = "No feed of ours tells it: nobody"),
-        ("nationality_code" = Option<String>, Query, description = "ISO 3166-1 alpha-2"),
+        ("name" = Option<String>, Query, description = "Part of the name"),
+        ("team_id" = Option<u64>, Query, description = "Current team, by the player's last match"),
+        ("national_team_id" = Option<u64>, Query, description = "Not provided by any feed: always empty"),
+        ("nationality_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)"),
         ("position" = Option<String>, Query, description = "G, D, M or F"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Player>),
@@ -256,17 +256,17 @@ const STATS: Spec = request::spec(&[
     tag = "football v2",
     params(
         ("id" = u64, Path, description = "The player"),
-        ("season_id" = Option<u64>, Query, description = "In this season"),
-        ("team_id" = Option<u64>, Query, description = "For this team"),
-        ("league_id" = Option<u64>, Query, description = "In this league"),
-        ("date_from" = Option<String>, Query, description = "From this day or moment on, UTC"),
-        ("date_to" = Option<String>, Query, description = "To the end of this day, or up to this moment, UTC"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("season_id" = Option<u64>, Query, description = "Filter by season"),
+        ("team_id" = Option<u64>, Query, description = "Filter by team"),
+        ("league_id" = Option<u64>, Query, description = "Filter by league"),
+        ("date_from" = Option<String>, Query, description = "From this day or timestamp, UTC"),
+        ("date_to" = Option<String>, Query, description = "Up to the end of this day, or this timestamp, UTC"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<PlayerStats>),
-        (status = 400, body = UnknownParametersBody, description = "`event_id` is none: ask `events/{id}/player-stats/`"),
+        (status = 400, body = UnknownParametersBody, description = "`event_id` is not supported here; use `events/{id}/player-stats/`"),
         (status = 401, body = ErrorBody),
         (status = 404, body = ErrorBody),
     ),

@@ -32,7 +32,7 @@ use crate::{
 pub(super) struct Referee {
     id: Key,
     name: String,
-    country: Option<String>,
+    country: String,
     nationality_a3: Option<String>,
     birthdate: Option<String>,
     matches: usize,
@@ -60,7 +60,7 @@ impl Person for Referee {
         Self {
             id: referee.id,
             name: referee.name.to_string(),
-            country: referee.country.as_deref().map(country::name),
+            country: country::name_or_empty(referee.country.as_deref()),
             nationality_a3: None,
             birthdate: None,
             matches: judged.len(),
@@ -109,12 +109,12 @@ const LIST: Spec =
     path = "/api/v2/referees/",
     tag = "football v2",
     params(
-        ("name" = Option<String>, Query, description = "Has this in the name"),
-        ("country_code" = Option<String>, Query, description = "ISO 3166-1 alpha-2"),
-        ("league_id" = Option<u64>, Query, description = "Has judged a match of this league"),
-        ("min_matches" = Option<u64>, Query, description = "Has judged so many matches with a result"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("name" = Option<String>, Query, description = "Part of the name"),
+        ("country_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)"),
+        ("league_id" = Option<u64>, Query, description = "Refereed a match in this league"),
+        ("min_matches" = Option<u64>, Query, description = "Minimum number of matches with a result"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Referee>),
@@ -167,8 +167,8 @@ pub(super) async fn detail(
     tag = "football v2",
     params(
         ("id" = u64, Path, description = "The referee"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Event>),

@@ -91,8 +91,8 @@ impl<'a> Asked<'a> {
     }
 
     /// `status`.
-    pub(super) fn status(&self) -> Result<Option<Wanted>, ApiError> {
-        self.params.text("status").map(Wanted::read).transpose()
+    pub(super) fn status(&self) -> Option<Wanted> {
+        self.params.text("status").and_then(Wanted::read)
     }
 }
 

@@ -18,34 +18,62 @@ const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 /// A league is active while it has a match within so many days, back or ahead.
 const ACTIVE_DAYS: Micros = 365;
 
-/// SERVICE section 1.9: `leagues/{id}/season/`.
+/// SERVICE sections 1.9 and 8, row 14.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Season {
     pub id: Key,
+    /// With that of the league: `Premier League 2025/26`.
     pub name: String,
-    /// As the feed names the season: `2025/26`.
-    pub year: String,
+    /// The first year that the feed names: 2025 of `2025/26`; else that of the first match.
+    pub year: Option<u16>,
     /// The days of the first and the last match that is known.
     pub start_date: Option<String>,
     pub end_date: Option<String>,
     pub is_current: bool,
 }
 
-/// The current season as it stands in the row of a league.
+/// `leagues/{id}/season/`: clients read the season below its own key, or at the top.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct CurrentSeason {
-    id: Key,
-    name: String,
-    year: String,
-    start_date: Option<String>,
-    end_date: Option<String>,
+pub(super) struct LeagueSeason {
+    league_id: Key,
+    season: Season,
+    #[serde(flatten)]
+    #[schema(inline)]
+    own: Season,
 }
 
-impl From<Season> for CurrentSeason {
-    fn from(season: Season) -> Self {
-        let Season { id, name, year, start_date, end_date, is_current: _ } = season;
-        Self { id, name, year, start_date, end_date }
+impl LeagueSeason {
+    pub(super) fn of(league_id: Key, season: Season) -> Self {
+        Self { league_id, own: season.clone(), season }
     }
+}
+
+/// What a season is called: feeds name the years alone.
+pub(in crate::api) fn season_name(league: &str, season: &str) -> String {
+    if league.is_empty() || season.to_lowercase().contains(&league.to_lowercase()) {
+        season.to_owned()
+    } else {
+        format!("{league} {season}")
+    }
+}
+
+/// The first year in the name of a season: 2025 of `2025/26`, of `25/26` and of `Summer 2025`; else the
+/// year of a day.
+pub(in crate::api) fn season_year(season: &str, first_day: Option<&str>) -> Option<u16> {
+    let numbers = || season.split(|c: char| !c.is_ascii_digit());
+    let year = |text: &str| text.parse().ok().filter(|year| (1800..2300).contains(year));
+    let long = numbers().filter(|text| text.len() == 4).find_map(year);
+    let short = || {
+        let (first, second) = season.trim().split_once(['/', '-'])?;
+        let is_short = |text: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
+        if !is_short(first) || !is_short(second) {
+            return None;
+        }
+        let of_century: u16 = first.parse().ok()?;
+        Some(if of_century < 70 { 2000 + of_century } else { 1900 + of_century })
+    };
+    let of_day = || first_day?.get(..4).and_then(year);
+    long.or_else(short).or_else(of_day)
 }
 
 /// From the first match to the last one.
@@ -114,13 +142,15 @@ impl Calendar {
     pub(super) fn seasons(&self, matches: &Matches<'_>, league: Key) -> Vec<Season> {
         let all = self.seasons.get(&league).map(Vec::as_slice).unwrap_or_default();
         let current = self.current(league);
+        let of_league = matches.name(EntityKind::Competition, league);
         let season = |(id, span): &(Key, Span)| {
             let name = matches.name(EntityKind::Season, *id);
+            let start_date = day(span.first);
             Season {
                 id: *id,
-                year: name.clone(),
-                name,
-                start_date: day(span.first),
+                year: season_year(&name, start_date.as_deref()),
+                name: season_name(&of_league, &name),
+                start_date,
                 end_date: day(span.last),
                 is_current: current == Some(*id),
             }
@@ -144,5 +174,29 @@ impl Calendar {
             Some(id) => all.find(|season| season.id == id).map(Some).ok_or(ApiError::NotFound),
             None => Ok(all.find(|season| season.is_current)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn year_is_the_first_of_the_season() {
+        for (name, expected) in [
+            ("2026/27", Some(2026)),
+            ("2026-2027", Some(2026)),
+            ("26/27", Some(2026)),
+            ("98/99", Some(1998)),
+            ("2018", Some(2018)),
+            ("Apertura 2025", Some(2025)),
+            ("Clausura", None),
+            ("99999", None),
+        ] {
+            assert_eq!(season_year(name, None), expected, "{name}");
+        }
+        assert_eq!(season_year("Clausura", Some("2024-02-03")), Some(2024));
+        assert_eq!(season_name("Premier League", "2026/27"), "Premier League 2026/27");
+        assert_eq!(season_name("Premier League", "Premier League 26/27"), "Premier League 26/27");
     }
 }

@@ -72,8 +72,25 @@ impl Plate {
 /// Prepared answers; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shown {
-    live: Arc<Mutex<Option<Plate>>>,
+    live: Arc<LiveList>,
     details: Arc<Mutex<HashMap<Key, Plate>>>,
+}
+
+/// The list of what is in play.
+#[derive(Debug, Default)]
+struct LiveList {
+    /// Locked to look and to put, never while a list is made.
+    newest: Mutex<Option<Plate>>,
+    /// Held by the one request that makes the list; the others wait for it.
+    maker: tokio::sync::Mutex<()>,
+}
+
+impl LiveList {
+    fn at_hand(&self, made_of: &MadeOf, now: Instant) -> Option<Served> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let plate = newest.as_ref().filter(|plate| plate.is_good(made_of, now))?;
+        Some(Served { prepared: plate.prepared.clone(), is_hit: true })
+    }
 }
 
 /// An answer, and whether it was at hand.
@@ -93,21 +110,27 @@ impl Served {
 }
 
 impl Shown {
-    /// The list of what is in play.
-    pub(super) fn live(
+    /// The list of what is in play, of this version of what the hub shows or a newer one. For each version
+    /// one list is made, on a thread where nobody waits for it.
+    pub(super) async fn live(
         &self,
-        made_of: MadeOf,
-        now: Instant,
-        make: impl FnOnce() -> Result<Prepared, ApiError>,
+        version: impl Fn() -> u64,
+        make: impl FnOnce() -> Result<Prepared, ApiError> + Send + 'static,
     ) -> Result<Served, ApiError> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plate) = live.as_ref().filter(|plate| plate.is_good(&made_of, now)) {
-            return Ok(Served { prepared: plate.prepared.clone(), is_hit: true });
+        let live = &self.live;
+        if let Some(served) = live.at_hand(&MadeOf::Reader(version()), Instant::now()) {
+            return Ok(served);
         }
-        // Made under the lock: whoever asks meanwhile waits for this answer and makes no other.
-        let prepared = make()?;
+        let _making = live.maker.lock().await;
+        // The version first: what is read after it may be newer, and never older.
+        let (made_of, now) = (MadeOf::Reader(version()), Instant::now());
+        if let Some(served) = live.at_hand(&made_of, now) {
+            return Ok(served);
+        }
+        let prepared = tokio::task::spawn_blocking(make).await??;
         let until = now + made_of.good_for();
-        *live = Some(Plate { made_of, until, prepared: prepared.clone() });
+        let plate = Plate { made_of, until, prepared: prepared.clone() };
+        *live.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(plate);
         Ok(Served { prepared, is_hit: false })
     }
 
@@ -140,23 +163,64 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    };
+
+    use tokio::task::JoinSet;
+
     use super::*;
 
     fn body(text: &'static str) -> Result<Prepared, ApiError> {
         Ok(Prepared::of(text.into()))
     }
 
-    #[test]
-    fn answer_is_made_anew_when_what_it_is_of_has_changed_or_a_second_has_passed() {
+    #[tokio::test]
+    async fn list_is_made_anew_when_what_it_is_of_has_changed() {
         let shown = Shown::default();
-        let start = Instant::now();
-        let is_hit = |version, now| {
-            let served = shown.live(MadeOf::Reader(version), now, || body("[]"));
+        let is_hit = async |version| {
+            let served = shown.live(|| version, || body("[]")).await;
             served.expect("it is made").is_hit
         };
-        assert!(!is_hit(1, start));
-        assert!(is_hit(1, start));
-        assert!(!is_hit(2, start), "an answer of an older state was given");
-        assert!(!is_hit(2, start + PLAYING_FOR), "the clock of an answer stood still");
+        assert!(!is_hit(1).await);
+        assert!(is_hit(1).await);
+        assert!(!is_hit(2).await, "an answer of an older state was given");
+    }
+
+    #[test]
+    fn clock_of_an_answer_stands_still_for_a_second_at_most() {
+        let (made_of, now) = (MadeOf::Reader(1), Instant::now());
+        let prepared = Prepared::of("[]".into());
+        let plate = Plate { until: now + made_of.good_for(), made_of: made_of.clone(), prepared };
+        assert!(plate.is_good(&made_of, now + PLAYING_FOR / 2));
+        assert!(!plate.is_good(&made_of, now + PLAYING_FOR));
+    }
+
+    /// The runtime of the test has one thread: a maker that blocked it would never be let go on.
+    #[tokio::test]
+    async fn one_makes_the_list_and_nobody_blocks_the_runtime() {
+        let (shown, made) = (Shown::default(), Arc::new(AtomicUsize::new(0)));
+        let (go, wait) = mpsc::sync_channel::<()>(1);
+        let wait = Arc::new(Mutex::new(wait));
+        let readers: JoinSet<_> = (0..50)
+            .map(|_| {
+                let (shown, made, wait) = (shown.clone(), Arc::clone(&made), Arc::clone(&wait));
+                async move {
+                    let make = move || {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        let wait = wait.lock().unwrap_or_else(PoisonError::into_inner);
+                        wait.recv().expect("the test lets it go on");
+                        body("[]")
+                    };
+                    shown.live(|| 1, make).await.expect("it is made").is_hit
+                }
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        go.send(()).expect("somebody makes the list");
+        let hits = readers.join_all().await;
+        assert_eq!(hits.iter().filter(|is_hit| !**is_hit).count(), 1);
+        assert_eq!(made.load(Ordering::Relaxed), 1, "several made the same list");
     }
 }

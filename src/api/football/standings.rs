@@ -12,6 +12,7 @@ use axum::{
     response::Response,
 };
 use hyper::HeaderMap;
+use ingest::event::ExpectedGoals;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,7 +59,7 @@ pub(super) struct Standing {
     gd: i64,
     /// 3 for a win, 1 for a draw; no feed of ours tells of points taken away.
     pts: u32,
-    /// No feed of ours tells expected goals.
+    /// Expected goals for and against, of the matches that have them; `xg_games` counts these.
     xgf: Option<f64>,
     xga: Option<f64>,
     xgd: Option<f64>,
@@ -78,7 +79,7 @@ const SPEC: Spec = request::spec(&["season_id"]);
     tag = "football v2",
     params(
         ("id" = u64, Path, description = "The league"),
-        ("season_id" = Option<u64>, Query, description = "The season; the current one unless told"),
+        ("season_id" = Option<u64>, Query, description = "The season (default: the current one)"),
     ),
     responses(
         (status = 200, body = Standings),
@@ -154,6 +155,13 @@ fn table<'a>(
                 row.count(own, other, is_live);
             }
         }
+        if let Some([home, away]) = brief.expected_goals.map(|it| it.map(ExpectedGoals::goals)) {
+            for (team, own, other) in [(sides[0], home, away), (sides[1], away, home)] {
+                if let Some(row) = rows.get_mut(&team) {
+                    row.count_expected(own, other);
+                }
+            }
+        }
     }
     let mut rows: Vec<_> = rows.into_values().collect();
     rows.sort_by(|a, b| {
@@ -169,6 +177,14 @@ fn table<'a>(
 }
 
 impl Standing {
+    fn count_expected(&mut self, own: f64, other: f64) {
+        let sum = |sum: Option<f64>, goals: f64| Some(hundredths(sum.unwrap_or_default() + goals));
+        self.xgf = sum(self.xgf, own);
+        self.xga = sum(self.xga, other);
+        self.xgd = sum(self.xgd, own - other);
+        self.xg_games = Some(self.xg_games.unwrap_or_default() + 1);
+    }
+
     fn count(&mut self, own: u32, other: u32, is_live: bool) {
         self.played += 1;
         self.gf += own;
@@ -192,4 +208,8 @@ impl Standing {
         self.form.push(letter);
         self.pts += points;
     }
+}
+
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
 }

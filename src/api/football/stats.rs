@@ -2,19 +2,25 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use ingest::{
+    event::{ExpectedGoals, Stat},
+    football::Period,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{Key, MatchRecord};
+use super::analysis::{self, MinuteXg, Momentum, Positions, Shot, Xg};
+use crate::record::{AnalysisRecord, FootballRecord, Key, MatchRecord, ShotRecord, counters};
 
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Stats {
     event_id: Key,
     stats: Parts,
-    /// Where shots were made from, how the match swayed and expected goals: no feed of ours tells it.
+    /// Newest first, the kicks of a shoot-out included.
     shotmap: Vec<Shot>,
     momentum: Vec<Momentum>,
     average_positions: Positions,
+    /// Minutes with a shot that has expected goals.
     xg_per_minute: Vec<MinuteXg>,
 }
 
@@ -22,7 +28,7 @@ pub(super) struct Stats {
 pub(super) struct Parts {
     home: Counters,
     away: Counters,
-    /// Feeds count the match as a whole: both are empty.
+    /// Empty where the feed counts the match as a whole.
     first_half: Half,
     second_half: Half,
 }
@@ -33,7 +39,7 @@ pub(super) struct Half {
     away: Counters,
 }
 
-/// What is not told is left out; that is not 0.
+/// What nobody counts in this match is left out. What is counted is there for both sides: 0 is 0.
 #[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(super) struct Counters {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,46 +89,14 @@ pub(super) struct Counters {
     /// To one digit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pass_accuracy_pct: Option<f64>,
-}
-
-#[derive(Debug, PartialEq, Serialize, ToSchema)]
-pub(super) struct Shot {
-    min: u32,
-    home: bool,
-    #[serde(rename = "type")]
-    kind: String,
-    xg: Option<f64>,
-}
-
-#[derive(Debug, PartialEq, Serialize, ToSchema)]
-pub(super) struct Momentum {
-    m: f64,
-    v: i32,
-}
-
-#[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
-pub(super) struct Positions {
-    home: Vec<Position>,
-    away: Vec<Position>,
-}
-
-#[derive(Debug, PartialEq, Serialize, ToSchema)]
-pub(super) struct Position {
-    n: Option<u16>,
-    x: f64,
-    y: f64,
-    pos: String,
-    name: String,
-    player_id: Option<Key>,
-}
-
-#[derive(Debug, PartialEq, Serialize, ToSchema)]
-pub(super) struct MinuteXg {
-    m: u32,
-    xg_home: f64,
-    xg_away: f64,
-    cum_home: f64,
-    cum_away: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shots_inside_box: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shots_outside_box: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_goals: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    xg: Option<Xg>,
 }
 
 /// By the names of `ingest::event::Stat`.
@@ -130,22 +104,65 @@ type Told = BTreeMap<Arc<str>, u32>;
 
 impl Stats {
     pub(super) fn of(record: &MatchRecord) -> Self {
-        let empty = [Told::new(), Told::new()];
-        let [home, away] = record.play.football().map_or(&empty, |football| &football.stats);
+        let football = record.play.football();
+        let [home, away] = &football.map(FootballRecord::counters).unwrap_or_default();
+        let analysis = football.and_then(|football| football.analysis.as_deref());
+        let mut stats = Parts {
+            home: Counters::of(home, away),
+            away: Counters::of(away, home),
+            first_half: Half::default(),
+            second_half: Half::default(),
+        };
+        if let Some(analysis) = analysis {
+            stats.add(analysis);
+        }
+        let analysis = analysis.cloned().unwrap_or_default();
         Self {
             event_id: record.brief.id,
-            stats: Parts {
-                home: Counters::of(home, away),
-                away: Counters::of(away, home),
-                first_half: Half::default(),
-                second_half: Half::default(),
-            },
-            shotmap: Vec::new(),
-            momentum: Vec::new(),
-            average_positions: Positions::default(),
-            xg_per_minute: Vec::new(),
+            stats,
+            shotmap: analysis::shot_map(&analysis),
+            momentum: analysis::momentum(&analysis),
+            average_positions: Positions::of(&analysis, football),
+            xg_per_minute: analysis::xg_per_minute(&analysis),
         }
     }
+}
+
+impl Parts {
+    /// Halves, and what shots and expected goals add.
+    fn add(&mut self, analysis: &AnalysisRecord) {
+        for (half, told) in
+            [&mut self.first_half, &mut self.second_half].into_iter().zip(&analysis.halves)
+        {
+            if told.iter().all(BTreeMap::is_empty) {
+                continue;
+            }
+            let mut sides = told.each_ref().map(half_counts);
+            counters::complete(&mut sides, false, []);
+            let [home, away] = sides;
+            *half = Half { home: Counters::of(&home, &away), away: Counters::of(&away, &home) };
+        }
+        let all = [&mut self.home, &mut self.away];
+        let first = [&mut self.first_half.home, &mut self.first_half.away];
+        let second = [&mut self.second_half.home, &mut self.second_half.away];
+        let expected = analysis.expected_goals().map(|it| it.map(ExpectedGoals::goals));
+        for (side, counters) in (0..).zip(all) {
+            counters.add_shots(analysis, side, |_| true);
+            let goals = expected.map(|goals| goals[usize::from(side)]);
+            counters.expected_goals = goals.map(analysis::thousandths);
+            counters.xg = counters.expected_goals.map(|actual| Xg { actual });
+        }
+        for (side, counters) in (0..).zip(first) {
+            counters.add_half(analysis, side, Period::FirstHalf);
+        }
+        for (side, counters) in (0..).zip(second) {
+            counters.add_half(analysis, side, Period::SecondHalf);
+        }
+    }
+}
+
+fn half_counts(told: &BTreeMap<Stat, u32>) -> Told {
+    told.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
 }
 
 /// One side's share of what both have, in whole percent; `None` where one of them is not told.
@@ -155,6 +172,30 @@ pub(in crate::api) fn share(own: &Told, other: &Told, name: &str) -> Option<u32>
 }
 
 impl Counters {
+    fn add_shots(&mut self, analysis: &AnalysisRecord, side: u8, of: impl Fn(Period) -> bool) {
+        let placed = analysis.shots.iter().filter(|shot| shot.period != Period::Shootout);
+        let placed =
+            placed.filter(|shot| of(shot.period)).filter_map(|it| Some((it.side, it.place?)));
+        let placed: Vec<_> = placed.collect();
+        if placed.is_empty() {
+            return;
+        }
+        let own = placed.iter().filter(|(whose, _)| *whose == side);
+        let inside = own.clone().filter(|it| analysis::is_in_box(it.1)).count();
+        self.shots_inside_box = u32::try_from(inside).ok();
+        self.shots_outside_box = u32::try_from(own.count() - inside).ok();
+    }
+
+    fn add_half(&mut self, analysis: &AnalysisRecord, side: u8, period: Period) {
+        self.add_shots(analysis, side, |of| of == period);
+        let known = |shot: &ShotRecord| shot.period == period && shot.expected_goals.is_some();
+        if analysis.shots.iter().any(known) {
+            let goals = analysis.expected_goals_of(side, |of| of == period).goals();
+            self.expected_goals = Some(analysis::thousandths(goals));
+            self.xg = self.expected_goals.map(|actual| Xg { actual });
+        }
+    }
+
     fn of(own: &Told, other: &Told) -> Self {
         let get = |name: &str| own.get(name).copied();
         let accuracy = |accurate: u32, all: u32| {
@@ -185,6 +226,11 @@ impl Counters {
             attack_pct: share(own, other, "attacks"),
             dangerous_attack_pct: share(own, other, "dangerous_attacks"),
             pass_accuracy_pct: accurate_passes.zip(passes).and_then(|(a, all)| accuracy(a, all)),
+            // Shots tell these.
+            shots_inside_box: None,
+            shots_outside_box: None,
+            expected_goals: None,
+            xg: None,
         }
     }
 }

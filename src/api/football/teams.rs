@@ -43,7 +43,7 @@ pub(super) struct Team {
     id: Key,
     name: String,
     short_name: String,
-    country: Option<String>,
+    country: String,
     /// Where it is most often at home.
     venue_id: Option<Key>,
 }
@@ -55,7 +55,7 @@ impl Team {
             id: team.id,
             name: team.name.to_string(),
             short_name: short_name(team),
-            country: team.country.as_deref().map(country::name),
+            country: country::name_or_empty(team.country.as_deref()),
             venue_id: most_frequent(own.filter_map(|brief| brief.venue)),
         }
     }
@@ -84,14 +84,14 @@ const LIST: Spec = request::spec(&[
     path = "/api/v2/teams/",
     tag = "football v2",
     params(
-        ("name" = Option<String>, Query, description = "Has this in its name"),
-        ("country_code" = Option<String>, Query, description = "ISO 3166-1 alpha-2; an unknown one is of no team"),
+        ("name" = Option<String>, Query, description = "Part of the name"),
+        ("country_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2); an unknown code matches no team"),
         ("league_id" = Option<u64>, Query, description = "Has a match in this league"),
         ("season_id" = Option<u64>, Query, description = "Has a match in this season"),
-        ("in_competition" = Option<bool>, Query, description = "Has a match in the current season of `league_id`, or has none"),
-        ("is_women" = Option<bool>, Query, description = "Needs `league_id` or `season_id`"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("in_competition" = Option<bool>, Query, description = "Whether the team has a match in the current season of `league_id`"),
+        ("is_women" = Option<bool>, Query, description = "Requires `league_id` or `season_id`"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Team>),
@@ -210,12 +210,12 @@ const FIXTURES: Spec =
     tag = "football v2",
     params(
         ("id" = u64, Path, description = "The team"),
-        ("date_from" = Option<String>, Query, description = "From this day or moment on, UTC"),
-        ("date_to" = Option<String>, Query, description = "To the end of this day, or up to this moment, UTC"),
-        ("league_id" = Option<u64>, Query, description = "Of this league"),
+        ("date_from" = Option<String>, Query, description = "From this day or timestamp, UTC"),
+        ("date_to" = Option<String>, Query, description = "Up to the end of this day, or this timestamp, UTC"),
+        ("league_id" = Option<u64>, Query, description = "Filter by league"),
         ("status" = Option<String>, Query, description = "As for matches"),
-        ("limit" = Option<usize>, Query, description = "Rows of a page, 50 unless told, at most 200"),
-        ("offset" = Option<usize>, Query, description = "Rows before the page"),
+        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
+        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
     ),
     responses(
         (status = 200, body = Page<Event>),
@@ -233,7 +233,7 @@ pub(super) async fn fixtures(
     let asked = Asked::read(&api, &uri, &headers, FIXTURES)?;
     let matches = Matches::now(&api);
     let team = matches.entity(EntityKind::Team, key(&id)?)?;
-    let wanted = asked.status()?;
+    let wanted = asked.status();
     let mut filter = Filter {
         team: Some(team.id),
         competition: asked.params.id("league_id")?,

@@ -68,8 +68,8 @@ const STATS: [(&str, &str, Leader); 5] = [
     params(
         ("id" = u64, Path, description = "The league"),
         ("stat" = String, Path, description = "scorers, assists, yellowcards, redcards or fouls"),
-        ("season_id" = Option<u64>, Query, description = "The season; the current one unless told"),
-        ("limit" = Option<usize>, Query, description = "20 unless told, at most 50"),
+        ("season_id" = Option<u64>, Query, description = "The season (default: the current one)"),
+        ("limit" = Option<usize>, Query, description = "Number of rows (default 20, max 50)"),
     ),
     responses(
         (status = 200, body = Top),

@@ -1,9 +1,6 @@
 //! The words that `status=` takes: SERVICE section 1.5.
 
-use crate::{
-    api::ApiError,
-    record::{Brief, Status},
-};
+use crate::record::{Brief, Status};
 
 const IN_PLAY: &[Status] = &[
     Status::Live,
@@ -25,8 +22,13 @@ const WORDS: &[(&str, &[Status])] = &[
     ("notstarted", &[Status::NotStarted, Status::AtThePost]),
     ("not_started", &[Status::NotStarted, Status::AtThePost]),
     ("upcoming", &[Status::NotStarted, Status::AtThePost]),
+    ("scheduled", &[Status::NotStarted, Status::AtThePost]),
     ("inprogress", IN_PLAY),
+    ("in_progress", IN_PLAY),
     ("live", IN_PLAY),
+    ("inplay", IN_PLAY),
+    ("in_play", IN_PLAY),
+    ("started", IN_PLAY),
     ("1st_half", &[Status::FirstHalf]),
     ("1t", &[Status::FirstHalf]),
     ("halftime", &[Status::HalfTime]),
@@ -40,6 +42,7 @@ const WORDS: &[(&str, &[Status])] = &[
     ("pen", &[Status::Penalties]),
     ("finished", OVER),
     ("ft", OVER),
+    ("ended", OVER),
     ("aet", OVER),
     ("postponed", &[Status::Postponed]),
     ("delayed", &[]),
@@ -60,22 +63,15 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Reads one word, or several with commas between, in any case.
-    ///
-    /// # Errors
-    ///
-    /// If nobody knows a word: it would be taken for a filter, and filter nothing.
-    pub(super) fn read(text: &str) -> Result<Self, ApiError> {
+    /// Reads one word, or several with commas between, in any case. Unknown words are ignored, as
+    /// clients send the words of other services; `None`, which filters nothing, if no word is known.
+    pub(super) fn read(text: &str) -> Option<Self> {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
-        let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-        let mut statuses = Vec::new();
-        for word in &words {
-            let known = WORDS.iter().find(|(own, _)| own == word);
-            let (_, meant) = known.ok_or_else(|| unknown(word))?;
-            statuses.extend_from_slice(meant);
-        }
-        let after_extra_time = !words.is_empty() && words.iter().all(|word| word == "aet");
-        Ok(Self { statuses, after_extra_time })
+        let known = words.filter_map(|word| WORDS.iter().find(|(own, _)| *own == word));
+        let known: Vec<_> = known.collect();
+        let statuses = known.iter().flat_map(|(_, meant)| meant.iter().copied()).collect();
+        let after_extra_time = known.iter().all(|(word, _)| *word == "aet");
+        (!known.is_empty()).then_some(Self { statuses, after_extra_time })
     }
 
     /// Whether what the statuses let through is meant, whatever else is told of it.
@@ -87,14 +83,6 @@ impl Wanted {
     pub(super) fn lets_through(&self, brief: &Brief) -> bool {
         !self.after_extra_time || brief.extra_time.is_some()
     }
-}
-
-fn unknown(word: &str) -> ApiError {
-    let words: Vec<_> = WORDS.iter().map(|(word, _)| *word).collect();
-    ApiError::BadParameter(format!(
-        "status {word:?} is not known; it is one of {}.",
-        words.join(", ")
-    ))
 }
 
 #[cfg(test)]
@@ -122,10 +110,15 @@ mod tests {
     }
 
     #[test]
-    fn word_that_nobody_knows_is_refused_with_those_that_are_known() {
-        let Err(ApiError::BadParameter(detail)) = Wanted::read("soon") else {
-            panic!("a word that nobody knows was taken");
-        };
-        assert!(detail.contains("\"soon\"") && detail.contains("notstarted"), "{detail}");
+    fn unknown_words_filter_nothing() {
+        assert_eq!(Wanted::read("soon"), None);
+        assert_eq!(Wanted::read(" , "), None);
+        assert_eq!(Wanted::read("soon,finished"), Wanted::read("finished"));
+        for alias in ["inplay", "in_play", "started", "inprogress"] {
+            assert_eq!(Wanted::read(alias), Wanted::read("live"), "{alias}");
+        }
+        for alias in ["scheduled", "upcoming"] {
+            assert_eq!(Wanted::read(alias), Wanted::read("notstarted"), "{alias}");
+        }
     }
 }

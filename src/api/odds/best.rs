@@ -149,17 +149,17 @@ fn filter(params: &Params) -> Result<Filter, ApiError> {
 #[utoipa::path(
     get, path = "/api/v2/odds/best/", tag = "football v2",
     params(
-        ("market" = Option<String>, Query, description = "1x2 unless told"),
-        ("date_from" = Option<String>, Query, description = "A day or a moment; now unless told"),
-        ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment; seven days later unless told"),
+        ("market" = Option<String>, Query, description = "The market (default: 1x2)"),
+        ("date_from" = Option<String>, Query, description = "A day or a timestamp (default: now)"),
+        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp (default: seven days later)"),
         ("event_id" = Option<u64>, Query),
         ("league_id" = Option<u64>, Query),
         ("season_id" = Option<u64>, Query),
         ("team_id" = Option<u64>, Query),
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<BestOdds>), (status = 400, description = "An unknown parameter, or a value that cannot be used"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+    responses((status = 200, body = Page<BestOdds>), (status = 400, description = "Unknown parameter or invalid value"), (status = 403, description = "The account does not include prices by bookmaker"))
 )]
 pub(super) async fn best(
     State(api): State<Api>,

@@ -139,10 +139,10 @@ const LIST: Spec = Spec {
 #[utoipa::path(
     get, path = "/api/v2/bookmakers/", tag = "football v2",
     params(
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "Unknown parameter or invalid value"))
 )]
 pub(super) async fn bookmakers(
     State(api): State<Api>,

@@ -127,8 +127,8 @@ impl Comparison {
 /// Every bookmaker's price of every outcome of a match, side by side.
 #[utoipa::path(
     get, path = "/api/v2/events/{id}/odds/comparison/", tag = "football v2",
-    params(("id" = u64, Path, description = "Of the event")),
-    responses((status = 200, body = Comparison), (status = 400, description = "An unknown parameter"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such event"))
+    params(("id" = u64, Path, description = "The event's ID")),
+    responses((status = 200, body = Comparison), (status = 400, description = "Unknown parameter"), (status = 403, description = "The account does not include prices by bookmaker"), (status = 404, description = "No such event"))
 )]
 pub(super) async fn comparison(
     State(api): State<Api>,

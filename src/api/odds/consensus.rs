@@ -115,8 +115,8 @@ fn reason(status: Status, is_empty: bool) -> &'static str {
 /// Consensus odds of a match: the median of what bookmakers offer.
 #[utoipa::path(
     get, path = "/api/v2/events/{id}/odds/", tag = "football v2",
-    params(("id" = u64, Path, description = "Of the event")),
-    responses((status = 200, body = ConsensusOdds), (status = 400, description = "An unknown parameter"), (status = 404, description = "No such event"))
+    params(("id" = u64, Path, description = "The event's ID")),
+    responses((status = 200, body = ConsensusOdds), (status = 400, description = "Unknown parameter"), (status = 404, description = "No such event"))
 )]
 pub(super) async fn odds(
     State(api): State<Api>,

@@ -25,7 +25,7 @@ use crate::{
     accounts::Caller,
     api::{Api, ApiError, Kept, Number, Page, Params, Place, Spec, time},
     archive::{Filter, Movement, OddsFilter, OddsRow, Period, Window},
-    clock::now,
+    clock::{now, wall},
     record::{CONSENSUS, Key},
 };
 
@@ -99,7 +99,7 @@ impl Odds {
     fn new(row: &OddsRow, is_max_quote: bool) -> Self {
         let (market, outcome) = quote::football(row);
         Self {
-            id: row.id,
+            id: row.public_id(),
             event_id: Some(row.match_id),
             market: market.into_owned(),
             outcome: outcome.into_owned(),
@@ -237,7 +237,7 @@ fn bookmakers(
             }
             Ok(Some(slugs))
         }
-        None if api.sees_bookmakers(caller, now()) => Ok(None),
+        None if api.sees_bookmakers(caller, wall()) => Ok(None),
         None => Ok(Some(vec![CONSENSUS.to_owned()])),
     }
 }
@@ -295,22 +295,22 @@ fn movement(text: &str) -> Option<Movement> {
 #[utoipa::path(
     get, path = "/api/v2/odds/", tag = "football v2",
     params(
-        ("bookmaker_slug" = Option<String>, Query, description = "A slug, or several with commas between; others than consensus need the Odds API add-on"),
+        ("bookmaker_slug" = Option<String>, Query, description = "One or more slugs, separated by commas; all except consensus need the Odds API add-on"),
         ("event_id" = Option<u64>, Query),
         ("league_id" = Option<u64>, Query),
         ("season_id" = Option<u64>, Query),
         ("team_id" = Option<u64>, Query),
         ("market" = Option<String>, Query, description = "1x2, btts, over_under_25, asian_handicap, .."),
-        ("outcome" = Option<String>, Query, description = "One that the market has"),
+        ("outcome" = Option<String>, Query, description = "An outcome of the market"),
         ("is_max_quote" = Option<bool>, Query),
         ("movement" = Option<String>, Query, description = "SHORTENING or DRIFTING"),
         ("min_decimal_odds" = Option<f64>, Query),
         ("max_decimal_odds" = Option<f64>, Query),
-        ("updated_after" = Option<String>, Query, description = "A day or a moment. Without it, and without a filter that says of which matches, the last 48 hours"),
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("updated_after" = Option<String>, Query, description = "A day or a timestamp. Without it and without a filter by match, the last 48 hours"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<Odds>), (status = 400, description = "An unknown parameter, a value that cannot be used, or an outcome that the market has not"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+    responses((status = 200, body = Page<Odds>), (status = 400, description = "Unknown parameter, invalid value, or an outcome that the market does not have"), (status = 403, description = "The account does not include prices by bookmaker"))
 )]
 pub(super) async fn list(
     State(api): State<Api>,
@@ -340,8 +340,8 @@ pub(in crate::api) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<O
 /// One price.
 #[utoipa::path(
     get, path = "/api/v2/odds/{id}/", tag = "football v2",
-    params(("id" = u64, Path, description = "Of the price")),
-    responses((status = 200, body = Odds), (status = 400, description = "An unknown parameter"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such price"))
+    params(("id" = u64, Path, description = "The price's ID")),
+    responses((status = 200, body = Odds), (status = 400, description = "Unknown parameter"), (status = 403, description = "The account does not include prices by bookmaker"), (status = 404, description = "No such price"))
 )]
 pub(super) async fn detail(
     State(api): State<Api>,

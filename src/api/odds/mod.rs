@@ -23,7 +23,7 @@ use super::{Api, ApiError, Spec};
 use crate::{
     accounts::Caller,
     archive::{OddsFilter, OddsRow, Period, Window},
-    clock::now,
+    clock::wall,
     record::{Key, MatchRecord},
 };
 
@@ -71,7 +71,7 @@ pub(in crate::api) async fn quotes(
 
 /// Refuses who has not prices of bookmakers by name.
 pub(in crate::api) fn needs_bookmakers(api: &Api, caller: &Caller) -> Result<(), ApiError> {
-    if api.sees_bookmakers(caller, now()) {
+    if api.sees_bookmakers(caller, wall()) {
         return Ok(());
     }
     Err(ApiError::NotEntitled {

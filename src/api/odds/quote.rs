@@ -17,6 +17,7 @@ fn new(record: &MatchRecord, told: &PriceRecord) -> Option<OddsRow> {
     let match_id = record.brief.id;
     Some(OddsRow {
         id: odds_id(match_id, told),
+        public_id: None,
         match_id,
         bookmaker: Arc::clone(&told.bookmaker),
         market: Arc::clone(&told.market),
@@ -165,6 +166,7 @@ mod tests {
     fn row(bookmaker: &str, price: Decimal, is_open: bool) -> OddsRow {
         OddsRow {
             id: 1,
+            public_id: Some(1),
             match_id: 7,
             bookmaker: bookmaker.into(),
             market: "over_under".into(),

@@ -43,33 +43,58 @@ pub(in crate::api) fn period(status: Status) -> &'static str {
     }
 }
 
-/// What a filter asks for, one word or several with commas between; `None` for a word that nobody
-/// knows.
+/// The status in a row of `events/live/`: SERVICE section 8, row 2.
+#[must_use]
+pub(in crate::api) fn live_word(status: Status) -> &'static str {
+    if status.is_live() { "inprogress" } else { word(status) }
+}
+
+/// The period in a row of `events/live/`: SERVICE section 8, row 2.
+#[must_use]
+pub(in crate::api) fn live_period(status: Status) -> &'static str {
+    match status {
+        Status::FirstHalf => "1st_half",
+        Status::HalfTime => "halftime",
+        Status::SecondHalf => "2nd_half",
+        Status::ExtraFirst | Status::ExtraHalf | Status::ExtraSecond => "extra_time",
+        Status::Penalties => "penalties",
+        Status::Finished | Status::Retired | Status::Walkover => "FT",
+        Status::NotStarted
+        | Status::AtThePost
+        | Status::Live
+        | Status::Interrupted
+        | Status::Postponed
+        | Status::Abandoned
+        | Status::Cancelled
+        | Status::Unresolved => "",
+    }
+}
+
+/// What a filter asks for: one word, or several with commas between. Unknown words are ignored;
+/// without a known word there is no filter.
 #[must_use]
 pub(in crate::api) fn wanted(text: &str) -> Option<Vec<Status>> {
     let mut all = Vec::new();
+    let mut is_filter = false;
     for asked in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
         let is_meant = |status: Status| match asked.as_str() {
             "upcoming" | "scheduled" | "not_started" => word(status) == "notstarted",
-            "live" | "inprogress" => status.is_live(),
+            "live" | "inprogress" | "in_progress" | "inplay" | "in_play" | "started" => {
+                status.is_live()
+            }
             "canceled" => status == Status::Cancelled,
             "suspended" => status == Status::Interrupted,
             "ht" => status == Status::HalfTime,
+            "extra_time" => word(status) == "extratime",
             "ft" | "ended" => status.has_result(),
             other => word(status) == other,
         };
         let before = all.len();
         all.extend(Status::ALL.into_iter().filter(|status| is_meant(*status)));
-        if all.len() == before {
-            return None;
-        }
+        is_filter |= all.len() > before;
     }
-    Some(all)
+    is_filter.then_some(all)
 }
-
-/// What a filter takes, for people.
-pub(in crate::api) const EXPECTED: &str =
-    "notstarted, inprogress, finished, postponed, abandoned, cancelled, unresolved, or a phase";
 
 /// All that may come yet or is going on.
 #[must_use]
@@ -90,6 +115,10 @@ mod tests {
         assert_eq!(wanted("Upcoming"), Some(vec![Status::NotStarted, Status::AtThePost]));
         assert!(wanted("live").unwrap().iter().all(|status| status.is_live()));
         assert_eq!(wanted("nonsense"), None);
+        assert_eq!(wanted("nonsense,scheduled"), wanted("notstarted"));
+        for alias in ["inplay", "in_play", "started", "inprogress"] {
+            assert_eq!(wanted(alias), wanted("live"), "{alias}");
+        }
         assert_eq!(wanted("ft,canceled").unwrap().len(), 4);
     }
 }

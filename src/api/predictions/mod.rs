@@ -147,8 +147,8 @@ pub(in crate::api) async fn one(api: &Api, id: Key) -> Result<Prediction, ApiErr
 /// What a match may end like.
 #[utoipa::path(
     get, path = "/api/v2/events/{id}/prediction/", tag = "football v2",
-    params(("id" = u64, Path, description = "Of the event")),
-    responses((status = 200, body = Prediction), (status = 400, description = "An unknown parameter"), (status = 404, description = "No such event, or it is over"), (status = 503, description = "There are too few results to predict from"))
+    params(("id" = u64, Path, description = "The event's ID")),
+    responses((status = 200, body = Prediction), (status = 400, description = "Unknown parameter"), (status = 404, description = "No such event, or it has ended"), (status = 503, description = "Not enough results for a prediction"))
 )]
 async fn of_event(
     State(api): State<Api>,
@@ -163,8 +163,8 @@ async fn of_event(
 /// The same; a prediction has the id of its event.
 #[utoipa::path(
     get, path = "/api/v2/predictions/{id}/", tag = "football v2",
-    params(("id" = u64, Path, description = "Of the prediction, which is that of the event")),
-    responses((status = 200, body = Prediction), (status = 400, description = "An unknown parameter"), (status = 404, description = "No such event, or it is over"), (status = 503, description = "There are too few results to predict from"))
+    params(("id" = u64, Path, description = "The prediction's ID, which is the event's ID")),
+    responses((status = 200, body = Prediction), (status = 400, description = "Unknown parameter"), (status = 404, description = "No such event, or it has ended"), (status = 503, description = "Not enough results for a prediction"))
 )]
 async fn detail(
     State(api): State<Api>,
@@ -180,19 +180,19 @@ async fn detail(
 #[utoipa::path(
     get, path = "/api/v2/predictions/", tag = "football v2",
     params(
-        ("status" = Option<String>, Query, description = "Of the event"),
+        ("status" = Option<String>, Query, description = "Status of the event"),
         ("league_id" = Option<u64>, Query),
         ("season_id" = Option<u64>, Query),
-        ("team_id" = Option<u64>, Query, description = "Either side"),
-        ("date_from" = Option<String>, Query, description = "A day or a moment"),
-        ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment"),
+        ("team_id" = Option<u64>, Query, description = "Team, home or away"),
+        ("date_from" = Option<String>, Query, description = "A day or a timestamp"),
+        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp"),
         ("min_confidence" = Option<f64>, Query, minimum = 0, maximum = 1, description = "0 to 1"),
         ("recommended" = Option<bool>, Query, description = "Whether a bet on the result is recommended"),
-        ("upcoming" = Option<bool>, Query, description = "Only matches that have not begun"),
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("upcoming" = Option<bool>, Query, description = "Only matches that have not started"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<Prediction>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+    responses((status = 200, body = Page<Prediction>), (status = 400, description = "Unknown parameter or invalid value"))
 )]
 async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
@@ -206,7 +206,7 @@ async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Re
         text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
     })?;
     wanted.recommended = params.flag("recommended")?;
-    if let Some(statuses) = params.parsed("status", status::EXPECTED, status::wanted)? {
+    if let Some(statuses) = params.text("status").and_then(status::wanted) {
         wanted.narrow(&statuses);
     }
     if params.flag("upcoming")? == Some(true) {

@@ -55,9 +55,9 @@ pub(super) const NONE: Spec = spec(&[]);
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "told of in the document alone")]
 pub(super) struct Paging {
-    /// Rows of the page: 50 unless said, 200 at most.
+    /// Page size (default 50, max 200).
     limit: Option<u64>,
-    /// Rows before the page.
+    /// Number of rows to skip.
     offset: Option<u64>,
 }
 
@@ -66,11 +66,11 @@ pub(super) struct Paging {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "told of in the document alone")]
 pub(super) struct Days {
-    /// From this day or moment on, UTC.
+    /// From this day or timestamp, UTC.
     date_from: Option<String>,
-    /// To the end of this day, or to this moment, UTC.
+    /// Up to the end of this day, or this timestamp, UTC.
     date_to: Option<String>,
-    /// This day alone, UTC.
+    /// Only this day, UTC.
     date: Option<String>,
 }
 
@@ -129,8 +129,7 @@ impl Asked<'_> {
     /// says from when on.
     pub(super) fn filter(&self, sport: Sport) -> Result<Filter, ApiError> {
         let params = &self.params;
-        let expected = format!("one of {}", status::words(sport).join(", "));
-        let statuses = params.parsed("status", &expected, |text| status::read(sport, text))?;
+        let statuses = params.text("status").and_then(|text| status::read(sport, text));
         let (from, before) = self.days()?;
         let league = params.id("league")?;
         let mut filter = Filter {

@@ -13,7 +13,7 @@ use tracing::error;
 use super::asked::DAY;
 use crate::{
     api::{Api, ApiError},
-    archive::{Archive, Filter, Window},
+    archive::{Archive, EntityKind, Filter, Window},
     clock,
     rating::Table,
     record::{Brief, Key},
@@ -38,8 +38,10 @@ type Known = Option<(Micros, Arc<Digest>)>;
 #[derive(Debug, Default)]
 pub(super) struct Digest {
     pub(super) table: Table,
-    /// Where each side stands among all, from 1.
+    /// Where each side stands among those of its circuit, from 1; circuits are tennis's.
     positions: HashMap<Key, usize>,
+    /// The circuit of the last result of each side of which one is known.
+    circuits: HashMap<Key, &'static str>,
     editions: HashMap<Key, Edition>,
 }
 
@@ -82,12 +84,23 @@ impl Digest {
         sport: Sport,
         before: Option<Micros>,
     ) -> Result<Arc<Self>, ApiError> {
+        let filter = Filter { sport: Some(sport), before, ..Filter::default() };
+        Self::under(archive, filter).await
+    }
+
+    /// What the matches say that a filter lets through.
+    pub(super) async fn under(archive: &Archive, filter: Filter) -> Result<Arc<Self>, ApiError> {
         let archive = archive.clone();
         // Thousands of matches take milliseconds, which no other request is to wait for.
         let computing = tokio::task::spawn_blocking(move || {
-            let filter = Filter { sport: Some(sport), before, ..Filter::default() };
             let found = archive.find(&filter, Window::ALL);
-            Self::of(found.briefs.iter().map(AsRef::as_ref))
+            let has_circuits = filter.sport == Some(Sport::Tennis);
+            let mut known = HashMap::new();
+            let circuit = |competition: Key| {
+                let found = known.entry(competition);
+                *found.or_insert_with(|| has_circuits.then(|| circuit(&archive, competition))?)
+            };
+            Self::of(found.briefs.iter().map(AsRef::as_ref), circuit)
         });
         let digest = computing.await.map_err(|error| {
             error!(error = &error as &dyn std::error::Error, "a digest was not computed");
@@ -97,12 +110,22 @@ impl Digest {
     }
 
     /// Matches come by their start.
-    fn of<'a>(briefs: impl Iterator<Item = &'a Brief> + Clone) -> Self {
-        let table = Table::of(briefs.clone());
-        let ranked = table.ranked();
-        let positions = ranked.iter().zip(1..).map(|((side, _), position)| (*side, position));
-        let positions = positions.collect();
-        let mut digest = Self { table, positions, editions: HashMap::new() };
+    fn of<'a>(
+        briefs: impl Iterator<Item = &'a Brief> + Clone,
+        mut circuit: impl FnMut(Key) -> Option<&'static str>,
+    ) -> Self {
+        let mut digest = Self { table: Table::of(briefs.clone()), ..Self::default() };
+        for brief in briefs.clone().filter(|brief| brief.status.has_result()) {
+            if let Some(circuit) = brief.competition.and_then(&mut circuit) {
+                digest.circuits.extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));
+            }
+        }
+        let mut ranked: HashMap<Option<&str>, usize> = HashMap::new();
+        for (side, _) in digest.table.ranked() {
+            let position = ranked.entry(digest.circuit(side)).or_default();
+            *position += 1;
+            digest.positions.insert(side, *position);
+        }
         for brief in briefs {
             if let (Some(competition), Some(start)) = (brief.competition, brief.start) {
                 let open = !brief.status.is_over();
@@ -124,7 +147,12 @@ impl Digest {
         self.editions.get(&competition).copied()
     }
 
-    /// Where a side stands among all that have a result, from 1.
+    /// `ATP` or `WTA` for players of whom it is known; `None` in other sports.
+    pub(super) fn circuit(&self, side: Key) -> Option<&'static str> {
+        self.circuits.get(&side).copied()
+    }
+
+    /// Where a side stands among those of its circuit that have a result, from 1.
     pub(super) fn position(&self, side: Key) -> Option<usize> {
         self.positions.get(&side).copied()
     }
@@ -140,6 +168,13 @@ impl Edition {
     pub(super) fn is_active(&self, now: Micros) -> bool {
         self.open || now - self.last < 365 * DAY
     }
+}
+
+/// The circuit of a tennis tournament.
+fn circuit(archive: &Archive, competition: Key) -> Option<&'static str> {
+    let tournament = archive.entity(EntityKind::Competition, competition)?;
+    let category = tournament.about.get("category").and_then(|it| it.as_str());
+    super::tennis::circuit(&tournament.name, category)
 }
 
 /// Ratings are far from where a float has gaps.

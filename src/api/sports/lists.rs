@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use super::{
     asked::{self, Answer, Asked, Request},
     digest::Digest,
-    shape::{LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
+    shape::{self, LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
 };
 use crate::{
     api::{Kept, Spec},
@@ -29,9 +29,9 @@ pub(super) const LEAGUES: Spec =
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "told of in the document alone")]
 pub(super) struct Named {
-    /// A part of the name, in any case.
+    /// Part of the name, case-insensitive.
     search: Option<String>,
-    /// As ISO 3166-1 alpha-2, or as the feed names it.
+    /// Country code (ISO 3166-1 alpha-2), or the country as the feed names it.
     country: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Named {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "told of in the document alone")]
 pub(super) struct Inactive {
-    /// Those too of which nothing was played for a year.
+    /// Include those without a match in the last year.
     include_inactive: Option<bool>,
 }
 
@@ -50,7 +50,7 @@ fn is_asked(asked: &Asked<'_>) -> impl Fn(&Entity) -> bool {
     let country = asked.params.text("country").map(str::to_owned);
     move |entity| {
         let own = entity.country.as_deref();
-        let is_from = |country: &String| own.is_some_and(|own| own.eq_ignore_ascii_case(country));
+        let is_from = |country: &String| shape::is_country(own, country);
         is_like(&entity.name) && country.as_ref().is_none_or(is_from)
     }
 }

@@ -20,7 +20,7 @@ mod predicted;
 mod price;
 mod shape;
 mod standings;
-pub(crate) mod status;
+mod status;
 mod stick;
 mod team_prediction;
 mod tennis;

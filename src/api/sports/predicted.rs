@@ -37,22 +37,22 @@ const SPEC: Spec = asked::spec(&[
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "told of in the document alone")]
 pub(super) struct Predicted {
-    /// True: of matches that are still to begin, which is what is given unless a match, dates or a
-    /// status are asked for. False: of those that have a result.
+    /// `true`: matches that have not started, the default without a match, dates or a status. `false`:
+    /// matches with a result.
     upcoming: Option<bool>,
-    /// Of this match.
+    /// Filter by match.
     r#match: Option<u64>,
-    /// Upcoming matches of so many days.
+    /// Upcoming matches of this many days.
     days: Option<u64>,
-    /// Of this league or tournament.
+    /// Filter by league or tournament.
     league: Option<u64>,
-    /// The same.
+    /// Same as `league`.
     tournament: Option<u64>,
-    /// Of this team, by its id or a part of its name.
+    /// Filter by team: its ID or part of its name.
     team: Option<String>,
-    /// Of this player.
+    /// Filter by player.
     player: Option<u64>,
-    /// Of matches of these statuses, with commas.
+    /// One or more match statuses, separated by commas.
     status: Option<String>,
 }
 

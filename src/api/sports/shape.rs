@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::digest::Digest;
 use crate::{
-    api::{Api, time},
+    api::{Api, football::country, time},
     archive::{Entity, EntityKind},
     record::{Key, MatchRecord, Named},
 };
@@ -24,7 +24,8 @@ pub(super) struct NamedRow {
 pub(super) struct LeagueBrief {
     pub(super) id: Key,
     pub(super) name: String,
-    pub(super) country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    pub(super) country: String,
 }
 
 /// A team in a match.
@@ -44,7 +45,8 @@ pub(super) struct TeamBrief {
 pub(super) struct LeagueRow {
     pub(super) id: Key,
     pub(super) name: String,
-    pub(super) country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    pub(super) country: String,
     pub(super) country_code: Option<String>,
     pub(super) active: bool,
 }
@@ -58,7 +60,8 @@ pub(super) struct TeamRow {
     pub(super) name: String,
     /// No feed of ours tells it.
     pub(super) short_name: Option<String>,
-    pub(super) country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    pub(super) country: String,
     pub(super) country_code: Option<String>,
     /// Our own, from the results that are kept; null where there is none of the team.
     pub(super) elo_rating: Option<i64>,
@@ -78,7 +81,8 @@ pub(super) struct PersonRow {
     pub(super) position: Option<String>,
     pub(super) jersey_number: Option<String>,
     pub(super) height_cm: Option<u32>,
-    pub(super) country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    pub(super) country: String,
     pub(super) country_code: Option<String>,
     pub(super) date_of_birth: Option<String>,
     pub(super) team: Option<NamedRow>,
@@ -97,8 +101,7 @@ impl NamedRow {
 impl LeagueBrief {
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
         let NamedRow { id, name } = NamedRow::of(record.names.competition.as_ref()?);
-        let country = record.names.country.as_ref().map(|country| country.to_string());
-        Some(Self { id, name, country })
+        Some(Self { id, name, country: country_name(record.names.country.as_ref()) })
     }
 }
 
@@ -128,7 +131,7 @@ impl LeagueRow {
         Self {
             id,
             name,
-            country: country.map(|country| country.to_string()),
+            country: country_name(country),
             country_code: country_code(country),
             active,
         }
@@ -145,7 +148,7 @@ impl TeamRow {
             api_id: None,
             name,
             short_name: None,
-            country: entity.country.as_ref().map(|country| country.to_string()),
+            country: country_name(entity.country.as_ref()),
             country_code: country_code(entity.country.as_ref()),
             elo_rating,
             elo: elo_rating,
@@ -170,7 +173,7 @@ impl PersonRow {
             position: text("position"),
             jersey_number: text("jersey_number"),
             height_cm: None,
-            country: entity.country.as_ref().map(|country| country.to_string()),
+            country: country_name(entity.country.as_ref()),
             country_code: country_code(entity.country.as_ref()),
             date_of_birth: None,
             team: team.map(|team| NamedRow::of_entity(&team)),
@@ -197,16 +200,19 @@ pub(super) fn side_kind(sport: Sport) -> EntityKind {
     }
 }
 
-/// ISO 3166-1 alpha-2, where the feed has told the country so.
-pub(super) fn country_code(country: Option<&Arc<str>>) -> Option<String> {
-    let code = country.filter(|it| it.len() == 2 && it.bytes().all(|b| b.is_ascii_uppercase()));
-    code.map(|code| code.to_string())
+/// ISO 3166-1 alpha-2, of a country that the feed has told by its code or by its name.
+pub(super) fn country_code(told: Option<&Arc<str>>) -> Option<String> {
+    told.and_then(|told| country::code(told))
 }
 
-/// The name of the country, where the feed has told that.
-pub(super) fn country_name(country: Option<&Arc<str>>) -> Option<String> {
-    let name = country.filter(|_| country_code(country).is_none());
-    name.map(|name| name.to_string())
+/// The name of the country, whichever the feed has told; empty where it has told none.
+pub(super) fn country_name(told: Option<&Arc<str>>) -> String {
+    country::name_or_empty(told.map(|told| &**told))
+}
+
+/// Whether this is the country that a request asks for, by name or by code.
+pub(super) fn is_country(told: Option<&str>, wanted: &str) -> bool {
+    country::is_named(told, wanted) || country::has_code(told, wanted)
 }
 
 /// When a match begins.

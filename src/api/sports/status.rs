@@ -44,17 +44,6 @@ pub(super) fn word(sport: Sport, status: Status) -> &'static str {
     }
 }
 
-/// All words of a sport.
-pub(crate) fn words(sport: Sport) -> Vec<&'static str> {
-    let mut words = Vec::new();
-    for word in of_sport(sport).map(|status| word(sport, status)) {
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
-    words
-}
-
 /// Only races go to the post.
 fn of_sport(sport: Sport) -> impl Iterator<Item = Status> {
     let is_race = sport == Sport::HorseRacing;
@@ -62,18 +51,14 @@ fn of_sport(sport: Sport) -> impl Iterator<Item = Status> {
 }
 
 /// The statuses that a filter names, in the sport's words or in those of another; several with
-/// commas. `None` where a word is none.
+/// commas. Unknown words are ignored; without a known word there is no filter.
 pub(super) fn read(sport: Sport, text: &str) -> Option<Vec<Status>> {
     let mut statuses = Vec::new();
     for part in text.split(',') {
         let asked = own_word(sport, &part.trim().to_ascii_lowercase());
-        let before = statuses.len();
         statuses.extend(of_sport(sport).filter(|status| word(sport, *status) == asked));
-        if statuses.len() == before {
-            return None;
-        }
     }
-    Some(statuses)
+    (!statuses.is_empty()).then_some(statuses)
 }
 
 fn own_word(sport: Sport, asked: &str) -> String {
@@ -81,7 +66,7 @@ fn own_word(sport: Sport, asked: &str) -> String {
         "scheduled" | "upcoming" | "notstarted" | "not_started" | "prematch" => {
             word(sport, Status::NotStarted).to_owned()
         }
-        "live" | "inprogress" | "in_progress" | "inplay" | "in_play" => {
+        "live" | "inprogress" | "in_progress" | "inplay" | "in_play" | "started" => {
             word(sport, Status::Live).to_owned()
         }
         "finished" | "ended" | "completed" | "archived" => word(sport, Status::Finished).to_owned(),
@@ -107,21 +92,11 @@ mod tests {
         check(Sport::Hockey, "awarded", Some(&[Status::Walkover]));
         check(Sport::HorseRacing, "idle,archived", Some(&[Status::AtThePost, Status::Finished]));
         check(Sport::Darts, "idle", None);
-        check(Sport::Basketball, "scheduled,sometime", None);
-        assert_eq!(
-            words(Sport::Tennis),
-            [
-                "scheduled",
-                "live",
-                "interrupted",
-                "finished",
-                "retired",
-                "walkover",
-                "postponed",
-                "cancelled",
-                "unresolved"
-            ]
-        );
+        check(Sport::Basketball, "sometime", None);
+        check(Sport::Basketball, "scheduled,sometime", Some(&[Status::NotStarted]));
+        for alias in ["inplay", "started", "inprogress"] {
+            assert_eq!(read(Sport::Tennis, alias), read(Sport::Tennis, "live"), "{alias}");
+        }
         assert!(read(Sport::Hockey, "inprogress").unwrap().contains(&Status::Interrupted));
     }
 }

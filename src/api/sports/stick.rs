@@ -27,6 +27,8 @@ pub(super) struct StickOdds {
     event_date: Option<String>,
     home_team_name: Option<String>,
     away_team_name: Option<String>,
+    #[serde(flatten)]
+    players: Option<PlayerNames>,
     /// Those with a price of who wins.
     bookmakers_count: usize,
     source: Source,
@@ -45,7 +47,27 @@ struct StickBook {
     movement_home: Option<Movement>,
     movement_draw: Option<Movement>,
     movement_away: Option<Movement>,
+    #[serde(flatten)]
+    players: Option<PlayerOdds>,
     updated_at: Option<String>,
+}
+
+/// In darts, the two sides once more under the names that clients know from tennis.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DartsPlayerNames)]
+struct PlayerNames {
+    player1_name: Option<String>,
+    player2_name: Option<String>,
+}
+
+/// In darts, the prices of the two sides once more under the names that clients know from tennis.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DartsPlayerOdds)]
+struct PlayerOdds {
+    odds_player1: Option<Number>,
+    odds_player2: Option<Number>,
+    movement_player1: Option<Movement>,
+    movement_player2: Option<Movement>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -112,6 +134,8 @@ impl StickOdds {
             event_date: shape::start(record),
             home_team_name: side(0),
             away_team_name: side(1),
+            players: (record.brief.sport == Sport::Darts)
+                .then(|| PlayerNames { player1_name: side(0), player2_name: side(1) }),
             bookmakers_count: bookmakers.len(),
             source,
             bookmakers,
@@ -138,6 +162,12 @@ fn book(
         movement_home: movement(price::FIRST),
         movement_draw: movement(price::DRAW),
         movement_away: movement(price::SECOND),
+        players: (record.brief.sport == Sport::Darts).then(|| PlayerOdds {
+            odds_player1: odds(price::FIRST),
+            odds_player2: odds(price::SECOND),
+            movement_player1: movement(price::FIRST),
+            movement_player2: movement(price::SECOND),
+        }),
         updated_at: price::updated(prices),
     }
 }

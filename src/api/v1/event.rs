@@ -1,6 +1,6 @@
 //! A match as version 1 tells it: SERVICE section 1.6.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use fanout::Micros;
 use serde::Serialize;
@@ -10,11 +10,11 @@ use super::{league::LeagueRow, request::Asked};
 use crate::{
     api::{
         Number,
-        football::{share, short_name},
+        football::{country, regulation, share, short_name},
         odds::{consensus::MainOdds, status},
     },
     archive::EntityKind,
-    record::{Brief, ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, Status},
+    record::{ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, Status},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -29,7 +29,7 @@ pub(super) struct Event {
     /// In the zone that was asked for.
     event_date: Option<String>,
     status: &'static str,
-    /// Without extra time and the shoot-out.
+    /// Without extra time and the shoot-out; null before the kick-off.
     home_score: Option<u32>,
     away_score: Option<u32>,
     current_minute: Option<u32>,
@@ -47,7 +47,7 @@ pub(super) struct Event {
     odds_btts_yes: Option<Number>,
     odds_btts_no: Option<Number>,
     live_stats: SideStats,
-    /// Attacks, with each side's share of both. Null where none are told.
+    /// Possession and attacks, each with both sides. Null where none are told.
     sr_stats: Option<Pressures>,
     /// No feed of ours tells a colour: null.
     jerseys: Option<Jerseys>,
@@ -58,6 +58,7 @@ pub(super) struct Event {
     unavailable_players: Unavailable,
     home_coach: Option<CoachBrief>,
     away_coach: Option<CoachBrief>,
+    /// Expected goals of the home side, once the match is over; while it is in play, in `home_xg_live`.
     actual_home_xg: Option<f64>,
     home_xg_live: Option<f64>,
 }
@@ -83,7 +84,8 @@ struct CoachBrief {
     id: u64,
     name: String,
     short_name: String,
-    country: Option<String>,
+    /// Empty where no feed tells it.
+    country: String,
     /// No feed of ours tells what follows: `/api/managers/{id}/` has what matches tell.
     profile: &'static str,
     preferred_formation: &'static str,
@@ -92,24 +94,26 @@ struct CoachBrief {
     top_styles: Vec<String>,
 }
 
+/// Each counter with both sides: SERVICE section 8, row 15. Null is what was not told.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Pressures)]
 struct Pressures {
-    home: Pressure,
-    away: Pressure,
+    /// In percent, as all that ends in `_pct`.
+    possession: Option<BothSides>,
+    attack: Option<BothSides>,
+    dangerous_attack: Option<BothSides>,
+    /// No feed of ours tells it.
+    ball_safe: Option<BothSides>,
+    attack_pct: Option<BothSides>,
+    dangerous_attack_pct: Option<BothSides>,
+    ball_safe_pct: Option<BothSides>,
 }
 
-/// Null is what was not told.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = V1Pressure)]
-struct Pressure {
-    attack: Option<u32>,
-    dangerous_attack: Option<u32>,
-    ball_safe: Option<u32>,
-    /// In percent.
-    attack_pct: Option<u32>,
-    dangerous_attack_pct: Option<u32>,
-    ball_safe_pct: Option<u32>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = V1BothSides)]
+struct BothSides {
+    home: u32,
+    away: u32,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -188,13 +192,6 @@ impl Incident {
     }
 }
 
-/// Goals without those of extra time.
-pub(super) fn regular(brief: &Brief) -> Option<[u32; 2]> {
-    let [home, away] = brief.score?;
-    let [of_home, of_away] = brief.extra_time.unwrap_or_default().map(u32::from);
-    Some([home.checked_sub(of_home)?, away.checked_sub(of_away)?])
-}
-
 impl Event {
     pub(super) fn new(
         asked: &Asked<'_>,
@@ -217,7 +214,7 @@ impl Event {
                 id: coach.id,
                 name: coach.name.to_string(),
                 short_name: short_name(&coach.name),
-                country: known.and_then(|it| Some(it.country.as_ref()?.to_string())),
+                country: country::name_or_empty(known.and_then(|it| it.country.clone()).as_deref()),
                 profile: "",
                 preferred_formation: "",
                 pressing_intensity: None,
@@ -226,7 +223,8 @@ impl Event {
             })
         };
         let football = record.play.football();
-        let score = regular(brief);
+        let score = regulation(brief);
+        let home_xg = brief.expected_goals.map(|[home, _]| home.goals());
         Self {
             id: brief.id,
             league,
@@ -264,40 +262,36 @@ impl Event {
             unavailable_players: Unavailable::default(),
             home_coach: coach(0),
             away_coach: coach(1),
-            actual_home_xg: None,
-            home_xg_live: None,
+            actual_home_xg: home_xg.filter(|_| brief.status.is_over()),
+            home_xg_live: home_xg.filter(|_| brief.status.is_live()),
         }
     }
 }
 
 fn live_stats(football: &FootballRecord) -> SideStats {
     let [home, away] = football
-        .stats
-        .each_ref()
-        .map(|stats| stats.iter().map(|(name, count)| (name.to_string(), *count)).collect());
+        .counters()
+        .map(|stats| stats.into_iter().map(|(name, count)| (name.to_string(), count)).collect());
     SideStats { home, away }
 }
 
 impl Pressures {
     fn of(football: &FootballRecord) -> Option<Self> {
-        let [home, away] = &football.stats;
-        let is_told = [home, away].iter().any(|it| it.contains_key("attacks"));
-        let of = || Self { home: Pressure::of(home, away), away: Pressure::of(away, home) };
-        is_told.then(of)
-    }
-}
-
-impl Pressure {
-    fn of(own: &BTreeMap<Arc<str>, u32>, other: &BTreeMap<Arc<str>, u32>) -> Self {
-        let get = |name: &str| own.get(name).copied();
-        Self {
-            attack: get("attacks"),
-            dangerous_attack: get("dangerous_attacks"),
+        let [home, away] = &football.counters();
+        let both = |name: &str| Some(BothSides { home: *home.get(name)?, away: *away.get(name)? });
+        let shares = |name: &str| {
+            Some(BothSides { home: share(home, away, name)?, away: share(away, home, name)? })
+        };
+        let told = Self {
+            possession: both("ball_possession"),
+            attack: both("attacks"),
+            dangerous_attack: both("dangerous_attacks"),
             ball_safe: None,
-            attack_pct: share(own, other, "attacks"),
-            dangerous_attack_pct: share(own, other, "dangerous_attacks"),
+            attack_pct: shares("attacks"),
+            dangerous_attack_pct: shares("dangerous_attacks"),
             ball_safe_pct: None,
-        }
+        };
+        (told.possession.is_some() || told.attack.is_some()).then_some(told)
     }
 }
 
@@ -340,6 +334,20 @@ pub(super) fn team_brief(asked: &Asked<'_>, id: Key) -> Option<TeamBrief> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pressure_is_counter_by_counter() {
+        let stats = [
+            [("ball_possession".into(), 51), ("attacks".into(), 60)].into(),
+            [("ball_possession".into(), 49), ("attacks".into(), 30)].into(),
+        ];
+        let football = FootballRecord { stats, ..FootballRecord::default() };
+        let told = serde_json::to_value(Pressures::of(&football)).expect("it is JSON");
+        assert_eq!(told["possession"], serde_json::json!({"home": 51, "away": 49}));
+        assert_eq!(told["attack_pct"], serde_json::json!({"home": 67, "away": 33}));
+        assert_eq!(told["dangerous_attack"], serde_json::Value::Null);
+        assert!(Pressures::of(&FootballRecord::default()).is_none());
+    }
 
     #[test]
     fn minute_runs_with_the_clock_and_stands_in_added_time() {

@@ -57,7 +57,7 @@ async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Eve
 pub(super) async fn page(asked: &Asked<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
     let view = View::now(asked.api, Some(Sport::Football));
     let found = view.find(filter, asked.window());
-    let records = view.records(&found.briefs).await?;
+    let records = view.summaries(&found.briefs).await?;
     Ok(asked.page(found.count, rows(asked, &records).await?))
 }
 
@@ -69,7 +69,7 @@ fn filter(asked: &Asked<'_>) -> Result<Filter, ApiError> {
         sport: Some(Sport::Football),
         from: asked.from()?,
         before: asked.before()?,
-        competition: asked.params.id("league")?,
+        competitions: asked.params.ids("league")?,
         season: asked.params.id("season")?,
         team: asked.params.id("team")?,
         statuses: asked.statuses(),
@@ -81,14 +81,14 @@ fn filter(asked: &Asked<'_>) -> Result<Filter, ApiError> {
 #[utoipa::path(
     get, path = "/api/events/", tag = "football v1",
     params(
-        ("date_from" = Option<String>, Query, description = "A day in the zone, or a moment"),
-        ("date_to" = Option<String>, Query, description = "A day in the zone, which is included, or a moment"),
-        ("league" = Option<u64>, Query), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query),
+        ("date_from" = Option<String>, Query, description = "A day in the time zone, or a timestamp"),
+        ("date_to" = Option<String>, Query, description = "A day (inclusive) in the time zone, or a timestamp"),
+        ("league" = Option<String>, Query, pattern = "^([0-9]{1,18}(,[0-9]{1,18})*)?$", description = "One or more IDs, separated by commas"), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query),
         ("status" = Option<String>, Query),
-        ("tz" = Option<String>, Query, description = "An IANA name; Asia/Dubai unless told"),
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"), ("offset" = Option<u64>, Query),
+        ("tz" = Option<String>, Query, description = "IANA time zone (default: Asia/Dubai)"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"), ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+    responses((status = 200, body = Page<Event>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn events(
     State(api): State<Api>,
@@ -108,8 +108,8 @@ async fn numbered(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response,
 /// Events in numbered pages.
 #[utoipa::path(
     get, path = "/api/fixtures/", tag = "football v1",
-    params(("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("league" = Option<u64>, Query), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+    params(("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("league" = Option<String>, Query, pattern = "^([0-9]{1,18}(,[0-9]{1,18})*)?$", description = "One or more IDs, separated by commas"), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn fixtures(
     State(api): State<Api>,
@@ -122,8 +122,8 @@ pub(super) async fn fixtures(
 /// Events in numbered pages.
 #[utoipa::path(
     get, path = "/api/matches/", tag = "football v1",
-    params(("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("league" = Option<u64>, Query), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+    params(("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("league" = Option<String>, Query, pattern = "^([0-9]{1,18}(,[0-9]{1,18})*)?$", description = "One or more IDs, separated by commas"), ("season" = Option<u64>, Query), ("team" = Option<u64>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn matches(
     State(api): State<Api>,
@@ -167,8 +167,8 @@ detail!(live_event, "/api/live/{id}/");
 /// Events in play.
 #[utoipa::path(
     get, path = "/api/live/", tag = "football v1",
-    params(("tz" = Option<String>, Query), ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"), ("offset" = Option<u64>, Query)),
-    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"))
+    params(("tz" = Option<String>, Query), ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"), ("offset" = Option<u64>, Query)),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn live(
     State(api): State<Api>,

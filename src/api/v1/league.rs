@@ -15,7 +15,12 @@ use utoipa::ToSchema;
 
 use super::request::Asked;
 use crate::{
-    api::{Api, ApiError, Kept, Page, odds::id_of, time},
+    api::{
+        Api, ApiError, Kept, Page,
+        football::{country, season_name, season_year},
+        odds::id_of,
+        time,
+    },
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
@@ -27,7 +32,8 @@ pub(super) struct LeagueRow {
     /// An id of the feed's, which is not told.
     api_id: Option<u64>,
     name: String,
-    country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    country: String,
     pub(super) season_id: Option<u64>,
     /// No feed of ours tells it.
     is_women: Option<bool>,
@@ -38,8 +44,10 @@ pub(super) struct LeagueRow {
 pub(super) struct SeasonRow {
     id: u64,
     league_id: Option<u64>,
+    /// With that of the league: `Premier League 2025/26`.
     name: String,
-    year: String,
+    /// The first year of the season.
+    year: Option<u16>,
     /// The days of its first and its last match that we know.
     start_date: Option<String>,
     end_date: Option<String>,
@@ -83,23 +91,26 @@ impl Seasons {
             id: league.id,
             api_id: None,
             name: league.name.to_string(),
-            country: league.country.as_ref().map(|it| it.to_string()),
+            country: country::name_or_empty(league.country.as_deref()),
             season_id: season,
             is_women: None,
-            current_season: entity.map(|entity| self.season(&entity)),
+            current_season: entity.map(|entity| self.season(api, &entity)),
         }
     }
 
-    fn season(&self, season: &Entity) -> SeasonRow {
+    fn season(&self, api: &Api, season: &Entity) -> SeasonRow {
         let day = |at: Micros| Some(time::zulu(at)?.get(..10)?.to_owned());
         let span = self.spans.get(&season.id);
         let of_league = season.parent.and_then(|league| self.current.get(&league));
+        let league = season.parent.and_then(|id| api.archive.entity(EntityKind::Competition, id));
+        let league = league.map(|league| league.name.to_string()).unwrap_or_default();
+        let start_date = span.and_then(|span| day(span[0]));
         SeasonRow {
             id: season.id,
             league_id: season.parent,
-            name: season.name.to_string(),
-            year: season.name.to_string(),
-            start_date: span.and_then(|span| day(span[0])),
+            name: season_name(&league, &season.name),
+            year: season_year(&season.name, start_date.as_deref()),
+            start_date,
             end_date: span.and_then(|span| day(span[1])),
             is_current: of_league == Some(&season.id),
         }
@@ -128,8 +139,8 @@ pub(super) fn football_entities(
 /// Leagues, by their names.
 #[utoipa::path(
     get, path = "/api/leagues/", tag = "football v1",
-    params(("country" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<LeagueRow>), (status = 400, description = "A value that cannot be used"))
+    params(("country" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<LeagueRow>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn leagues(
     State(api): State<Api>,
@@ -138,7 +149,7 @@ pub(super) async fn leagues(
 ) -> Result<Response, ApiError> {
     let asked = Asked::pages(&api, &uri, &headers, &["country"])?;
     let all = football_entities(&api, EntityKind::Competition, |it| {
-        asked.says("country", it.country.as_deref())
+        asked.is_country("country", it.country.as_deref())
     });
     let window = asked.window();
     let page = all.iter().skip(window.offset).take(window.limit);
@@ -164,8 +175,8 @@ pub(super) async fn league(
 /// Seasons, by their names.
 #[utoipa::path(
     get, path = "/api/seasons/", tag = "football v1",
-    params(("league" = Option<u64>, Query), ("current" = Option<bool>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<SeasonRow>), (status = 400, description = "A value that cannot be used"))
+    params(("league" = Option<u64>, Query), ("current" = Option<bool>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<SeasonRow>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn seasons(
     State(api): State<Api>,
@@ -178,7 +189,7 @@ pub(super) async fn seasons(
     let all = football_entities(&api, EntityKind::Season, |it| {
         league.is_none_or(|league| it.parent == Some(league))
     });
-    let rows = all.iter().map(|season| known.season(season));
+    let rows = all.iter().map(|season| known.season(&api, season));
     let rows = rows.filter(|row| current.is_none_or(|current| row.is_current == current));
     Kept::REFERENCE.answer(&headers, &asked.page_of(rows.collect()))
 }
@@ -194,5 +205,5 @@ pub(super) async fn season(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let season = football_entity(&api, EntityKind::Season, &id)?;
-    Kept::REFERENCE.answer(&headers, &Seasons::of(&api, season.parent).season(&season))
+    Kept::REFERENCE.answer(&headers, &Seasons::of(&api, season.parent).season(&api, &season))
 }

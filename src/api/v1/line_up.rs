@@ -86,7 +86,7 @@ impl LineUpPlayer {
 #[utoipa::path(
     get, path = "/api/predicted-lineup/{event_id}/", tag = "football v1",
     params(("event_id" = u64, Path)),
-    responses((status = 200, body = LineUps), (status = 404, description = "No such event, or no line-up of it is known"))
+    responses((status = 200, body = LineUps), (status = 404, description = "No such event, or its line-ups are not known"))
 )]
 pub(super) async fn line_ups(
     State(api): State<Api>,

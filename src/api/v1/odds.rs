@@ -31,8 +31,8 @@ use crate::{
 /// Prices. `event`, `league`, `team` and `bookmaker` are taken for `event_id` and so on.
 #[utoipa::path(
     get, path = "/api/odds/", tag = "football v1",
-    params(("event" = Option<u64>, Query), ("league" = Option<u64>, Query), ("team" = Option<u64>, Query), ("bookmaker" = Option<String>, Query), ("market" = Option<String>, Query), ("outcome" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Odds>), (status = 400, description = "A value that cannot be used"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+    params(("event" = Option<u64>, Query), ("league" = Option<u64>, Query), ("team" = Option<u64>, Query), ("bookmaker" = Option<String>, Query), ("market" = Option<String>, Query), ("outcome" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Odds>), (status = 400, description = "Invalid parameter value"), (status = 403, description = "The account does not include prices by bookmaker"))
 )]
 pub(super) async fn list(
     State(api): State<Api>,
@@ -68,7 +68,7 @@ fn renamed(uri: &Uri) -> Result<Uri, ApiError> {
 /// One price.
 #[utoipa::path(
     get, path = "/api/odds/{id}/", tag = "football v1", params(("id" = u64, Path)),
-    responses((status = 200, body = Odds), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such price"))
+    responses((status = 200, body = Odds), (status = 403, description = "The account does not include prices by bookmaker"), (status = 404, description = "No such price"))
 )]
 pub(super) async fn detail(
     State(api): State<Api>,
@@ -82,8 +82,8 @@ pub(super) async fn detail(
 /// The highest price of each outcome of a market: of one event, else of those that have not begun.
 #[utoipa::path(
     get, path = "/api/odds/best/", tag = "football v1",
-    params(("event" = Option<u64>, Query), ("league" = Option<u64>, Query), ("market" = Option<String>, Query, description = "1x2 unless told"), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<BestOdds>), (status = 400, description = "A value that cannot be used"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"))
+    params(("event" = Option<u64>, Query), ("league" = Option<String>, Query, pattern = "^([0-9]{1,18}(,[0-9]{1,18})*)?$", description = "One or more IDs, separated by commas"), ("market" = Option<String>, Query, description = "The market (default: 1x2)"), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<BestOdds>), (status = 400, description = "Invalid parameter value"), (status = 403, description = "The account does not include prices by bookmaker"))
 )]
 pub(super) async fn best_odds(
     State(api): State<Api>,
@@ -97,7 +97,7 @@ pub(super) async fn best_odds(
     let market = asked.params.parsed("market", "the name of a market, as 1x2", Market::named)?;
     let filter = Filter {
         sport: Some(Sport::Football),
-        competition: asked.params.id("league")?,
+        competitions: asked.params.ids("league")?,
         from: event.is_none().then(now),
         statuses: status::wanted("upcoming").filter(|_| event.is_none()),
         ..Filter::default()
@@ -109,8 +109,8 @@ pub(super) async fn best_odds(
 /// Every bookmaker of whom there is a price, and the consensus.
 #[utoipa::path(
     get, path = "/api/odds/bookmakers/", tag = "football v1",
-    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "A value that cannot be used"))
+    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn bookmakers(
     State(api): State<Api>,
@@ -126,7 +126,7 @@ pub(super) async fn bookmakers(
 #[utoipa::path(
     get, path = "/api/odds/compare/", tag = "football v1",
     params(("event" = u64, Query)),
-    responses((status = 200, body = Comparison), (status = 400, description = "No event is named"), (status = 403, description = "Prices of bookmakers by name are not part of what the account has"), (status = 404, description = "No such event"))
+    responses((status = 200, body = Comparison), (status = 400, description = "No event given"), (status = 403, description = "The account does not include prices by bookmaker"), (status = 404, description = "No such event"))
 )]
 pub(super) async fn compared(
     State(api): State<Api>,

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     api::{
         Api, ApiError, Kept, Page,
-        football::{Led, Sheets, short_name},
+        football::{Led, Sheets, country, short_name},
     },
     archive::{Entity, EntityKind, Filter, Window},
 };
@@ -44,7 +44,8 @@ pub(super) struct Player {
     height: Option<u32>,
     weight: Option<u32>,
     date_of_birth: Option<String>,
-    nationality: Option<String>,
+    /// The name of a country; empty where no feed tells it.
+    nationality: String,
     preferred_foot: &'static str,
     contract_until: Option<String>,
     market_value: Option<u64>,
@@ -90,7 +91,7 @@ impl Player {
             height: None,
             weight: None,
             date_of_birth: None,
-            nationality: player.country.as_ref().map(|it| it.to_string()),
+            nationality: country::name_or_empty(player.country.as_deref()),
             preferred_foot: "",
             contract_until: None,
             market_value: None,
@@ -107,8 +108,8 @@ impl Player {
 /// Players, by their names.
 #[utoipa::path(
     get, path = "/api/players/", tag = "football v1",
-    params(("team" = Option<u64>, Query), ("nationality" = Option<String>, Query), ("position" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Player>), (status = 400, description = "A value that cannot be used"))
+    params(("team" = Option<u64>, Query), ("nationality" = Option<String>, Query), ("position" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Player>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn players(
     State(api): State<Api>,
@@ -119,7 +120,7 @@ pub(super) async fn players(
     let team = asked.params.id("team")?;
     let all = football_entities(&api, EntityKind::Player, |it| {
         team.is_none_or(|team| it.parent == Some(team))
-            && asked.says("nationality", it.country.as_deref())
+            && asked.is_country("nationality", it.country.as_deref())
             && asked.says("position", about(it, "position"))
     });
     let window = asked.window();
@@ -152,7 +153,8 @@ pub(super) struct Manager {
     id: u64,
     name: String,
     short_name: String,
-    country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    country: String,
     current_team: Option<TeamBrief>,
     /// The formation of most line-ups that are known.
     preferred_formation: String,
@@ -207,7 +209,7 @@ impl Manager {
             id: manager.id,
             name: manager.name.to_string(),
             short_name: short_name(&manager.name),
-            country: manager.country.as_ref().map(|it| it.to_string()),
+            country: country::name_or_empty(manager.country.as_deref()),
             current_team: manager.parent.and_then(|team| team_brief(asked, team)),
             preferred_formation: led.preferred_formation,
             formations_used: led.formations,
@@ -246,8 +248,8 @@ impl Manager {
 /// Managers, by their names.
 #[utoipa::path(
     get, path = "/api/managers/", tag = "football v1",
-    params(("team" = Option<u64>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Manager>), (status = 400, description = "A value that cannot be used"))
+    params(("team" = Option<u64>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Manager>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn managers(
     State(api): State<Api>,
@@ -295,7 +297,8 @@ pub(super) async fn manager(
 pub(super) struct Referee {
     id: u64,
     name: String,
-    country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    country: String,
     /// That we have.
     matches: usize,
 }
@@ -303,8 +306,8 @@ pub(super) struct Referee {
 /// Referees, by their names.
 #[utoipa::path(
     get, path = "/api/referees/", tag = "football v1",
-    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Referee>), (status = 400, description = "A value that cannot be used"))
+    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Referee>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn referees(
     State(api): State<Api>,
@@ -317,7 +320,7 @@ pub(super) async fn referees(
     let row = |referee: &std::sync::Arc<Entity>| Referee {
         id: referee.id,
         name: referee.name.to_string(),
-        country: referee.country.as_ref().map(|it| it.to_string()),
+        country: country::name_or_empty(referee.country.as_deref()),
         matches: api
             .archive
             .find(

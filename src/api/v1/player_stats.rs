@@ -9,11 +9,11 @@ use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{event::regular, request::Asked};
+use super::request::Asked;
 use crate::{
     api::{
         Api, ApiError, Kept, Page,
-        football::{player_stats::PlayerStats as Counters, short_name},
+        football::{player_stats::PlayerStats as Counters, regulation, short_name},
         odds::id_of,
     },
     archive::{Appearance, AppearanceFilter, EntityKind, Window},
@@ -26,18 +26,19 @@ use crate::{
 pub(super) struct PlayerStats {
     event: StatsEvent,
     player: StatsPlayer,
-    /// The row of version 2, with its id: `null` is what was not told.
+    /// The row of version 2, with its id.
     #[serde(flatten)]
     #[schema(inline)]
     counters: Counters,
-    /// These no feed of ours tells.
-    dribble_attempted: Option<u32>,
-    dribble_won: Option<u32>,
-    penalty_won: Option<u32>,
-    penalty_miss: Option<u32>,
-    penalty_conceded: Option<u32>,
-    penalty_save: Option<u32>,
-    penalty_faced: Option<u32>,
+    /// The same as `total_contest` and `won_contest`.
+    dribble_attempted: u32,
+    dribble_won: u32,
+    /// No feed of ours counts what follows: 0.
+    penalty_won: u32,
+    penalty_miss: u32,
+    penalty_conceded: u32,
+    penalty_save: u32,
+    penalty_faced: u32,
     heatmap: Vec<Touched>,
 }
 
@@ -71,11 +72,12 @@ struct StatsPlayer {
 
 impl PlayerStats {
     fn new(asked: &Asked<'_>, it: &Appearance, record: Option<&MatchRecord>) -> Self {
-        let brief = record.map(|record| &record.brief);
+        let brief = record.map(|record| &*record.brief);
         let sides = record.and_then(|record| record.names.sides.as_ref());
         let side = |place: usize| sides.map(|sides| sides[place].name.to_string());
-        let score = brief.and_then(regular);
+        let score = brief.and_then(regulation);
         let name = asked.name(EntityKind::Player, Some(it.player));
+        let counters = Counters::of(it);
         Self {
             event: StatsEvent {
                 id: it.match_id,
@@ -94,14 +96,14 @@ impl PlayerStats {
                 positions_detailed: Vec::new(),
                 team: asked.name(EntityKind::Team, Some(it.team)),
             },
-            counters: Counters::of(it),
-            dribble_attempted: None,
-            dribble_won: None,
-            penalty_won: None,
-            penalty_miss: None,
-            penalty_conceded: None,
-            penalty_save: None,
-            penalty_faced: None,
+            dribble_attempted: counters.total_contest,
+            dribble_won: counters.won_contest,
+            counters,
+            penalty_won: 0,
+            penalty_miss: 0,
+            penalty_conceded: 0,
+            penalty_save: 0,
+            penalty_faced: 0,
             heatmap: Vec::new(),
         }
     }
@@ -110,19 +112,22 @@ impl PlayerStats {
 /// What players did, the latest match first.
 #[utoipa::path(
     get, path = "/api/player-stats/", tag = "football v1",
-    params(("player" = Option<u64>, Query), ("event" = Option<u64>, Query), ("team" = Option<u64>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<PlayerStats>), (status = 400, description = "A value that cannot be used"))
+    params(("player" = Option<u64>, Query), ("event" = Option<u64>, Query), ("team" = Option<u64>, Query), ("date_from" = Option<String>, Query, description = "Matches from this day in the time zone, or this timestamp"), ("date_to" = Option<String>, Query, description = "Up to the end of this day in the time zone, or this timestamp"), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<PlayerStats>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn list(
     State(api): State<Api>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["player", "event", "team"])?;
+    let asked =
+        Asked::pages(&api, &uri, &headers, &["player", "event", "team", "date_from", "date_to"])?;
     let filter = AppearanceFilter {
         match_id: asked.params.id("event")?,
         player: asked.params.id("player")?,
         team: asked.params.id("team")?,
+        from: asked.from()?,
+        before: asked.before()?,
         played_by: Some(now()),
         ..AppearanceFilter::default()
     };
@@ -130,7 +135,7 @@ pub(super) async fn list(
     let mut ids: Vec<Key> = found.iter().map(|it| it.match_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let records = api.archive.records(&ids).await?;
+    let records = api.archive.summaries(&ids).await?;
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
     let rows = found.iter().map(|it| PlayerStats::new(&asked, it, record(it.match_id))).collect();
     Kept::LIST.answer(&headers, &asked.page(count, rows))
@@ -139,7 +144,7 @@ pub(super) async fn list(
 /// What one player did in one match.
 #[utoipa::path(
     get, path = "/api/player-stats/{id}/", tag = "football v1",
-    params(("id" = u64, Path, description = "Of the row, as lists tell it"), ("tz" = Option<String>, Query)),
+    params(("id" = u64, Path, description = "The row's ID, as in lists"), ("tz" = Option<String>, Query)),
     responses((status = 200, body = PlayerStats), (status = 404, description = "No such row"))
 )]
 pub(super) async fn detail(

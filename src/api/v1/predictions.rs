@@ -14,20 +14,24 @@ use crate::api::{
     predictions::{Wanted, one, row::Prediction},
 };
 
+const ACCEPTED: &[&str] = &["date_from", "date_to", "event", "league", "upcoming"];
+
 /// Predictions of matches that are not over, by their start.
 #[utoipa::path(
     get, path = "/api/predictions/", tag = "football v1",
-    params(("upcoming" = Option<bool>, Query), ("league" = Option<u64>, Query), ("event" = Option<u64>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Prediction>), (status = 400, description = "A value that cannot be used"))
+    params(("upcoming" = Option<bool>, Query), ("league" = Option<String>, Query, pattern = "^([0-9]{1,18}(,[0-9]{1,18})*)?$", description = "One or more IDs, separated by commas"), ("event" = Option<u64>, Query), ("date_from" = Option<String>, Query, description = "Matches from this day in the time zone, or this timestamp"), ("date_to" = Option<String>, Query, description = "Up to the end of this day in the time zone, or this timestamp"), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Prediction>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn list(
     State(api): State<Api>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["upcoming", "league", "event"])?;
+    let asked = Asked::pages(&api, &uri, &headers, ACCEPTED)?;
     let mut wanted = Wanted::not_over();
-    wanted.filter.competition = asked.params.id("league")?;
+    wanted.filter.competitions = asked.params.ids("league")?;
+    wanted.filter.from = asked.from()?;
+    wanted.filter.before = asked.before()?;
     wanted.event = asked.params.id("event")?;
     if asked.params.flag("upcoming")? == Some(true) {
         wanted.upcoming();
@@ -41,7 +45,7 @@ pub(super) async fn list(
 #[utoipa::path(
     get, path = "/api/predictions/{id}/", tag = "football v1",
     params(("id" = u64, Path), ("tz" = Option<String>, Query)),
-    responses((status = 200, body = Prediction), (status = 404, description = "No such event, or it is over"), (status = 503, description = "There are too few results to predict from"))
+    responses((status = 200, body = Prediction), (status = 404, description = "No such event, or it has ended"), (status = 503, description = "Not enough results for a prediction"))
 )]
 pub(super) async fn detail(
     State(api): State<Api>,

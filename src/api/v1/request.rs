@@ -6,7 +6,7 @@ use hyper::HeaderMap;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
 use crate::{
-    api::{Api, ApiError, Page, Params, Place, Spec, odds::status, time},
+    api::{Api, ApiError, Page, Params, Place, Spec, football::country, odds::status, time},
     archive::{EntityKind, Window},
     record::{Key, Status},
 };
@@ -147,6 +147,12 @@ impl<'a> Asked<'a> {
     /// What a parameter says, against a text, in any case.
     pub(super) fn says(&self, name: &str, own: Option<&str>) -> bool {
         let is = |wanted: &str| own.is_some_and(|own| own.eq_ignore_ascii_case(wanted));
+        self.params.text(name).is_none_or(is)
+    }
+
+    /// What a parameter says of a country, by name or by code, against what a feed has told.
+    pub(super) fn is_country(&self, name: &str, told: Option<&str>) -> bool {
+        let is = |wanted: &str| country::is_named(told, wanted) || country::has_code(told, wanted);
         self.params.text(name).is_none_or(is)
     }
 

@@ -13,12 +13,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    event::regular,
     league::{LeagueRow, Seasons, football_entity},
     request::Asked,
 };
 use crate::{
-    api::{Api, ApiError, Kept},
+    api::{Api, ApiError, Kept, football::regulation},
     archive::{EntityKind, Filter, Window},
     record::{Key, Status},
 };
@@ -110,8 +109,8 @@ fn ranked(rows: BTreeMap<Key, Standing>) -> Vec<Standing> {
 /// The table of a season.
 #[utoipa::path(
     get, path = "/api/leagues/{id}/standings/", tag = "football v1",
-    params(("id" = u64, Path), ("season" = Option<u64>, Query, description = "The current one unless told")),
-    responses((status = 200, body = Standings), (status = 400, description = "A value that cannot be used"), (status = 404, description = "No such league"))
+    params(("id" = u64, Path), ("season" = Option<u64>, Query, description = "The season (default: the current one)")),
+    responses((status = 200, body = Standings), (status = 400, description = "Invalid parameter value"), (status = 404, description = "No such league"))
 )]
 pub(super) async fn standings(
     State(api): State<Api>,
@@ -132,7 +131,7 @@ pub(super) async fn standings(
     };
     let mut tables: BTreeMap<Option<String>, BTreeMap<Key, Standing>> = BTreeMap::new();
     for brief in &api.archive.find(&filter, Window::ALL).briefs {
-        let (Some(sides), Some(goals)) = (brief.sides, regular(brief)) else { continue };
+        let (Some(sides), Some(goals)) = (brief.sides, regulation(brief)) else { continue };
         let group = brief.group.as_ref().map(|group| group.to_string());
         let table = tables.entry(group).or_default();
         for place in 0..2 {
@@ -146,6 +145,9 @@ pub(super) async fn standings(
     }
     let standings = tables.remove(&None).map(ranked).unwrap_or_default();
     let groups = tables.into_iter().filter_map(|(group, table)| Some((group?, ranked(table))));
+    // Of a season that nobody knows the table is empty, and it has no id.
+    let is_known = |id: &Key| api.archive.entity(EntityKind::Season, *id).is_some();
+    let season_id = season_id.filter(is_known);
     let answer = Standings { league, season_id, standings, groups: groups.collect() };
     Kept::LIST.answer(&headers, &answer)
 }

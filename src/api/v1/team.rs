@@ -19,7 +19,7 @@ use super::{
     request::Asked,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Page},
+    api::{Api, ApiError, Kept, Page, football::country},
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
@@ -33,8 +33,8 @@ pub(super) struct Team {
     name: String,
     /// No feed of ours has one: the name.
     short_name: String,
-    /// That of the leagues it plays in, where all are of one.
-    country: Option<String>,
+    /// That of the leagues it plays in, where all are of one; else empty.
+    country: String,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -74,7 +74,7 @@ fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>
     let filter = Filter { sport: Some(Sport::Football), teams, ..Filter::default() };
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for brief in &api.archive.find(&filter, Window::ALL).briefs {
-        let country = country(api, brief);
+        let country = country_of(api, brief);
         for side in brief.sides.iter().flatten() {
             let known = countries.entry(*side).or_insert_with(|| country.clone());
             if country.is_some() && *known != country {
@@ -85,7 +85,7 @@ fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>
     countries
 }
 
-fn country(api: &Api, brief: &Brief) -> Option<String> {
+fn country_of(api: &Api, brief: &Brief) -> Option<String> {
     let league = api.archive.entity(EntityKind::Competition, brief.competition?)?;
     league.country.as_ref().map(|it| it.to_string())
 }
@@ -96,15 +96,15 @@ fn row(team: &Entity, countries: &BTreeMap<Key, Option<String>>) -> Team {
         api_id: None,
         name: team.name.to_string(),
         short_name: team.name.to_string(),
-        country: countries.get(&team.id).cloned().flatten(),
+        country: country::name_or_empty(countries.get(&team.id).and_then(Option::as_deref)),
     }
 }
 
 /// Teams, by their names.
 #[utoipa::path(
     get, path = "/api/teams/", tag = "football v1",
-    params(("country" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Team>), (status = 400, description = "A value that cannot be used"))
+    params(("country" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Team>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn teams(
     State(api): State<Api>,
@@ -116,7 +116,7 @@ pub(super) async fn teams(
     let of_all = asked.params.text("country").map(|_| countries(&api, None));
     let all = football_entities(&api, EntityKind::Team, |team| {
         let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());
-        asked.says("country", known)
+        asked.is_country("country", known)
     });
     let window = asked.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
@@ -164,8 +164,8 @@ pub(super) async fn team(
 /// Matches of a team, by their start.
 #[utoipa::path(
     get, path = "/api/teams/{id}/matches/", tag = "football v1",
-    params(("id" = u64, Path), ("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Event>), (status = 400, description = "A value that cannot be used"), (status = 404, description = "No such team"))
+    params(("id" = u64, Path), ("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Event>), (status = 400, description = "Invalid parameter value"), (status = 404, description = "No such team"))
 )]
 pub(super) async fn team_matches(
     State(api): State<Api>,
@@ -189,8 +189,8 @@ pub(super) async fn team_matches(
 /// Venues, by their names.
 #[utoipa::path(
     get, path = "/api/venues/", tag = "football v1",
-    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "100 unless told, at most 500")),
-    responses((status = 200, body = Page<Venue>), (status = 400, description = "A value that cannot be used"))
+    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
+    responses((status = 200, body = Page<Venue>), (status = 400, description = "Invalid parameter value"))
 )]
 pub(super) async fn venues(
     State(api): State<Api>,

@@ -60,11 +60,13 @@ fn filters() -> impl Strategy<Value = Filter> {
     let days = (option::weighted(0.3, 0..20_i64), option::weighted(0.3, 0..20_i64));
     let whose = (few(), few(), few(), few(), few(), few());
     let teams = option::weighted(0.2, vec(1..5_u64, 0..3));
+    let competitions = option::weighted(0.2, vec(1..5_u64, 0..3));
+    let lists = (teams, competitions);
     let statuses = option::weighted(0.3, vec(select(&STATUSES[..]), 0..3));
     let sport = option::weighted(0.5, select(&SPORTS[..]));
     let round = option::weighted(0.2, 0..3_u16);
-    (days, whose, teams, statuses, sport, round, any::<bool>()).prop_map(
-        |(days, whose, teams, statuses, sport, round, newest_first)| {
+    (days, whose, lists, statuses, sport, round, any::<bool>()).prop_map(
+        |(days, whose, (teams, competitions), statuses, sport, round, newest_first)| {
             let (from, before) = days;
             let (competition, season, team, venue, referee, manager) = whose;
             Filter {
@@ -72,6 +74,7 @@ fn filters() -> impl Strategy<Value = Filter> {
                 from,
                 before,
                 competition,
+                competitions,
                 season,
                 team,
                 teams,

@@ -5,7 +5,7 @@ use crate::archive::tests::records::{self, MATCH, football, incident, line_up, p
 
 fn odds_alone(status: Status) -> MatchRecord {
     let mut record = records::record(MATCH, FootballRecord::default());
-    record.brief.status = status;
+    record.brief_mut().status = status;
     record
 }
 
@@ -16,9 +16,9 @@ fn kept() -> MatchRecord {
         ..football()
     };
     let mut record = records::record(MATCH, play);
-    record.brief.status = Status::SecondHalf;
-    record.brief.score = Some([1, 0]);
-    record.brief.round = Some(3);
+    record.brief_mut().status = Status::SecondHalf;
+    record.brief_mut().score = Some([1, 0]);
+    record.brief_mut().round = Some(3);
     record.prices = vec![price("acme", "home", Some(dec!(1.5)))];
     record
 }
@@ -45,7 +45,7 @@ fn a_match_of_which_odds_alone_are_told_keeps_its_play() {
 fn without_who_follows_it_an_end_stays_an_end() {
     let check = |told, before, expected| {
         let mut old = kept();
-        old.brief.status = before;
+        old.brief_mut().status = before;
         assert_eq!(
             odds_alone(told).merged_over(&old).brief.status,
             expected,
@@ -62,7 +62,7 @@ fn without_who_follows_it_an_end_stays_an_end() {
 #[test]
 fn who_follows_the_play_is_believed() {
     let mut told = records::record(MATCH, football());
-    told.brief.score = Some([0, 0]);
+    told.brief_mut().score = Some([0, 0]);
     let merged = told.merged_over(&kept());
     assert_eq!((merged.brief.status, merged.brief.score), (Status::FirstHalf, Some([0, 0])));
 }

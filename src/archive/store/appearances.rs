@@ -11,14 +11,14 @@ use super::{
 };
 use crate::{
     archive::{
-        appearance::{Appearance, AppearanceFilter, IDS, Leader, LeaderRow, PLAYER_WEIGHT},
+        appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
         index::Window,
     },
     database::Steps,
     record::Key,
 };
 
-const COLUMNS: &str = "match_id, player, team, season, start_us, starter, played, position, number, \
+const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, starter, played, position, number, \
                        goals, assists, yellow, red, fouls, stats";
 
 impl Store {
@@ -30,8 +30,7 @@ impl Store {
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
         let mut conditions = Conditions::default();
-        let id = format!("(match_id + player * {PLAYER_WEIGHT}) % {IDS} = ?");
-        conditions.number(&id, filter.id.map(signed));
+        conditions.number("public_id = ?", filter.id.map(signed));
         conditions.number("match_id = ?", filter.match_id.map(signed));
         conditions.number("player = ?", filter.player.map(signed));
         conditions.number("team = ?", filter.team.map(signed));
@@ -112,7 +111,7 @@ pub(super) async fn put(
     steps: &mut Steps<'_>,
     appearances: &[Appearance],
 ) -> Result<(), sqlx::Error> {
-    for chunk in appearances.chunks(rows_max(15)) {
+    for chunk in appearances.chunks(rows_max(16)) {
         let statement = format!(
             "INSERT INTO archive_appearances ({COLUMNS}) VALUES {}
              ON CONFLICT (match_id, player) DO UPDATE SET team = excluded.team,
@@ -120,13 +119,15 @@ pub(super) async fn put(
                  starter = excluded.starter, played = excluded.played,
                  position = excluded.position, number = excluded.number, goals = excluded.goals,
                  assists = excluded.assists, yellow = excluded.yellow, red = excluded.red,
-                 fouls = excluded.fouls, stats = excluded.stats",
-            rows(15, chunk.len())
+                 fouls = excluded.fouls, stats = excluded.stats,
+                 public_id = coalesce(archive_appearances.public_id, excluded.public_id)",
+            rows(16, chunk.len())
         );
         let mut query =
-            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(15));
+            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(16));
         for it in chunk {
             query = query
+                .bind(it.public_id.map(signed))
                 .bind(signed(it.match_id))
                 .bind(signed(it.player))
                 .bind(signed(it.team))
@@ -167,6 +168,7 @@ fn appearance(row: &AnyRow) -> Result<Appearance, sqlx::Error> {
     let shirt: Option<i64> = row.try_get("number")?;
     let position: Option<String> = row.try_get("position")?;
     Ok(Appearance {
+        public_id: row.try_get::<Option<i64>, _>("public_id")?.map(unsigned),
         match_id: unsigned(number("match_id")?),
         player: unsigned(number("player")?),
         team: unsigned(number("team")?),

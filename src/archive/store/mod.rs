@@ -1,6 +1,7 @@
 //! The tables of the archive, and all the SQL for them. Every value is bound.
 
 mod appearances;
+mod numbers;
 mod odds;
 mod statement;
 mod sweep;
@@ -62,20 +63,41 @@ impl Store {
         entities.try_map(|row| entity(&row)).fetch_all(self.database.pool()).await
     }
 
-    /// In this order; those that are not known are left out.
+    /// What lists tell of these, in this order; those that are not known are left out.
+    pub(super) async fn summaries(
+        &self,
+        ids: &[Key],
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        self.read(ids, "id, record", |row| json(row, "record")).await
+    }
+
+    /// All of these, in this order; those that are not known are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        self.read(ids, "id, record, detail", |row| {
+            let mut record: MatchRecord = json(row, "record")?;
+            if row.try_get::<Option<&str>, _>("detail")?.is_some() {
+                record.complete(json(row, "detail")?);
+            }
+            Ok(record)
+        })
+        .await
+    }
+
+    async fn read(
+        &self,
+        ids: &[Key],
+        columns: &'static str,
+        record: impl Fn(&AnyRow) -> Result<MatchRecord, sqlx::Error> + Copy + Send,
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let mut found = HashMap::with_capacity(ids.len());
         for chunk in ids.chunks(statement::IDS_MAX) {
-            let records = format!(
-                "SELECT id, record FROM archive_matches WHERE id IN {}",
-                statement::list(1, chunk.len())
-            );
-            let records = odds::bind_ids(sqlx::query(AssertSqlSafe(records)), chunk);
-            let records = records.try_map(|row: AnyRow| {
-                let record: MatchRecord = json(&row, "record")?;
-                Ok((unsigned(row.try_get("id")?), Arc::new(record)))
+            let wanted = statement::list(1, chunk.len());
+            let rows = format!("SELECT {columns} FROM archive_matches WHERE id IN {wanted}");
+            let rows = odds::bind_ids(sqlx::query(AssertSqlSafe(rows)), chunk);
+            let rows = rows.try_map(move |row: AnyRow| {
+                Ok((unsigned(row.try_get("id")?), Arc::new(record(&row)?)))
             });
-            found.extend(records.fetch_all(self.database.pool()).await?);
+            found.extend(rows.fetch_all(self.database.pool()).await?);
         }
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }
@@ -134,33 +156,37 @@ struct RecordRow<'a> {
     status: String,
     brief_json: String,
     record_json: String,
+    detail_json: String,
 }
 
 impl<'a> RecordRow<'a> {
     fn of(record: &'a MatchRecord) -> Result<Self, sqlx::Error> {
         let brief = &record.brief;
         let status = serde_json::to_value(brief.status).map_err(encode)?;
+        let (summary, detail) = record.split();
         Ok(Self {
             brief,
             status: status.as_str().unwrap_or_default().to_owned(),
             brief_json: serde_json::to_string(brief).map_err(encode)?,
-            record_json: serde_json::to_string(record).map_err(encode)?,
+            record_json: serde_json::to_string(&summary).map_err(encode)?,
+            detail_json: serde_json::to_string(&detail).map_err(encode)?,
         })
     }
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
-    RecordRow { brief, status, brief_json, record_json }: RecordRow<'_>,
+    RecordRow { brief, status, brief_json, record_json, detail_json }: RecordRow<'_>,
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, seen_us, change)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        "INSERT INTO archive_matches
+             (id, sport, start_us, status, brief, record, detail, seen_us, change)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
              status = excluded.status, brief = excluded.brief, record = excluded.record,
-             seen_us = excluded.seen_us, change = excluded.change",
+             detail = excluded.detail, seen_us = excluded.seen_us, change = excluded.change",
     )
     .bind(signed(brief.id))
     .bind(brief.sport.as_str())
@@ -168,6 +194,7 @@ async fn put_match(
     .bind(status)
     .bind(brief_json)
     .bind(record_json)
+    .bind(detail_json)
     .bind(now)
     .bind(change)
     .execute(connection)
@@ -233,7 +260,7 @@ fn encode(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Encode(Box::new(error))
 }
 
-/// Ids have 52 bits.
+/// Ids have 52 bits at most.
 fn signed(id: Key) -> i64 {
     id.cast_signed()
 }

@@ -20,7 +20,7 @@ use crate::{
     record::Key,
 };
 
-const COLUMNS: &str = "id, match_id, bookmaker, market, period, line, outcome, opening, opening_us, \
+const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line, outcome, opening, opening_us, \
                        previous, price, price_us, received_us, is_open, is_offered, in_play, \
                        ticked_us, updated_us";
 
@@ -108,11 +108,12 @@ impl Store {
         }
     }
 
+    /// By its public id.
     pub(in crate::archive) async fn odds_row(
         &self,
         id: Key,
     ) -> Result<Option<OddsRow>, sqlx::Error> {
-        let row = format!("SELECT {COLUMNS} FROM archive_odds WHERE id = $1");
+        let row = format!("SELECT {COLUMNS} FROM archive_odds WHERE public_id = $1");
         let row = sqlx::query(AssertSqlSafe(row)).bind(signed(id));
         let row = row.try_map(|row| line(&row).map(|line| line.row));
         row.fetch_optional(self.database.pool()).await
@@ -182,7 +183,7 @@ pub(super) async fn put_lines(
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
     let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
-    for chunk in lines.chunks(rows_max(18)) {
+    for chunk in lines.chunks(rows_max(19)) {
         // How it opened stays as it was written first.
         let statement = format!(
             "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
@@ -190,11 +191,12 @@ pub(super) async fn put_lines(
                  price_us = excluded.price_us, received_us = excluded.received_us,
                  is_open = excluded.is_open, is_offered = excluded.is_offered,
                  in_play = excluded.in_play, ticked_us = excluded.ticked_us,
-                 updated_us = excluded.updated_us",
-            rows(18, chunk.len())
+                 updated_us = excluded.updated_us,
+                 public_id = coalesce(archive_odds.public_id, excluded.public_id)",
+            rows(19, chunk.len())
         );
         let mut query =
-            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(18));
+            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(19));
         for line in chunk {
             query = bind_line(query, line);
         }
@@ -209,6 +211,7 @@ fn bind_line<'q>(query: Statement<'q>, line: &Line) -> Statement<'q> {
     let row = &line.row;
     query
         .bind(signed(row.id))
+        .bind(row.public_id.map(signed))
         .bind(signed(row.match_id))
         .bind(row.bookmaker.to_string())
         .bind(row.market.to_string())
@@ -238,7 +241,7 @@ async fn put_ticks(connection: &mut AnyConnection, ticks: &[&Tick]) -> Result<()
              price = excluded.price",
         rows(4, ticks.len())
     );
-    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == rows_max(18));
+    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == rows_max(19));
     for tick in ticks {
         query = query
             .bind(signed(tick.odds))
@@ -274,6 +277,7 @@ fn line(row: &AnyRow) -> Result<Line, sqlx::Error> {
     let price = |column| decimal(row, column)?.ok_or_else(|| decode("a row without a price"));
     let odds = OddsRow {
         id: unsigned(row.try_get("id")?),
+        public_id: row.try_get::<Option<i64>, _>("public_id")?.map(unsigned),
         match_id: unsigned(row.try_get("match_id")?),
         bookmaker: text("bookmaker")?,
         market: text("market")?,

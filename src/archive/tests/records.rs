@@ -44,6 +44,9 @@ pub(in crate::archive) fn brief(id: Key) -> Brief {
         parts: Vec::new(),
         winner: None,
         best_of: None,
+        ended: None,
+        expected_goals: None,
+        weather: None,
         updated: NOW,
     }
 }
@@ -60,7 +63,7 @@ pub(in crate::archive) fn record(id: Key, football: FootballRecord) -> MatchReco
         ..Names::default()
     };
     MatchRecord {
-        brief: brief(id),
+        brief: brief(id).into(),
         refs: [("test".into(), id.to_string().into())].into(),
         names,
         play: PlayRecord::Football(Box::new(football)),
@@ -93,6 +96,7 @@ pub(in crate::archive) fn line_up(starters: &[Key], bench: &[Key]) -> LineUpReco
         number: Some(u16::try_from(*id % 100).unwrap()),
         position: Some("M".into()),
         starter,
+        country: None,
         captain: false,
     };
     let starters = starters.iter().map(|id| player(id, true));

@@ -1,9 +1,11 @@
 //! Football: `event`, `livedata` and `action`.
 
+use std::collections::BTreeMap;
+
 use fanout::Micros;
 use ingest::event::{
-    Ball, FootballStatus, GoalKind, IncidentKind, Pair, Participant, Side, Situation, Stat,
-    VarDecision,
+    Ball, FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Situation,
+    Stat, VarDecision,
 };
 use rust_decimal::Decimal;
 
@@ -11,6 +13,7 @@ use super::{Scene, frame, kickoff, uts};
 use crate::{
     document::{Node, Object},
     hub::state::{Clock, Entry, Football, Match},
+    record::{self, counters::Card},
 };
 
 /// What the match clock says, as the frames tell it.
@@ -107,36 +110,39 @@ pub(super) fn event(out: &mut Object, scene: &Scene<'_>, state: &Football) {
     told.set_or_null("added_time", time.added);
     told.set_or_null("kickoff_at", kickoff(scene.state));
     let stats = out.object("stats");
-    for side in Side::BOTH {
+    for (side, counters) in Side::BOTH.into_iter().zip(counters(state)) {
         let stats = stats.object(side_name(side));
-        for (stat, value) in &state.stats[side.index()] {
-            stats.set(stat_name(*stat), *value);
+        for (stat, value) in counters {
+            stats.set(stat_name(stat), value);
         }
     }
     out.set("websocket_plus", state.is_full());
 }
 
-/// The counters by their names over REST.
-fn stat_name(stat: Stat) -> &'static str {
+/// The counters of both sides, with the zeros that feeds leave out, as over REST.
+fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
+    let named = |side: &BTreeMap<Stat, u32>| side.iter().map(|(it, n)| (it.as_str(), *n)).collect();
+    let mut sides: Pair<BTreeMap<&'static str, u32>> = state.stats.each_ref().map(named);
+    let standing = state.incidents.iter().filter(|entry| entry.retracted.is_none());
+    let shown = standing.filter_map(|Entry { incident, .. }| {
+        let card = match incident.kind {
+            IncidentKind::Yellow => Card::Yellow,
+            IncidentKind::SecondYellow | IncidentKind::Red => Card::Red,
+            _ => return None,
+        };
+        Some((card, u8::from(incident.side? == Side::Second)))
+    });
+    record::counters::complete(&mut sides, !state.incidents.is_empty(), shown);
+    sides
+}
+
+/// The name of a counter over REST.
+fn stat_name(stat: &'static str) -> &'static str {
     match stat {
-        Stat::Saves => "goalkeeper_saves",
-        Stat::Attacks => "attack",
-        Stat::DangerousAttacks => "dangerous_attack",
-        Stat::BallPossession
-        | Stat::TotalShots
-        | Stat::ShotsOnTarget
-        | Stat::ShotsOffTarget
-        | Stat::BlockedShots
-        | Stat::CornerKicks
-        | Stat::Fouls
-        | Stat::Offsides
-        | Stat::YellowCards
-        | Stat::RedCards
-        | Stat::Passes
-        | Stat::AccuratePasses
-        | Stat::ThrowIns
-        | Stat::GoalKicks
-        | Stat::FreeKicks => stat.as_str(),
+        "saves" => "goalkeeper_saves",
+        "attacks" => "attack",
+        "dangerous_attacks" => "dangerous_attack",
+        other => other,
     }
 }
 
@@ -220,9 +226,15 @@ fn commentary(state: &Match, ball: Ball) -> Option<String> {
 const BALLS_FROM: u32 = 100_000;
 
 /// The `action` frame of a ball whose situation is an act: a shot, a corner, an offside. Goals,
-/// penalties and substitutions are told as incidents, and the other situations are no acts.
+/// penalties and substitutions are told as incidents, and the other situations are no acts. `shooter`
+/// is who made the shot, where that is known.
 #[must_use]
-pub fn ball_action(state: &Match, football: &Football, moved: &Moved) -> Option<Object> {
+pub fn ball_action(
+    state: &Match,
+    football: &Football,
+    moved: &Moved,
+    shooter: Option<&Participant>,
+) -> Option<Object> {
     let (kind, qualifier) = match moved.ball.situation {
         Situation::ShotOnTarget => ("shot", Some("on_target")),
         Situation::ShotOffTarget => ("shot", Some("off_target")),
@@ -245,7 +257,7 @@ pub fn ball_action(state: &Match, football: &Football, moved: &Moved) -> Option<
         tid: BALLS_FROM + moved.number,
         place: Some(moved.ball),
         side: Some(moved.ball.side),
-        player: None,
+        player: shooter.filter(|_| kind == "shot"),
         score: football.told_score().map(|told| told.goals),
         qualifiers: qualifier.into_iter().collect(),
         minute: moved.time.minute,
@@ -314,7 +326,7 @@ pub fn incident_action(
     let act = Act {
         kind,
         tid: tid(place),
-        place: None,
+        place: football.ball.and_then(|ball| incident_place(incident, ball)),
         side: incident.side,
         player: incident.player.as_ref(),
         score: own.or(told),
@@ -329,6 +341,33 @@ pub fn incident_action(
     out.set_some("related_player", incident.assist.as_ref().map(named));
     out.set_some("added_time", incident.added);
     Some(out)
+}
+
+/// Where the ball is at an incident, seen from its side, if `ball` tells it: at a goal or a penalty
+/// that side has the ball there; at a substitution it lies where play was stopped.
+fn incident_place(incident: &Incident, ball: Ball) -> Option<Ball> {
+    let side = incident.side?;
+    let is_there = match incident.kind {
+        IncidentKind::Goal(_) => ball.situation == Situation::Goal && ball.side == side,
+        IncidentKind::PenaltyMissed => {
+            let shots = [Situation::Penalty, Situation::ShotOnTarget, Situation::ShotOffTarget];
+            shots.contains(&ball.situation) && ball.side == side
+        }
+        IncidentKind::Substitution => true,
+        IncidentKind::Yellow
+        | IncidentKind::SecondYellow
+        | IncidentKind::Red
+        | IncidentKind::Var(_)
+        | IncidentKind::Period(_)
+        | IncidentKind::Shootout { .. } => false,
+    };
+    let mirrored = || Ball {
+        x: 1000_u16.saturating_sub(ball.x),
+        y: 1000_u16.saturating_sub(ball.y),
+        side,
+        ..ball
+    };
+    is_there.then(|| if ball.side == side { ball } else { mirrored() })
 }
 
 /// The `deleted_event` action: an incident is taken back, and the score is this now.

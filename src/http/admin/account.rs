@@ -18,7 +18,7 @@ use crate::{
     accounts::{
         AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
     },
-    http::site::{Moment, Shell, SiteError, Standing, html, see_other, title},
+    http::site::{Fields, Moment, Shell, SiteError, Standing, html, see_other, title},
     operator::{Books, Sum, Which},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
@@ -96,7 +96,7 @@ struct SumRow {
 #[derive(Debug)]
 struct UsageRow {
     product: &'static str,
-    numbers: [u64; 4],
+    numbers: [u64; 3],
 }
 
 /// `/admin/accounts/ID/`; `?done=` is what was done before.
@@ -106,10 +106,10 @@ pub(super) async fn show(
     Query(asked): Query<Asked>,
 ) -> Result<Response, SiteError> {
     let done = match &*asked.done {
-        "gift" => Some("The days are given."),
+        "gift" => Some("The days were added."),
         "block" => Some("The account is blocked."),
-        "unblock" => Some("The account is not blocked any more."),
-        "refund" => Some("The money is paid back, and its days are taken back."),
+        "unblock" => Some("The account is unblocked."),
+        "refund" => Some("The payment was refunded, and its days were removed."),
         _ => None,
     };
     page(&operator, AccountId(id), done, None).await
@@ -123,11 +123,11 @@ pub(super) async fn gift(
     let id = AccountId(id);
     let (addon, days) = (fields.text("addon").parse::<Addon>(), fields.text("days").parse());
     let (Ok(addon), Ok(days @ 1..=Accounts::DAYS_MAX)) = (addon, days) else {
-        let why = format!("Give between 1 and {} days of an add-on.", Accounts::DAYS_MAX);
+        let why = format!("Enter a number of days between 1 and {}.", Accounts::DAYS_MAX);
         return page(&operator, id, None, Some(why)).await;
     };
     let Ok(note) = crate::cli::accounts::note(fields.text("note")) else {
-        let why = "Say why in one line of at most 500 bytes.".to_owned();
+        let why = "Enter a reason: one line of at most 500 bytes.".to_owned();
         return page(&operator, id, None, Some(why)).await;
     };
     open(&operator, id).await?;
@@ -136,9 +136,26 @@ pub(super) async fn gift(
     Ok(done(id, "gift"))
 }
 
-/// The form that blocks an account.
+/// The form that blocks an account, once the operator has confirmed it.
 pub(super) async fn block(Path(id): Path<i64>, form: OperatorForm) -> Result<Response, SiteError> {
-    set_blocked(AccountId(id), &form.operator, true).await
+    let id = AccountId(id);
+    if is_confirmed(&form.fields) {
+        return set_blocked(id, &form.operator, true).await;
+    }
+    let account = open(&form.operator, id).await?;
+    confirm(
+        &form.operator,
+        id,
+        Confirmation {
+            title: format!("Block {}?", name(&account)),
+            text: "Its API key stops working immediately, its sockets are closed, its sessions \
+                   end, and nobody can log in to it."
+                .to_owned(),
+            action: format!("/admin/accounts/{id}/block/"),
+            fields: Vec::new(),
+            button: "Block account".to_owned(),
+        },
+    )
 }
 
 /// The form that takes a block back.
@@ -160,7 +177,7 @@ async fn set_blocked(
     Ok(done(id, if blocked { "block" } else { "unblock" }))
 }
 
-/// The form that pays an order back.
+/// The form that pays an order back, once the operator has confirmed the amount.
 pub(super) async fn refund(
     Path(order): Path<String>,
     OperatorForm { operator, fields }: OperatorForm,
@@ -171,9 +188,25 @@ pub(super) async fn refund(
         order => order?,
     };
     let Ok(amount) = crate::cli::orders::amount(fields.text("amount")) else {
-        let why = "Pay back an amount such as 2.50.".to_owned();
+        let why = "Enter an amount such as 2.50.".to_owned();
         return page(&operator, order.account, None, Some(why)).await;
     };
+    // More than is left is refused below, without a question.
+    if !is_confirmed(&fields) && amount <= order.refundable() {
+        let currency = &order.price.currency;
+        let confirmation = Confirmation {
+            title: format!("Refund {amount} {currency}?"),
+            text: format!(
+                "{} sends the money back to the customer, and the days it paid for are removed. \
+                 This cannot be undone.",
+                order.rail.title()
+            ),
+            action: format!("/admin/orders/{}/refund/", order.id),
+            fields: vec![("amount", amount.to_string())],
+            button: format!("Refund {amount} {currency}"),
+        };
+        return confirm(&operator, order.account, confirmation);
+    }
     match payments.refund(&order.id, Some(amount), operator.now).await {
         Ok(_) => {
             info!(operator = ?operator.admin, order = order.id, %amount, "money was paid back");
@@ -181,7 +214,7 @@ pub(super) async fn refund(
         }
         Err(error) => {
             warn!(error = &error as &dyn std::error::Error, order = order.id, "no refund");
-            let why = format!("Nothing is known to be paid back: {}.", told(&error));
+            let why = format!("The refund could not be confirmed: {}.", told(&error));
             page(&operator, order.account, None, Some(why)).await
         }
     }
@@ -196,6 +229,39 @@ fn told(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+/// A question before something that cannot be undone. It works without scripts: the same form is sent
+/// again, with the field `confirmed`.
+#[derive(Debug, Template)]
+#[template(path = "admin/confirm.html")]
+struct ConfirmPage<'a> {
+    shell: Shell<'a>,
+    id: AccountId,
+    question: Confirmation,
+}
+
+#[derive(Debug)]
+struct Confirmation {
+    title: String,
+    text: String,
+    action: String,
+    /// What the form was sent with.
+    fields: Vec<(&'static str, String)>,
+    button: String,
+}
+
+fn is_confirmed(fields: &Fields) -> bool {
+    fields.text("confirmed") == "yes"
+}
+
+fn confirm(
+    operator: &Operator,
+    id: AccountId,
+    question: Confirmation,
+) -> Result<Response, SiteError> {
+    let shell = operator.shell("/admin/accounts/");
+    html(StatusCode::OK, &ConfirmPage { shell, id, question })
 }
 
 fn done(id: AccountId, what: &str) -> Response {
@@ -247,7 +313,7 @@ async fn page(
 
 fn facts(account: &AccountSummary) -> Vec<(&'static str, Moment)> {
     let facts = [
-        ("Made", Some(account.created)),
+        ("Created", Some(account.created)),
         ("Confirmed", account.active),
         ("Founder since", account.founder),
         ("Blocked", account.blocked),
@@ -259,7 +325,7 @@ fn facts(account: &AccountSummary) -> Vec<(&'static str, Moment)> {
 fn usage(days: &[UsageDay]) -> Vec<UsageRow> {
     let row = |(product, counts): (crate::products::Product, Counts)| UsageRow {
         product: product.title(),
-        numbers: [counts.calls, counts.mcp_calls, counts.socket_ms / 60_000, counts.messages],
+        numbers: [counts.calls, counts.socket_ms / 60_000, counts.messages],
     };
     UsageDay::by_product(days).into_iter().map(row).collect()
 }

@@ -101,7 +101,7 @@ impl Held {
 pub(super) fn name(account: &AccountSummary) -> String {
     account.email.clone().unwrap_or_else(|| match account.state() {
         AccountState::Deleted => format!("Deleted account {}", account.account),
-        _ => format!("Account {} without an address", account.account),
+        _ => format!("Account {} without an email address", account.account),
     })
 }
 

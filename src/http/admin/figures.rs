@@ -7,7 +7,11 @@ use serde::{Serialize, Serializer, ser::SerializeTuple};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::{memory, pace::Pace, samples::Samples};
+use super::{
+    memory,
+    pace::{APART_MIN, Pace},
+    samples::{Histogram, Samples},
+};
 use crate::{
     accounts::Micros,
     http::{Shared, rest},
@@ -27,7 +31,29 @@ pub(in crate::http) struct Desk {
 struct Seen {
     deliveries: Pace,
     publications: Pace,
+    delays: Delays,
     today: Option<(Micros, Today)>,
+}
+
+/// The delays of publishing that were counted between the last two looks.
+#[derive(Debug, Default)]
+struct Delays {
+    at: Micros,
+    all: Histogram,
+    between: Histogram,
+}
+
+impl Delays {
+    fn at(&mut self, now: Micros, all: Histogram) -> Histogram {
+        if now - self.at >= APART_MIN {
+            let between = all.since(&self.all);
+            if between.count() > 0.0 {
+                self.between = between;
+            }
+            (self.at, self.all) = (now, all);
+        }
+        self.between.clone()
+    }
 }
 
 /// All figures of one moment.
@@ -75,7 +101,8 @@ pub(super) struct Feed {
 impl Desk {
     pub(in crate::http) fn new(now: Micros) -> Self {
         let (deliveries, publications) = (Pace::new(now), Pace::new(now));
-        Self { seen: Mutex::new(Seen { deliveries, publications, today: None }) }
+        let delays = Delays::default();
+        Self { seen: Mutex::new(Seen { deliveries, publications, delays, today: None }) }
     }
 }
 
@@ -126,34 +153,28 @@ fn tiles(
 ) -> Vec<Tile> {
     let sum = |name| samples.sum(name).unwrap_or(0.0);
     let count = |name| Figure::Count(whole(sum(name)));
-    let delay = |quantile| {
-        let delay = samples.quantile("matchwire_publish_delay_seconds", quantile);
-        Figure::Ms(delay.map(|seconds| seconds * 1000.0))
-    };
+    let delays = seen.delays.at(now, samples.histogram("matchwire_publish_delay_seconds"));
+    let delay = |share| Figure::Ms(delays.quantile(share).map(|seconds| seconds * 1000.0));
     let deliveries = seen.deliveries.at(now, sum("matchwire_deliveries_total"));
     let publications = seen.publications.at(now, sum("matchwire_publications_total"));
     let tile = |name, title, value| Tile { name, title, value };
     vec![
         tile("sockets", "Open sockets", Figure::Count(shared.parts.fanout.sockets() as u64)),
-        tile("deliveries_rate", "Deliveries", Figure::Rate(deliveries)),
-        tile("deliveries", "Deliveries since the start", count("matchwire_deliveries_total")),
-        tile("publications_rate", "Changes published", Figure::Rate(publications)),
-        tile("lag_half", "Lag of publishing, half of it within", delay("0.5")),
-        tile("lag_most", "Lag of publishing, 99\u{a0}% within", delay("0.99")),
-        tile("behind", "Times that a reader fell behind", count("matchwire_behind_total")),
-        tile(
-            "overruns",
-            "Times that a shard was overrun",
-            count("matchwire_mailbox_overflows_total"),
-        ),
-        tile("matches", "Matches known", count("matchwire_matches")),
+        tile("deliveries_rate", "Delivery rate", Figure::Rate(deliveries)),
+        tile("deliveries", "Deliveries since start", count("matchwire_deliveries_total")),
+        tile("publications_rate", "Publish rate", Figure::Rate(publications)),
+        tile("lag_half", "Publish lag p50", delay(0.5)),
+        tile("lag_most", "Publish lag p99", delay(0.99)),
+        tile("behind", "Slow-consumer events", count("matchwire_behind_total")),
+        tile("overruns", "Shard overruns", count("matchwire_mailbox_overflows_total")),
+        tile("matches", "Matches", count("matchwire_matches")),
         tile("channels", "Channels", count("matchwire_channels")),
-        tile("mails_waiting", "Mails that wait", Figure::Count(today.mails_waiting)),
-        tile("mails_failed", "Mails given up today", Figure::Count(today.mails_failed)),
-        tile("orders_made", "Orders made today", Figure::Count(today.orders_made)),
+        tile("mails_waiting", "Mail queue", Figure::Count(today.mails_waiting)),
+        tile("mails_failed", "Mails failed today", Figure::Count(today.mails_failed)),
+        tile("orders_made", "Orders today", Figure::Count(today.orders_made)),
         tile("orders_paid", "Orders paid today", Figure::Count(today.orders_paid)),
-        tile("earned", "Earned today", Figure::Text(today.earned())),
-        tile("memory", "Memory of the process", Figure::Bytes(memory::resident())),
+        tile("earned", "Revenue today", Figure::Text(today.earned())),
+        tile("memory", "Process memory", Figure::Bytes(memory::resident())),
     ]
 }
 

@@ -18,7 +18,7 @@ use super::{
     operator::Operator,
 };
 use crate::{
-    clock::now,
+    clock::wall,
     http::{
         Shared,
         error::HttpError,
@@ -47,8 +47,8 @@ struct Table<'a> {
 /// The tables of counts: name, title, and by what is counted.
 const TABLES: [(&str, &str, &str); 3] = [
     ("closes", "Sockets closed", "Reason"),
-    ("refusals", "Sockets refused at the door", "Reason"),
-    ("requests", "Requests refused at the gate", "Reason"),
+    ("refusals", "Sockets rejected", "Reason"),
+    ("requests", "Requests rejected", "Reason"),
 ];
 
 /// `/admin/`
@@ -88,7 +88,7 @@ pub(super) async fn figures(State(shared): State<Arc<Shared>>, headers: HeaderMa
 
 async fn read(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Option<Figures>, SiteError> {
     match Operator::of(headers, shared).await? {
-        Some(_) => Ok(Some(Figures::read(shared, now()).await?)),
+        Some(_) => Ok(Some(Figures::read(shared, wall()).await?)),
         None => Ok(None),
     }
 }

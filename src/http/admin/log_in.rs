@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-const REFUSED: &str = "Name and password do not fit together.";
+const REFUSED: &str = "Wrong name or password.";
 /// Before what is counted for the throttling, so that operators and customers are told apart. No
 /// address begins so.
 const THROTTLE: &str = "operator ";
@@ -48,7 +48,7 @@ pub(super) async fn log_in(
     let (1..=NAME_MAX, Ok(password)) = (name.len(), password) else {
         return refused(&visit, "");
     };
-    parts.limits.log_in(address, &format!("{THROTTLE}{name}"))?;
+    parts.limits.log_in_operator(address, &format!("{THROTTLE}{name}"))?;
     match parts.accounts.log_in_admin(name, password, visit.now).await? {
         LogIn::In { secret, .. } => {
             info!(name, "an operator logged in");

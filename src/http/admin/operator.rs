@@ -36,7 +36,7 @@ impl Operator {
         headers: &HeaderMap,
         shared: &Arc<Shared>,
     ) -> Result<Option<Self>, SiteError> {
-        let now = clock::now();
+        let now = clock::wall();
         let cookie = CookieName::Admin.read(headers, shared.is_https());
         let Some(secret) = cookie.and_then(SessionSecret::parse) else { return Ok(None) };
         let session = shared.parts.accounts.session(secret.expose(), now).await?;

@@ -3,7 +3,7 @@
 use crate::accounts::Micros;
 
 /// Two looks closer together than this are one: a rate over less says little.
-const APART_MIN: Micros = 1_000_000;
+pub(super) const APART_MIN: Micros = 1_000_000;
 
 /// The pace of one counter.
 #[derive(Debug, Clone, Copy)]

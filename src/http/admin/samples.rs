@@ -39,16 +39,52 @@ impl Samples {
         sums
     }
 
-    /// A quantile of a summary, such as `"0.99"`.
-    pub(super) fn quantile(&self, name: &str, quantile: &str) -> Option<f64> {
-        self.of(name)
-            .find(|it| it.label("quantile") == Some(quantile))
-            .map(|sample| sample.value)
-            .filter(|value| value.is_finite())
+    /// The buckets of a histogram without labels of its own; empty where nothing was counted yet.
+    pub(super) fn histogram(&self, name: &str) -> Histogram {
+        let name = format!("{name}_bucket");
+        let buckets =
+            self.of(&name).filter_map(|it| Some((it.label("le")?.parse().ok()?, it.value)));
+        Histogram(buckets.collect())
     }
 
     fn of(&self, name: &str) -> impl Iterator<Item = &Sample> {
         self.0.iter().filter(move |sample| sample.name == name)
+    }
+}
+
+/// How many values were at most so large: the end of each bucket and its count, those below it included.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Histogram(Vec<(f64, f64)>);
+
+impl Histogram {
+    /// What was counted since an earlier look at the same.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let before = |end: f64| {
+            earlier
+                .0
+                .iter()
+                .find(|(own, _)| own.total_cmp(&end).is_eq())
+                .map_or(0.0, |(_, count)| *count)
+        };
+        Self(self.0.iter().map(|(end, count)| (*end, count - before(*end))).collect())
+    }
+
+    pub(super) fn count(&self) -> f64 {
+        self.0.last().map_or(0.0, |(_, count)| *count)
+    }
+
+    /// The value below which this share of all lies, from 0 to 1, as `histogram_quantile` of Prometheus
+    /// estimates it; `None` where nothing was counted.
+    pub(super) fn quantile(&self, share: f64) -> Option<f64> {
+        let wanted = share * self.count();
+        let place = self.0.iter().position(|(_, count)| *count >= wanted && *count > 0.0)?;
+        let (begin, below) = place.checked_sub(1).map_or((0.0, 0.0), |place| self.0[place]);
+        let (end, count) = self.0[place];
+        // Beyond the last bucket nothing more is known.
+        if end.is_infinite() {
+            return Some(begin);
+        }
+        Some(begin + (end - begin) * (wanted - below) / (count - below))
     }
 }
 
@@ -142,12 +178,28 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_a_summary_are_read() {
-        let samples = rendered(|| (0..10).for_each(|_| histogram!("delay").record(0.25)));
-        let half = samples.quantile("delay", "0.5").expect("the median");
-        assert!((0.24..0.26).contains(&half), "{half}");
-        assert_eq!(samples.quantile("delay", "0.42"), None);
-        assert_eq!(samples.quantile("none", "0.5"), None);
+    fn quantiles_of_a_histogram_are_estimated() {
+        let rendered = |counted: &dyn Fn()| {
+            let builder = PrometheusBuilder::new().set_buckets(&[0.1, 0.2, 0.4]).expect("buckets");
+            let recorder = builder.build_recorder();
+            with_local_recorder(&recorder, counted);
+            Samples::parse(&recorder.handle().render()).histogram("delay")
+        };
+        let record = |value: f64, times| (0..times).for_each(|_| histogram!("delay").record(value));
+        let early = rendered(&|| record(0.05, 10));
+        let late = rendered(&|| {
+            record(0.05, 10);
+            record(0.3, 4);
+        });
+        let near = |value: Option<f64>, expected: f64| {
+            let value = value.expect("something was counted");
+            assert!((value - expected).abs() < 1e-9, "{value}, not {expected}");
+        };
+        near(early.quantile(0.5), 0.05);
+        near(late.since(&early).quantile(0.5), 0.3);
+        near(rendered(&|| record(7.0, 1)).quantile(0.5), 0.4);
+        assert_eq!(late.since(&late).quantile(0.5), None);
+        assert_eq!(rendered(&|| ()).quantile(0.5), None);
     }
 
     proptest! {

@@ -13,7 +13,7 @@ pub(super) struct Closing {
 
 /// Every way in which the hub closes a socket.
 const ALL: [Close; 12] = [
-    Close::Client,
+    Close::Client { code: 1000 },
     Close::Protocol,
     Close::NotText,
     Close::Unauthorised,
@@ -37,22 +37,24 @@ pub(super) fn all() -> [Closing; ALL.len()] {
 
 fn words(close: Close) -> (&'static str, &'static str) {
     match close {
-        Close::Client => ("your client closed, and is answered", "as you like"),
-        Close::Protocol => ("what came was no WebSocket protocol", "after mending the client"),
-        Close::NotText => ("a text message was not UTF-8", "after mending the client"),
-        Close::Unauthorised => ("no key, or one that is not valid", "with another key or ticket"),
+        Close::Client { .. } => ("your client closed the socket", "optional"),
+        Close::Protocol => ("your client broke the WebSocket protocol", "after fixing the client"),
+        Close::NotText => ("a text message was not UTF-8", "after fixing the client"),
+        Close::Unauthorised => {
+            ("the key or ticket is missing or invalid", "with another key or ticket")
+        }
         Close::AddonRequired => {
-            ("the WebSocket add-on is missing or has run out", "when it is paid")
+            ("the account has no WebSocket add-on, or it has expired", "after buying it")
         }
-        Close::NotFound => ("there is no socket at this address", "no"),
-        Close::Idle => ("nothing was heard, not even the answer to a ping", "at once"),
+        Close::NotFound => ("there is no socket at this path", "no"),
+        Close::Idle => ("your client sent nothing and did not answer a ping", "immediately"),
         Close::TokenRevoked => ("the key was regenerated", "with the new key"),
-        Close::CommandTooLarge => ("a command was too long", "after mending the client"),
+        Close::CommandTooLarge => ("a command was too long", "after fixing the client"),
         Close::TooManySockets => {
-            ("your account has as many sockets as it may", "after closing another")
+            ("your account has too many open sockets", "after closing another")
         }
-        Close::Drain { .. } => ("the service starts again", "after the delay that the bye told"),
-        Close::TooSlow => ("what waited was not taken in time", "at once; resume works"),
+        Close::Drain { .. } => ("the service is restarting", "after the delay in the bye frame"),
+        Close::TooSlow => ("your client read too slowly", "immediately, with resume"),
     }
 }
 

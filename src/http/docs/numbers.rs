@@ -6,6 +6,8 @@ use crate::{config::Config, http::site::grouped};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers {
     channels_max: usize,
+    patterns_max: usize,
+    from_bytes_max: usize,
     command_bytes_max: usize,
     sockets_max_per_account: usize,
     outbox_bytes: usize,
@@ -18,6 +20,7 @@ pub struct Numbers {
     ended_keep_ms: u64,
     address_per_second: u32,
     address_burst: u32,
+    account_cpu_percent: u32,
     wrong_keys_per_minute: u32,
     football_per_day: u32,
     tennis_taster_per_day: u32,
@@ -37,6 +40,8 @@ impl Numbers {
         let Config { server, fanout, hub, limits, .. } = config;
         Self {
             channels_max: fanout.channels_max,
+            patterns_max: fanout.patterns_max,
+            from_bytes_max: fanout.from_bytes_max,
             command_bytes_max: server.command_bytes_max,
             sockets_max_per_account: fanout.sockets_max_per_account,
             outbox_bytes: fanout.outbox_bytes,
@@ -49,6 +54,7 @@ impl Numbers {
             ended_keep_ms: hub.ended_keep_ms,
             address_per_second: limits.address_per_second,
             address_burst: limits.address_burst,
+            account_cpu_percent: limits.account_cpu_percent,
             wrong_keys_per_minute: limits.wrong_keys_per_minute,
             football_per_day: limits.football_per_day,
             tennis_taster_per_day: limits.tennis_taster_per_day,
@@ -66,23 +72,32 @@ impl Numbers {
         let all = [
             (
                 steady,
-                "Requests from one address",
-                format!("{} a second, {} at once", grouped(steady.into()), grouped(burst.into())),
+                "Football requests per IP address",
+                format!(
+                    "{} per second, burst of {}",
+                    grouped(steady.into()),
+                    grouped(burst.into())
+                ),
+            ),
+            (
+                self.account_cpu_percent,
+                "CPU time per account; beyond it, requests wait",
+                format!("{}% of a core", self.account_cpu_percent),
             ),
             (
                 self.football_per_day,
-                "Football, for an account without a paid add-on",
-                format!("{} a day", grouped(self.football_per_day.into())),
+                "Football requests, for accounts without a paid add-on",
+                format!("{} per day", grouped(self.football_per_day.into())),
             ),
             (
                 self.tennis_taster_per_day,
-                "Tennis, for an account without the Sports add-on",
-                format!("{} a day", grouped(self.tennis_taster_per_day.into())),
+                "Tennis requests, for accounts without the Sports add-on",
+                format!("{} per day", grouped(self.tennis_taster_per_day.into())),
             ),
             (
                 self.wrong_keys_per_minute,
-                "Requests with a wrong key, from one address",
-                format!("{} a minute", grouped(self.wrong_keys_per_minute.into())),
+                "Requests with an invalid key, per IP address",
+                format!("{} per minute", grouped(self.wrong_keys_per_minute.into())),
             ),
         ];
         let on = all.into_iter().filter(|(number, ..)| *number > 0);
@@ -96,22 +111,25 @@ impl Numbers {
 
     pub(in crate::http) fn sockets(&self) -> Vec<Limit> {
         let mut limits = vec![
-            limit("Sockets of one account", grouped(self.sockets_max_per_account as u64)),
-            limit("Channels of one socket", grouped(self.channels_max as u64)),
-            limit("One command", bytes(self.command_bytes_max)),
+            limit("Sockets per account", grouped(self.sockets_max_per_account as u64)),
+            limit("Channels per socket", grouped(self.channels_max as u64)),
+            limit("Patterns per socket", grouped(self.patterns_max as u64)),
+            limit("Size of a command", bytes(self.command_bytes_max)),
+            limit("Size of a subscribe to a pattern with positions", bytes(self.from_bytes_max)),
             limit(
-                "What may wait for one socket before it counts as slow, and gets merged values",
+                "Queue of a socket before it counts as slow and gets merged updates",
                 format!("{} or {}", bytes(self.outbox_bytes), span(self.outbox_age_ms)),
             ),
-            limit("How long a socket may take nothing of what waits for it", span(self.stall_ms)),
+            limit("Time without reading before a socket is closed", span(self.stall_ms)),
             limit(
                 "How far back a channel can be resumed",
-                format!("{}, and {} at most", span(self.tail_ms), bytes(self.tail_bytes)),
+                format!("{}, at most {}", span(self.tail_ms), bytes(self.tail_bytes)),
             ),
-            limit("How long an ended match stays", span(self.ended_keep_ms)),
+            limit("How long an ended match stays available", span(self.ended_keep_ms)),
         ];
         if self.idle_ms > 0 {
-            let what = "Silence after which a socket is closed; pings are answered by your client";
+            let what =
+                "Idle time before a socket is closed; your WebSocket library answers our pings";
             limits.push(limit(what, span(self.idle_ms)));
         }
         limits
@@ -171,7 +189,7 @@ mod tests {
         config.limits.football_per_day = 7500;
         config.limits.tennis_taster_per_day = 0;
         let told = Numbers::of(&config).rest();
-        assert!(told.iter().any(|it| it.much == "7,500 a day"), "{told:?}");
+        assert!(told.iter().any(|it| it.much == "7,500 per day"), "{told:?}");
         assert!(told.iter().all(|it| !it.what.starts_with("Tennis")), "{told:?}");
         config.limits.football_per_day = 0;
         assert_eq!(Numbers::of(&config).football_per_day(), None);

@@ -1,5 +1,6 @@
 //! The OpenAPI document: what handlers say of themselves, and what holds for all of them.
 
+mod id;
 mod parameter;
 
 use hyper::StatusCode;
@@ -31,31 +32,28 @@ struct Own;
 const TAGS: [(&str, &str); 18] = [
     (
         "football v2",
-        "Football: matches, leagues, teams, people, grounds. What needs no key says so.",
+        "Football: matches, leagues, teams, people, venues. Endpoints without a key say so.",
     ),
+    ("football v1", "Football, version 1, for existing clients."),
     (
-        "football v1",
-        "Football in the first version of the interface, for clients that were written for it.",
+        "tennis",
+        "Tennis. Needs the Sports add-on, unless the operator allows some requests per day without it.",
     ),
-    ("tennis", "Tennis. Needs the Sports add-on; without it there is a small daily taster."),
     ("csgo", "Counter-Strike 2. Needs the Sports add-on."),
     ("darts", "Darts. Needs the Sports add-on."),
     ("hockey", "Ice hockey. Needs the Sports add-on."),
     ("basketball", "Basketball. Needs the Sports add-on."),
     ("horseracing", "Horse racing. Needs the Sports add-on."),
     ("padel", "Padel. Needs the Sports add-on."),
-    (
-        "odds",
-        "Prices. Everybody sees the consensus; those of bookmakers by name need the Odds add-on.",
-    ),
-    ("odds api", "Prices of all sports with their history. Needs the Odds add-on."),
-    ("signals", "Signals: what moved, and what tipsters say of it."),
+    ("odds", "Prices. The consensus is free; prices by bookmaker need the Odds add-on."),
+    ("odds api", "Prices of all sports and their history. Needs the Odds add-on."),
+    ("signals", "Signals: market movements, and what tipsters say about them."),
     ("wom", "Weight of money."),
     ("tipsters", "Tips and slips."),
-    ("account", "The account of the key itself; asking is no call that counts."),
-    ("websocket", "Beside the sockets, which `/api/asyncapi/` describes."),
-    ("images", "Crests, portraits and grounds. No key is needed."),
-    ("coverage", "What there is. No key is needed."),
+    ("account", "The account of the key. These calls do not count as usage."),
+    ("websocket", "HTTP endpoints for live channels. `/api/asyncapi/` describes the sockets."),
+    ("images", "Crests, portraits and venues. No key needed."),
+    ("coverage", "Coverage of the data. No key needed."),
 ];
 
 const ACCOUNT: &str = "/api/v2/account/";
@@ -79,6 +77,7 @@ pub(super) fn openapi() -> Value {
         }
     }
     document["tags"] = tags(&used);
+    id::complete(&mut document);
     document
 }
 
@@ -87,11 +86,11 @@ fn info() -> Value {
         "title": "Matchwire",
         "version": env!("CARGO_PKG_VERSION"),
         "summary": "Sports data over HTTP",
-        "description": "One key opens every product that its account has. Lists are in pages of `limit` rows \
-                        from `offset` on; `next` and `previous` are the addresses of the pages beside. Answers \
-                        have an `ETag`: whoever sends it back in `If-None-Match` is answered 304 while nothing \
-                        has changed. Where a daily allowance holds, `RateLimit-Policy` and `RateLimit` tell how \
-                        it stands. Live channels go over sockets, which `/api/asyncapi/` describes.",
+        "description": "One API key works for every product of your account. Lists are paginated with `limit` \
+                        and `offset`; `next` and `previous` are the URLs of the adjacent pages. Responses \
+                        have an `ETag`: send it in `If-None-Match` to get 304 while nothing has changed. If a \
+                        daily quota applies, `RateLimit-Policy` and `RateLimit` report it. Live channels use \
+                        WebSockets, described by `/api/asyncapi/`.",
         "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
     })
 }
@@ -100,12 +99,12 @@ fn security_schemes() -> Value {
     json!({
         "token": {
             "type": "apiKey", "in": "header", "name": "Authorization",
-            "description": "The header's whole value: `Token YOUR_KEY`.",
+            "description": "The whole header value: `Token YOUR_KEY`.",
         },
         "bearer": {"type": "http", "scheme": "bearer", "description": "The key as a bearer token."},
         "query": {
             "type": "apiKey", "in": "query", "name": "token",
-            "description": "Only where no header can be set: addresses end up in logs.",
+            "description": "Only if you cannot set headers: URLs end up in logs.",
         },
     })
 }
@@ -133,30 +132,30 @@ fn responses() -> Value {
     let either = json!({"anyOf": [of("UnknownParametersBody"), of("ErrorBody")]});
     let seconds = json!({"description": "Seconds to wait", "schema": {"type": "integer"}});
     json!({
-        "NotModified": {"description": "It is what `If-None-Match` names"},
-        "BadRequest": answer("A parameter is unknown, or its value cannot be used", either, json!({})),
+        "NotModified": {"description": "Not modified since the `ETag` in `If-None-Match`"},
+        "BadRequest": answer("Unknown parameter or invalid value", either, json!({})),
         "Unauthorized": answer(
-            "The key is missing or not valid",
+            "The key is missing or invalid",
             of("AuthenticationRequired"),
             json!({"WWW-Authenticate": text("`Token`")}),
         ),
         "PaymentRequired": answer(
-            "The key is valid, and its account lacks the add-on", of("AddonRequired"), json!({}),
+            "The key is valid, but the account lacks the add-on", of("AddonRequired"), json!({}),
         ),
-        "Forbidden": answer("The account has no part in it", of("ErrorBody"), json!({})),
-        "NotFound": answer("There is no such thing", of("ErrorBody"), json!({})),
-        "UriTooLong": answer("The address is too long", of("ErrorBody"), json!({})),
+        "Forbidden": answer("The account does not include this", of("ErrorBody"), json!({})),
+        "NotFound": answer("Not found", of("ErrorBody"), json!({})),
+        "UriTooLong": answer("The URL is too long", of("ErrorBody"), json!({})),
         "TooManyRequests": answer(
-            "Too many at once (`rate_limited`), or the day's allowance is used up (`taster_exhausted`)",
+            "Too many requests (`rate_limited`), or the daily quota is used up (`taster_exhausted`)",
             of("ErrorBody"),
             json!({
                 "Retry-After": seconds,
-                "RateLimit-Policy": text("The allowance, where one holds"),
-                "RateLimit": text("What is left of it"),
+                "RateLimit-Policy": text("The quota, if one applies"),
+                "RateLimit": text("What is left of the quota"),
             }),
         ),
         "Unavailable": answer(
-            "It cannot be answered now", of("ErrorBody"), json!({"Retry-After": seconds}),
+            "Temporarily unavailable", of("ErrorBody"), json!({"Retry-After": seconds}),
         ),
     })
 }
@@ -203,7 +202,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         if response["description"].as_str().is_none_or(str::is_empty) && response["$ref"].is_null()
         {
             let reason = status.parse::<StatusCode>().ok().and_then(|it| it.canonical_reason());
-            response["description"] = reason.unwrap_or("An answer").into();
+            response["description"] = reason.unwrap_or("Response").into();
         }
     }
 }

@@ -7,7 +7,7 @@ mod document;
 mod swagger;
 mod yaml;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::{
     Extension, Router,
@@ -15,19 +15,45 @@ use axum::{
     response::{Redirect, Response},
     routing::get,
 };
+use bytes::Bytes;
 use hyper::{
     HeaderMap,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY},
 };
 use serde_json::{Value, json};
 
-use super::{Peer, Shared, error::HttpError};
-use crate::api::{Kept, base};
+use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
+use crate::api::{Kept, answer::Prepared, base};
+
+/// The documents with the address of a hub that has `server.public_url`: made once, as JSON and as YAML.
+#[derive(Debug, Default)]
+pub(super) struct Documents {
+    openapi: [OnceLock<Prepared>; 2],
+    asyncapi: [OnceLock<Prepared>; 2],
+}
+
+/// The paths below the products, of which all are documented.
+pub(super) fn known_paths() -> KnownPaths {
+    let document = document::openapi();
+    let paths = document["paths"].as_object();
+    let documented = paths.into_iter().flatten().map(|(path, _)| match path.as_str() {
+        // A channel's name has slashes in it.
+        "/stream/v1/channels/{channel}" => "/stream/v1/channels/{*channel}",
+        path => path,
+    });
+    KnownPaths::of(documented)
+}
 
 /// What stands in the texts for what is told to each client anew.
 const BASE: &str = "@base@";
 const HOST: &str = "@host@";
 const PROTOCOL: &str = "@protocol@";
+
+const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
+const OWN: HeaderValue = HeaderValue::from_static("private, no-store");
+/// What the address is taken from where it is no setting.
+const ADDRESS_FIELDS: HeaderValue =
+    HeaderValue::from_static("host, x-forwarded-host, x-forwarded-proto");
 
 /// A document in both forms, the same for everybody but for the address of the server.
 #[derive(Debug)]
@@ -72,7 +98,7 @@ async fn openapi(
 ) -> Result<Response, HttpError> {
     shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
     let base = own_base(&shared, request.headers());
-    OPENAPI.answer(&request, &[(BASE, &base)])
+    OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
 }
 
 /// `/api/asyncapi/`: what goes over the sockets.
@@ -88,7 +114,8 @@ async fn asyncapi(
         Some((_, host)) => ("ws", host),
         None => ("ws", base.as_str()),
     };
-    ASYNCAPI.answer(&request, &[(HOST, host), (PROTOCOL, protocol)])
+    let told = [(HOST, host), (PROTOCOL, protocol)];
+    ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &told)
 }
 
 fn own_base(shared: &Shared, headers: &HeaderMap) -> String {
@@ -102,25 +129,47 @@ impl Texts {
     }
 
     /// As JSON, or as YAML for who asks for it; `openapi-json` is an older way to say `json`.
-    fn answer(&self, request: &Request, told: &[(&str, &str)]) -> Result<Response, HttpError> {
+    ///
+    /// Without `server.public_url` the address is the one that the request itself names, so that the answer is
+    /// for nobody else: no cache may keep it.
+    fn answer(
+        &self,
+        shared: &Shared,
+        documents: &[OnceLock<Prepared>; 2],
+        request: &Request,
+        told: &[(&str, &str)],
+    ) -> Result<Response, HttpError> {
         let query = request.uri().query().unwrap_or_default();
         let mut pairs = form_urlencoded::parse(query.as_bytes());
         let format = pairs.find(|(name, _)| name == "format").map(|(_, value)| value);
-        let (text, kind) = match format.as_deref().unwrap_or("json") {
-            "json" | "openapi-json" | "openapi" | "" => (&self.json, "application/json"),
-            "yaml" | "openapi-yaml" => (&self.yaml, "application/yaml"),
+        let [json, yaml] = documents;
+        let (text, kind, document) = match format.as_deref().unwrap_or("json") {
+            "json" | "openapi-json" | "openapi" | "" => (&self.json, "application/json", json),
+            "yaml" | "openapi-yaml" => (&self.yaml, "application/yaml", yaml),
             _ => return Err(HttpError::BadRequest("format is to be json or yaml.")),
         };
-        let mut text = text.clone();
-        for (place, value) in told {
-            // As it stands within quotes, in JSON and in YAML.
-            let quoted = Value::from(*value).to_string();
-            text = text.replacen(&format!("\"{place}\""), &quoted, 1);
-        }
-        let mut response = Kept::REFERENCE.answer_bytes(request.headers(), text.into());
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+        let filled = || {
+            let mut text = text.clone();
+            for (place, value) in told {
+                // As it stands within quotes, in JSON and in YAML.
+                let quoted = Value::from(*value).to_string();
+                text = text.replacen(&format!("\"{place}\""), &quoted, 1);
+            }
+            Bytes::from(text)
+        };
+        let mut response = if shared.parts.configured_url {
+            let prepared = document.get_or_init(|| Prepared::of(filled()));
+            let mut response = Kept::REFERENCE.answer_prepared(request.headers(), prepared);
+            response.extensions_mut().insert(Permanent);
+            response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
+            response
+        } else {
+            let mut response = Kept::REFERENCE.answer_bytes(request.headers(), filled());
+            response.headers_mut().insert(CACHE_CONTROL, OWN);
+            response.headers_mut().insert(VARY, ADDRESS_FIELDS);
+            response
+        };
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         Ok(response)
     }
 }

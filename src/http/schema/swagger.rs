@@ -1,6 +1,6 @@
 //! Swagger UI, of which the program has the files in itself (Apache-2.0, by SmartBear), on a page of ours.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::{
     extract::{Path, Request},
@@ -8,11 +8,11 @@ use axum::{
 };
 use hyper::{
     StatusCode,
-    header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, VARY},
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, VARY},
 };
 use utoipa_swagger_ui::Config;
 
-use crate::http::error::HttpError;
+use crate::http::{asset::Asset, error::HttpError};
 
 /// Scripts from here alone. The library draws icons with `data:` addresses and sets a few styles itself.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -31,7 +31,7 @@ const PAGE: &str = r##"<!doctype html>
 </head>
 <body>
 <main id="swagger-ui"></main>
-<noscript><p>This page needs scripts. The document itself is at <a href="/api/schema/">/api/schema/</a>.</p></noscript>
+<noscript><p>This page needs JavaScript. The OpenAPI document is at <a href="/api/schema/">/api/schema/</a>.</p></noscript>
 </body>
 </html>
 "##;
@@ -50,15 +50,18 @@ const START: &str = r##"SwaggerUIBundle({
 });
 "##;
 
-/// What of Swagger UI the page needs, and its licence.
-const FILES: [&str; 2] = ["swagger-ui.css", "swagger-ui-bundle.js"];
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// What the page needs of Swagger UI, and its kind.
+const FILES: [(&str, &str); 2] =
+    [("swagger-ui.css", "text/css; charset=utf-8"), ("swagger-ui-bundle.js", JAVASCRIPT)];
 
 /// `/api/docs/`. Who takes JSON alone is told so, and not given HTML: SERVICE section 6.
 pub(super) async fn page(request: Request) -> Result<Response, HttpError> {
     let accept = request.headers().get_all(ACCEPT).iter();
     let accept: Vec<_> = accept.filter_map(|it| it.to_str().ok()).collect();
     if !takes_html(&accept.join(",")) {
-        let detail = "this is a page for people: the document is at /api/schema/";
+        let detail = "this page is HTML only: the OpenAPI document is at /api/schema/";
         return Err(HttpError::Refused(StatusCode::NOT_ACCEPTABLE, detail));
     }
     let mut response = Html(PAGE).into_response();
@@ -76,24 +79,23 @@ fn takes_html(accept: &str) -> bool {
     accept.trim().is_empty() || kinds.any(takes)
 }
 
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let config = Arc::new(Config::from("/api/schema/"));
+    let own = FILES.into_iter().filter_map(|(name, kind)| {
+        let found = utoipa_swagger_ui::serve(name, Arc::clone(&config)).ok()?;
+        Some(Asset::new(name, kind, found?.bytes))
+    });
+    own.chain([Asset::new("start.js", JAVASCRIPT, START.as_bytes())]).collect()
+});
+
 /// `/api/docs/{file}`.
-pub(super) async fn file(Path(name): Path<String>) -> Result<Response, HttpError> {
-    let kind = |kind| [(CONTENT_TYPE, HeaderValue::from_static(kind))];
-    let mut response = if name == "start.js" {
-        (kind("text/javascript; charset=utf-8"), START).into_response()
-    } else {
-        let name = FILES.into_iter().find(|own| *own == name).ok_or(HttpError::NotFound)?;
-        let found = utoipa_swagger_ui::serve(name, Arc::new(Config::from("/api/schema/")));
-        let file = found.map_err(|_| HttpError::Internal)?.ok_or(HttpError::NotFound)?;
-        let css = name.ends_with(".css");
-        let kind =
-            kind(if css { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" });
-        (kind, file.bytes.into_owned()).into_response()
-    };
+pub(super) async fn file(
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(HttpError::NotFound)?;
     // They change with the version of the program alone.
-    let control = HeaderValue::from_static("public, max-age=3600");
-    response.headers_mut().insert(CACHE_CONTROL, control);
-    Ok(response)
+    Ok(asset.answer(&request, "public, max-age=3600"))
 }
 
 #[cfg(test)]

@@ -119,8 +119,8 @@ fn offer(SignedIn { visit, customer }: &SignedIn, parts: &Parts, addon: Addon) -
 
 fn button(rail: Rail) -> RailButton {
     let words = match rail {
-        Rail::Card => "Pay by card",
-        Rail::Paypal => "Pay with PayPal",
+        Rail::Card => "Buy with card",
+        Rail::Paypal => "Buy with PayPal",
     };
     RailButton { slug: rail.as_str(), words }
 }
@@ -134,7 +134,7 @@ pub(super) async fn buy(
     let wish =
         (fields.text("addon").parse(), fields.text("months").parse(), fields.text("rail").parse());
     let (Ok(addon), Ok(months), Ok(rail)) = wish else {
-        return refused(&signed_in, "Choose for how long, and how to pay.".to_owned()).await;
+        return refused(&signed_in, "Choose a duration and a payment method.".to_owned()).await;
     };
     let payments = &visit.shared.parts.payments;
     match payments.begin(customer.account, addon, months, rail, visit.now).await {

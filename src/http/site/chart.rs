@@ -70,7 +70,7 @@ impl Chart {
             title,
             sum: grouped(sum),
             summary: format!(
-                "{title} a day, from {} to {}: {} in all, {} on the busiest day",
+                "{title} per day, from {} to {}: {} total, {} on the busiest day",
                 date(Day(today.0 + 1 - DAYS)),
                 date(today),
                 grouped(sum),
@@ -199,7 +199,7 @@ mod tests {
         });
         let heights: Vec<i64> = chart.bars.iter().map(|bar| bar.height).collect();
         assert_eq!(heights, [1, GROUND - TOP]);
-        assert!(chart.summary.ends_with("1,000,001 in all, 1,000,000 on the busiest day"));
+        assert!(chart.summary.ends_with("1,000,001 total, 1,000,000 on the busiest day"));
     }
 
     #[test]

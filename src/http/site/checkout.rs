@@ -65,11 +65,13 @@ pub(super) async fn show(OrderId(id): OrderId, signed_in: SignedIn) -> Result<Re
     let payments = &signed_in.visit.shared.parts.payments;
     let order = payments.order(&id, signed_in.customer.account).await?;
     let (title, note) = match order.state() {
-        OrderState::Open => ("Your order", None),
+        OrderState::Open => ("Review your order", None),
         OrderState::Closed => {
             ("Order closed", Some(("warn", "This order was not paid and is closed.")))
         }
-        OrderState::Paid => ("Paid", Some(("good", "Thank you. The days are on your account."))),
+        OrderState::Paid => {
+            ("Paid", Some(("good", "Thank you. The days have been added to your account.")))
+        }
         OrderState::PartlyRefunded => ("Partly refunded", None),
         OrderState::Refunded => ("Refunded", None),
     };
@@ -95,13 +97,13 @@ pub(super) async fn returned(
             "Not paid yet",
             (
                 "warn",
-                "We have not heard of the payment yet. If you have paid, load this page again in \
-                      a minute; you need not pay twice.",
+                "We have not received your payment yet. If you paid, reload this page in a minute. \
+                      You do not need to pay again.",
             ),
         ),
         OrderState::Closed => ("Order closed", ("warn", "This order was not paid and is closed.")),
         OrderState::Paid | OrderState::PartlyRefunded | OrderState::Refunded => {
-            ("Paid", ("good", "Thank you. The days are on your account."))
+            ("Paid", ("good", "Thank you. The days have been added to your account."))
         }
     };
     page(signed_in, &order, title, Some(note)).await

@@ -18,6 +18,8 @@ pub(in crate::http) enum CookieName {
     Visitor,
     /// A customer who is logged in.
     Session,
+    /// A browser that is known to an account.
+    Device,
     /// Somebody who operates the service. Another cookie, so that neither is taken for the other.
     Admin,
 }
@@ -29,6 +31,8 @@ impl CookieName {
             (Self::Visitor, false) => "mw_visitor",
             (Self::Session, true) => "__Host-mw_session",
             (Self::Session, false) => "mw_session",
+            (Self::Device, true) => "__Host-mw_device",
+            (Self::Device, false) => "mw_device",
             (Self::Admin, true) => "__Secure-mw_admin",
             (Self::Admin, false) => "mw_admin",
         }
@@ -43,7 +47,7 @@ impl CookieName {
         pairs.find(|(own, _)| own.trim() == name).map(|(_, value)| value.trim())
     }
 
-    /// `Set-Cookie` for this value, which is hex digits; without an age it ends with the browser.
+    /// `Set-Cookie` for this value, which is hex digits and dots; without an age it ends with the browser.
     pub(in crate::http) fn set(
         self,
         value: &str,
@@ -51,7 +55,7 @@ impl CookieName {
         secure: bool,
     ) -> Option<HeaderValue> {
         let (same_site, path) = match self {
-            Self::Visitor | Self::Session => (SameSite::Lax, "/"),
+            Self::Visitor | Self::Session | Self::Device => (SameSite::Lax, "/"),
             Self::Admin => (SameSite::Strict, "/admin/"),
         };
         let mut cookie = Cookie::build((self.as_str(secure), value))

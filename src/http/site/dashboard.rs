@@ -49,7 +49,6 @@ struct Row {
     day: String,
     name: &'static str,
     calls: String,
-    mcp_calls: String,
     minutes: String,
     messages: String,
 }
@@ -60,7 +59,6 @@ impl Row {
             day,
             name,
             calls: grouped(counts.calls),
-            mcp_calls: grouped(counts.mcp_calls),
             minutes: grouped(counts.socket_ms / 60_000),
             messages: grouped(counts.messages),
         }

@@ -38,6 +38,12 @@ pub(in crate::http) enum SiteError {
     TooMany {
         wait_s: u64,
     },
+    /// The request cannot be answered as it is.
+    Refused(StatusCode),
+    /// The same of log-ins, which a mailed link gets around.
+    TooManyLogIns {
+        wait_s: u64,
+    },
     /// What we need for this does not answer, or is not to be had now.
     Unavailable(&'static str),
     Internal,
@@ -57,15 +63,13 @@ impl From<AccountsError> for SiteError {
     fn from(error: AccountsError) -> Self {
         match error {
             AccountsError::Busy => Self::Unavailable(
-                "Too many people are logging in at this moment. Nothing was changed; try again in a \
-                 few seconds.",
+                "Too many people are logging in right now. Nothing was changed. Try again in a few \
+                 seconds.",
             ),
             AccountsError::Gone => Self::Gone,
             error if error.is_away() => {
                 warn!(error = &error as &dyn std::error::Error, "the database does not answer");
-                Self::Unavailable(
-                    "Our database does not answer at this moment. Try again in a minute.",
-                )
+                Self::Unavailable("Our database is not responding. Try again in a minute.")
             }
             error => Self::internal(&error),
         }
@@ -77,10 +81,11 @@ impl From<PaymentError> for SiteError {
         match error {
             PaymentError::NoOrder => Self::NotFound,
             PaymentError::Accounts(error) => error.into(),
+            PaymentError::Store(error) => error.into(),
             error @ PaymentError::Provider(_) => {
                 warn!(error = &error as &dyn std::error::Error, "a payment provider failed");
                 Self::Unavailable(
-                    "The payment provider does not answer. Nothing was charged by us; try again in a \
+                    "The payment provider is not responding. We did not charge you. Try again in a \
                      minute.",
                 )
             }
@@ -91,7 +96,10 @@ impl From<PaymentError> for SiteError {
 
 impl From<UsageError> for SiteError {
     fn from(error: UsageError) -> Self {
-        Self::internal(&error)
+        match error {
+            UsageError::Store(error) => error.into(),
+            error @ UsageError::Full => Self::internal(&error),
+        }
     }
 }
 
@@ -126,8 +134,8 @@ impl SiteError {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::ForeignForm | Self::Gone => StatusCode::FORBIDDEN,
-            Self::NoForm(status) => *status,
-            Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::NoForm(status) | Self::Refused(status) => *status,
+            Self::TooMany { .. } | Self::TooManyLogIns { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -135,39 +143,75 @@ impl SiteError {
 
     fn words(&self) -> (&'static str, Cow<'static, str>) {
         match self {
-            Self::LogIn { .. } => ("Log in first", "This page is for customers.".into()),
-            Self::NotFound => ("Not found", "There is no such page here.".into()),
-            Self::WrongMethod => {
-                ("Nothing to see here", "This address takes a form. Nothing was changed.".into())
-            }
+            Self::LogIn { .. } => ("Log in required", "Log in to see this page.".into()),
+            Self::NotFound => ("Page not found", "This page does not exist.".into()),
+            Self::WrongMethod => (
+                "Nothing to see here",
+                "This address only accepts a form. Nothing was changed.".into(),
+            ),
             Self::Gone => (
                 "This account is closed",
-                "It was blocked or deleted meanwhile. Nothing was changed.".into(),
+                "It has been blocked or deleted. Nothing was changed.".into(),
             ),
             Self::ForeignForm => (
                 "This form is out of date",
-                "Nothing was changed. The form was opened before you logged in or out, or it came \
-                 from another site. Go back, load the page again, and send it once more."
+                "Nothing was changed. You may have logged in or out after you opened the form, or \
+                 it came from another site. Go back, reload the page and submit it again."
                     .into(),
             ),
-            Self::NoForm(_) => {
-                ("This form cannot be read", "Nothing was changed. Go back and try again.".into())
-            }
+            Self::NoForm(_) => (
+                "This form could not be read",
+                "Nothing was changed. Go back and try again.".into(),
+            ),
             Self::TooMany { wait_s } => (
-                "Too many tries",
+                "Too many attempts",
                 format!("Nothing was changed. Try again in {}.", in_words(*wait_s)).into(),
             ),
-            Self::Unavailable(text) => ("Not now", (*text).into()),
+            Self::Refused(_) => (
+                "This request is not valid",
+                "Check the address in your browser. Nothing was changed.".into(),
+            ),
+            Self::TooManyLogIns { wait_s } => (
+                "Too many attempts",
+                format!(
+                    "Nothing was changed. Try again in {}. To log in now, reset your password at \
+                     /reset/. Your account then recognises this browser, and attempts by others no \
+                     longer lock you out.",
+                    in_words(*wait_s)
+                )
+                .into(),
+            ),
+            Self::Unavailable(text) => ("Temporarily unavailable", (*text).into()),
             Self::Internal => (
                 "Something went wrong",
-                "The fault is ours, and it has been noted. Try again in a minute.".into(),
+                "This is our fault, and we have logged the error. Try again in a minute.".into(),
             ),
         }
     }
 
-    fn page(&self) -> Response {
+    /// What a page says of an error that came with this status.
+    pub(in crate::http) fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Self::WrongMethod,
+            StatusCode::SERVICE_UNAVAILABLE => {
+                Self::Unavailable("The hub is not available right now. Try again in a minute.")
+            }
+            status if status.is_client_error() => Self::Refused(status),
+            _ => Self::Internal,
+        }
+    }
+
+    fn wait_s(&self) -> Option<u64> {
+        match self {
+            Self::TooMany { wait_s } | Self::TooManyLogIns { wait_s } => Some(*wait_s),
+            _ => None,
+        }
+    }
+
+    pub(in crate::http) fn page(&self) -> Response {
         let (title, text) = self.words();
-        let wait_s = if let Self::TooMany { wait_s } = self { Some(*wait_s) } else { None };
+        let wait_s = self.wait_s();
         let page = ErrorPage { shell: Shell::bare(""), title, text, wait_s };
         // Where even this cannot be rendered, the status has to do.
         page::html(self.status(), &page).unwrap_or_else(|_| self.status().into_response())
@@ -178,9 +222,15 @@ impl IntoResponse for SiteError {
     fn into_response(self) -> Response {
         match &self {
             Self::LogIn { next } => log_in(next),
-            Self::TooMany { wait_s } => {
+            Self::TooMany { wait_s } | Self::TooManyLogIns { wait_s } => {
                 let mut response = self.page();
                 response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*wait_s));
+                response
+            }
+            Self::Unavailable(_) => {
+                let mut response = self.page();
+                let seconds = HeaderValue::from_static(super::super::error::RETRY_AFTER_S);
+                response.headers_mut().insert(RETRY_AFTER, seconds);
                 response
             }
             _ => self.page(),

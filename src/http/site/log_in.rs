@@ -19,8 +19,7 @@ use crate::{
     http::Peer,
 };
 
-const REFUSED: &str =
-    "Address and password do not fit together, or the address was not confirmed yet.";
+const REFUSED: &str = "Wrong email address or password, or the email address is not confirmed yet.";
 
 #[derive(Debug, Template)]
 #[template(path = "login.html")]
@@ -39,10 +38,10 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
         return Ok(see_other(if next.is_empty() { "/dashboard/" } else { next }));
     }
     let done = match visit.query.text("done") {
-        "reset" => Some("The password is set. Log in with it."),
-        "email" => Some("The address is changed. Log in with it."),
-        "out" => Some("You are logged out."),
-        "deleted" => Some("The account is deleted."),
+        "reset" => Some("Your password was changed. Log in with the new one."),
+        "email" => Some("Your email address was changed. Log in with the new one."),
+        "out" => Some("You're logged out."),
+        "deleted" => Some("Your account was deleted."),
         _ => None,
     };
     let shell = visit.shell("/login/");
@@ -60,10 +59,13 @@ pub(super) async fn log_in(
     let (Some(email), Ok(password)) = (email, password) else {
         return refused(&visit, typed, next);
     };
-    parts.limits.log_in(address, email.as_str())?;
+    if let Err(wait) = parts.limits.log_in(address, email.as_str(), visit.device(&email)) {
+        return Err(SiteError::TooManyLogIns { wait_s: wait.seconds });
+    }
     match parts.accounts.log_in(&email, password, visit.now).await? {
         LogIn::In { secret, .. } => {
-            visit.begin_session(see_other(next.unwrap_or("/dashboard/")), &secret).await
+            let onward = see_other(next.unwrap_or("/dashboard/"));
+            visit.make_known(visit.begin_session(onward, &secret).await?, Some(&email))
         }
         LogIn::Refused => refused(&visit, typed, next),
     }

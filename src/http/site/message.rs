@@ -15,7 +15,7 @@ pub(super) struct Onward {
 
 impl Onward {
     pub(super) const LOG_IN: Self = Self { path: "/login/", name: "Log in" };
-    pub(super) const HOME: Self = Self { path: "/", name: "To the front page" };
+    pub(super) const HOME: Self = Self { path: "/", name: "Back to home" };
 }
 
 #[derive(Debug, Template)]
@@ -52,8 +52,8 @@ pub(super) fn no_link(visit: &Visit) -> Result<Response, SiteError> {
         visit,
         StatusCode::NOT_FOUND,
         "This link does not work",
-        "It may have been cut off by a mail program, or a newer link has taken its place. Open the \
-         latest mail and copy the whole address.",
+        "Your email program may have cut it off, or a newer link has replaced it. Open the latest \
+         email and copy the whole link.",
         Onward::HOME,
     )
 }
@@ -67,8 +67,8 @@ pub(super) fn used_link(visit: &Visit) -> Result<Response, SiteError> {
     show(
         visit,
         StatusCode::GONE,
-        "This link was used before",
-        "Each link works once. If it was not you who used it, set a new password.",
+        "This link has already been used",
+        "Each link works once. If you did not use it, set a new password.",
         Onward { path: "/reset/", name: "Set a new password" },
     )
 }

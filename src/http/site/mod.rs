@@ -39,26 +39,32 @@ pub(in crate::http) use self::{
     csrf::{FormKey, Holder, may_be_ours},
     dashboard::last_day,
     error::{SiteError, see_other},
-    form::{FORM_BYTES_MAX, Fields, Submitted},
+    form::{FORM_BYTES_MAX, Fields, SignedForm, Submitted},
     moment::Moment,
     offer::{Standing, title, unlocks},
     page::{Shell, Who, html},
-    visit::Visit,
+    visit::{SignedIn, Visit},
 };
 use super::Shared;
 
-/// The pages and their forms. What changes nothing is a GET; mailed links are the one exception, and
-/// those are not followed by a HEAD.
+/// The pages and their forms. A GET changes nothing, with one exception: a mailed link, in the browser
+/// that asked for it.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let pages = Router::new()
         .route("/register/", get(register::show).post(register::register))
         .route("/register/sent/", get(register::sent).post(register::resend))
-        .route("/verify/", get(register::verify).head(register::not_followed))
+        .route(
+            "/verify/",
+            get(register::verify).post(register::verify_with).head(register::not_followed),
+        )
         .route("/login/", get(log_in::show).post(log_in::log_in))
         .route("/logout/", post(log_in::log_out))
         .route("/reset/", get(reset::show).post(reset::ask))
         .route("/reset/set/", post(reset::set))
-        .route("/email/", get(reset::change_email).head(register::not_followed))
+        .route(
+            "/email/",
+            get(reset::change_email).post(reset::confirm_email).head(register::not_followed),
+        )
         .route("/dashboard/", get(dashboard::show).head(dashboard::head))
         .route("/dashboard/regenerate/", post(dashboard::regenerate))
         .route("/dashboard/settings/", get(settings::show))

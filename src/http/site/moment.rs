@@ -4,7 +4,8 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use crate::accounts::Micros;
 
-const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+const HOUR_US: Micros = 60 * 60 * 1_000_000;
+const DAY_US: Micros = 24 * HOUR_US;
 
 /// A moment for people and for machines: the text, and the attribute `datetime`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,19 +33,17 @@ impl Moment {
     }
 }
 
-/// `12 days left`, `5 hours left`; `None` when nothing is.
+/// `12 days left` or `5 hours left`, rounded up, so that 30 days bought a second ago read as 30. `None` when
+/// nothing is left.
 pub(in crate::http) fn left(expiry: Micros, now: Micros) -> Option<String> {
     let left = expiry.checked_sub(now).filter(|left| *left > 0)?;
-    let (count, unit) = match left {
-        ..DAY_US => (left / (DAY_US / 24), "hour"),
-        _ => (left / DAY_US, "day"),
-    };
+    if left < HOUR_US {
+        return Some("less than an hour left".to_owned());
+    }
+    let (unit_us, unit) = if left < DAY_US { (HOUR_US, "hour") } else { (DAY_US, "day") };
+    let count = (left - 1) / unit_us + 1;
     let plural = if count == 1 { "" } else { "s" };
-    Some(if count == 0 {
-        "less than an hour left".into()
-    } else {
-        format!("{count} {unit}{plural} left")
-    })
+    Some(format!("{count} {unit}{plural} left"))
 }
 
 #[cfg(test)]
@@ -60,12 +59,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_rounded_down() {
+    fn what_is_left_is_rounded_up() {
         let told = |left_us| left(1_000 + left_us, 1_000);
         assert_eq!(told(30 * DAY_US).as_deref(), Some("30 days left"));
-        assert_eq!(told(30 * DAY_US - 1).as_deref(), Some("29 days left"));
+        assert_eq!(told(30 * DAY_US - 1).as_deref(), Some("30 days left"));
+        assert_eq!(told(29 * DAY_US).as_deref(), Some("29 days left"));
         assert_eq!(told(DAY_US).as_deref(), Some("1 day left"));
-        assert_eq!(told(DAY_US - 1).as_deref(), Some("23 hours left"));
+        assert_eq!(told(DAY_US - 1).as_deref(), Some("24 hours left"));
+        assert_eq!(told(HOUR_US).as_deref(), Some("1 hour left"));
+        assert_eq!(told(HOUR_US - 1).as_deref(), Some("less than an hour left"));
         assert_eq!(told(1).as_deref(), Some("less than an hour left"));
         assert_eq!(told(0), None);
         assert_eq!(told(-5), None);

@@ -12,7 +12,7 @@ use crate::{
 pub(in crate::http) struct Standing {
     pub(in crate::http) slug: &'static str,
     pub(in crate::http) title: &'static str,
-    /// `active`, `expired` or `not bought`, and the class of its chip.
+    /// `active`, `expired` or `inactive`, and the class of its chip.
     pub(in crate::http) state: &'static str,
     pub(in crate::http) tone: &'static str,
     pub(in crate::http) expiry: Option<Moment>,
@@ -36,7 +36,7 @@ impl Standing {
     ) -> Self {
         let expiry = addons.expiry(addon);
         let (state, tone) = match expiry {
-            None => ("not bought", ""),
+            None => ("inactive", ""),
             Some(expiry) if expiry <= now => ("expired", "bad"),
             Some(expiry) if expiry - now < WARNING_DAYS * DAY_US => ("active", "warn"),
             Some(_) => ("active", "live"),
@@ -67,9 +67,7 @@ pub(in crate::http) fn title(addon: Addon) -> &'static str {
 pub(in crate::http) fn unlocks(addon: Addon) -> &'static str {
     match addon {
         Addon::Websocket => "Live channels for football and tennis over WebSockets.",
-        Addon::Sports => {
-            "REST APIs and MCP servers of tennis, CS2, darts, hockey, basketball and horse racing."
-        }
-        Addon::Odds => "The odds of many bookmakers, at /odds/api/.",
+        Addon::Sports => "REST APIs for tennis, CS2, darts, hockey, basketball and horse racing.",
+        Addon::Odds => "Odds from many bookmakers, at /odds/api/.",
     }
 }

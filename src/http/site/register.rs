@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What is said of an address that none is.
-pub(super) const NO_ADDRESS: &str = "This is no e-mail address that we can write to.";
+pub(super) const NO_ADDRESS: &str = "Enter a valid email address.";
 
 #[derive(Debug, Template)]
 #[template(path = "register.html")]
@@ -38,6 +38,15 @@ struct SentPage<'a> {
     demo: bool,
     again: bool,
     problem: Option<&'static str>,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "verify_set.html")]
+struct ChoosePage<'a> {
+    shell: Shell<'a>,
+    link: &'a str,
+    chars_min: usize,
+    problem: Option<String>,
 }
 
 /// `/register/`
@@ -59,11 +68,11 @@ pub(super) async fn register(
         visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page(&visit, typed, Some(problem)))
     };
     let Some(email) = Email::parse(typed) else { return refused(NO_ADDRESS.to_owned()) };
-    let password = match parts.accounts.new_password(fields.secret("password")) {
+    let password = match parts.accounts.new_password(fields.secret("password"), Some(&email)) {
         Ok(password) => password,
         Err(weak) => return refused(sentence(&weak.to_string())),
     };
-    parts.limits.register(address)?;
+    parts.limits.register(address, email.as_str())?;
     parts.accounts.register(&email, password, Some(visit.visitor()), visit.now).await?;
     Ok(see_other("/register/sent/"))
 }
@@ -87,7 +96,8 @@ pub(super) async fn resend(
         let page = sent_page(&visit, false, Some(NO_ADDRESS));
         return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
-    visit.shared.parts.limits.mail(address)?;
+    let device = visit.device(&email);
+    visit.shared.parts.limits.mail(address, email.as_str(), device)?;
     visit.shared.parts.accounts.resend_verification(&email, visit.now).await?;
     Ok(see_other("/register/sent/?again"))
 }
@@ -97,43 +107,73 @@ fn sent_page<'a>(visit: &'a Visit, again: bool, problem: Option<&'static str>) -
     SentPage { shell: visit.shell("/register/"), demo, again, problem }
 }
 
-/// `/verify/?link=`: confirms the address. The browser that registered is logged in at once; any other
-/// has only shown that it can read the mail.
+/// `/verify/?link=`: confirms the address at once in a browser that registered it. Any other, a mail
+/// scanner among them, changes nothing by looking: it is asked to choose the password.
 pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
     let accounts = &visit.shared.parts.accounts;
-    let now = visit.now;
-    match accounts.follow_verification(visit.query.text("link"), Some(visit.visitor()), now).await?
-    {
-        Verified::Now { account, same_browser: true } => {
-            let secret = accounts.start_session(Who::Customer(account), now).await?;
-            visit.begin_session(see_other("/dashboard/"), &secret).await
-        }
-        Verified::Now { same_browser: false, .. } => message::show(
-            &visit,
-            StatusCode::OK,
-            "The address is confirmed",
-            "Your account is active and has its API key. Log in to see it.",
-            Onward::LOG_IN,
-        ),
-        Verified::Already => message::show(
-            &visit,
-            StatusCode::OK,
-            "Confirmed already",
-            "This link has done its work before: the account is active. Log in to see your API key.",
-            Onward::LOG_IN,
-        ),
-        Verified::Expired => message::show(
-            &visit,
-            StatusCode::GONE,
-            "This link is too old",
-            "A link works for a limited time. Ask for a new one.",
-            Onward { path: "/register/sent/", name: "Ask for a new link" },
-        ),
-        Verified::Unknown => message::no_link(&visit),
+    let (link, now) = (visit.query.text("link"), visit.now);
+    let verified = accounts.follow_verification(link, Some(visit.visitor()), None, now).await?;
+    match verified {
+        Verified::NeedsPassword => visit.show(&choose_page(&visit, link, None)),
+        verified => verified_page(&visit, link, verified).await,
     }
 }
 
-/// A link is followed by GET alone: what only looks whether there is a page must not use it up.
+/// The form of `/verify/`: the password, chosen by whoever reads the mail.
+pub(super) async fn verify_with(
+    Submitted { visit, fields }: Submitted,
+) -> Result<Response, SiteError> {
+    let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
+    let owner = accounts.email_of_link(link).await?;
+    let password = match accounts.new_password(fields.secret("password"), owner.as_ref()) {
+        Ok(password) => password,
+        Err(weak) => {
+            let page = choose_page(&visit, link, Some(sentence(&weak.to_string())));
+            return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        }
+    };
+    let verified = accounts.follow_verification(link, None, Some(password), visit.now).await?;
+    verified_page(&visit, link, verified).await
+}
+
+fn choose_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> ChoosePage<'a> {
+    let chars_min = visit.shared.parts.accounts.password_chars_min();
+    ChoosePage { shell: visit.shell("/register/"), link, chars_min, problem }
+}
+
+async fn verified_page(
+    visit: &Visit,
+    link: &str,
+    verified: Verified,
+) -> Result<Response, SiteError> {
+    let accounts = &visit.shared.parts.accounts;
+    match verified {
+        Verified::Now { account } => {
+            let secret = accounts.start_session(Who::Customer(account), visit.now).await?;
+            let response = visit.begin_session(see_other("/dashboard/"), &secret).await?;
+            let email = accounts.email_of_link(link).await?;
+            visit.make_known(response, email.as_ref())
+        }
+        Verified::NeedsPassword => visit.show(&choose_page(visit, link, None)),
+        Verified::Already => message::show(
+            visit,
+            StatusCode::OK,
+            "Already confirmed",
+            "This link has already been used, and your account is active. Log in to continue.",
+            Onward::LOG_IN,
+        ),
+        Verified::Expired => message::show(
+            visit,
+            StatusCode::GONE,
+            "This link has expired",
+            "Links are valid for a limited time. Request a new one.",
+            Onward { path: "/register/sent/", name: "Request a new link" },
+        ),
+        Verified::Unknown => message::no_link(visit),
+    }
+}
+
+/// A link is never followed by HEAD: what only looks whether there is a page must not use it up.
 pub(super) async fn not_followed() -> StatusCode {
     StatusCode::OK
 }

@@ -13,7 +13,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    accounts::{Email, LinkUse},
+    accounts::{Asker, Email, LinkUse},
     http::Peer,
 };
 
@@ -32,6 +32,13 @@ struct SetPage<'a> {
     link: &'a str,
     chars_min: usize,
     problem: Option<String>,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "email_confirm.html")]
+struct ConfirmPage<'a> {
+    shell: Shell<'a>,
+    link: &'a str,
 }
 
 /// `/reset/`: asks for the address, or, by a link, for the new password. The link is used up by the form
@@ -61,15 +68,18 @@ pub(super) async fn ask(
         let page = ask_page(&visit, false, Some(NO_ADDRESS));
         return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
-    visit.shared.parts.limits.mail(address)?;
-    visit.shared.parts.accounts.ask_reset(&email, visit.now).await?;
+    let device = visit.device(&email);
+    visit.shared.parts.limits.mail(address, email.as_str(), device)?;
+    let asker = if device.is_some() { Asker::Owner } else { Asker::Stranger };
+    visit.shared.parts.accounts.ask_reset(&email, asker, visit.now).await?;
     Ok(see_other("/reset/?asked"))
 }
 
 /// The form of `/reset/?link=`.
 pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Response, SiteError> {
     let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
-    let password = match accounts.new_password(fields.secret("password")) {
+    let owner = accounts.email_of_link(link).await?;
+    let password = match accounts.new_password(fields.secret("password"), owner.as_ref()) {
         Ok(password) => password,
         Err(weak) => {
             let page = set_page(&visit, link, Some(sentence(&weak.to_string())));
@@ -78,30 +88,53 @@ pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Respon
     };
     match accounts.reset(link, password, visit.now).await? {
         // All sessions have ended, one of this browser too.
-        LinkUse::Done => Ok(visit.forget_session(see_other("/login/?done=reset"))),
+        LinkUse::Done => {
+            let response = visit.forget_session(see_other("/login/?done=reset"));
+            visit.make_known(response, owner.as_ref())
+        }
         LinkUse::Already => message::used_link(&visit),
-        LinkUse::Expired => too_old(&visit, Onward { path: "/reset/", name: "Ask for a new link" }),
+        LinkUse::Expired => too_old(&visit, Onward { path: "/reset/", name: "Request a new link" }),
         LinkUse::Unknown => message::no_link(&visit),
     }
 }
 
-/// `/email/?link=`: makes a new address the account's.
+/// `/email/?link=`: makes a new address the account's, at once where the account's owner is logged in.
+/// Anybody else confirms it by a form: a mail scanner that fetches the link must not give a stranger's
+/// account the address of whoever the mail came to.
 pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
-    let (accounts, link) = (&visit.shared.parts.accounts, visit.query.text("link"));
+    let link = visit.query.text("link");
+    let Some(account) = visit.shared.parts.accounts.email_change_of(link).await? else {
+        return message::no_link(&visit);
+    };
+    if visit.customer().is_some_and(|customer| customer.account == account) {
+        return follow_email_change(&visit, link).await;
+    }
+    visit.show(&ConfirmPage { shell: visit.shell("/login/"), link })
+}
+
+/// The form of `/email/?link=`.
+pub(super) async fn confirm_email(
+    Submitted { visit, fields }: Submitted,
+) -> Result<Response, SiteError> {
+    follow_email_change(&visit, fields.text("link")).await
+}
+
+async fn follow_email_change(visit: &Visit, link: &str) -> Result<Response, SiteError> {
+    let accounts = &visit.shared.parts.accounts;
     match accounts.follow_email_change(link, visit.now).await? {
         LinkUse::Done if visit.customer().is_some() => {
             Ok(see_other("/dashboard/settings/?done=email"))
         }
         LinkUse::Done => Ok(see_other("/login/?done=email")),
-        LinkUse::Already => message::used_link(&visit),
+        LinkUse::Already => message::used_link(visit),
         LinkUse::Expired => {
-            too_old(&visit, Onward { path: "/dashboard/settings/", name: "Ask for a new link" })
+            too_old(visit, Onward { path: "/dashboard/settings/", name: "Request a new link" })
         }
-        LinkUse::Unknown => message::no_link(&visit),
+        LinkUse::Unknown => message::no_link(visit),
     }
 }
 
 fn too_old(visit: &Visit, onward: Onward) -> Result<Response, SiteError> {
-    let text = "A link works for a limited time. Ask for a new one.";
-    message::show(visit, StatusCode::GONE, "This link is too old", text, onward)
+    let text = "Links are valid for a limited time. Request a new one.";
+    message::show(visit, StatusCode::GONE, "This link has expired", text, onward)
 }

@@ -16,7 +16,7 @@ use crate::{
     http::Peer,
 };
 
-const WRONG_PASSWORD: &str = "The password is wrong. Nothing was changed.";
+const WRONG_PASSWORD: &str = "Wrong password. Nothing was changed.";
 
 #[derive(Debug, Template)]
 #[template(path = "settings.html")]
@@ -33,9 +33,9 @@ struct SettingsPage<'a> {
 /// `/dashboard/settings/`; `?done=` is what was done just before.
 pub(super) async fn show(signed_in: SignedIn) -> Result<Response, SiteError> {
     let done = match signed_in.visit.query.text("done") {
-        "password" => Some("The password is changed. Other browsers are logged out."),
-        "asked" => Some("A mail is on its way to the new address. Follow the link in it."),
-        "email" => Some("The address is changed."),
+        "password" => Some("Your password was changed. Other browsers are logged out."),
+        "asked" => Some("We sent an email to the new address. Follow the link in it."),
+        "email" => Some("Your email address was changed."),
         _ => None,
     };
     signed_in.visit.show(&SettingsPage { done, ..page(&signed_in, None) })
@@ -57,21 +57,21 @@ fn refused(signed_in: &SignedIn, problem: &str) -> Result<Response, SiteError> {
     signed_in.visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
 }
 
-/// Whoever asks for a password once more is one who may be guessing it.
-fn guard(SignedIn { visit, customer }: &SignedIn, Peer(address): Peer) -> Result<(), SiteError> {
-    let email = customer.email.as_deref().unwrap_or_default();
-    Ok(visit.shared.parts.limits.log_in(address, email)?)
+/// Whoever is asked for the password once more may be guessing it. Only those who are logged in count, so
+/// that nobody else can keep the owner from it.
+fn guard(SignedIn { visit, customer }: &SignedIn) -> Result<(), SiteError> {
+    Ok(visit.shared.parts.limits.confirm(customer.account)?)
 }
 
 /// Another password. All sessions end, and this browser gets a new one.
 pub(super) async fn change_password(
-    Extension(peer): Extension<Peer>,
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
-    guard(&signed_in, peer)?;
+    guard(&signed_in)?;
     let SignedIn { visit, customer } = &signed_in;
     let accounts = &visit.shared.parts.accounts;
-    let new = match accounts.new_password(fields.secret("new")) {
+    let owner = customer.email.as_deref().and_then(Email::parse);
+    let new = match accounts.new_password(fields.secret("new"), owner.as_ref()) {
         Ok(new) => new,
         Err(weak) => return refused(&signed_in, &sentence(&weak.to_string())),
     };
@@ -93,7 +93,7 @@ pub(super) async fn change_email(
     Extension(peer): Extension<Peer>,
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
-    guard(&signed_in, peer)?;
+    guard(&signed_in)?;
     let SignedIn { visit, customer } = &signed_in;
     let parts = &visit.shared.parts;
     let Some(email) = Email::parse(fields.text("email")) else {
@@ -102,13 +102,13 @@ pub(super) async fn change_email(
     let Ok(password) = Password::parse(fields.secret("password")) else {
         return refused(&signed_in, WRONG_PASSWORD);
     };
-    parts.limits.mail(peer.0)?;
+    parts.limits.mail(peer.0, email.as_str(), None)?;
     let account = customer.account;
     match parts.accounts.ask_email_change(account, &email, password, visit.now).await? {
         EmailAsked::Sent => Ok(see_other("/dashboard/settings/?done=asked")),
         EmailAsked::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
         EmailAsked::TooMany => {
-            refused(&signed_in, "Too many mails were asked for in this hour. Try again later.")
+            refused(&signed_in, "Too many emails requested in the last hour. Try again later.")
         }
     }
 }
@@ -124,17 +124,16 @@ pub(super) async fn sign_out(
 
 /// Deletes the account.
 pub(super) async fn delete(
-    Extension(peer): Extension<Peer>,
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
-    guard(&signed_in, peer)?;
+    guard(&signed_in)?;
     let SignedIn { visit, customer } = &signed_in;
     let wrong = |problem| {
         let page = SettingsPage { deleting: true, ..page(&signed_in, Some(problem)) };
         visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
     };
     if fields.text("sure") != "yes" {
-        return wrong("Say that you are sure. Nothing was changed.");
+        return wrong("Confirm that you want to delete your account. Nothing was changed.");
     }
     let Ok(password) = Password::parse(fields.secret("password")) else {
         return wrong(WRONG_PASSWORD);

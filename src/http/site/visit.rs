@@ -18,7 +18,7 @@ use super::{
     page::{self, Shell, Who},
 };
 use crate::{
-    accounts::{self, Customer, Micros, Session, SessionSecret, Visitor},
+    accounts::{self, Customer, Device, Email, Micros, Session, SessionSecret, Visitor},
     clock,
     http::Shared,
 };
@@ -34,6 +34,8 @@ pub(in crate::http) struct Visit {
     /// The browser had no anonymous cookie yet and is to be given one.
     is_new: bool,
     member: Option<Member>,
+    /// The cookie by which the browser may be known to an account.
+    device: Option<String>,
 }
 
 /// A customer's session.
@@ -46,7 +48,7 @@ impl Visit {
     /// Whatever is not a secret of ours was put into the cookie by somebody else, and a session that is
     /// not in the store is none: neither is ever taken up.
     async fn of(parts: &Parts, shared: &Arc<Shared>) -> Result<Self, SiteError> {
-        let (now, headers) = (clock::now(), &parts.headers);
+        let (now, headers) = (clock::wall(), &parts.headers);
         let secure = shared.is_https();
         let known = CookieName::Visitor.read(headers, secure).and_then(Visitor::parse);
         let is_new = known.is_none();
@@ -57,12 +59,40 @@ impl Visit {
             None => None,
         };
         let query = Fields::of_query(&parts.uri);
-        Ok(Self { shared: Arc::clone(shared), now, query, visitor, is_new, member })
+        let device = CookieName::Device.read(headers, secure).map(str::to_owned);
+        Ok(Self { shared: Arc::clone(shared), now, query, visitor, is_new, member, device })
     }
 
     /// The browser, by its anonymous cookie.
     pub(in crate::http) fn visitor(&self) -> &Visitor {
         &self.visitor
+    }
+
+    /// The browser as it is known to the account of this address.
+    pub(super) fn device(&self, email: &Email) -> Option<Device> {
+        let cookie = self.device.as_deref()?;
+        self.shared.parts.accounts.device(cookie, email, self.now)
+    }
+
+    /// Makes the browser known to the account of this address, because it has shown the password or a
+    /// link from a mail.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no random bytes.
+    pub(super) fn make_known(
+        &self,
+        mut response: Response,
+        email: Option<&Email>,
+    ) -> Result<Response, SiteError> {
+        let accounts = &self.shared.parts.accounts;
+        if let Some(email) = email {
+            let device = accounts.new_device(email, self.now)?;
+            let age_s = Some(accounts.device_age_s());
+            let cookie = CookieName::Device.set(&device, age_s, self.shared.is_https());
+            add_cookie(&mut response, cookie);
+        }
+        Ok(response)
     }
 
     /// The customer who is logged in.

@@ -90,7 +90,13 @@ fn events(frame: &Value) -> impl Iterator<Item = Value> + use<> {
 impl Stage {
     fn new() -> Self {
         let name = ChannelId::new("football/1");
-        let channel = Channel { number: 1, name, epoch: Epoch(7), trails: false };
+        let channel = Channel {
+            number: 1,
+            name,
+            epoch: Epoch(7),
+            trails: false,
+            needs: fanout::Classes::NONE,
+        };
         Self {
             now: 1_000_000,
             sequence: Sequence::new(channel),

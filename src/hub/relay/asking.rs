@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fanout::{
-    ChannelId, Epoch, Micros, Position, Seq,
+    ChannelId, Classes, Epoch, Micros, Position, Seq,
     catch_up::{Answer, CaughtUp, Forward, Verdict},
     channel::Channel,
     encode::{Encode, text_frame},
@@ -17,6 +17,7 @@ use crate::{
     channels::Channels,
     dialect::live::{self, Numbered, Snapshot, football::Time, odds},
     document::Object,
+    entitlement,
     hub::{Hub, state::Play},
 };
 
@@ -137,7 +138,7 @@ impl Hub {
         let known = &self.matches[&id];
         let scene = self.scene(known, now);
         let told = odds::consensus(&known.state, self.consensus_header(known));
-        let channel = new_channel(&mut self.channels, name.clone(), epoch(now));
+        let channel = new_channel(&mut self.channels, name.clone(), (epoch(now), Classes::NONE));
         self.relay.lines.insert(id, Line::open(channel, &scene, told, now));
     }
 
@@ -151,7 +152,7 @@ impl Hub {
         // Numbers of prices are none of the match's: nobody may take the one for the other.
         let count = u32::try_from(line.books.len()).unwrap_or(u32::MAX);
         let epoch = Epoch(line.epoch().0.wrapping_add(count).wrapping_add(1));
-        let channel = new_channel(&mut self.channels, name, epoch);
+        let channel = new_channel(&mut self.channels, name, (epoch, entitlement::BOOK));
         let book = line.book(book, told, channel, now);
         (book.channel.clone(), book.head())
     }
@@ -210,8 +211,12 @@ fn epoch(now: Micros) -> Epoch {
     Epoch(u32::try_from(millisecond).unwrap_or_default())
 }
 
-fn new_channel(channels: &mut Channels, name: ChannelId, epoch: Epoch) -> Channel {
-    Channel { number: channels.next_number(), name, epoch, trails: false }
+fn new_channel(
+    channels: &mut Channels,
+    name: ChannelId,
+    (epoch, needs): (Epoch, Classes),
+) -> Channel {
+    Channel { number: channels.next_number(), name, epoch, trails: false, needs }
 }
 
 fn numbered(frame: Object, epoch: Epoch, seq: Seq) -> Bytes {

@@ -244,7 +244,11 @@ fn football_frames(
         let moved = recent.moved(at, Time::of(state, scene.until), ball);
         let livedata = football::livedata(scene.state, at, moved.time, Some(&moved));
         frames.push((Kind::Livedata, livedata));
-        let action = football::ball_action(scene.state, state, &moved);
+        // Two who were counted together cannot be told apart.
+        let mut shooters = touched.shooters.iter().filter(|(side, _)| *side == ball.side);
+        let shooter = shooters.next().filter(|_| shooters.next().is_none());
+        let shooter = shooter.map(|(_, player)| player);
+        let action = football::ball_action(scene.state, state, &moved, shooter);
         frames.extend(action.map(|frame| (Kind::Action, frame)));
     }
     frames

@@ -22,6 +22,7 @@ fn hub() -> Hub {
     let settings = crate::hub::Settings {
         window: Window { bytes: 1 << 20, age_us: 60_000_000 },
         matches_max: 10_000,
+        matches_max_per_source: usize::MAX,
         ended_keep_us: 1 << 60,
         stale_after_ms: 15_000,
         hold_us: 0,

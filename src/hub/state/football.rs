@@ -8,7 +8,7 @@ use ingest::event::{
     Participant, PlayerStat, Side, Stat,
 };
 
-use super::Moment;
+use super::{MatchAnalysis, Moment};
 use crate::hub::feeds::{Kind, SourceNumber};
 
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,8 @@ pub struct Football {
     pub line_ups: Pair<Option<LineUp>>,
     /// What each player has done, in the order of ids.
     pub players: BTreeMap<Id, Tally>,
+    /// In a box, since few feeds tell of it.
+    pub analysis: Option<Box<MatchAnalysis>>,
 }
 
 /// What one player has done.
@@ -106,6 +108,7 @@ impl Football {
                 .map(|side| self.told_stats(side))
                 .into_iter()
                 .chain(self.told_people())
+                .chain(self.told_analysis())
                 .collect(),
             (Kind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
             (Kind::Score | Kind::Fixture | Kind::Odds, _) => Vec::new(),
@@ -128,6 +131,11 @@ impl Football {
             values: it.values.iter().map(|(stat, n)| (*stat, *n)).collect(),
         });
         line_ups.chain(players)
+    }
+
+    fn told_analysis(&self) -> impl Iterator<Item = FootballFact> {
+        let analysis = self.analysis.iter();
+        analysis.flat_map(|it| it.facts()).map(FootballFact::Analysis)
     }
 
     /// An id that no incident has yet: the source's own, or one that says whose it is.
@@ -189,6 +197,7 @@ impl Football {
                     parts.push(FootballPart::Ball);
                 }
             }
+            FootballFact::Analysis(fact) => self.analysis.get_or_insert_default().apply(fact),
             FootballFact::LineUp { side, line_up } => {
                 self.line_ups[side.index()] = Some(line_up.clone());
             }
@@ -202,6 +211,16 @@ impl Football {
                 tally.values.extend(values.iter().copied());
             }
         }
+    }
+
+    /// Whoever this fact counts a shot for, before it is applied.
+    pub(super) fn shooter(&self, fact: &FootballFact) -> Option<(Side, Participant)> {
+        let FootballFact::PlayerStats { side, player, values } = fact else { return None };
+        let known = self.players.get(&player.id);
+        let known = known.and_then(|tally| tally.values.get(&PlayerStat::TotalShots)).copied();
+        let shots = values.iter().find(|(stat, _)| *stat == PlayerStat::TotalShots);
+        let has_shot = shots.is_some_and(|(_, shots)| *shots > known.unwrap_or_default());
+        has_shot.then(|| (*side, player.clone()))
     }
 
     fn clock(&mut self, clock: Clock, parts: &mut Vec<FootballPart>) {

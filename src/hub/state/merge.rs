@@ -6,6 +6,8 @@
 //!   it may only be behind. What it says from then on counts in full.
 //! - The same incident has one public id, whoever tells it: the first's. Two sources mean the same
 //!   when kind and side are the same and the minutes are close.
+//! - A goal is published once the leading score includes it, even if another source leads the
+//!   incidents: see [`super::goals`].
 //! - A bookmaker's book is told by one source at a time; another one's is a reserve.
 
 use std::{collections::HashMap, sync::Arc};
@@ -36,7 +38,7 @@ impl Match {
         match (fact, &self.play) {
             (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, touched),
             (Fact::Odds(fact), _) => self.apply_odds(fact, origin, touched),
-            (Fact::About(about), _) => self.apply_about(about, origin),
+            (Fact::About(about), _) => self.apply_about(about, origin, touched),
             (Fact::Football(_), Play::Football(_))
             | (Fact::Tennis(_), Play::Tennis(_))
             | (Fact::Scoreboard(_), Play::Scoreboard(_))
@@ -74,14 +76,19 @@ impl Match {
         }
     }
 
-    /// Who leads in the fixture puts right what was told before; others fill in what nobody told. It
-    /// changes no document of the stream.
-    fn apply_about(&mut self, about: &About, origin: Origin<'_>) {
+    /// Who leads in the fixture puts right what was told before; others fill in what nobody told. Of
+    /// documents of the stream it changes those of races, which have a name and a course.
+    fn apply_about(&mut self, about: &About, origin: Origin<'_>, touched: &mut Touched) {
+        let title = |about: &About| (about.round_name.clone(), about.venue.clone());
+        let titled = title(&self.about);
         if self.leads.of(Kind::Fixture) == Some(origin.source) {
             let before = std::mem::replace(&mut self.about, about.clone());
             self.about.fill_from(&before);
         } else {
             self.about.fill_from(about);
+        }
+        if matches!(self.play, Play::Race(_)) && title(&self.about) != titled {
+            touched.fixture = true;
         }
     }
 
@@ -99,8 +106,14 @@ impl Match {
         view.play.apply(fact, true, origin.moment, &mut Touched::default());
         if self.leads.claim(kind, origin.source) {
             let scores = self.leads.claim(Kind::Score, origin.source);
+            if self.is_unconfirmed(fact, origin.source) {
+                return;
+            }
             let fact = self.in_public_names(fact, origin.source);
             self.play.apply(&fact, scores, origin.moment, touched);
+            if kind == Kind::Score {
+                self.confirm_goals(origin.moment, touched);
+            }
         } else {
             self.succeed(kind, origin.moment, origin.sources, touched);
         }
@@ -148,16 +161,22 @@ impl Match {
         self.leads.set(kind, next);
         let Some(view) = self.views.iter().find(|view| view.source == next) else { return };
         for fact in view.play.told(kind, moment) {
+            if self.is_unconfirmed(&fact, next) {
+                continue;
+            }
             let fact = self.in_public_names(&fact, next);
             // It may only be behind: what it says from now on puts a score right, not what it said.
             if !self.play.is_ahead_of(&fact) {
                 self.play.apply(&fact, true, moment, touched);
             }
         }
+        if kind == Kind::Score {
+            self.confirm_goals(moment, touched);
+        }
     }
 
     /// A fact with the public ids of its incidents.
-    fn in_public_names(&mut self, fact: &Fact, source: SourceNumber) -> Fact {
+    pub(super) fn in_public_names(&mut self, fact: &Fact, source: SourceNumber) -> Fact {
         let mut fact = fact.clone();
         if self.views.is_empty() {
             return fact;
@@ -178,7 +197,8 @@ impl Match {
                 | FootballFact::Stats { .. }
                 | FootballFact::Ball(_)
                 | FootballFact::LineUp { .. }
-                | FootballFact::PlayerStats { .. } => {}
+                | FootballFact::PlayerStats { .. }
+                | FootballFact::Analysis(_) => {}
             }
         }
         fact
@@ -309,7 +329,8 @@ fn kind(fact: &Fact) -> Kind {
             }
             FootballFact::Stats { .. }
             | FootballFact::LineUp { .. }
-            | FootballFact::PlayerStats { .. } => Kind::Stats,
+            | FootballFact::PlayerStats { .. }
+            | FootballFact::Analysis(_) => Kind::Stats,
             FootballFact::Ball(_) => Kind::Ball,
         },
     }

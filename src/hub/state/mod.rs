@@ -3,9 +3,11 @@
 //! Every `apply` changes typed state and notes which **parts** it touched and what **happened**;
 //! `wire` renders parts into patches and all parts into images. No sequence, no channel, no JSON.
 
+mod analysis;
 mod book;
 mod consensus;
 mod football;
+mod goals;
 mod guard;
 mod holding;
 mod leads;
@@ -19,14 +21,15 @@ use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    About, Fact, Fixture, FootballFact, FootballStatus, Id, RaceStatus, ScoreboardStatus, Sport,
-    TennisFact, TennisStatus,
+    About, Fact, Fixture, FootballFact, FootballStatus, Id, Participant, RaceStatus,
+    ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
 };
 
 use self::merge::Names;
 use super::feeds::{Kind, SourceNumber};
 
 pub use self::{
+    analysis::MatchAnalysis,
     book::{Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, Transition},
     consensus::{
         Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
@@ -130,6 +133,8 @@ pub struct Touched {
     pub left: Vec<Arc<str>>,
     pub football: Vec<FootballPart>,
     pub football_events: Vec<FootballEvent>,
+    /// Who was counted to have shot.
+    pub shooters: Vec<(Side, Participant)>,
     pub tennis: Vec<TennisPart>,
     pub tennis_events: Vec<TennisEvent>,
     pub scoreboard: Vec<ScoreboardPart>,
@@ -267,6 +272,7 @@ impl Play {
     fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, touched: &mut Touched) {
         match (self, fact) {
             (Self::Football(football), Fact::Football(fact)) => {
+                touched.shooters.extend(football.shooter(fact));
                 let (parts, events) = (&mut touched.football, &mut touched.football_events);
                 football.apply(fact, scores, moment, parts, events);
             }

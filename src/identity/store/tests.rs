@@ -45,8 +45,9 @@ async fn decisions_come_back_as_they_were() {
 
         let remembered = another(&database).await.load().await.unwrap();
         let with = Some((own("a", "1/2 '"), Arc::from("a")));
+        let aliases = Vec::new();
         let binding =
-            Binding { own: own("b", "1/2 '"), provider: "b".into(), place: swapped, with };
+            Binding { own: own("b", "1/2 '"), provider: "b".into(), place: swapped, with, aliases };
         assert_eq!(remembered.bindings, [binding]);
         assert_eq!(remembered.doubts.len(), 2);
         let mut later = Identity::new(remembered);

@@ -58,11 +58,12 @@ impl Identity {
 fn remember(remembered: &mut Remembered, decision: &Decision) {
     match decision {
         Decision::Bind(bound) => {
-            let Bound { told, place, with, .. } = &**bound;
+            let Bound { told, place, with, aliases, .. } = &**bound;
             let with = with.as_ref().map(|with| (with.own, with.provider.clone()));
             remembered.bindings.retain(|binding| binding.own != told.own);
             let provider = told.provider.clone();
-            remembered.bindings.push(Binding { own: told.own, provider, place: *place, with });
+            let (own, place, aliases) = (told.own, *place, aliases.clone());
+            remembered.bindings.push(Binding { own, provider, place, with, aliases });
         }
         Decision::Rebind(own, place) => {
             for binding in remembered.bindings.iter_mut().filter(|binding| binding.own == *own) {

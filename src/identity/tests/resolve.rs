@@ -179,3 +179,33 @@ fn many_that_look_alike_are_left_alone() {
     let resolution = identity.football(&fixture("b", "1", "Team v Other", NOON));
     assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 0));
 }
+
+/// A second provider's sides and competition go by the ids that the match was showing, also when it comes
+/// first in a later run, and whichever way round it has the sides.
+#[test]
+fn names_of_who_came_first_stay() {
+    let told = |provider: &str, sides: &str| {
+        within(fixture(provider, "1", sides, "2026-09-01T16:00:00Z"), &format!("{provider} cup"))
+    };
+    let first = told("a", "Novak Djokovic v Rafael Nadal");
+    let second = told("b", "R. Nadal v N. Djokovic");
+    let mut identity = Identity::default();
+    identity.hear(Sport::Tennis, &first);
+    assert!(identity.hear(Sport::Tennis, &second).swapped);
+    let decisions = identity.take_decisions();
+    let mut remembered = Remembered::default();
+    decisions.iter().for_each(|decision| remember(&mut remembered, decision));
+    let ids = |fixture: &Fixture| {
+        let sides = fixture.sides.as_ref().unwrap().each_ref().map(|side| side.id);
+        (sides, fixture.competition.as_ref().unwrap().id)
+    };
+    let (sides, competition) = ids(&first);
+    for identity in [identity, Identity::new(remembered)] {
+        let own = own("b", "1");
+        let fact = Fact::Fixture(second.clone()).swapped();
+        let fact = identity.in_its_names(own, Cow::Owned(fact)).into_owned();
+        let Fact::Fixture(shown) = fact else { panic!("{fact:?}") };
+        assert_eq!(ids(&shown), (sides, competition));
+        assert_eq!(&*shown.sides.unwrap()[0].name, "N. Djokovic", "names are its own");
+    }
+}

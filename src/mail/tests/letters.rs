@@ -34,7 +34,7 @@ fn each_says_what_it_is_and_what_to_do_if_it_was_somebody_else() {
         for part in ["ann@example.com", "https://hub.example.org", "22 November 2026, 14:05 UTC"] {
             assert!(text.contains(part), "{kind:?} without {part}:\n{text}");
         }
-        assert!(text.contains("\nIf it was not you, "), "{text}");
+        assert!(text.contains("\nIf this wasn't you, "), "{text}");
         assert!(text.lines().all(|line| line.len() < 80), "{text}");
         assert!(letter.subject.ends_with("(Hub & Söhne)"), "{}", letter.subject);
     }
@@ -47,7 +47,7 @@ fn a_link_stands_alone_with_its_end_and_can_be_clicked() {
         let has_link = page(kind).is_some();
         let alone = letter.text.lines().any(|line| line == LINK);
         assert_eq!(alone, has_link, "{}", letter.text);
-        let end = "The link works once, until 23 November 2026, 14:05 UTC.";
+        let end = "This link works once and expires on 23 November 2026, 14:05 UTC.";
         assert_eq!(letter.text.contains(end), has_link, "{}", letter.text);
         let anchor = format!("<a href=3D\"{}\">", LINK.replace('=', "=3D"));
         assert_eq!(wire.replace("=\r\n", "").contains(&anchor), has_link, "{wire}");

@@ -31,7 +31,7 @@ async fn a_mail_arrives_whole_with_its_link() {
         (&"hub@example.org".into(), &"ann@example.com".into())
     );
     let text = got["mail"].as_str().unwrap();
-    assert!(text.contains("\r\nSubject: Confirm your address (Matchwire)\r\n"), "{text}");
+    assert!(text.contains("\r\nSubject: Confirm your email address (Matchwire)\r\n"), "{text}");
     assert!(text.contains("\r\nhttps://hub.example.org/verify/?link=1.5ec2e7\r\n"), "{text}");
     // The end of both parts: nothing was cut off.
     assert!(text.contains("</html>") && text.trim_end().ends_with("--"), "{text}");

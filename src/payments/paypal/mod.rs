@@ -20,7 +20,7 @@ use super::{
     peer::{Answer, Peer},
     provider::{Opened, Ways, checkout_named},
 };
-use crate::{config::PaymentsConfig, products::Price};
+use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
 /// Where an answer says what was wrong.
 const CODE: &str = "/details/0/issue";
@@ -35,6 +35,8 @@ pub(super) struct Paypal {
     /// PayPal's id of our webhook.
     webhook: String,
     checks: Semaphore,
+    /// By how much the time of a signature may be ahead of ours.
+    age_max: Micros,
 }
 
 /// An order there, as far as it matters here.
@@ -102,6 +104,7 @@ impl Paypal {
             tokens: Tokens::default(),
             webhook: config.paypal_webhook_id.clone(),
             checks: Semaphore::new(CHECKS_MAX),
+            age_max: Micros::try_from(config.webhook_age_ms).unwrap_or(Micros::MAX / 1_000) * 1_000,
         }
     }
 

@@ -1,15 +1,19 @@
 //! What PayPal's webhooks say, and whether PayPal says that they are its own.
 
 use hyper::HeaderMap;
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use super::{Amount, Capture, Paypal, with_json};
-use crate::payments::{
-    ProviderError, WebhookError,
-    order::Told,
-    provider::{Notice, Says, identified},
-    store::Name,
+use crate::{
+    accounts::Micros,
+    payments::{
+        ProviderError, WebhookError,
+        order::Told,
+        provider::{Notice, Says, identified},
+        store::Name,
+    },
 };
 
 #[derive(Debug, Deserialize)]
@@ -20,14 +24,66 @@ struct Event {
     resource: Value,
 }
 
-/// What PayPal is asked. The event is passed on byte by byte: its signature is over the bytes.
-#[derive(Debug, Serialize)]
-struct Question<'a> {
+/// What the headers say of the signature.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Signature<'a> {
     auth_algo: &'a str,
     cert_url: &'a str,
     transmission_id: &'a str,
     transmission_sig: &'a str,
     transmission_time: &'a str,
+}
+
+/// For how long PayPal sends a webhook again that was not taken, and a day more.
+const SENT_AGAIN: Micros = 4 * 24 * 60 * 60 * 1_000_000;
+
+impl<'a> Signature<'a> {
+    fn of(headers: &'a HeaderMap) -> Option<Self> {
+        let field = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        Some(Self {
+            auth_algo: field("paypal-auth-algo")?,
+            cert_url: field("paypal-cert-url")?,
+            transmission_id: field("paypal-transmission-id")?,
+            transmission_sig: field("paypal-transmission-sig")?,
+            transmission_time: field("paypal-transmission-time")?,
+        })
+    }
+
+    /// What can be told of it without asking PayPal. `base`: where PayPal's API is. `ahead_max`: by how much its
+    /// clock may be ahead of ours.
+    fn check(&self, base: &str, ahead_max: Micros, now: Micros) -> Result<(), &'static str> {
+        let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
+        let is_signature = (1..=1_024).contains(&self.transmission_sig.len())
+            && self.transmission_sig.bytes().all(is_base64);
+        let is_id = (1..=100).contains(&self.transmission_id.len());
+        if self.auth_algo != "SHA256withRSA" || !is_signature || !is_id {
+            return Err("its signature is not of PayPal's kind");
+        }
+        if !is_of_paypal(self.cert_url, base) {
+            return Err("its certificate is not PayPal's");
+        }
+        let at = self.transmission_time.parse::<jiff::Timestamp>();
+        let at = at.map_err(|_| "its signature has no time")?.as_microsecond();
+        if at > now.saturating_add(ahead_max) || at < now.saturating_sub(SENT_AGAIN) {
+            return Err("its signature is too old");
+        }
+        Ok(())
+    }
+}
+
+/// Whether a certificate is where PayPal has its own: at PayPal over TLS, or where the settings say that it is.
+fn is_of_paypal(certificate: &str, base: &str) -> bool {
+    let Ok(url) = Url::parse(certificate) else { return false };
+    let is_paypal = |host: &str| host == "paypal.com" || host.ends_with(".paypal.com");
+    let is_there = url.scheme() == "https" && url.host_str().is_some_and(is_paypal);
+    is_there || Url::parse(base).is_ok_and(|base| base.origin() == url.origin())
+}
+
+/// What PayPal is asked. The event is passed on byte by byte: its signature is over the bytes.
+#[derive(Debug, Serialize)]
+struct Question<'a> {
+    #[serde(flatten)]
+    signature: Signature<'a>,
     webhook_id: &'a str,
     webhook_event: &'a RawValue,
 }
@@ -59,34 +115,34 @@ struct Link {
 }
 
 impl Paypal {
-    pub(in crate::payments) async fn notice(
+    pub(in crate::payments) fn notice(
         &self,
         headers: &HeaderMap,
         body: &[u8],
+        now: Micros,
     ) -> Result<Notice, WebhookError> {
         let forged = |why| WebhookError::Forged { why };
         let event: Event = serde_json::from_slice(body).map_err(|_| forged("it is no event"))?;
         let read = read(&event.event_type, event.resource);
         let (about, says) = read.ok_or_else(|| forged("it is no event"))?;
-        // What would change nothing need not be asked about.
+        // What would change nothing need not be signed.
         if says != Says::Nothing {
-            self.check(headers, body).await?;
+            let signature = Signature::of(headers).ok_or_else(|| forged("it is not signed"))?;
+            signature.check(self.peer.base(), self.age_max, now).map_err(forged)?;
         }
         identified(Notice { id: event.id, kind: event.event_type, about, says })
     }
 
-    async fn check(&self, headers: &HeaderMap, body: &[u8]) -> Result<(), WebhookError> {
+    /// Asks PayPal whether the webhook is its own.
+    pub(in crate::payments) async fn check(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<(), WebhookError> {
         let forged = |why| WebhookError::Forged { why };
-        let field = |name| {
-            let value = headers.get(name).and_then(|value| value.to_str().ok());
-            value.ok_or_else(|| forged("it is not signed"))
-        };
+        let signature = Signature::of(headers).ok_or_else(|| forged("it is not signed"))?;
         let question = Question {
-            auth_algo: field("paypal-auth-algo")?,
-            cert_url: field("paypal-cert-url")?,
-            transmission_id: field("paypal-transmission-id")?,
-            transmission_sig: field("paypal-transmission-sig")?,
-            transmission_time: field("paypal-transmission-time")?,
+            signature,
             webhook_id: &self.webhook,
             webhook_event: serde_json::from_slice(body).map_err(|_| forged("it is no event"))?,
         };
@@ -154,4 +210,59 @@ fn refunded(resource: Value) -> Option<(Name, Says)> {
         }
         None => (about, Says::Ask),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Micros = 1_790_000_000_000_000;
+
+    fn check(change: impl FnOnce(&mut Signature<'_>), expected: Result<(), &str>) {
+        let time = jiff::Timestamp::from_microsecond(NOW).unwrap().to_string();
+        let mut signature = Signature {
+            auth_algo: "SHA256withRSA",
+            cert_url: "https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-df8cd2d5",
+            transmission_id: "505fcad0-acfc-11e6-8e5f-13662a490b19",
+            transmission_sig: "ks91bo8HXCMsQBrXKOyOrs46KJkTVZRA7Az2oArXKNNaSxnMHENKIBUv4yOolVplww==",
+            transmission_time: &time,
+        };
+        change(&mut signature);
+        let checked = signature.check("http://127.0.0.1:9/", 300_000_000, NOW);
+        assert_eq!(checked, expected, "{signature:?}");
+    }
+
+    #[test]
+    fn what_paypal_would_never_send_is_told_apart_without_asking_it() {
+        check(|_| {}, Ok(()));
+        check(|it| it.cert_url = "https://api.sandbox.paypal.com/x", Ok(()));
+        check(|it| it.cert_url = "http://127.0.0.1:9/certificate", Ok(()));
+        for cert_url in [
+            "http://api.paypal.com/x",
+            "https://paypal.com.evil.test/x",
+            "https://evilpaypal.com/x",
+            "http://127.0.0.1:10/x",
+            "x",
+            "",
+        ] {
+            check(|it| it.cert_url = cert_url, Err("its certificate is not PayPal's"));
+        }
+        let kind = Err("its signature is not of PayPal's kind");
+        check(|it| it.auth_algo = "none", kind);
+        check(|it| it.transmission_sig = "", kind);
+        check(|it| it.transmission_sig = "no base64", kind);
+        check(|it| it.transmission_id = "", kind);
+        check(|it| it.transmission_time = "x", Err("its signature has no time"));
+        let day = 24 * 60 * 60 * 1_000_000;
+        for (at, expected) in [
+            (NOW + 200_000_000, Ok(())),
+            (NOW + 400_000_000, Err("its signature is too old")),
+            (NOW - 3 * day, Ok(())),
+            (NOW - 5 * day, Err("its signature is too old")),
+        ] {
+            let time = jiff::Timestamp::from_microsecond(at).unwrap().to_string();
+            let time: &'static str = time.leak();
+            check(|it| it.transmission_time = time, expected);
+        }
+    }
 }

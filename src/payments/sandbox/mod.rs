@@ -32,7 +32,10 @@ use tracing::{info, warn};
 
 use self::book::Book;
 use super::{Rail, peer, random_id};
-use crate::config::PaymentsConfig;
+use crate::{
+    config::PaymentsConfig,
+    supervisor::{self, Lifetime},
+};
 
 /// Webhooks that wait to be sent; more are lost, and the hub finds out by asking.
 const DELIVERIES_MAX: usize = 1024;
@@ -105,8 +108,10 @@ impl Sandbox {
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let (sandbox, deliveries) = Self::new(format!("http://{}", listener.local_addr()?))?;
-        tokio::spawn(courier::run(hub_url, tls, deliveries, stopped.clone()));
-        tokio::spawn(sandbox.clone().serve(listener, stopped));
+        let courier = courier::run(hub_url, tls, deliveries, stopped.clone());
+        supervisor::spawn("sandbox-courier", Lifetime::UntilStop, courier);
+        let serving = sandbox.clone().serve(listener, stopped);
+        supervisor::spawn("sandbox", Lifetime::UntilStop, serving);
         info!(url = sandbox.shared.url, "the payment sandbox is open; nobody pays anything there");
         Ok(sandbox)
     }

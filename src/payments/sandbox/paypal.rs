@@ -21,7 +21,7 @@ use super::{
     stripe::header,
 };
 use crate::{
-    clock::now,
+    clock::wall,
     payments::{Rail, random_id, stripe::signature},
     products::Price,
 };
@@ -302,7 +302,7 @@ fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, No
     let body =
         json!({"id": format!("WH-{}", random_id()?), "event_type": kind, "resource": resource});
     let (body, id) = (body.to_string(), random_id()?);
-    let time = (now() / 1_000_000).to_string();
+    let time = jiff::Timestamp::from_microsecond(wall()).unwrap_or_default().to_string();
     let text = format!("{id}|{time}|{}", secrets.paypal_webhook);
     let sum = signature::sum(secrets.paypal_signing.as_bytes(), &text, body.as_bytes());
     let fields = [

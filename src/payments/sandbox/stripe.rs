@@ -16,7 +16,7 @@ use super::{
     book::{Checkout, Refusal, State},
 };
 use crate::{
-    clock::now,
+    clock::wall,
     payments::{Rail, random_id, stripe::signature},
     products::Price,
 };
@@ -211,7 +211,7 @@ fn charge(of: &Checkout) -> Value {
 }
 
 fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, NoRandom> {
-    let seconds = now() / 1_000_000;
+    let seconds = wall() / 1_000_000;
     let id = format!("evt_{}", random_id()?);
     let body = json!({
         "id": id, "object": "event", "type": kind, "created": seconds, "data": {"object": object},

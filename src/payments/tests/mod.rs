@@ -10,7 +10,10 @@ mod webhooks;
 use std::{
     collections::VecDeque,
     net::Ipv4Addr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -54,6 +57,8 @@ struct Shop {
 #[derive(Clone, Default)]
 struct Trouble {
     next: Arc<Mutex<VecDeque<Mishap>>>,
+    /// Requests that have come so far.
+    asked: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +180,12 @@ impl Trouble {
         self.next.lock().unwrap().extend(mishaps);
     }
 
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+
     async fn befall(State(trouble): State<Self>, request: Request, next: Next) -> Response {
+        trouble.asked.fetch_add(1, Ordering::Relaxed);
         let mishap = trouble.next.lock().unwrap().pop_front().unwrap_or(Mishap::None);
         match mishap {
             Mishap::None => next.run(request).await,

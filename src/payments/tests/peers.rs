@@ -32,7 +32,7 @@ async fn one_that_does_not_answer_costs_the_customer_nothing_and_is_found_out_la
             let begun = shop.payments.begin(customer.account, Addon::Odds, 1, rail, NOW).await;
             let error = begun.unwrap_err();
             assert!(error.is_passing(), "{error:?}");
-            assert_eq!(error.to_string(), "the payment provider did not do it");
+            assert_eq!(error.to_string(), "the payment provider refused or did not respond");
             let orders = shop.payments.orders(customer.account).await.unwrap();
             assert_eq!((orders.len(), orders[0].state()), (1, OrderState::Open));
 

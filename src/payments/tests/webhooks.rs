@@ -191,3 +191,78 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
     })
     .await;
 }
+
+/// 200 forged webhooks at once, of which PayPal answers none, and a genuine one behind them.
+#[tokio::test]
+async fn forged_webhooks_do_not_delay_a_genuine_one() {
+    on_each(async |database| {
+        let patient = PaymentsConfig { attempts: 1, timeout_ms: 60_000, ..settings() };
+        let mut shop = Shop::with(&database, &patient).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        shop.click(&order, "pay").await;
+        let genuine = shop.told().await;
+        let text = String::from_utf8(genuine.body.clone()).unwrap();
+        let text = text.replace(&order.id, "0123456789abcdef");
+        let unknown = text.replace(order.checkout.as_ref().unwrap(), "UNKNOWN").into_bytes();
+        let forged = Delivery { body: unknown, ..genuine.clone() };
+        let mut stranger = forged.clone();
+        let elsewhere = "https://evil.test/certificate".parse().unwrap();
+        stranger.headers.insert("paypal-cert-url", elsewhere);
+
+        let before = shop.trouble.asked();
+        for _ in 0..200 {
+            let refused = shop.bring(&stranger).await;
+            assert!(matches!(refused, Err(WebhookError::Forged { .. })), "{refused:?}");
+        }
+        assert_eq!(shop.trouble.asked(), before, "what is plainly forged costs no request");
+
+        const AT_ONCE: usize = 4;
+        shop.trouble.expect([Mishap::Silence; AT_ONCE]);
+        let flood = futures_util::future::join_all((0..200).map(|_| shop.bring(&forged)));
+        let honest = async {
+            while shop.trouble.asked() < before + AT_ONCE {
+                tokio::task::yield_now().await;
+            }
+            shop.bring(&genuine).await
+        };
+        tokio::select! {
+            results = flood => panic!("PayPal answered none of them: {results:?}"),
+            taken = honest => taken.unwrap(),
+        }
+        let asked = shop.trouble.asked() - before;
+        // Whether it is PayPal's own, how things stand, and the capture.
+        assert!(asked <= AT_ONCE + 3, "{asked} requests for 200 forged webhooks and one genuine");
+        assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn webhooks_beyond_the_allowance_are_to_come_again() {
+    on_each(async |database| {
+        let few = PaymentsConfig { webhook_checks_per_minute: 2, ..settings() };
+        let mut shop = Shop::with(&database, &few).await;
+        let customer = shop.customer("a@b").await;
+        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        shop.click(&order, "pay").await;
+        let told = shop.told().await;
+        let mut forged = told.clone();
+        forged.headers.insert("paypal-transmission-sig", "00".parse().unwrap());
+        for _ in 0..2 {
+            let refused = shop.bring(&forged).await;
+            assert!(matches!(refused, Err(WebhookError::Forged { .. })), "{refused:?}");
+        }
+        for delivery in [&forged, &told] {
+            let put_off = shop.bring(delivery).await;
+            assert!(matches!(put_off, Err(WebhookError::Busy)), "{put_off:?}");
+        }
+        let other = shop.customer("c@d").await;
+        let order = shop.begin(&other, Addon::Sports, 1, Rail::Paypal).await;
+        shop.click(&order, "pay").await;
+        let told = shop.told().await;
+        shop.bring(&told).await.unwrap();
+        assert_eq!(shop.days_left(&other, Addon::Sports, now()).await, 29, "another account");
+    })
+    .await;
+}

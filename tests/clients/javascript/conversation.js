@@ -78,7 +78,7 @@ async function badCommands(walker, path) {
 /** The football match in play that has been played for the shortest time: it will not end in mid-test. */
 export async function playing(client) {
   const { events } = await client.get("/api/v2/events/live/");
-  return events.filter((row) => row.live_websocket).sort((a, b) => (a.event_date < b.event_date ? 1 : -1));
+  return events.filter((row) => row.live_websocket && row.status === "inprogress").sort((a, b) => (a.event_date < b.event_date ? 1 : -1));
 }
 
 /** Matches to come and in play that can be followed. */

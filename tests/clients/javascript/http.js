@@ -140,9 +140,14 @@ async function methods(walker) {
 
 /** `fetch` unpacks by itself, so the packed bytes are asked for below it. */
 async function compression({ report, client }) {
-  const plain = (await client.ask("/api/v2/venues/")).json;
+  const ask = async () => (await client.ask("/api/v2/venues/")).json;
   for (const [encoding, unpack] of [["gzip", gunzipSync], ["br", brotliDecompressSync]]) {
-    const { headers, body } = await packed(client, "/api/v2/venues/", encoding);
+    let plain, headers, body;
+    // The hub may have learned of a match between two answers: then both are asked for once more.
+    do {
+      plain = await ask();
+      ({ headers, body } = await packed(client, "/api/v2/venues/", encoding));
+    } while (JSON.stringify(plain) !== JSON.stringify(await ask()));
     if (encoding === "br" && !headers["content-encoding"]) continue;
     report.equal(`${encoding} is sent where it is asked for`, headers["content-encoding"], encoding);
     if (headers["content-encoding"] === encoding) report.check(`${encoding} unpacks to the same`, differs(JSON.parse(unpack(body)), plain));

@@ -47,7 +47,6 @@ export async function sports(walker) {
   await walker.report.chapter("tennis of its own", () => tennisAlone(walker));
   await walker.report.chapter("horse racing", () => horses(walker));
   for (const path of PADEL) await walker.absent(`/padel/api/v2/${path}`);
-  await walker.absent("/tennis/api/v2/odds/best/");
 }
 
 async function one(walker, base, of) {

@@ -162,7 +162,7 @@ def unknown_things(url, client, _, world):
 def unknown_paths(url, client, _, world):
     event = world.ids["event"]
     for path in (
-        "/api/v2/", "/api/v2/schema/", "/api/v2/openapi.json", "/api/v2/coaches/", "/football/api/v2/events/", f"/api/v2/events/{event}/shotmap/",
+        "/api/v2/schema/", "/api/v2/openapi.json", "/api/v2/coaches/", "/football/api/v2/events/", f"/api/v2/events/{event}/shotmap/",
         f"/api/v2/events/{event}/pregame/", f"/api/v2/events/{event}/team-stats/", "/api/v2/nonsense/", "/nonsense/api/v2/matches/",
     ):  # fmt: skip
         error = client.refused(path)

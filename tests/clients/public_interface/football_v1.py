@@ -10,8 +10,8 @@ INDEX = (
     "tv-channels broadcasts"
 ).split()  # fmt: skip
 
-LEAGUE = fields("id:int api_id:int? name:str country:str? season_id:int? is_women:bool? current_season:any")
-TEAM = fields("id:int name:str short_name:str? country:str?")
+LEAGUE = fields("id:int api_id:int? name:str country:str season_id:int? is_women:bool? current_season:any")
+TEAM = fields("id:int name:str short_name:str? country:str")
 VENUE = fields("id:int name:str")
 TEAM_DETAIL = TEAM | fields(coach=nullable(fields("name:str shortName:str?")), venue=nullable(VENUE))
 BRIEF = fields("id:int name:str short_name:str?")
@@ -25,13 +25,14 @@ PRICES = (
     "odds_home odds_draw odds_away odds_over_15 odds_over_25 odds_over_35 odds_under_15 odds_under_25 odds_under_35 odds_btts_yes "
     "odds_btts_no"
 )
-# The description does not say how the sides are told: as beside it, in live_stats.
-ATTACKS = fields("attack:int? dangerous_attack:int? ball_safe:int? attack_pct:int? dangerous_attack_pct:int? ball_safe_pct:int?")
-SR_STATS = fields(home=ATTACKS, away=ATTACKS)
+# Counter by counter, each with both sides.
+SR_STATS = named(
+    "possession attack dangerous_attack ball_safe attack_pct dangerous_attack_pct ball_safe_pct", nullable(fields("home:int away:int"))
+)
 EVENT = named(PRICES, nullable("num")) | fields(
     "id:int home_team:str away_team:str event_date:time home_score:int? away_score:int? current_minute:int? "
     "incidents:list funfacts:list actual_home_xg:num? home_xg_live:num?",
-    league=fields("id:int name:str country:str? is_women:bool? current_season:any"),
+    league=fields("id:int name:str country:str is_women:bool? current_season:any"),
     home_team_obj=BRIEF,
     away_team_obj=BRIEF,
     status=one_of(*STATUSES, "HT", "canceled"),
@@ -104,7 +105,7 @@ ENDPOINTS = [
     ("predictions/", page("obj")),
     ("predictions/{prediction}/", "obj"),
     ("referees/", page(fields("id:int name:str"))),
-    ("seasons/", page(fields("id:int name:str year:str?"))),
+    ("seasons/", page(fields("id:int name:str year:int?"))),
     ("seasons/{season}/", fields("id:int name:str")),
     ("social/", page("obj")),
     ("teams/", page(TEAM)),

@@ -8,7 +8,7 @@ STATUSES = (
 )  # fmt: skip
 IN_PLAY = ("1st_half", "halftime", "2nd_half", "extratime", "penalties", "inprogress", "interrupted", "suspended", "delayed")
 
-MEETING = fields("date:str home:str away:str score:str event_id:int~ home_team_id:int~ away_team_id:int~")
+MEETING = fields("date:utc home:str away:str score:str event_id:int~ home_team_id:int~ away_team_id:int~")
 H2H = fields(
     "total_matches:int? home_wins:int? draws:int? away_wins:int? home_goals:int? away_goals:int? avg_total_goals:num? "
     "home_win_rate:num? away_win_rate:num?",
@@ -29,7 +29,12 @@ EVENT = fields(
     highlights=[fields("kind:str title:str url:url thumbnail:str? published_at:str?")],
     head_to_head=H2H,
 )
-LIVE_EVENT = EVENT | fields("league_name:str")
+# The words of halves stand in another field here than in the match itself.
+LIVE_EVENT = EVENT | fields(
+    "league_name:str last_updated:utc",
+    status=one_of("notstarted", "inprogress", "finished"),
+    period=one_of("", "1st_half", "halftime", "2nd_half", "extra_time", "penalties", "FT"),
+)
 
 COUNTERS = (
     "duels fouls passes punches tackles offsides big_saves throw_ins clearances free_kicks goal_kicks recoveries big_chances "
@@ -73,15 +78,25 @@ PLAYER_RATINGS = (
 )
 PLAYER_STATS_ROW = (
     fields("id:int player_id:int event_id:int team_id:int")
-    | named(PLAYER_COUNTERS, nullable("int"))
+    | named(PLAYER_COUNTERS, "int")
     | named(PLAYER_RATINGS, nullable("num"))
 )
 PLAYER_STATS = fields("event_id:int count:int", player_stats=[PLAYER_STATS_ROW])
-INCIDENT = fields(
-    "minute:int? added_time:int? period_second:int? is_home:bool? player:str? player_id:int? assist:str? home_score:int? away_score:int? "
-    "card_type:str? rescinded:bool player_in:str? player_in_id:int? player_out:str? player_out_id:int? sequence:list",
-    type="str",
-    goal_type=nullable(one_of("regular", "own_goal", "penalty")),
+HAPPENED = fields("minute:int added_time:int? is_home:bool?")
+BY_PLAYER = HAPPENED | fields("player:str? player_id:int?")
+INCIDENT = any_of(
+    BY_PLAYER
+    | fields(
+        "assist:str? home_score:int? away_score:int? sequence:list",
+        type=one_of("goal"),
+        goal_type=nullable(one_of("regular", "own_goal", "penalty")),
+    ),
+    BY_PLAYER | fields("rescinded:bool", type=one_of("card"), card_type=one_of("yellow", "red", "yellowRed")),
+    HAPPENED | fields("player_in:str? player_in_id:int? player_out:str? player_out_id:int?", type=one_of("substitution")),
+    fields("minute:int text:str home_score:int away_score:int is_live:bool", type=one_of("period")),
+    fields("minute:int length:int", type=one_of("injuryTime")),
+    BY_PLAYER | fields("decision:str confirmed:bool?", type=one_of("varDecision")),
+    BY_PLAYER | fields("text:str?", type=one_of("inGamePenalty", "penaltyShootout")),
 )
 INCIDENTS = fields("event_id:int", incidents=[INCIDENT])
 LINEUP_PLAYER = fields("id:int? name:str short_name:str? position:str? jersey_number:int? ai_score:num? captain:bool")
@@ -109,9 +124,9 @@ PREDICTION = fields(
     model=fields("confidence:num version:str"),
 )
 
-CURRENT_SEASON = fields("id:int name:str year:str start_date:day? end_date:day?")
-SEASON = CURRENT_SEASON | fields("is_current:bool")
-LEAGUE = fields("id:int name:str country:str? is_active:bool is_women:bool", current_season=nullable(CURRENT_SEASON))
+SEASON = fields("id:int name:str year:int start_date:day? end_date:day? is_current:bool")
+LEAGUE_SEASON = SEASON | fields("league_id:int", season=SEASON)
+LEAGUE = fields("id:int name:str country:str is_active:bool is_women:bool", current_season=nullable(SEASON))
 SEASONS = fields("league_id:int count:int", seasons=[SEASON])
 LINE = fields(
     "position:int team_id:int team_name:str played:int won:int drawn:int lost:int gf:int ga:int gd:int pts:int xgf:num? xga:num? "
@@ -123,7 +138,7 @@ STANDINGS = any_of(
 )
 LEADER = fields("rank:int player_id:int player_name:str position:str? team_id:int? team_name:str? value:int matches:int?")
 TOP = fields("league_id:int stat:str label:str", season=nullable(SEASON), leaders=[LEADER])
-TEAM = fields("id:int name:str short_name:str? country:str? venue_id:int?")
+TEAM = fields("id:int name:str short_name:str? country:str venue_id:int?")
 SQUAD_PLAYER = fields("id:int name:str short_name:str? position:str? jersey_number:int? nationality:str? date_of_birth:day?")
 SQUAD = fields("team_id:int count:int", players=[SQUAD_PLAYER])
 VENUE = fields(
@@ -198,7 +213,7 @@ ENDPOINTS = [
     ("leagues/{league}/", LEAGUE),
     ("leagues/{league}/bestxi/{season}/", "obj"),
     ("leagues/{league}/bestxi/{season}/1/", "obj"),
-    ("leagues/{league}/season/", SEASON),
+    ("leagues/{league}/season/", LEAGUE_SEASON),
     ("leagues/{league}/seasons/", SEASONS),
     ("leagues/{league}/seasons/{season}/venues/", page(VENUE)),
     ("leagues/{league}/standings/", STANDINGS),

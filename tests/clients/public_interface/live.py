@@ -41,7 +41,7 @@ class Live:
 
 def left_of_its_half(event):
     """Minutes; a match in a break has least to say."""
-    ends = {"1st_half": 45, "2nd_half": 90}.get(event["status"], 0)
+    ends = {"1st_half": 45, "2nd_half": 90}.get(event["period"], 0)
     return max(ends - (event["current_minute"] or 0), 0)
 
 

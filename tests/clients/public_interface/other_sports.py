@@ -79,11 +79,14 @@ TENNIS_ODDS = fields(
         )
     ],
 )  # fmt: skip
+TENNIS_FORM = fields("id:int date:utc surface:str? round:str? won:bool?", tournament=nullable(TENNIS_TOURNAMENT), opponent=nullable(TENNIS_BRIEF), score=[fields("p1:int p2:int")])
 TENNIS_H2H = fields(
-    "match_id:int player1_last5:list player2_last5:list",
+    "match_id:int",
     player1=fields("id:int name:str"),
     player2=fields("id:int name:str"),
-    h2h=fields("total_matches:int player1_wins:int player2_wins:int by_surface:any"),
+    h2h=nullable(fields("total_matches:int player1_wins:int player2_wins:int by_surface:any")),
+    player1_last5=[TENNIS_FORM],
+    player2_last5=[TENNIS_FORM],
 )
 TENNIS_PREDICTION = fields(
     "prob_player1_wins:num prob_player2_wins:num confidence:num expected_total_sets:num? prob_over_2_5_sets:num? "
@@ -198,7 +201,7 @@ HOCKEY = [
 # -------------------------------------------------------------------------------------- darts, 2.5
 
 
-DARTS_BRIEF = fields("id:int name:str short_name:str? country_code:str? country_name:str? elo_overall:num?")
+DARTS_BRIEF = fields("id:int name:str short_name:str? country_code:str? country_name:str elo_overall:num?")
 DARTS_MATCH = fields(
     "match_date:time round_name:str? player1_sets:int? player2_sets:int? player1_legs:int? player2_legs:int? current_set:int? "
     "winner_id:int? best_of_legs:int? best_of_sets:int? sets_detail:any",

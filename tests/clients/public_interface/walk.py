@@ -64,6 +64,21 @@ def visit(report, client, template, shape, ids):
         look(client, template.format(**{name: ids[name] for name in wanted}), shape, ABSENT.search(template))
 
 
+def wide_ids(value, at="answer"):
+    """Ids that do not fit the 32-bit integers of typed clients."""
+    if isinstance(value, list):
+        return [wrong for place, item in enumerate(value) for wrong in wide_ids(item, f"{at}[{place}]")]
+    if not isinstance(value, dict):
+        return []
+    wrong = []
+    for name, item in value.items():
+        is_id = name == "id" or name.endswith("_id")
+        if is_id and isinstance(item, int) and not 0 < item < 2**31:
+            wrong.append(f"{at}.{name}: {item} does not fit 32 bits")
+        wrong += wide_ids(item, f"{at}.{name}")
+    return wrong
+
+
 def look(client, path, shape, may_be_absent):
     response = client.send("GET", path)
     if response.status_code == 404 and may_be_absent:
@@ -75,7 +90,8 @@ def look(client, path, shape, may_be_absent):
     expect(response.status_code == 200, "status 200", f"{response.status_code} {response.text[:300]}")
     kind = response.headers["content-type"]
     expect(kind.split(";")[0] == "application/json", "content type application/json", kind)
-    found = complaints(shape, response.json())
+    answer = response.json()
+    found = complaints(shape, answer) + wide_ids(answer)
     if found:
         # `[12]` and `[13]` have the same fault.
         alike = {re.sub(r"\[\d+\]", "[]", line): line for line in reversed(found)}

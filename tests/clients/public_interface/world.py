@@ -42,7 +42,8 @@ class World:
 
     def __init__(self, client):
         self.client = client
-        self.live_events = client.get("/api/v2/events/live/")["events"]
+        # The list also has matches that are about to begin, or have just ended.
+        self.live_events = [event for event in client.get("/api/v2/events/live/")["events"] if event["status"] == "inprogress"]
         expect(self.live_events, "football matches in play")
         self.live = self.live_events[0]
         finished = client.get("/api/v2/events/", status="finished", limit=200)["results"]

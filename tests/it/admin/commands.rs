@@ -101,10 +101,11 @@ async fn a_password_is_read_from_the_input_alone() {
     assert!(String::from_utf8_lossy(&none.stderr).contains("standard input"));
     let argument = run(&hub, &["admin", "create", "ada", "--password", "a long password"], "");
     assert_eq!(argument.status.code(), Some(2), "a password on the command line is taken");
-    assert_eq!(command(&hub, &["admin", "list"]), "");
+    assert_eq!(command(&hub, &["admin", "list"]), "NAME\tCREATED\n");
     let made = run(&hub, &["admin", "create", "ada"], "a long password\n");
     assert_eq!(String::from_utf8_lossy(&made.stdout), "created\tada\n");
-    assert!(command(&hub, &["admin", "list"]).starts_with("ada\t20"));
+    assert!(command(&hub, &["admin", "list"]).starts_with("NAME\tCREATED\nada\t20"));
+    assert!(command(&hub, &["admin", "list", "--json"]).starts_with("{\"name\":\"ada\","));
 }
 
 #[tokio::test]
@@ -115,7 +116,7 @@ async fn accounts_are_found_by_what_an_operator_knows_of_them() {
     let found = |text: &str| command(&hub, &["account", "list", "--search", text]);
     for text in ["ANN", &ann[..11], "ann@example.org"] {
         let found = found(text);
-        assert_eq!(found.lines().count(), 1, "{text}: {found}");
+        assert_eq!(found.lines().count(), 2, "{text}: {found}");
         assert!(found.contains("\tann@example.org\tactive\t"), "{text}: {found}");
     }
     assert!(!found("").contains(&ann), "a key is shown in full");

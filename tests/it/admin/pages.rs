@@ -169,7 +169,7 @@ async fn a_session_ends_with_the_log_out_and_with_the_operator() {
 #[tokio::test]
 async fn figures_are_live() {
     let hub = demo();
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     let mut ada = operator(&hub).await;
     let figure = |json: &serde_json::Value, name: &str| {
         let tiles = json["tiles"].as_array().expect("tiles").clone();
@@ -240,7 +240,7 @@ async fn days_are_given_and_what_is_written_of_it_is_no_html() {
         let location = answer.header("location").expect("it is sent on").to_owned();
         assert_eq!((answer.status, &*location), (303, &*format!("{page}?done=gift")));
         let shown = ada.get(&location).await.body;
-        assert!(shown.contains("The days are given.") && shown.contains("+42"), "{shown}");
+        assert!(shown.contains("The days were added.") && shown.contains("+42"), "{shown}");
         assert!(!shown.contains("<script>alert"), "a note is taken for HTML");
         let ledger = command(&hub, &["ledger"]);
         assert!(ledger.contains("\tgift\t42\t0\t-\t"), "{ledger}");
@@ -267,10 +267,14 @@ async fn a_block_on_the_page_closes_sockets() {
     let mut ada = operator(&hub).await;
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
-    assert_eq!(ada.fill(&page, &format!("{page}block/"), &[]).await.status, 303);
+    let asked = ada.fill(&page, &format!("{page}block/"), &[]).await;
+    assert!(asked.status == 200 && asked.body.contains("Block ann@example.org?"), "{asked:?}");
+    assert!(ada.get(&page).await.body.contains("Block account"), "blocked without a yes");
+    let answer = ada.send(&format!("{page}block/"), &[("confirmed", "yes")]).await;
+    assert_eq!(answer.status, 303, "{answer:?}");
     let closed = client.until_closed().await;
     assert_eq!(closed, Closed(Some((4410, "token_revoked".to_owned()))));
-    assert!(ada.get(&page).await.body.contains("Unblock the account"));
+    assert!(ada.get(&page).await.body.contains("Unblock account"));
     assert_eq!(ada.send(&format!("{page}unblock/"), &[]).await.status, 303);
     Client::connect(&hub.address, &key).await.next_of("hello").await;
 }
@@ -294,8 +298,9 @@ async fn a_refund_that_cannot_be_made_is_told() {
     let mut ada = operator(&hub).await;
     let shown = ada.get(&page).await.body;
     assert!(shown.contains("/admin/orders/0a0a/refund/") && shown.contains("value=\"5.00\""));
-    for (amount, why) in [("5.00", "card is not offered"), ("much", "such as 2.50")] {
-        let answer = ada.send("/admin/orders/0a0a/refund/", &[("amount", amount)]).await;
+    for (amount, why) in [("5.00", "card payments are not set up"), ("much", "such as 2.50")] {
+        let fields = [("amount", amount), ("confirmed", "yes")];
+        let answer = ada.send("/admin/orders/0a0a/refund/", &fields).await;
         assert_eq!(answer.status, 422, "{amount}");
         assert!(answer.body.contains(why), "{amount}: {}", answer.body);
     }
@@ -329,17 +334,25 @@ async fn an_order_is_paid_back_at_its_provider_and_its_days_go_with_it() {
         let mut ada = operator(&hub).await;
         let more = ada.fill(&page, &refund, &[("amount", "5.01")]).await;
         assert_eq!(more.status, 422, "{rail}: more was paid back than was paid: {more:?}");
-        let part = ada.fill(&page, &refund, &[("amount", "2.00")]).await;
+        let asked = ada.fill(&page, &refund, &[("amount", "2.00")]).await;
+        assert!(
+            asked.status == 200 && asked.body.contains("Refund 2.00 USD?"),
+            "{rail}: {asked:?}"
+        );
+        let ledger = command(&hub, &["ledger", "--account", "ann@example.org"]);
+        assert!(!ledger.contains("refund"), "{rail}: refunded without a yes: {ledger}");
+        let part = ada.send(&refund, &[("amount", "2.00"), ("confirmed", "yes")]).await;
         assert_eq!(part.header("location"), Some(&*format!("{page}?done=refund")), "{part:?}");
         let shown = command(&hub, &["order", "show", &order]);
         assert!(shown.contains("state\tpartly refunded\n"), "{rail}: {shown}");
         assert!(shown.contains("days granted\t18\n"), "{rail}: {shown}");
-        assert_eq!(ada.fill(&page, &refund, &[("amount", "3.00")]).await.status, 303, "{rail}");
+        let rest = ada.send(&refund, &[("amount", "3.00"), ("confirmed", "yes")]).await;
+        assert_eq!(rest.status, 303, "{rail}: {rest:?}");
         let ledger = command(&hub, &["ledger", "--account", "ann@example.org"]);
         for sum in [
             "sum\tsports\tpurchase\t1\t30\t5.00\tUSD\n",
             "sum\tsports\trefund\t2\t-30\t-5.00\tUSD\n",
-            "total\t3\t0.00\tUSD\n",
+            "total\t-\t-\t3\t-\t0.00\tUSD\n",
         ] {
             assert!(ledger.contains(sum), "{rail}: {ledger}");
         }

@@ -47,7 +47,7 @@ async fn a_founder_sees_the_founder_price() {
     sqlx::query(statements[0]).execute(&pool).await.expect("an account");
     sqlx::query(statements[1]).bind(hash).bind(now).execute(&pool).await.expect("a session");
     let before = browser.get("/pricing/").await.body;
-    assert!(before.contains("prices of your account"), "not signed in: {before}");
+    assert!(before.contains("your account's prices"), "not signed in: {before}");
     assert!(!before.contains("<s>"), "{before}");
     sqlx::query("UPDATE accounts SET founder_us = 1 WHERE id = 900")
         .execute(&pool)
@@ -133,7 +133,7 @@ async fn the_documentation_tells_the_limits_of_the_settings() {
     let hub = Hub::start_with(&["serve"], &settings);
     assert!(hub.get("/docs/websocket/").await.body.contains(">1,234<"));
     let rest = hub.get("/docs/rest/").await.body;
-    assert!(rest.contains("4,321 a day") && rest.contains("q=4321;w=86400"), "{rest}");
+    assert!(rest.contains("4,321 per day") && rest.contains("q=4321;w=86400"), "{rest}");
 }
 
 /// The first example of all, with the key put in as a reader does.

@@ -88,7 +88,10 @@ async fn matches_decided_by_penalties_are_what_the_answer_says() {
         assert_eq!(event["extra_time_score"], score["extratime"]);
         assert_eq!(event["penalty_shootout"], score["penalty"]);
         let season = kept.get(&format!("/api/v2/leagues/{}/season/", event["league_id"])).await;
-        assert_eq!(season["name"], fixture["season"].to_string(), "{season}");
+        let name = season["name"].as_str().expect("a name");
+        assert!(name.ends_with(&format!(" {}", fixture["season"])), "{season}");
+        assert_eq!(season["year"], fixture["season"], "{season}");
+        assert_eq!(season["season"]["id"], season["id"], "{season}");
 
         let told = incidents(&kept, &event).await;
         let side = |it: &Value| json!(it["team"] == fixture["home"]);
@@ -159,7 +162,36 @@ async fn fixtures_have_no_scores_yet() {
 async fn incidents(kept: &Kept, event: &Value) -> Vec<Value> {
     let answer = kept.get(&format!("/api/v2/events/{}/incidents/", event["id"])).await;
     assert_eq!(answer["event_id"], event["id"]);
-    array(&answer["incidents"]).to_vec()
+    let told = array(&answer["incidents"]);
+    check_rows(told);
+    // The newest come first; the sheets are in the order of the match.
+    told.iter().rev().cloned().collect()
+}
+
+/// A row has the keys of its type and no others.
+fn check_rows(told: &[Value]) {
+    let happened = "minute added_time period_second is_home";
+    let by_player = format!("{happened} player player_id");
+    for row in told {
+        let expected = match row["type"].as_str().expect("a type") {
+            "goal" => format!("{by_player} assist goal_type home_score away_score sequence"),
+            "card" => format!("{by_player} card_type rescinded"),
+            "substitution" => {
+                format!("{happened} player_in player_in_id player_out player_out_id")
+            }
+            "period" => "minute added_time text home_score away_score is_live".to_owned(),
+            "injuryTime" => "minute length".to_owned(),
+            "varDecision" => format!("{by_player} decision confirmed"),
+            "inGamePenalty" => format!("{by_player} text"),
+            "penaltyShootout" => format!("{by_player} text home_score away_score"),
+            other => panic!("a row is {other:?}"),
+        };
+        let mut expected: Vec<_> = expected.split(' ').chain(["type"]).collect();
+        expected.sort_unstable();
+        let mut keys: Vec<_> = row.as_object().expect("a row").keys().map(|key| &**key).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, expected, "{row}");
+    }
 }
 
 fn rows(told: &[Value], kind: &str, row: impl Fn(&Value) -> Value) -> Vec<Value> {
@@ -194,7 +226,7 @@ fn goal_type(it: &Value) -> &'static str {
 fn card_type(it: &Value) -> &'static str {
     match it["card"].as_str().or_else(|| it["detail"].as_str()).expect("a card") {
         "Yellow Card" | "yellow" => "yellow",
-        "Second Yellow" | "second_yellow" => "yellowred",
+        "Second Yellow" | "second_yellow" => "yellowRed",
         "Red Card" | "red" => "red",
         other => panic!("a card is {other:?}"),
     }
@@ -296,11 +328,32 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
         parts.keys().filter(|name| !["14", "16"].contains(&name.as_str())).count()
     });
     let expected: &[&str] = match parts {
-        2 => &["1T", "HT", "2T", "FT"],
-        5 => &["1T", "HT", "2T", "ET", "ET", "ET", "PEN", "FT"],
+        2 => &["First half", "HT", "Second half", "FT"],
+        5 => &["First half", "HT", "Second half", "ET", "ET", "ET", "PEN", "FT"],
         other => panic!("{other} parts in {file}"),
     };
     assert_eq!(rows(told, "period", |it| it["text"].clone()), expected, "periods of {file}");
+    check_periods(told, sheet, file);
+}
+
+/// Clients read the final score, and that of the half, off the rows of periods.
+fn check_periods(told: &[Value], sheet: &Value, file: &str) {
+    let at = |text: &str| {
+        let row = told.iter().find(|it| it["type"] == "period" && it["text"] == text);
+        let row = row.unwrap_or_else(|| panic!("{text} is not there in {file}"));
+        assert_eq!(row["is_live"], false, "{text} of {file}");
+        [row["home_score"].clone(), row["away_score"].clone()]
+    };
+    assert_eq!(at("FT"), pair(&sheet["final_score"]), "the end of {file}");
+    if let Some(half_time) = sheet.get("half_time_score") {
+        assert_eq!(at("HT"), pair(half_time), "half time of {file}");
+    }
+    assert_eq!(at("First half"), [json!(0), json!(0)], "the kick-off of {file}");
+    assert_eq!(told.last().map(|it| it["text"].clone()), Some(json!("FT")), "the newest of {file}");
+    for it in told.iter().filter(|it| it["type"] == "injuryTime") {
+        let is_end = [45, 90, 105, 120].contains(&number(&it["minute"]));
+        assert!(is_end && (1..30).contains(&number(&it["length"])), "{it} of {file}");
+    }
 }
 
 /// The score after each is that before it, and one more where it counts.

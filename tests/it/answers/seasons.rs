@@ -43,7 +43,9 @@ async fn season(kept: &Kept, name: &str) -> u64 {
     let leagues = kept.all("/api/v2/leagues/?include_inactive=true").await;
     let [league] = &leagues[..] else { panic!("one league in {leagues:?}") };
     let seasons = kept.get(&format!("/api/v2/leagues/{}/seasons/", league["id"])).await;
-    let own = array(&seasons["seasons"]).iter().find(|season| season["name"] == name);
+    let own = array(&seasons["seasons"])
+        .iter()
+        .find(|season| season["name"].as_str().is_some_and(|own| own.ends_with(name)));
     number(&own.unwrap_or_else(|| panic!("{name} is not among {seasons}"))["id"])
 }
 

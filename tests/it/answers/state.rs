@@ -48,8 +48,10 @@ async fn football_in_play_is_as_it_was_told_last() {
 
 async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
     let answer = kept.get(&format!("/api/v2/events/{id}/incidents/")).await;
-    let told: Vec<_> = array(&answer["incidents"])
-        .iter()
+    // The newest come first, the updates of the sheet last.
+    let incidents = || array(&answer["incidents"]).iter().rev();
+    let told: Vec<_> = incidents()
+        .filter(|it| it["type"] != "injuryTime")
         .map(|it| {
             let what = if it["type"] == "period" { &it["text"] } else { &it["type"] };
             json!([what, it["minute"], it["added_time"], it["is_home"]])
@@ -59,9 +61,9 @@ async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
         .iter()
         .map(|it| {
             let what = match it["type"].as_str() {
-                Some("KickOff") => "1T",
+                Some("KickOff") => "First half",
                 Some("FirstHalfEnd") => "HT",
-                Some("SecondHalfKickOff") => "2T",
+                Some("SecondHalfKickOff") => "Second half",
                 Some("Goal") => "goal",
                 Some("YellowCard") => "card",
                 other => panic!("{other:?} in the sheet"),
@@ -71,7 +73,10 @@ async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
         })
         .collect();
     assert_eq!(told, expected);
-    let goals = array(&answer["incidents"]).iter().filter(|it| it["type"] == "goal");
+    let period = incidents().rfind(|it| it["type"] == "period").expect("a period");
+    assert_eq!(period["is_live"], true, "{period}");
+    assert_eq!([period["home_score"].clone(), period["away_score"].clone()], pair(&sheet["score"]));
+    let goals = incidents().filter(|it| it["type"] == "goal");
     let goals: Vec<_> = goals
         .map(|it| {
             let team = if it["is_home"] == true { "home" } else { "away" };

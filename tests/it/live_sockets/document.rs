@@ -140,7 +140,8 @@ const WANTED: [(&str, &str); 7] = [
 
 #[tokio::test]
 async fn frames_are_as_the_document_says() {
-    let settings = [("HUB_ENDED_KEEP_MS", "1000")];
+    let settings =
+        [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
     let mut feed = Pushed::to(Hub::start_with(&["serve"], &settings));
     let document = feed.hub.get("/api/asyncapi/").await.json();
     let mut told = Vec::new();

@@ -19,7 +19,7 @@ impl Pushed {
 
     /// To a hub that may have sources of its own.
     pub(super) fn to(hub: Hub) -> Self {
-        let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&["websocket"]));
+        let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&crate::support::ALL_ADDONS));
         Self { hub, feed, key, line: 0 }
     }
 

@@ -141,6 +141,20 @@ async fn with_enough_results_there_is_a_prediction() {
         let page = ok(&stage.hub, list, &stage.key).await;
         assert_eq!((&page["count"], &page["results"][0]["event"]["id"]), (&json!(1), id), "{list}");
     }
+    // SERVICE section 8, row 8: a client asks for one day, in UTC, and takes the rows for that day's.
+    let day = row["event"]["event_date"].as_str().expect("a moment")[..10].to_owned();
+    let league = &row["event"]["league_id"];
+    for (query, count) in [
+        (format!("date_from={day}&date_to={day}&tz=UTC"), 1),
+        (format!("date_from={day}&date_to={day}&tz=UTC&upcoming=true"), 1),
+        ("date_from=2020-01-01&date_to=2020-01-02".to_owned(), 0),
+        ("date_from=2100-01-01".to_owned(), 0),
+        (format!("league={league},7"), 1),
+        ("league=7,8".to_owned(), 0),
+    ] {
+        let page = ok(&stage.hub, &format!("/api/predictions/?{query}"), &stage.key).await;
+        assert_eq!(page["count"], count, "{query}");
+    }
 }
 
 /// Two of three results have the names that clients know; scores are called as bookmakers call them.

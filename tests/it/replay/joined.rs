@@ -20,7 +20,7 @@ async fn betfair_and_a_season_of_results_meet_in_one_match() {
 async fn check(files: &[&str; 2]) {
     let args = [&["replay", "--speed", "max"][..], files].concat();
     let hub = Hub::start(&args);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.subscribe("feeds").await;
     client.until(ended).await;
     client.subscribe("football").await;
@@ -89,7 +89,7 @@ async fn everything_shared_plays_side_by_side_and_nothing_is_refused() {
     let mut args = vec!["replay", "--speed", "max"];
     args.extend(paths.iter().map(|path| path.to_str().expect("a path of text")));
     let hub = Hub::start(&args);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.subscribe("feeds").await;
     client.until(ended).await;
     let sources = client.channels["feeds"].data["sources"].as_object().expect("it has its sources");

@@ -33,7 +33,7 @@ async fn play(file: &str, speed: &str) -> Option<Played> {
     let path = shared(file)?;
     let path = path.to_str().expect("a path of text");
     let hub = Hub::start_with(&["replay", "--speed", speed, "--hold", path], &[PATIENT]);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
         client.subscribe(pattern).await;
     }
@@ -69,7 +69,7 @@ const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
 
 /// What a client holds that comes when all is over.
 pub(crate) async fn latecomer(hub: &Hub) -> BTreeMap<String, Followed> {
-    let mut late = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut late = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
         late.subscribe(pattern).await;
     }
@@ -169,7 +169,7 @@ fn count(object: &Value) -> usize {
 async fn unseen(file: &str) -> Option<BTreeMap<String, Followed>> {
     let path = shared(file)?;
     let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
-    let key = hub.key(&["websocket"]);
+    let key = hub.key(&crate::support::ALL_ADDONS);
     // What tells of the end tells nothing of the documents.
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("feeds").await;

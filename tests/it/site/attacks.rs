@@ -9,9 +9,11 @@ use crate::support::{Answer, Browser, Hub};
 const PLANTED: &str = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
 /// Every form, and what it might be sent with.
-const FORMS: [(&str, &[(&str, &str)]); 13] = [
+const FORMS: [(&str, &[(&str, &str)]); 15] = [
     ("/register/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
     ("/register/sent/", &[("email", "ann@example.org")]),
+    ("/verify/", &[("link", "1.00"), ("password", PASSWORD)]),
+    ("/email/", &[("link", "1.00")]),
     ("/login/", &[("email", "ann@example.org"), ("password", PASSWORD)]),
     ("/logout/", &[]),
     ("/reset/", &[("email", "ann@example.org")]),
@@ -298,7 +300,7 @@ async fn a_form_that_is_too_long_or_none_is_refused_in_words() {
     browser.get("/login/").await;
     let long = "x".repeat(20_000);
     let answer = browser.send("/login/", &[("email", &long)]).await;
-    assert!(answer.status == 413 && answer.body.contains("cannot be read"), "{answer:?}");
+    assert!(answer.status == 413 && answer.body.contains("could not be read"), "{answer:?}");
     let cookie = format!("mw_visitor={}", browser.cookies["mw_visitor"]);
     let json = [("cookie", &*cookie), ("content-type", "application/json")];
     let answer = hub.post("/login/", &json, b"{}").await;

@@ -18,7 +18,7 @@ async fn who_registers_and_follows_the_link_finds_the_key() {
     let fields = [("email", " Ann@Example.org "), ("password", PASSWORD)];
     browser.fill("/register/", "/register/", &fields).await;
     let sent = browser.get("/register/sent/").await;
-    assert!(sent.body.contains("Look into your mail"), "{sent:?}");
+    assert!(sent.body.contains("Check your inbox"), "{sent:?}");
     let link = mailed(&hub, "/verify/", 1).await;
 
     let early = browser.fill("/login/", "/login/", &fields).await;
@@ -34,23 +34,33 @@ async fn who_registers_and_follows_the_link_finds_the_key() {
     assert!(!again.body.contains(&key), "the key is shown twice");
     assert!(again.body.contains(&key[..11]), "its beginning is not shown: {again:?}");
     let used = browser.get(&link).await;
-    assert!(used.body.contains("Confirmed already"), "{used:?}");
+    assert!(used.body.contains("Already confirmed"), "{used:?}");
 }
 
+/// It has not typed the password that waits, so it chooses one, and is in.
 #[tokio::test]
-async fn another_browser_confirms_the_address_and_has_to_log_in() {
+async fn another_browser_confirms_the_address_by_choosing_the_password() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
     browser.fill("/register/", "/register/", &fields).await;
-    let link = mailed(&hub, "/verify/", 1).await;
+    let path = mailed(&hub, "/verify/", 1).await;
     let mut other = Browser::new(&hub);
-    let answer = other.get(&link).await;
-    assert!(answer.body.contains("The address is confirmed"), "{answer:?}");
-    assert_eq!(other.get("/dashboard/").await.header("location"), Some("/login/?next=/dashboard/"));
-    let mut third = log_in(&hub, "ann@example.org", PASSWORD).await;
-    let dashboard = third.get("/dashboard/").await;
-    assert!(dashboard.body.contains("data-key>"), "the key was never shown before: {dashboard:?}");
+    let answer = other.get(&path).await;
+    assert!(answer.status == 200 && answer.body.contains("Choose a password"), "{answer:?}");
+    let link = &path["/verify/?link=".len()..];
+    for weak in ["short", "          ", "password123", "ann@example.org"] {
+        let answer = other.send("/verify/", &[("link", link), ("password", weak)]).await;
+        assert!(answer.status == 422 && answer.body.contains("role=\"alert\""), "{answer:?}");
+    }
+    let new = "another four words here";
+    let answer = other.send("/verify/", &[("link", link), ("password", new)]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));
+    let dashboard = other.get("/dashboard/").await;
+    assert!(dashboard.body.contains("data-key>"), "the key in full: {dashboard:?}");
+    log_in(&hub, "ann@example.org", new).await;
+    let typed = browser.fill("/login/", "/login/", &fields).await;
+    assert_eq!(typed.status, 422, "the password of the registration holds, too: {typed:?}");
 }
 
 /// Mail programs look at links beforehand.
@@ -62,6 +72,12 @@ async fn looking_whether_a_link_leads_anywhere_does_not_use_it_up() {
     browser.fill("/register/", "/register/", &fields).await;
     let link = mailed(&hub, "/verify/", 1).await;
     assert_eq!(hub.request("HEAD", &link, &[]).await.status, 200);
+    for _ in 0..2 {
+        let looked = hub.request("GET", &link, &[]).await;
+        assert!(looked.body.contains("Choose a password"), "{looked:?}");
+    }
+    let early = browser.fill("/login/", "/login/", &fields).await;
+    assert_eq!(early.status, 422, "whoever fetched the link confirmed it: {early:?}");
     let answer = browser.get(&link).await;
     assert_eq!(answer.header("location"), Some("/dashboard/"), "{answer:?}");
 }
@@ -173,7 +189,7 @@ async fn changing_the_password_keeps_this_browser_and_logs_out_the_others() {
     let page = "/dashboard/settings/";
     let new = "another four words here";
     let wrong = browser.fill(page, path, &[("old", "not it at all"), ("new", new)]).await;
-    assert!(wrong.status == 422 && wrong.body.contains("The password is wrong"), "{wrong:?}");
+    assert!(wrong.status == 422 && wrong.body.contains("Wrong password"), "{wrong:?}");
     let before = browser.cookies.clone();
     let done = browser.fill(page, path, &[("old", PASSWORD), ("new", new)]).await;
     assert_eq!(done.header("location"), Some("/dashboard/settings/?done=password"), "{done:?}");
@@ -192,6 +208,9 @@ async fn the_address_changes_when_the_new_one_is_confirmed() {
     assert_eq!(asked.header("location"), Some("/dashboard/settings/?done=asked"), "{asked:?}");
     assert!(browser.get(page).await.body.contains("ann@example.org"));
     let link = mailed(&hub, "/email/", 1).await;
+    let looked = hub.request("GET", &link, &[]).await;
+    assert!(looked.status == 200 && looked.body.contains("Confirm email address"), "{looked:?}");
+    assert!(browser.get(page).await.body.contains("ann@example.org"), "a GET changed the address");
     assert_eq!(
         browser.get(&link).await.header("location"),
         Some("/dashboard/settings/?done=email")

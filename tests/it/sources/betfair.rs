@@ -415,7 +415,7 @@ async fn refused_key_is_said_and_shown_to_nobody() {
     assert_eq!(json!([request["appKey"], request["session"]]), json!(SECRETS));
     caller.refuse(&request, "INVALID_APP_KEY", true).await.expect("somebody reads");
     let down = until(&mut client, "exchange", "down").await;
-    assert_eq!(down["why"], "refused: INVALID_APP_KEY, for which waiting is no remedy");
+    assert_eq!(down["why"], "refused: INVALID_APP_KEY, needs operator action");
     check_metric(&hub, "exchange", "down").await;
     check_secrets(hub, &client, &SECRETS).await;
 }

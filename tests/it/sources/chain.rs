@@ -112,7 +112,7 @@ async fn chained_hub_has_what_the_first_has_and_vouches_for_no_more() {
     let peer = Peer::start().await;
     let first = serve_with(&websocket::table(&peer), &FAST);
     let (address, folder) = (first.address.clone(), Arc::clone(&first.folder));
-    let key = first.key(&["websocket"]);
+    let key = first.key(&crate::support::ALL_ADDONS);
     let second = serve_with(&table(&address, &key), &[]);
     let mut client = follower(&second).await;
     let mut socket = begun(&peer).await;
@@ -154,7 +154,7 @@ async fn chained_hub_has_what_the_first_has_and_vouches_for_no_more() {
 async fn chained_demo_is_the_same_behind_a_restart() {
     let first = Hub::start_with(&["serve"], &FAST);
     let (address, folder) = (first.address.clone(), Arc::clone(&first.folder));
-    let key = first.key(&["websocket"]);
+    let key = first.key(&crate::support::ALL_ADDONS);
     let second = serve_with(&table(&address, &key), &[]);
     let mut client = follower(&second).await;
     let mut at_first = follower(&first).await;

@@ -45,7 +45,7 @@ fn serve_at(listen: &str, folder: Arc<TempDir>, tables: &str, settings: &[Settin
 
 /// Who follows everything.
 async fn follower(hub: &Hub) -> Client {
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
         client.subscribe(pattern).await;
     }

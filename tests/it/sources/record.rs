@@ -68,7 +68,7 @@ async fn what_was_recorded_is_replayed() {
     assert!(!String::from_utf8_lossy(&recorded).contains(SECRET));
     let file = file.to_str().expect("a path of text");
     let hub = Hub::start(&["replay", "--speed", "max", "--hold", file]);
-    let mut client = Client::connect(&hub.address, &hub.key(&["websocket"])).await;
+    let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
         client.subscribe(pattern).await;
     }

@@ -75,6 +75,18 @@ async fn check_slam(name: &str) {
     let winner = if winner == Some(1) { &row["player1"]["id"] } else { &row["player2"]["id"] };
     assert_eq!(&row["winner_id"], winner);
     assert_eq!(json!({"1": row["p1_aces"], "2": row["p2_aces"]}), sheet["aces"], "aces");
+    if sheet.get("partner1").is_none() {
+        // A game that the server lost was won by a break point.
+        let lost = |player: &str| {
+            let of = |name: &str| row[format!("{player}_{name}")].as_u64().expect("a count");
+            of("service_games") - of("service_games_won")
+        };
+        assert_eq!(json!({"1": lost("p2"), "2": lost("p1")}), sheet["break_points_won"], "{row}");
+        for (player, breaks) in [("p1", lost("p2")), ("p2", lost("p1"))] {
+            let converted = row[format!("{player}_break_points_converted_pct")].as_f64();
+            assert_eq!(converted.is_some_and(|it| it > 0.0), breaks > 0, "{player} of {row}");
+        }
+    }
     let faults = json!({"1": row["p1_double_faults"], "2": row["p2_double_faults"]});
     assert_eq!(faults, sheet["double_faults"], "double faults");
     assert_eq!(row["point_by_point_available"], true);

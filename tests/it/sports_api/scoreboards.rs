@@ -43,8 +43,21 @@ async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3])
     // Ratings are made anew a few seconds later.
     let prediction = format!("/{sport}/api/v2/predictions/{live}/");
     stage.until(&prediction, |prediction| prediction["model"] == "elo").await;
-    let upcoming = stage.get(&format!("{list}?status=upcoming")).await;
-    assert_eq!(each(&upcoming, "/id"), [next]);
+    // Clients send the words of other sports, and some that nobody knows.
+    for (word, expected) in [
+        ("upcoming", vec![next]),
+        ("scheduled", vec![next]),
+        ("notstarted", vec![next]),
+        ("live", vec![live]),
+        ("inplay", vec![live]),
+        ("started", vec![live]),
+        ("inprogress", vec![live]),
+        ("sometime", vec![next, live, past]),
+        ("sometime,finished", vec![past]),
+    ] {
+        let page = stage.get(&format!("{list}?status={word}")).await;
+        assert_eq!(each(&page, "/id"), expected, "{sport}: {word}");
+    }
     let page = stage.get(&format!("{list}live/")).await;
     assert_eq!(each(&page, "/id"), [live]);
     // The newest first, unless it is said from when on.
@@ -181,13 +194,24 @@ async fn darts() {
     let path = format!("/darts/api/v2/matches/{next}/odds/");
     let odds = stage.until(&path, |odds| !odds["bookmakers"][0]["movement_home"].is_null()).await;
     check_odds(&odds, next, ["P1", "P2"]);
+    // SERVICE section 8, row 16: under the names of tennis beside.
+    assert_eq!((&odds["player1_name"], &odds["player2_name"]), (&json!("Blue"), &json!("Red")));
+    let first = &odds["bookmakers"][0];
+    assert_eq!((&first["odds_player1"], &first["odds_player2"]), (&json!(3.0), &json!(1.5)));
+    assert_eq!(first["movement_player1"], first["movement_home"]);
     let h2h = get(format!("matches/{next}/h2h/")).await;
     assert_eq!((&h2h["total_matches"], &h2h["player2_wins"]), (&json!(1), &json!(1)));
     assert_eq!(h2h["recent_matches"][0]["winner"], "player2");
     let rankings = get("rankings/".to_owned()).await;
     assert_eq!(each(&rankings, "/player/name"), ["Red", "Blue"]);
     assert_eq!(each(&rankings, "/points"), [1516, 1484]);
-    assert_eq!(get("rankings/?type=PDC".to_owned()).await["count"], 0, "no feed tells it");
+    // SERVICE section 8, row 12. No tournament here says that it is of the tour.
+    for (asked, told) in [("PDC", "PDC"), ("pdc", "PDC"), ("ProTour", "ProTour")] {
+        let rows = get(format!("rankings/?type={asked}")).await;
+        assert_eq!(each(&rows, "/player/name"), ["Red", "Blue"], "{asked}");
+        assert_eq!(each(&rows, "/type"), [told, told]);
+    }
+    assert_eq!(get("rankings/?type=nonsense".to_owned()).await["count"], 0);
     let red = rankings["results"][0]["player"]["id"].as_u64().expect("an id");
     let of_red = get(format!("matches/?player={red}&status=finished")).await;
     assert_eq!(each(&of_red, "/id"), [past]);

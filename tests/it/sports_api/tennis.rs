@@ -59,6 +59,15 @@ async fn the_next_seven_days_are_the_default() {
     assert_eq!((&live["status"], &live["current_set"]), (&json!("live"), &json!(2)));
     assert_eq!((&live["current_game_p1"], &live["current_point"]), (&json!(2), &json!("0-0")));
     assert_eq!((&live["is_serving_p1"], &live["p1_aces"]), (&json!(true), &Value::Null));
+    for (word, count) in
+        [("inplay", 1), ("started", 1), ("live", 1), ("upcoming", 2), ("scheduled", 2)]
+    {
+        let page = stage.get(&format!("{P}/matches/?date_from=2020-01-01&status={word}")).await;
+        assert_eq!(page["count"], count, "{word}");
+    }
+    let default = stage.get(&format!("{P}/matches/")).await;
+    let unknown = stage.get(&format!("{P}/matches/?status=sometime")).await;
+    assert_eq!(unknown["results"], default["results"], "an unknown word filters nothing");
     let id = first_id(&over);
     let points = stage.get(&format!("{P}/matches/{id}/point-by-point/")).await;
     assert_eq!(points, json!({"match_id": id, "available": false, "sets": []}));
@@ -73,11 +82,17 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
     assert_eq!(each(&rankings, "/previous_position"), [1, 2], "they met twenty days ago");
     let first = first_id(&rankings);
     let row = stage.get(&format!("{P}/rankings/{first}/")).await;
-    assert_eq!((&row["position"], &row["type"]), (&json!(1), &json!("results")));
+    assert_eq!((&row["position"], &row["type"]), (&json!(1), &json!("ATP")));
+    let one = row["player"]["id"].as_u64().expect("an id");
+    assert_eq!(stage.get(&format!("{P}/rankings/{one}/")).await, row, "by the player's id");
+    let atp = stage.get(&format!("{P}/rankings/?type=atp&limit=500")).await;
+    assert_eq!(each(&atp, "/player/name"), ["A. One", "B. Two"]);
     assert_eq!(stage.get(&format!("{P}/rankings/?type=WTA")).await["count"], 0);
     assert_eq!(stage.get(&format!("{P}/rankings/?date=2020-01-01")).await["count"], 0);
     let players = stage.get(&format!("{P}/players/?search=one&gender=m")).await;
     assert_eq!(each(&players, "/current_ranking/position"), [1], "{players}");
+    assert_eq!(each(&players, "/current_ranking/type"), ["ATP"], "{players}");
+    assert_eq!(each(&players, "/country_name"), [""], "no feed tells it");
     assert_eq!(stage.get(&format!("{P}/players/?gender=F")).await["count"], 0);
     let tournament = stage.get(&format!("{P}/tournaments/?circuit=atp")).await;
     assert_eq!(each(&tournament, "/active"), [true], "{tournament}");
@@ -103,10 +118,36 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
         h2h["h2h"],
         json!({"total_matches": 1, "player1_wins": 0, "player2_wins": 1, "by_surface": {}})
     );
+    // SERVICE section 8, row 13: what a client of box scores reads of each row.
+    let row = &h2h["player2_last5"][0];
+    assert_eq!((&row["won"], &row["sets_won"]), (&json!(true), &json!(2)));
+    assert_eq!(row["score"], json!([{"p1": 6, "p2": 3}, {"p1": 6, "p2": 4}]));
     assert_eq!(
-        (&h2h["player2_last5"][0]["won"], &h2h["player2_last5"][0]["sets_won"]),
-        (&json!(true), &json!(2))
+        (&row["opponent"]["name"], &row["tournament"]["circuit"]),
+        (&json!("B. Two"), &json!("ATP"))
     );
+    for name in ["id", "date", "surface", "round"] {
+        assert!(row.as_object().expect("a row").contains_key(name), "{name} of {row}");
+    }
+    let box_score = stage.get(&format!("{P}/matches/{}/", row["id"])).await;
+    assert_eq!((&box_score["p1_games_won"], &box_score["p2_games_won"]), (&json!(12), &json!(7)));
+    for name in ["service_games", "service_games_won", "break_points_converted_pct"] {
+        for player in ["p1", "p2"] {
+            let told = box_score.get(format!("{player}_{name}"));
+            assert_eq!(told, Some(&Value::Null), "its points were not told: {player}_{name}");
+        }
+    }
+    let far = stage
+        .get(&format!("{P}/matches/?date_from=2020-01-01&player={}", row["opponent"]["id"]))
+        .await;
+    let far = far["results"].as_array().and_then(|rows| rows.last()).expect("a match to come");
+    let strangers = stage.get(&format!("{P}/matches/{}/h2h/", far["id"])).await;
+    assert_eq!(strangers["h2h"], Value::Null, "they never met");
+    let best = stage.get(&format!("{P}/odds/best/?limit=10")).await;
+    assert_eq!(each(&best, "/match_id"), [next], "one match has prices");
+    assert_eq!(each(&best, "/odds_player1"), [json!(4.0)]);
+    assert_eq!(each(&best, "/bookmaker_slug_player2"), ["acme"]);
+    assert_eq!(stage.get(&format!("{P}/odds/best/?tournament=7")).await["count"], 0);
     let odds = stage.get(&format!("{P}/matches/{next}/odds/")).await;
     assert_eq!(
         (&odds["source"], &odds["bookmakers"][0]["odds_player2"]),

@@ -7,6 +7,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -16,6 +17,9 @@ use super::{
     http::{self, Answer},
     place::Place,
 };
+
+/// Between two looks at what cannot be awaited.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running hub. It is stopped, and its folder removed, when this is dropped.
 pub(crate) struct Hub {
@@ -30,6 +34,9 @@ pub(crate) struct Hub {
 
 /// A setting as the environment has it, without its prefix: `("FANOUT_BEAT_MS", "50")`.
 pub(crate) type Setting = (&'static str, &'static str);
+
+/// Every add-on, for a key that may follow all there is.
+pub(crate) const ALL_ADDONS: [&str; 3] = ["websocket", "sports", "odds"];
 
 /// `serve` without the demo: the `feeds` channel is all there is, and it never changes.
 pub(crate) const QUIET: Setting = ("DEMO_ENABLED", "false");
@@ -89,6 +96,9 @@ impl Hub {
             // All tests have one address, and some ask until something happens.
             .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "0")
             .env("MATCHWIRE_LIMITS_WRONG_KEYS_PER_MINUTE", "0")
+            .env("MATCHWIRE_LIMITS_ACCOUNT_CPU_PERCENT", "0")
+            // Enough for matches in play. A test that needs second halves sets more.
+            .env("MATCHWIRE_DEMO_HEAD_START_MINUTES", "20")
             // A season takes a while to be played, and few tests look at it.
             .env("MATCHWIRE_DEMO_PAST", "false")
             .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
@@ -232,6 +242,29 @@ impl Hub {
         said.unwrap_or_else(|_| panic!("{what} was not said: {}", self.printed()))
     }
 
+    /// Waits until it has printed this.
+    pub(crate) async fn until_printed(&self, text: &str) {
+        let printing = async {
+            while !self.printed().contains(text) {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let printed = tokio::time::timeout(PATIENCE, printing).await;
+        printed.unwrap_or_else(|_| panic!("{text} was not printed: {}", self.printed()));
+    }
+
+    /// Waits until it has ended by itself, and returns its exit code.
+    pub(crate) async fn until_ended(&mut self) -> Option<i32> {
+        let ending = async {
+            while matches!(self.process.try_wait(), Ok(None)) {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, ending).await;
+        ended.unwrap_or_else(|_| panic!("it did not end: {}", self.printed()));
+        self.wait()
+    }
+
     /// Asks it to stop, waits until it has, and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.terminate();
@@ -256,7 +289,8 @@ impl Hub {
         code
     }
 
-    fn signal(&self, signal: &str) {
+    /// Sends a signal by its option of `kill`.
+    pub(crate) fn signal(&self, signal: &str) {
         let pid = self.process.id().to_string();
         Command::new("kill").args([signal, &pid]).status().expect("kill runs");
     }
@@ -270,7 +304,9 @@ impl Drop for Hub {
         }
         // A thread of the hub that panicked shows in a test only as something that never came.
         if let Ok(printed) = self.printed.lock() {
-            let panics = printed.lines().filter(|line| line.contains("panicked at"));
+            let panics = printed
+                .lines()
+                .filter(|line| line.contains("panicked") && !line.contains("injected"));
             let panics: Vec<&str> = panics.collect();
             if !panics.is_empty() {
                 writeln!(std::io::stderr(), "the hub itself: {}", panics.join("\n")).ok();

@@ -23,7 +23,7 @@ pub(crate) use self::{
     browser::{Browser, between},
     client::{Client, Closed, Followed},
     http::{Answer, Raw, raw, request_with},
-    hub::{Hub, QUIET, Setting, program},
+    hub::{ALL_ADDONS, Hub, QUIET, Setting, program},
     place::{Place, on_each, postgres_or_skipped},
 };
 

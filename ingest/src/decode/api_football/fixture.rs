@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::DecodeError,
-    event::{Micros, Pair},
+    event::{ExpectedGoals, Micros, Pair},
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +89,7 @@ pub struct TeamStatistics {
     pub team: Arc<str>,
     /// Name and count of each; those unknown are left out.
     pub counts: Vec<(String, u32)>,
+    pub expected_goals: Option<ExpectedGoals>,
 }
 
 /// A match has some thirty events; an answer that has so many more of one is no match.
@@ -298,11 +299,17 @@ impl RawVenue {
 
 impl RawStatistics {
     fn read(self) -> Option<TeamStatistics> {
+        let mut expected_goals = None;
         let counts = self.statistics.into_iter().filter_map(|count| {
-            let value = count.value?.trim_end_matches('%').parse().ok()?;
-            Some((count.kind?, value))
+            let (kind, text) = (count.kind?, count.value?);
+            if kind == "expected_goals" {
+                expected_goals = text.parse().ok().and_then(ExpectedGoals::from_goals);
+                return None;
+            }
+            Some((kind, text.trim_end_matches('%').parse().ok()?))
         });
-        Some(TeamStatistics { team: self.team?.into_id()?, counts: counts.collect() })
+        let counts = counts.collect();
+        Some(TeamStatistics { team: self.team?.into_id()?, counts, expected_goals })
     }
 }
 

@@ -39,6 +39,8 @@ pub struct PlayerStatistics {
     pub captain: Option<bool>,
     /// Group and name of each: `("shots", "total")`. Those unknown are left out.
     pub counts: Vec<(&'static str, &'static str, u32)>,
+    /// In hundredths: 725 is 7.25 of 10.
+    pub rating: Option<u16>,
 }
 
 /// More than any rules allow in a squad.
@@ -156,6 +158,12 @@ const COUNTS: [(&str, &str); 20] = [
     ("cards", "red"),
 ];
 
+/// Written as text: `7.2`.
+fn rating(value: &serde_json::Value) -> Option<u16> {
+    let rating: f64 = value.as_str().map_or_else(|| value.as_f64(), |text| text.parse().ok())?;
+    (0.0..=10.0).contains(&rating).then(|| (rating * 100.0).round() as u16)
+}
+
 impl RawTeam {
     fn read(self) -> Vec<PlayerStatistics> {
         let Some(team) = self.team.and_then(RawNamed::into_id) else { return Vec::new() };
@@ -179,6 +187,7 @@ impl RawOne {
             team: Arc::clone(team),
             player: self.player.and_then(RawNamed::player)?,
             captain: played.and_then(serde_json::Value::as_bool),
+            rating: value(("games", "rating")).and_then(rating),
             counts: COUNTS.iter().filter_map(count).collect(),
         })
     }

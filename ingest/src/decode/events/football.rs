@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Participant, Side};
+use super::{Analysis, Participant, Side};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -42,6 +42,8 @@ pub enum Football {
         player: Participant,
         values: BTreeMap<PlayerStat, u32>,
     },
+    /// Shots, momentum, halves and the like.
+    Analysis(Box<Analysis>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +66,9 @@ pub struct LineUpPlayer {
     pub number: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<PlayerPosition>,
+    /// The player's nationality: two letters of ISO 3166-1, or the country's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
     pub starter: bool,
     #[serde(default)]
     pub captain: bool,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Football, Odds, Race, Scoreboard, Tennis};
+use crate::event::Weather;
 
 /// One line of the format `matchwire-events`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -151,6 +152,13 @@ pub struct About {
     /// How many sets, legs or maps are played at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u8>,
+    /// The country of the home side or player 1: two letters of ISO 3166-1, or its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home_country: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_country: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weather: Option<Weather>,
 }
 
 /// A ground, a court, a race course. Without `key` and `id` it is known by its name.

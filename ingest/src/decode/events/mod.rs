@@ -5,6 +5,7 @@
 //! Schema, `docs/events.schema.json`, is made from these types. A name that is not of the format is
 //! an error, never ignored: it is most often a mistyped one.
 
+mod analysis;
 mod football;
 mod line;
 mod number;
@@ -15,6 +16,7 @@ mod tennis;
 use crate::error::DecodeError;
 
 pub use self::{
+    analysis::{Analysis, AveragePosition, GoalMouth, PitchPlace, PlayerRating, Shot},
     football::{
         Ball, Football, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, LineUp,
         LineUpPlayer, PlayerPosition, PlayerStat, Situation, Stat, VarDecision,

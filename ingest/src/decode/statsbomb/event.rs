@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::{DecodeError, RefusalKind},
-    event::Micros,
+    event::{BodyPart, ExpectedGoals, Micros, ShotSituation},
     football::Period,
 };
 
@@ -22,6 +22,8 @@ pub struct Event {
     /// Microseconds since the start of the period.
     pub since_start_us: Micros,
     pub team: Named,
+    /// The id of the team that has the ball.
+    pub possession_team: Option<Arc<str>>,
     pub player: Option<Named>,
     pub kind: Kind,
     /// The player won the ball in the air with it.
@@ -124,15 +126,29 @@ pub enum SetPiece {
     ThrowIn,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shot {
     pub goal: bool,
     /// Kept out by the goalkeeper or somebody on the line.
     pub saved: bool,
     pub blocked: bool,
+    pub post: bool,
     pub penalty: bool,
     /// The pass that it came of.
     pub key_pass: Option<Arc<str>>,
+    pub situation: ShotSituation,
+    pub body_part: Option<BodyPart>,
+    pub expected_goals: Option<ExpectedGoals>,
+    /// Where it ended, from the acting team's side.
+    pub end: Option<ShotEnd>,
+}
+
+/// Where a shot ended: a place on the pitch, and its height where it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShotEnd {
+    pub place: Position,
+    /// In tenths of a percent of the height of the crossbar.
+    pub height: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +177,7 @@ impl Event {
             period: period.ok_or_else(|| missing("a known period"))?,
             since_start_us: since_start.ok_or_else(|| missing("a time stamp"))?,
             team: raw.team.and_then(Raw::named).ok_or_else(|| missing("a team"))?,
+            possession_team: raw.possession_team.and_then(|team| team.id),
             player: raw.player.and_then(Raw::named),
             location: position(&raw.location),
             related: raw.related_events,
@@ -197,7 +214,7 @@ fn micros(text: &str) -> Option<Micros> {
 }
 
 /// A pitch of the provider is 120 by 80, whatever the real one was.
-fn position(location: &[f64]) -> Option<Position> {
+pub(super) fn position(location: &[f64]) -> Option<Position> {
     let [x, y, ..] = location else { return None };
     let tenths = |part: f64| (part * 1000.0).round().clamp(0.0, 1000.0) as u16;
     Some(Position { x: tenths(x / 120.0), y: tenths(y / 80.0) })

@@ -2,8 +2,8 @@
 //!
 //! Format: the documents in the `doc` directory of statsbomb/open-data. Nothing is null there;
 //! absent means no. An event that cannot be used costs only itself, and a document that is cut gives
-//! everything before the cut. Left out are what is measured of an event (angles, body parts, expected
-//! goals, freeze frames) and changes of formation. The line-ups beside the events add who sat on the
+//! everything before the cut. Left out are most measurements of an event (angles, techniques,
+//! freeze frames) and changes of formation. The line-ups beside the events add who sat on the
 //! bench ([`squads`]). The file does not say which match it is: its name does.
 
 mod event;
@@ -15,7 +15,8 @@ use crate::error::DecodeError;
 
 pub use self::{
     event::{
-        Card, Event, Goalkeeping, Kind, Named, Pass, Position, SetPiece, Shot, Starter, Tactics,
+        Card, Event, Goalkeeping, Kind, Named, Pass, Position, SetPiece, Shot, ShotEnd, Starter,
+        Tactics,
     },
     squad::{Squad, squads},
 };

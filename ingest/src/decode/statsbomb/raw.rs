@@ -6,8 +6,11 @@ use serde::Deserialize;
 
 use super::{
     super::json,
-    event::{Card, Goalkeeping, Kind, Named, Pass, SetPiece, Shot, Starter, Tactics},
+    event::{
+        self, Card, Goalkeeping, Kind, Named, Pass, SetPiece, Shot, ShotEnd, Starter, Tactics,
+    },
 };
+use crate::event::{BodyPart, ExpectedGoals, ShotSituation};
 
 /// Every object that has an id and a name.
 #[derive(Deserialize)]
@@ -32,6 +35,10 @@ pub(super) struct RawEvent {
     pub(super) kind: Option<Raw>,
     #[serde(default, deserialize_with = "json::known")]
     pub(super) team: Option<Raw>,
+    #[serde(default, deserialize_with = "json::known")]
+    pub(super) possession_team: Option<Raw>,
+    #[serde(default, deserialize_with = "json::known")]
+    play_pattern: Option<Raw>,
     #[serde(default, deserialize_with = "json::known")]
     pub(super) player: Option<Raw>,
     #[serde(default, deserialize_with = "json::known_all")]
@@ -120,6 +127,12 @@ struct RawShot {
     key_pass_id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::known")]
     aerial_won: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    body_part: Option<Raw>,
+    #[serde(default, deserialize_with = "json::known")]
+    statsbomb_xg: Option<f64>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    end_location: Vec<f64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -162,7 +175,7 @@ impl RawEvent {
             "Half Start" => Kind::HalfStart,
             "Half End" => Kind::HalfEnd,
             "Pass" => Kind::Pass(self.pass.as_ref().map_or_else(Pass::default, RawPass::read)),
-            "Shot" => Kind::Shot(self.shot.as_ref().map_or_else(Shot::default, RawShot::read)),
+            "Shot" => Kind::Shot(self.shot()),
             "Own Goal For" => Kind::OwnGoalFor,
             "Own Goal Against" => Kind::OwnGoalAgainst,
             "Foul Committed" => Kind::Foul(self.foul_committed.as_ref().and_then(RawCard::read)),
@@ -213,6 +226,11 @@ impl RawEvent {
         }
     }
 
+    fn shot(&self) -> Shot {
+        let pattern = name(self.play_pattern.as_ref());
+        self.shot.as_ref().map_or_else(Shot::default, |shot| shot.read(pattern))
+    }
+
     fn replacement(&self) -> Option<Named> {
         let raw = self.substitution.as_ref()?.replacement.as_ref()?;
         Raw { id: raw.id.clone(), name: raw.name.clone() }.named()
@@ -244,6 +262,9 @@ impl RawTactics {
     }
 }
 
+/// The height of a crossbar: 8 feet. The provider measures in yards.
+const CROSSBAR_YARDS: f64 = 8.0 / 3.0;
+
 /// Eleven start; a list of more is none.
 const STARTERS_MAX: usize = 11;
 
@@ -270,15 +291,47 @@ impl RawPass {
 }
 
 impl RawShot {
-    fn read(&self) -> Shot {
+    /// `pattern` is how the possession began that the shot is of.
+    fn read(&self, pattern: &str) -> Shot {
         let outcome = name(self.outcome.as_ref());
         Shot {
             goal: outcome == "Goal",
             saved: matches!(outcome, "Saved" | "Saved to Post" | "Saved To Post"),
             blocked: outcome == "Blocked",
+            post: outcome == "Post",
             penalty: name(self.kind.as_ref()) == "Penalty",
             key_pass: self.key_pass_id.clone(),
+            situation: self.situation(pattern),
+            body_part: match name(self.body_part.as_ref()) {
+                "Right Foot" => Some(BodyPart::RightFoot),
+                "Left Foot" => Some(BodyPart::LeftFoot),
+                "Head" => Some(BodyPart::Head),
+                "Other" => Some(BodyPart::Other),
+                _ => None,
+            },
+            expected_goals: self.statsbomb_xg.and_then(ExpectedGoals::from_goals),
+            end: self.end(),
         }
+    }
+
+    fn situation(&self, pattern: &str) -> ShotSituation {
+        match (name(self.kind.as_ref()), pattern) {
+            ("Penalty", _) => ShotSituation::Penalty,
+            ("Free Kick", _) => ShotSituation::FreeKick,
+            ("Corner", _) | (_, "From Corner") => ShotSituation::Corner,
+            (_, "From Free Kick") => ShotSituation::SetPiece,
+            (_, "From Throw In") => ShotSituation::ThrowIn,
+            (_, "From Counter") => ShotSituation::FastBreak,
+            _ if self.key_pass_id.is_some() => ShotSituation::Assisted,
+            _ => ShotSituation::Regular,
+        }
+    }
+
+    fn end(&self) -> Option<ShotEnd> {
+        let place = event::position(&self.end_location)?;
+        let tenths = |yards: f64| (yards / CROSSBAR_YARDS * 1000.0).round().clamp(0.0, 9_999.0);
+        let height = self.end_location.get(2).map(|yards| tenths(*yards) as u16);
+        Some(ShotEnd { place, height })
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Event {
     /// Absent for what concerns the team, and for a card of a coach.
     pub player: Option<Named>,
     pub kind: Kind,
+    /// Of a shot: it hit the frame.
+    pub hit_post: bool,
     /// What was tried came off; for a goal: it stands; for a foul: it was suffered.
     pub success: bool,
     pub position: Option<Position>,
@@ -54,6 +56,19 @@ pub mod qualifier {
     pub const FREE_KICK: u64 = 5;
     pub const CORNER: u64 = 6;
     pub const PENALTY: u64 = 9;
+    pub const HEAD: u64 = 15;
+    pub const RIGHT_FOOT: u64 = 20;
+    pub const OTHER_BODY_PART: u64 = 21;
+    pub const FAST_BREAK: u64 = 23;
+    /// A shot after a free kick, but not directly.
+    pub const SET_PIECE: u64 = 24;
+    pub const FROM_CORNER: u64 = 25;
+    pub const DIRECT_FREE_KICK: u64 = 26;
+    pub const ASSISTED: u64 = 29;
+    pub const LEFT_FOOT: u64 = 72;
+    pub const GOAL_MOUTH_Y: u64 = 102;
+    pub const GOAL_MOUTH_Z: u64 = 103;
+    pub const FROM_THROW_IN: u64 = 160;
     pub const OWN_GOAL: u64 = 28;
     pub const YELLOW: u64 = 31;
     pub const SECOND_YELLOW: u64 = 32;
@@ -116,6 +131,7 @@ pub(super) enum Element {
 }
 
 const DELETED: u64 = 43;
+const POST: u64 = 14;
 const LINE_UP: u64 = 34;
 
 /// The periods between the periods, and the one after the match.
@@ -151,6 +167,7 @@ impl Event {
                 .player_id
                 .map(|id| Named { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
             kind,
+            hit_post: type_id == POST,
             success: raw.outcome != Some(0),
             qualifiers: raw.qualifier.into_iter().filter_map(RawQualifier::read).collect(),
             id: raw.id.ok_or_else(|| missing("an id"))?,
@@ -169,6 +186,13 @@ impl Event {
         self.qualifiers.iter().any(|it| it.id == qualifier)
     }
 
+    /// The number in a qualifier that has digits behind its point.
+    #[must_use]
+    pub fn decimal(&self, qualifier: u64) -> Option<f64> {
+        let qualifier = self.qualifiers.iter().find(|it| it.id == qualifier)?;
+        qualifier.value.as_ref()?.parse().ok().filter(|value: &f64| value.is_finite())
+    }
+
     /// The number in a qualifier.
     #[must_use]
     pub fn number(&self, qualifier: u64) -> Option<u64> {
@@ -183,7 +207,7 @@ fn kind(type_id: u64) -> Kind {
         2 => Kind::OffsidePass,
         4 => Kind::Foul,
         10 => Kind::Save,
-        13 | 14 => Kind::Miss,
+        13 | POST => Kind::Miss,
         15 => Kind::AttemptSaved,
         16 => Kind::Goal,
         17 => Kind::Card,

@@ -83,6 +83,9 @@ pub enum Tag {
     OwnGoal = 102,
     Assist = 301,
     KeyPass = 302,
+    LeftFoot = 401,
+    RightFoot = 402,
+    HeadOrBody = 403,
     TakeOnLeft = 503,
     TakeOnRight = 504,
     Lost = 701,
@@ -92,6 +95,7 @@ pub enum Tag {
     Yellow = 1702,
     SecondYellow = 1703,
     Accurate = 1801,
+    CounterAttack = 1901,
     Blocked = 2101,
 }
 
@@ -126,6 +130,12 @@ impl Event {
     #[must_use]
     pub fn within_frame(&self) -> bool {
         self.tags.iter().any(|tag| (1201..=1209).contains(tag))
+    }
+
+    /// Whether a shot hit the frame: tags 1217 to 1223.
+    #[must_use]
+    pub fn hit_post(&self) -> bool {
+        self.tags.iter().any(|tag| (1217..=1223).contains(tag))
     }
 }
 

@@ -6,8 +6,8 @@ use super::{PROVIDER, image::player};
 use crate::{
     decode::api_football::{Fixture, Named, PlayerStatistics, Sheet, SheetPlayer},
     event::{
-        About, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
-        PlayerStat, Side, Venue,
+        About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
+        PlayerRating, PlayerStat, Side, Venue,
     },
 };
 
@@ -17,6 +17,7 @@ pub(super) struct People {
     about: About,
     line_ups: Pair<Option<LineUp>>,
     counts: BTreeMap<(Id, PlayerStat), u32>,
+    ratings: BTreeMap<Id, u16>,
 }
 
 impl People {
@@ -55,7 +56,23 @@ impl People {
                 facts.push(FootballFact::PlayerStats { side, player, values });
             }
         }
+        facts.extend(self.ratings(image));
         facts
+    }
+
+    fn ratings(&mut self, image: &Fixture) -> Vec<FootballFact> {
+        let mut changed: Pair<Vec<PlayerRating>> = Pair::default();
+        for statistics in &image.players {
+            let Some(side) = side(image, &statistics.team) else { continue };
+            let Some(rating) = statistics.rating else { continue };
+            let player = player(&statistics.player);
+            if self.ratings.insert(player.id, rating) != Some(rating) {
+                changed[side.index()].push(PlayerRating { player, rating });
+            }
+        }
+        let told = Side::BOTH.into_iter().zip(changed).filter(|(_, players)| !players.is_empty());
+        told.map(|(side, players)| FootballFact::Analysis(Analysis::Ratings { side, players }))
+            .collect()
     }
 }
 
@@ -117,6 +134,7 @@ fn line_up(sheet: &Sheet, statistics: &[PlayerStatistics]) -> LineUp {
         player: player(&it.player),
         number: it.number,
         position: it.position.as_deref().and_then(position),
+        country: None,
         starter: it.starter,
         captain: captain(it),
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     decode::api_football::TeamStatistics,
-    event::{FootballFact, Side, Stat},
+    event::{Analysis, ExpectedGoals, FootballFact, Side, Stat},
 };
 
 /// The counts that differ from those told, which they replace.
@@ -17,6 +17,17 @@ pub(super) fn changed(
     let changed = counts.filter(|(stat, value)| told.insert(*stat, *value) != Some(*value));
     let values: Vec<_> = changed.collect();
     (!values.is_empty()).then_some(FootballFact::Stats { side, values })
+}
+
+/// The expected goals, if they differ from those told.
+pub(super) fn expected_goals(
+    statistics: &TeamStatistics,
+    side: Side,
+    told: &mut Option<ExpectedGoals>,
+) -> Option<FootballFact> {
+    let goals = statistics.expected_goals?;
+    let changed = told.replace(goals) != Some(goals);
+    changed.then_some(FootballFact::Analysis(Analysis::ExpectedGoals { side, goals }))
 }
 
 fn stat(name: &str) -> Option<Stat> {

@@ -71,9 +71,10 @@ fn line(fact: &Fact) -> Option<String> {
             format!("retract {of} ({why}) {}", shown(score))
         }
         FootballFact::Stats { side, values } => format!("stats {side:?} {values:?}"),
-        FootballFact::Ball(_) | FootballFact::LineUp { .. } | FootballFact::PlayerStats { .. } => {
-            return None;
-        }
+        FootballFact::Ball(_)
+        | FootballFact::LineUp { .. }
+        | FootballFact::PlayerStats { .. }
+        | FootballFact::Analysis(_) => return None,
     })
 }
 

@@ -7,8 +7,8 @@ use crate::{
     decode::api_football::{self, Named},
     error::{DecodeError, RefusalKind},
     event::{
-        Competition, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
-        IncidentKind, Pair, Participant, Side, Stat,
+        Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
+        Incident, IncidentKind, Pair, Participant, Side, Stat,
     },
     football::Period,
     normalize::football::{add, period_name},
@@ -26,6 +26,7 @@ pub(super) struct Told {
     score: Option<FootballScore>,
     known: Known,
     stats: Pair<BTreeMap<Stat, u32>>,
+    expected_goals: Pair<Option<ExpectedGoals>>,
     people: People,
     /// What was wrong with the last image, which is not said again for the next.
     notices: Vec<DecodeError>,
@@ -42,6 +43,7 @@ impl Told {
             score: None,
             known: Known::default(),
             stats: Pair::default(),
+            expected_goals: [None, None],
             people: People::default(),
             notices: Vec::new(),
         }
@@ -166,9 +168,11 @@ impl Told {
         let of_side = |statistics: &api_football::TeamStatistics| {
             let is = |side: &Side| image.teams[side.index()].id.as_ref() == Some(&statistics.team);
             let side = Side::BOTH.into_iter().find(is)?;
-            statistics::changed(statistics, side, &mut self.stats[side.index()])
+            let counts = statistics::changed(statistics, side, &mut self.stats[side.index()]);
+            let expected = &mut self.expected_goals[side.index()];
+            Some([counts, statistics::expected_goals(statistics, side, expected)])
         };
-        image.statistics.iter().filter_map(of_side).collect()
+        image.statistics.iter().filter_map(of_side).flatten().flatten().collect()
     }
 }
 

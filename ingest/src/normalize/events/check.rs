@@ -58,6 +58,14 @@ pub(super) fn slug(name: &str, slug: &str) -> Result<(), DecodeError> {
     })
 }
 
+/// A minute of a match: extra time ends with the 120th.
+pub(super) fn match_minute(minute: u16) -> Result<(), DecodeError> {
+    if (1..=120).contains(&minute) {
+        return Ok(());
+    }
+    Err(wrong(format!("minute {minute} is not from 1 to 120")))
+}
+
 /// A bookmaker: a slug without upper case, so that one bookmaker has one channel.
 pub(super) fn book(book: &str) -> Result<(), DecodeError> {
     slug("book", book)?;

@@ -4,6 +4,7 @@
 //! known by its key and by whose key it is, which is the source's own name unless the line names
 //! another provider. Lines hold no state beside each other, but for the clock of those without `at`.
 
+mod analysis;
 mod check;
 mod player_words;
 mod read;

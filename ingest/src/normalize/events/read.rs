@@ -19,9 +19,9 @@ const SETS_MAX: usize = 9;
 /// Parts of a scoreboard and runners of a race: what is more is no scoreboard.
 const PARTS_MAX: usize = 200;
 /// More than any rules allow in a squad.
-const PLAYERS_MAX: usize = 60;
+pub(super) const PLAYERS_MAX: usize = 60;
 
-type Result<T> = std::result::Result<T, DecodeError>;
+pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 
 /// How many prices and rungs a fact changes.
 pub(super) fn price_changes(fact: &decode::Fact) -> u32 {
@@ -53,7 +53,7 @@ pub(super) fn event(
     Ok(Event { sport, match_id, fact: reader.fact(key, fact)? })
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     provider: &'a Arc<str>,
     sport: Sport,
 }
@@ -123,6 +123,11 @@ impl Reader<'_> {
             surface: some_text("surface", told.surface)?,
             category: some_text("category", told.category)?,
             best_of: told.best_of,
+            side_countries: [
+                some_text("home_country", told.home_country)?,
+                some_text("away_country", told.away_country)?,
+            ],
+            weather: told.weather,
         })
     }
 
@@ -138,7 +143,7 @@ impl Reader<'_> {
         Ok(Competition { id, name: name.into(), season: some_text("season", season)? })
     }
 
-    fn participant(&self, kind: &str, told: decode::Participant) -> Result<Participant> {
+    pub(super) fn participant(&self, kind: &str, told: decode::Participant) -> Result<Participant> {
         let decode::Participant { name, key, id } = told;
         Ok(Participant { id: self.id(kind, &name, key, id)?, name: name.into() })
     }
@@ -183,6 +188,7 @@ impl Reader<'_> {
                     values: values.collect(),
                 }
             }
+            decode::Football::Analysis(told) => FootballFact::Analysis(self.analysis(*told)?),
         })
     }
 
@@ -193,6 +199,7 @@ impl Reader<'_> {
                 player: self.participant("player", told.player)?,
                 number: told.number,
                 position: told.position.map(Into::into),
+                country: some_text("country", told.country)?,
                 starter: told.starter,
                 captain: told.captain,
             })
@@ -236,7 +243,7 @@ impl Reader<'_> {
     }
 }
 
-fn eid(eid: String) -> Result<Arc<str>> {
+pub(super) fn eid(eid: String) -> Result<Arc<str>> {
     check::key("eid", &eid)?;
     Ok(eid.into())
 }
@@ -251,7 +258,7 @@ fn some_text(name: &str, text: Option<String>) -> Result<Option<Arc<str>>> {
     Ok(text.map(Into::into))
 }
 
-fn few(name: &str, count: usize, max: usize) -> Result<()> {
+pub(super) fn few(name: &str, count: usize, max: usize) -> Result<()> {
     if count <= max { Ok(()) } else { Err(wrong(format!("{count} {name} are more than {max}"))) }
 }
 

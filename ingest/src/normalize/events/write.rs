@@ -4,6 +4,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use super::analysis;
 use crate::{
     decode::events::{self as decode, Line, MatchName, Number},
     event::{
@@ -111,6 +112,9 @@ fn about(known: &About) -> decode::About {
         surface: text(known.surface.as_ref()),
         category: text(known.category.as_ref()),
         best_of: known.best_of,
+        home_country: text(known.side_countries[0].as_ref()),
+        away_country: text(known.side_countries[1].as_ref()),
+        weather: known.weather,
     }
 }
 
@@ -120,7 +124,7 @@ fn competition(known: &Competition) -> decode::Competition {
     decode::Competition { name, key: None, id: Some(id.0), season }
 }
 
-fn participant(known: &Participant) -> decode::Participant {
+pub(super) fn participant(known: &Participant) -> decode::Participant {
     decode::Participant { name: known.name.to_string(), key: None, id: Some(known.id.0) }
 }
 
@@ -154,6 +158,9 @@ fn football(known: &FootballFact) -> decode::Football {
             player: participant(player),
             values: values.iter().map(|(stat, value)| ((*stat).into(), *value)).collect(),
         },
+        FootballFact::Analysis(known) => {
+            decode::Football::Analysis(Box::new(analysis::line(known)))
+        }
     }
 }
 
@@ -162,6 +169,7 @@ fn line_up(side: decode::Side, known: &LineUp) -> decode::LineUp {
         player: participant(&known.player),
         number: known.number,
         position: known.position.map(Into::into),
+        country: text(known.country.as_ref()),
         starter: known.starter,
         captain: known.captain,
     };

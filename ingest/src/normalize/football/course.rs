@@ -1,11 +1,14 @@
 //! The course of one match: what is known of it after each event, and the facts that say so.
 
-use super::{add, in_play, period_name, players::Players, tally::Tally, timeline::Timeline};
+use super::{
+    add, analyst::Analyst, in_play, period_name, players::Players, tally::Tally, timeline::Timeline,
+};
 use crate::{
     error::{DecodeError, RefusalKind},
     event::{
-        About, Eid, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
-        IncidentKind, LineUp, Micros, Pair, Participant, PlayerStat, Side, Sport, Stat,
+        About, Ball, Eid, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
+        IncidentKind, LineUp, MatchMinute, Micros, Pair, Participant, PitchPlace, PlayerStat, Shot,
+        ShotOutcome, Side, Sport, Stat,
     },
     football::Period,
     normalize::{Played, batch},
@@ -21,6 +24,7 @@ pub(in crate::normalize) struct Course {
     about: About,
     line_ups: Pair<Option<LineUp>>,
     players: Players,
+    analyst: Analyst,
     /// The period in play is over, and the next one has not begun.
     paused: bool,
     /// When the data says that what is told now happened, where it says it.
@@ -46,6 +50,7 @@ impl Course {
             about: About::default(),
             line_ups: Pair::default(),
             players: Players::default(),
+            analyst: Analyst::default(),
             paused: false,
             at: None,
         }
@@ -129,6 +134,7 @@ impl Course {
     pub(in crate::normalize) fn leave(&mut self, out: &mut Played) {
         let Some(period) = self.period().filter(|_| !self.paused) else { return };
         self.paused = true;
+        let analysis = self.analyst.whistle();
         let status = match period {
             Period::FirstHalf => {
                 self.score.half_time = Some(self.score.goals);
@@ -136,10 +142,12 @@ impl Course {
             }
             Period::ExtraFirst => FootballStatus::ExtraHalf,
             Period::SecondHalf | Period::ExtraSecond | Period::Shootout => {
-                return self.emit(vec![self.clock()], out);
+                let facts = analysis.into_iter().chain([self.clock()]).collect();
+                return self.emit(facts, out);
             }
         };
-        let mut facts = self.whistle(status);
+        let mut facts = analysis;
+        facts.extend(self.whistle(status));
         facts.push(FootballFact::Score(self.score));
         self.emit(facts, out);
     }
@@ -154,6 +162,7 @@ impl Course {
     ) {
         recorded.put_right(&mut self.score, &mut out.notices);
         let mut facts = self.players.end(self.minutes_played());
+        facts.extend(self.analyst.whistle());
         facts.extend(self.whistle(status));
         facts.push(FootballFact::Score(self.score));
         self.emit(facts, out);
@@ -195,12 +204,16 @@ impl Course {
         counted: Option<(Side, impl IntoIterator<Item = Stat>)>,
     ) -> Vec<FootballFact> {
         let mut facts = vec![self.clock()];
+        facts.extend(self.minute_passed());
         if let Some(incident) = incident {
             facts.push(FootballFact::Score(self.score));
             facts.extend(self.happened(incident));
         }
         if let Some((side, stats)) = counted {
             let values = self.tallies[side.index()].count(stats);
+            if let Some(period) = self.timeline.period() {
+                self.analyst.count(side, period, values.iter().map(|(stat, _)| *stat));
+            }
             if !values.is_empty() {
                 facts.push(FootballFact::Stats { side, values });
             }
@@ -222,6 +235,55 @@ impl Course {
         stats: impl IntoIterator<Item = PlayerStat>,
     ) -> Option<FootballFact> {
         self.players.count(side, player?, stats)
+    }
+
+    /// A side has the ball from now on.
+    pub(in crate::normalize) fn held_by(&mut self, side: Side) {
+        if let Some(period) = self.timeline.period() {
+            self.analyst.held_by(side, period, self.timeline.since_start_us());
+        }
+    }
+
+    /// Where the ball is, and who plays it.
+    pub(in crate::normalize) fn ball(
+        &mut self,
+        ball: Ball,
+        player: Option<&Participant>,
+    ) -> FootballFact {
+        self.analyst.ball(ball);
+        if let Some(player) = player {
+            self.analyst.touched(ball.side, player, PitchPlace { x: ball.x, y: ball.y });
+        }
+        FootballFact::Ball(ball)
+    }
+
+    /// A shot of now, with nothing but its outcome.
+    pub(in crate::normalize) fn shot(&self, eid: Eid, side: Side, outcome: ShotOutcome) -> Shot {
+        let (minute, added) = self.timeline.minute();
+        Shot {
+            eid,
+            side,
+            player: None,
+            period: self.timeline.period().unwrap_or(Period::FirstHalf),
+            minute,
+            added,
+            outcome,
+            situation: None,
+            body_part: None,
+            expected_goals: None,
+            expected_on_target: None,
+            place: None,
+            goal_mouth: None,
+        }
+    }
+
+    /// What is to be told for analysis where a minute of play has passed.
+    fn minute_passed(&mut self) -> Vec<FootballFact> {
+        if self.paused || matches!(self.period(), None | Some(Period::Shootout)) {
+            return Vec::new();
+        }
+        let (minute, added) = self.timeline.minute();
+        self.analyst.advance(MatchMinute { minute, added: added.is_some() })
     }
 
     /// Whole minutes of the match clock, without added time.

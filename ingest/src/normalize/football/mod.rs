@@ -3,6 +3,7 @@
 //!
 //! It knows no provider. Those say what an event is; the [`Course`] says what follows of it.
 
+mod analyst;
 mod course;
 mod pitch;
 mod players;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use crate::event::{FootballStatus, Pair, Side};
 
+pub(crate) use self::analyst::{momentum, pressure};
 pub(super) use self::{
     course::{Course, Recorded},
     pitch::open_play,

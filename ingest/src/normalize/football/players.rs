@@ -119,6 +119,7 @@ mod tests {
             player: player(id),
             number: None,
             position: None,
+            country: None,
             starter: true,
             captain: false,
         };

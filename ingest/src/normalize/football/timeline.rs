@@ -30,6 +30,11 @@ impl Timeline {
         self.base_us + self.since_start_us
     }
 
+    /// Microseconds since the start of the period.
+    pub(super) fn since_start_us(&self) -> Micros {
+        self.since_start_us
+    }
+
     /// The match clock in seconds; it stands still while penalties are taken.
     pub(super) fn second(&self) -> u32 {
         self.second

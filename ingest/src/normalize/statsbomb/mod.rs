@@ -10,6 +10,7 @@ mod ball;
 mod count;
 mod incident;
 mod roster;
+mod shot;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     decode::statsbomb::{Document, Event, Kind, Named, Squad},
     error::{DecodeError, RefusalKind},
-    event::{Fixture, FootballFact, FootballStatus, Id, Micros, Side},
+    event::{Analysis, Fixture, FootballFact, FootballStatus, Id, Micros, Side},
     football::Period,
 };
 
@@ -100,6 +101,7 @@ impl Normalizer {
         self.seen.insert(event.id.clone());
         self.course.enter(event.period, None, out);
         self.course.advance(event.since_start_us);
+        self.held_by(event);
         let facts = self.facts(event, side);
         self.course.emit(facts, out);
         if event.kind == Kind::HalfEnd {
@@ -134,16 +136,29 @@ impl Normalizer {
         })
     }
 
+    /// The possession that an event is of, as the provider says it.
+    fn held_by(&mut self, event: &Event) {
+        let team = event.possession_team.as_deref();
+        if let Some(side) = team.and_then(|team| self.roster.side(team)) {
+            self.course.held_by(side);
+        }
+    }
+
     fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+        let player = event.player.as_ref().map(roster::player);
         let incident = self.incident(event, side);
         let counted = (event.period != Period::Shootout)
             .then(|| (side, count::stats(event).into_iter().flatten()));
         let mut facts = self.course.tell(incident, counted);
         if event.period != Period::Shootout {
-            let player = event.player.as_ref().map(roster::player);
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }
-        facts.extend(ball::at(event, side).map(FootballFact::Ball));
+        if let Kind::Shot(shot) = &event.kind {
+            let shot = shot::told(&self.course, event, shot, side);
+            facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
+        }
+        let ball = ball::at(event, side);
+        facts.extend(ball.map(|ball| self.course.ball(ball, player.as_ref())));
         facts
     }
 }

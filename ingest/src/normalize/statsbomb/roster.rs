@@ -41,6 +41,7 @@ pub(super) fn line_up(tactics: &Tactics, squad: Option<&Squad>) -> LineUp {
         player: player(&it.player),
         number: it.number,
         position: it.position.as_deref().and_then(position),
+        country: None,
         starter: true,
         captain: false,
     };
@@ -51,6 +52,7 @@ pub(super) fn line_up(tactics: &Tactics, squad: Option<&Squad>) -> LineUp {
         player: player(named),
         number: *number,
         position: None,
+        country: None,
         starter: false,
         captain: false,
     });

@@ -11,6 +11,7 @@ mod count;
 mod incident;
 mod played;
 mod roster;
+mod shot;
 mod summary;
 
 use std::{
@@ -23,7 +24,7 @@ use super::{Played, football::Course};
 use crate::{
     decode::statsperform::{Details, Document, Event, Kind, Moment, Named, What, qualifier},
     error::{DecodeError, RefusalKind},
-    event::{FootballFact, Id, Micros, Side},
+    event::{Analysis, FootballFact, Id, Micros, Side},
     football::Period,
 };
 
@@ -121,15 +122,22 @@ impl Normalizer {
     }
 
     fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+        let player = event.player.as_ref().map(roster::player);
         let incident = self.incident(event, side);
         let in_play = event.period != Period::Shootout;
         let counted = in_play.then(|| (side, count::stats(event).into_iter().flatten()));
         let mut facts = self.course.tell(incident, counted);
         if in_play {
-            let player = event.player.as_ref().map(roster::player);
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }
-        facts.extend(ball::at(event, side).map(FootballFact::Ball));
+        if let Some(shot) = shot::told(&self.course, event, side) {
+            facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
+        }
+        if let Some(ball) = ball::at(event, side) {
+            self.course.held_by(ball.side);
+            let player = player.as_ref().filter(|_| ball.side == side);
+            facts.push(self.course.ball(ball, player));
+        }
         facts
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &Named>) -> LineUp {
             player: player(&Named { id: it.id.clone(), name }),
             number: it.number,
             position: it.position,
+            country: None,
             starter: it.starter,
             captain: it.captain,
         })

@@ -8,6 +8,7 @@ mod ball;
 mod incident;
 mod record;
 mod roster;
+mod shot;
 mod tally;
 
 use std::collections::{HashSet, VecDeque};
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     decode::wyscout::{Document, Event, record::MatchRecord},
     error::{DecodeError, RefusalKind},
-    event::{FootballFact, FootballStatus, Id, Micros, Side},
+    event::{Analysis, FootballFact, FootballStatus, Id, Micros, Side},
     football::Period,
 };
 
@@ -139,15 +140,22 @@ impl Normalizer {
     }
 
     fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+        let player = event.player.map(|player| self.roster.player(player));
         let incident = self.incident(event, side);
         let counted = (event.period != Period::Shootout)
             .then(|| (side, tally::stats(event).into_iter().flatten()));
         let mut facts = self.course.tell(incident, counted);
         if event.period != Period::Shootout {
-            let player = event.player.map(|player| self.roster.player(player));
             facts.extend(self.course.did(side, player.as_ref(), tally::of_player(event)));
         }
-        facts.extend(ball::at(event, side).map(FootballFact::Ball));
+        if let Some(shot) = shot::told(&self.course, event, player.clone(), side) {
+            facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
+        }
+        if let Some(ball) = ball::at(event, side) {
+            self.course.held_by(ball.side);
+            let player = player.as_ref().filter(|_| ball.side == side);
+            facts.push(self.course.ball(ball, player));
+        }
         facts
     }
 }

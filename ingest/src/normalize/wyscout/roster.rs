@@ -58,6 +58,7 @@ impl Roster {
             player: self.player(*id),
             number: None,
             position: self.players.get(id).and_then(|(_, position)| *position),
+            country: None,
             starter,
             captain: false,
         };

@@ -51,6 +51,7 @@ struct Player {
 #[derive(Debug)]
 pub(super) struct LineUp {
     formation: &'static str,
+    country: &'static str,
     on: Vec<Player>,
     bench: Vec<Player>,
     /// When substitutions are meant to be made, in seconds of the match, the last one first.
@@ -70,7 +71,8 @@ impl LineUp {
             starts
         });
         on.sort_by_key(|player| (player.role, player.number));
-        Self { formation, on, bench, intended_s: intentions(dice) }
+        let country = names::country_of_team(team);
+        Self { formation, country, on, bench, intended_s: intentions(dice) }
     }
 
     /// As it is told before the match. The captain is who has the lowest number in the field.
@@ -81,6 +83,7 @@ impl LineUp {
             player: player.who.clone(),
             number: Some(player.number),
             position: Some(player.role.position()),
+            country: Some(names::nationality(&player.who, self.country).into()),
             starter,
             captain: starter && Some(player.number) == captain,
         };
@@ -96,6 +99,23 @@ impl LineUp {
     /// Anybody on the pitch.
     pub(super) fn anybody(&self, dice: &mut Dice) -> &Participant {
         &self.on[dice.between(0, self.on.len() as u32 - 1) as usize].who
+    }
+
+    /// The usual places of those on the pitch, in tenths of a percent: lines of a role, each spread
+    /// over the width.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&Participant, (i32, i32))> {
+        let of_role = |role: Role| self.on.iter().filter(move |player| player.role == role);
+        let lines = [
+            (Role::Keeper, 80),
+            (Role::Defender, 320),
+            (Role::Midfielder, 500),
+            (Role::Forward, 680),
+        ];
+        lines.into_iter().flat_map(move |(role, x)| {
+            let count = of_role(role).count() as i32;
+            let y = move |place: i32| 1000 * (2 * place + 1) / (2 * count);
+            of_role(role).zip(0..).map(move |(player, place)| (&player.who, (x, y(place))))
+        })
     }
 
     /// Nobody once the keeper was sent off.

@@ -22,6 +22,9 @@ pub(super) struct Standing {
     pub(super) score: Pair<u16>,
     /// Goals that each side is still expected to score; `None` when it is over.
     pub(super) to_come: Option<Pair<f64>>,
+    /// Corners so far, and those expected from here on.
+    pub(super) corners: u16,
+    pub(super) corners_to_come: f64,
 }
 
 impl Standing {
@@ -30,6 +33,13 @@ impl Standing {
     }
 
     fn chance(self, bet: Bet) -> Chance {
+        if let (Bet::DoubleChance, None) = (bet, self.to_come) {
+            return Chance::Shared(match self.score[0].cmp(&self.score[1]) {
+                Ordering::Greater => [0, 1],
+                Ordering::Equal => [0, 2],
+                Ordering::Less => [1, 2],
+            });
+        }
         match (self.decided(bet), self.to_come) {
             (Some(winner), _) => Chance::Won(winner),
             (None, Some(to_come)) => Chance::open(&self.open(bet, to_come)),
@@ -44,8 +54,13 @@ impl Standing {
         match bet {
             Bet::Goals(line) if home + away > line => Some(0),
             Bet::BothScore if home > 0 && away > 0 => Some(0),
-            Bet::Goals(_) | Bet::BothScore => over.then_some(1),
-            Bet::Result | Bet::Winner | Bet::Moneyline | Bet::Win => {
+            Bet::Corners(line) if self.corners > line => Some(0),
+            Bet::Goals(_) | Bet::BothScore | Bet::Corners(_) => over.then_some(1),
+            Bet::Handicap(_) => over.then_some(usize::from(home <= away)),
+            // A draw decides nothing.
+            Bet::NoBetOnDraw => (over && home != away).then_some(usize::from(home < away)),
+            Bet::DoubleChance => None,
+            Bet::Result | Bet::Winner | Bet::Moneyline | Bet::Points(_) | Bet::Win => {
                 over.then(|| match home.cmp(&away) {
                     Ordering::Greater => 0,
                     Ordering::Equal => 1,
@@ -57,7 +72,27 @@ impl Standing {
 
     fn open(self, bet: Bet, to_come: Pair<f64>) -> [f64; 3] {
         match bet {
-            Bet::Result | Bet::Winner | Bet::Moneyline | Bet::Win => self.result(to_come),
+            Bet::Result | Bet::Winner | Bet::Moneyline | Bet::Points(_) | Bet::Win => {
+                self.result(to_come)
+            }
+            Bet::DoubleChance => {
+                let [home, draw, away] = self.result(to_come);
+                [home + draw, home + away, draw + away]
+            }
+            Bet::NoBetOnDraw => {
+                let [home, _, away] = self.result(to_come);
+                let decided = home + away;
+                let home = if decided > 1e-9 { home / decided } else { 0.5 };
+                [home, 1.0 - home, 0.0]
+            }
+            Bet::Handicap(_) => {
+                let [home, ..] = self.result(to_come);
+                [home, 1.0 - home, 0.0]
+            }
+            Bet::Corners(line) => {
+                let under = at_most(line - self.corners, self.corners_to_come);
+                [1.0 - under, under, 0.0]
+            }
             Bet::Goals(line) => {
                 let under = at_most(line - self.score[0] - self.score[1], to_come[0] + to_come[1]);
                 [1.0 - under, under, 0.0]
@@ -87,8 +122,12 @@ fn at_most(goals: u16, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn standing(score: Pair<u16>, to_come: Option<Pair<f64>>) -> Standing {
+        Standing { score, to_come, corners: 3, corners_to_come: 6.0 }
+    }
+
     fn check(score: Pair<u16>, to_come: Pair<f64>, bet: Bet, expected: [f64; 3]) {
-        let standing = Standing { score, to_come: Some(to_come) };
+        let standing = standing(score, Some(to_come));
         let Chance::Open(found) = standing.chance(bet) else { panic!("{bet:?} is decided") };
         for (found, expected) in found.of.into_iter().zip(expected) {
             assert!((found - expected).abs() < 1e-4, "{bet:?}: {found} for {expected}");
@@ -101,18 +140,24 @@ mod tests {
         check([0, 0], [1.0, 1.0], Bet::Result, [0.34575, 0.30851, 0.34575]);
         check([0, 0], [1.0, 1.0], Bet::Goals(2), [0.32332, 0.67668, 0.0]);
         check([0, 0], [1.0, 1.0], Bet::BothScore, [0.39958, 0.60042, 0.0]);
+        check([0, 0], [1.0, 1.0], Bet::DoubleChance, [0.65426, 0.6915, 0.65426]);
+        check([0, 0], [1.0, 1.0], Bet::NoBetOnDraw, [0.5, 0.5, 0.0]);
+        check([0, 0], [1.0, 1.0], Bet::Handicap(-5), [0.34575, 0.65425, 0.0]);
         check([1, 0], [0.0, 0.5], Bet::Result, [0.60653, 0.30327, 0.0902]);
         check([0, 2], [0.0, 0.0], Bet::Result, [0.0, 0.0, 1.0]);
     }
 
     #[test]
     fn goals_decide_what_they_can() {
-        let standing = Standing { score: [2, 1], to_come: Some([0.3, 0.3]) };
+        let standing = standing([2, 1], Some([0.3, 0.3]));
         assert_eq!(standing.chance(Bet::Goals(2)), Chance::Won(0));
         assert_eq!(standing.chance(Bet::BothScore), Chance::Won(0));
         assert!(matches!(standing.chance(Bet::Goals(3)), Chance::Open(_)));
-        let over = Standing { score: [1, 1], to_come: None };
-        let winners = [1, 0, 1, 1, 0].map(Chance::Won);
-        assert_eq!(over.chances(), winners);
+        let over = self::standing([1, 1], None);
+        let mut expected: Vec<_> = [1, 0, 1, 1, 0].map(Chance::Won).into();
+        expected.extend([Chance::Shared([0, 2]), Chance::Void, Chance::Won(1), Chance::Won(1)]);
+        assert_eq!(over.chances(), expected);
+        let corners = Standing { corners: 10, ..standing };
+        assert_eq!(corners.chance(Bet::Corners(9)), Chance::Won(0));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{FootballFact, Pair, Participant, PlayerStat, Side};
+use crate::event::{FootballFact, Pair, Participant, PlayerRating, PlayerStat, Side};
 
 /// Minutes of the match between two tellings.
 const EVERY_MIN: u16 = 5;
@@ -74,12 +74,40 @@ impl Players {
         facts
     }
 
+    /// How well those of a side have played who were on the pitch, by what they have done.
+    pub(super) fn ratings(&self, side: Side) -> Vec<PlayerRating> {
+        let rated = |it: &Player| PlayerRating { player: it.who.clone(), rating: it.rating() };
+        self.of[side.index()].iter().map(rated).collect()
+    }
+
     fn player(&mut self, side: Side, who: &Participant) -> Option<&mut Player> {
         self.of[side.index()].iter_mut().find(|player| player.who.id == who.id)
     }
 }
 
+/// What each deed is worth, in hundredths of a rating.
+const WORTH: [(PlayerStat, i64); 9] = [
+    (PlayerStat::Goals, 100),
+    (PlayerStat::Assists, 70),
+    (PlayerStat::ShotsOnTarget, 15),
+    (PlayerStat::Saves, 25),
+    (PlayerStat::AccuratePasses, 2),
+    (PlayerStat::Fouls, -8),
+    (PlayerStat::YellowCards, -30),
+    (PlayerStat::RedCards, -150),
+    (PlayerStat::GoalsConceded, -30),
+];
+
+/// Before anything was done.
+const RATING_BASE: i64 = 620;
+
 impl Player {
+    fn rating(&self) -> u16 {
+        let count = |stat: &PlayerStat| self.counts.get(stat).copied().unwrap_or(0);
+        let deeds: i64 = WORTH.iter().map(|(stat, worth)| worth * i64::from(count(stat))).sum();
+        (RATING_BASE + deeds).clamp(300, 1_000) as u16
+    }
+
     fn note_minutes(&mut self, minute: u16) {
         let Some(on) = self.on else { return };
         let minutes = u32::from(minute.saturating_sub(on));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{FootballFact, Side, Situation, Stat};
+use crate::event::{FootballFact, Half, Side, Situation, Stat};
 
 /// Seconds of the match between two tellings of the counts that rise all the time.
 const SLOW_EVERY_S: u32 = 60;
@@ -13,6 +13,8 @@ pub(super) struct Tally {
     changed: BTreeSet<(Side, Stat)>,
     /// Turns with the ball: possession is a side's share of them.
     turns: [u32; 2],
+    /// The same of the first half.
+    first_turns: [u32; 2],
     /// Of each side, passes tried and passes that arrived.
     passes: [[u32; 2]; 2],
     slow_due_s: u32,
@@ -25,11 +27,37 @@ impl Tally {
     }
 
     /// A side had the ball for one turn.
-    pub(super) fn held(&mut self, side: Side, arrived: bool) {
+    pub(super) fn held(&mut self, side: Side, arrived: bool, half: Half) {
         self.turns[side.index()] += 1;
+        if half == Half::First {
+            self.first_turns[side.index()] += 1;
+        }
         let [tried, accurate] = &mut self.passes[side.index()];
         *tried += 1;
         *accurate += u32::from(arrived);
+    }
+
+    /// All counts of a side.
+    pub(super) fn of_side(&self, side: Side) -> BTreeMap<Stat, u32> {
+        let own = self.counts.iter().filter(|((whose, _), _)| *whose == side);
+        own.map(|((_, stat), count)| (*stat, *count)).collect()
+    }
+
+    /// A count of both sides together.
+    pub(super) fn of_both(&self, stat: Stat) -> u16 {
+        let count = |side| self.counts.get(&(side, stat)).copied().unwrap_or(0);
+        Side::BOTH.map(count).iter().sum::<u32>().try_into().unwrap_or(u16::MAX)
+    }
+
+    /// A side's share of the turns of a half, in percent.
+    pub(super) fn possession(&self, side: Side, half: Half) -> Option<u32> {
+        let turns = match half {
+            Half::First => self.first_turns,
+            Half::Second => [0, 1].map(|side: usize| self.turns[side] - self.first_turns[side]),
+        };
+        let all: u32 = turns.iter().sum();
+        let home = (turns[0] * 100 + all / 2).checked_div(all)?;
+        Some(if side == Side::First { home } else { 100 - home })
     }
 
     /// What changed since it was last told; `last`: those that rise all the time, too.

@@ -6,10 +6,10 @@ use rust_decimal::Decimal;
 
 use crate::{
     event::{
-        About, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
-        Incident, IncidentKind, LineUp, MarketChange, MarketStatus, Micros, OddsFact, Pair,
-        PlayerStat, SelectionStatus, Side, Situation, Sport, Stat, TennisFact, TennisScore,
-        TennisStatus, Timed,
+        About, Analysis, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus,
+        GoalKind, Half, Id, Incident, IncidentKind, LineUp, MarketChange, MarketStatus,
+        MatchMinute, Micros, OddsFact, Pair, PlayerStat, SelectionStatus, Shot, ShotOutcome, Side,
+        Situation, Sport, Stat, TennisFact, TennisScore, TennisStatus, Timed,
     },
     simulator::names,
     tennis::Format,
@@ -47,6 +47,11 @@ pub(super) struct Football {
     line_ups: Pair<Option<LineUp>>,
     stats: BTreeMap<(Side, Stat), u32>,
     players: BTreeMap<(Side, Id), BTreeMap<PlayerStat, u32>>,
+    shots: BTreeMap<String, Shot>,
+    momentum: Vec<MatchMinute>,
+    halves: BTreeMap<(Half, Side, Stat), u32>,
+    positions: Pair<usize>,
+    ratings: BTreeSet<Id>,
     eids: BTreeSet<String>,
     last_minute: (u16, u16),
     last_second: u32,
@@ -174,6 +179,7 @@ impl Seen {
         assert!(self.about.is_some(), "nobody told of its particulars");
         if !self.football.statuses.is_empty() {
             self.football.check_players();
+            self.football.check_analysis();
         }
     }
 }
@@ -224,8 +230,61 @@ impl Football {
                 let own = self.players.entry((*side, player.id)).or_default();
                 own.extend(values.iter().copied());
             }
+            FootballFact::Analysis(told) => self.analysis(told),
             FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
         }
+    }
+
+    fn analysis(&mut self, told: &Analysis) {
+        match told {
+            Analysis::Shot(shot) => {
+                let expected = shot.expected_goals.expect("every shot has its expected goals");
+                assert!((0.0..1.0).contains(&expected.goals()), "{shot:?}");
+                assert!(shot.place.is_some_and(|place| place.x > 500), "{shot:?}");
+                self.shots.insert(shot.eid.to_string(), shot.clone());
+            }
+            Analysis::Momentum(told) => {
+                assert!(self.momentum.last() < Some(&told.minute), "{told:?} again");
+                self.momentum.push(told.minute);
+            }
+            Analysis::HalfStats { half, side, values } => {
+                assert!(!values.is_empty());
+                self.halves.extend(values.iter().map(|(stat, n)| ((*half, *side, *stat), *n)));
+            }
+            Analysis::AveragePositions { side, players } => {
+                self.positions[side.index()] = players.len();
+            }
+            Analysis::Ratings { players, .. } => {
+                self.ratings.extend(players.iter().map(|it| it.player.id));
+            }
+            Analysis::ExpectedGoals { .. } => unreachable!("shots tell it"),
+        }
+    }
+
+    /// What was told for analysis agrees with what was told of the match.
+    fn check_analysis(&self) {
+        for side in Side::BOTH {
+            let of_side = |stat| self.stats.get(&(side, stat)).copied().unwrap_or(0);
+            let own = || self.shots.values().filter(|shot| shot.side == side);
+            assert_eq!(own().count() as u32, of_side(Stat::TotalShots));
+            let blocked = own().filter(|shot| shot.outcome == ShotOutcome::Blocked);
+            assert_eq!(blocked.count() as u32, of_side(Stat::BlockedShots));
+            let goals = own().filter(|shot| shot.outcome == ShotOutcome::Goal).count();
+            let scored = self.goals.iter().filter(|goal| {
+                goal.side == Some(side) && goal.kind != IncidentKind::Goal(GoalKind::OwnGoal)
+            });
+            assert_eq!(goals, scored.count());
+            for stat in [Stat::TotalShots, Stat::CornerKicks, Stat::Passes] {
+                let halves = Half::BOTH.map(|half| self.halves.get(&(half, side, stat)));
+                let sum: u32 = halves.into_iter().flatten().sum();
+                assert_eq!(sum, of_side(stat), "{stat:?} of the halves");
+            }
+            assert!(self.positions[side.index()] >= 11);
+        }
+        let last = MatchMinute { minute: 90, added: true };
+        assert_eq!(self.momentum.last(), Some(&last));
+        assert!(self.momentum.len() >= 90, "{} minutes", self.momentum.len());
+        assert!(self.ratings.len() >= 22, "{} ratings", self.ratings.len());
     }
 
     fn incident(&mut self, incident: &Incident) {

@@ -20,6 +20,7 @@ pub(super) struct Frame {
     pub(super) channels: Option<usize>,
     pub(super) why: Option<String>,
     pub(super) heads: HashMap<String, u64>,
+    pub(super) more: bool,
     pub(super) code: Option<String>,
     pub(super) beat_ms: Option<u64>,
     pub(super) limits: Limits,
@@ -30,4 +31,5 @@ pub(super) struct Frame {
 #[serde(default)]
 pub(super) struct Limits {
     pub(super) command_bytes: Option<usize>,
+    pub(super) from_bytes: Option<usize>,
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::frame::Frame;
+use super::frame::{Frame, Limits};
 
 /// The other hub's limit where it does not tell one.
 const COMMAND_BYTES: usize = 16_384;
@@ -35,7 +35,10 @@ pub(super) struct Positions {
     all: HashMap<String, Position>,
     /// Channels that were subscribed to anew on their own, and have not come yet.
     asked: HashSet<String>,
+    /// Of a command that carries positions.
     command_bytes: usize,
+    /// What the parts of a beat have told that has more of them.
+    heads: HashMap<String, u64>,
     complete: bool,
     beats: u32,
 }
@@ -65,6 +68,7 @@ impl Positions {
             all: HashMap::new(),
             asked: HashSet::new(),
             command_bytes: COMMAND_BYTES,
+            heads: HashMap::new(),
             complete: false,
             beats: 0,
         }
@@ -78,6 +82,7 @@ impl Positions {
     /// A connection is made, and knows nothing of the one before.
     pub(super) fn connected(&mut self) {
         self.asked.clear();
+        self.heads.clear();
         self.complete = false;
         self.beats = 0;
         for subscription in &mut self.subscriptions {
@@ -106,10 +111,20 @@ impl Positions {
     }
 
     fn hello(&mut self, frame: &Frame) -> Taken {
-        self.command_bytes = frame.limits.command_bytes.unwrap_or(COMMAND_BYTES);
+        let Limits { command_bytes, from_bytes } = frame.limits;
+        self.command_bytes = from_bytes.or(command_bytes).unwrap_or(COMMAND_BYTES);
         let mut told = HashSet::new();
         let all = 0..self.subscriptions.len();
-        let send = all.map(|place| self.subscribe(place, &mut told)).collect();
+        let whole: Vec<String> = all.map(|place| self.subscribe(place, &mut told)).collect();
+        // What found no room in a command is resumed on its own, before a pattern brings its image.
+        let rest: Vec<String> = self
+            .all
+            .keys()
+            .filter(|ch| !told.contains(*ch) && self.is_covered(ch))
+            .cloned()
+            .collect();
+        let mut send: Vec<String> = rest.iter().flat_map(|ch| self.ask(ch)).collect();
+        send.extend(whole);
         Taken { interpret: true, send, ..Taken::default() }
     }
 
@@ -168,14 +183,25 @@ impl Positions {
         for place in missing.collect::<Vec<_>>() {
             taken.send.push(self.subscribe(place, &mut HashSet::new()));
         }
+        self.heads.extend(frame.heads.iter().map(|(ch, head)| (ch.clone(), *head)));
+        if frame.more {
+            return taken;
+        }
+        let heads = std::mem::take(&mut self.heads);
         if !self.complete && self.asked.is_empty() {
             self.beats += 1;
-            self.complete = self.has_all(&frame.heads);
+            self.complete = self.has_all(&heads);
             if self.complete {
-                taken.gone = self.forget_but(&frame.heads);
+                taken.gone = self.forget_but(&heads);
             }
         }
         taken
+    }
+
+    /// Whether a pattern covers the channel; one that is subscribed to by name resumes by that.
+    fn is_covered(&self, ch: &str) -> bool {
+        self.subscriptions.iter().all(|it| it.ch != ch)
+            && self.subscriptions.iter().any(|it| covers(&it.ch, ch))
     }
 
     fn has_all(&self, heads: &HashMap<String, u64>) -> bool {
@@ -415,8 +441,26 @@ mod tests {
             take(&mut positions, &frame);
         }
         let taken = take(&mut positions, r#"{"type":"hello","limits":{"command_bytes":2000}}"#);
-        let bytes = taken.send[0].len();
-        assert!((1900..=2000).contains(&bytes), "{bytes}");
+        let (whole, rest) = taken.send.split_last().expect("it subscribes");
+        assert!((1900..=2000).contains(&whole.len()), "{}", whole.len());
+        let whole: Value = serde_json::from_str(whole).unwrap();
+        let from = whole["from"].as_object().expect("positions").len();
+        assert_eq!(rest.len() + from, 1000, "each channel resumes, by name or by the pattern");
+        let taken = take(&mut positions, r#"{"type":"hello","limits":{"from_bytes":262144}}"#);
+        assert_eq!(taken.send.len(), 1, "there is room for all");
+    }
+
+    #[test]
+    fn a_beat_in_parts_is_one_beat() {
+        let mut positions = following();
+        positions.connected();
+        take(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":2}"#);
+        let part = r#"{"type":"beat","heads":{"football/1":10},"more":true}"#;
+        assert_eq!(take(&mut positions, part).gone, Vec::<String>::new());
+        assert!(!positions.is_complete(), "a part is not the whole");
+        let taken = take(&mut positions, r#"{"type":"beat","heads":{"football/2":20}}"#);
+        assert_eq!(taken.gone, Vec::<String>::new(), "the first part told of it");
+        assert!(positions.is_complete());
     }
 
     #[test]

@@ -23,7 +23,7 @@ async fn image(caller: &mut Caller, id: &serde_json::Value) {
 #[tokio::test]
 async fn refused_authentication_is_said_and_tried_again() {
     let mut rig = Rig::start().await;
-    let lasting = ", for which waiting is no remedy";
+    let lasting = ", needs operator action";
     for (code, more) in [
         ("INVALID_APP_KEY", lasting),
         ("MAX_CONNECTION_LIMIT_EXCEEDED", ""),
@@ -75,7 +75,7 @@ async fn refused_subscription_is_said() {
     let request = soon("a subscription", caller.request()).await.expect("it is sent");
     let code = "SUBSCRIPTION_LIMIT_EXCEEDED";
     caller.refuse(&request, code, false).await.expect("somebody reads");
-    rig.follower.states(&[&format!("Down: refused: {code}, for which waiting is no remedy")]).await;
+    rig.follower.states(&[&format!("Down: refused: {code}, needs operator action")]).await;
     soon("the connection's end", caller.gone()).await;
     let (caller, _) = rig.subscribed().await;
     rig.stop(caller).await;

@@ -6,6 +6,8 @@ mod world;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use crate::record::{Brief, Status};
+
 pub(super) use self::world::brief;
 use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, World};
 
@@ -90,12 +92,79 @@ async fn match_in_play_counts_as_the_hub_knows_it() {
     // It ends; for a second the archive has nothing newer.
     world.end_live();
     assert_eq!(ids(&world.get("events/?status=live").await.body), [0; 0]);
-    assert_eq!(world.get("events/live/").await.body["count"], 0, "it is over and in play");
+    let live = world.get("events/live/").await.body;
+    assert_eq!((&live["events"][0]["status"], &live["count"]), (&json!("finished"), &json!(1)));
     assert_eq!(world.get("events/3/").await.body["status"], "finished");
     assert_eq!(world.get("events/?status=finished").await.body["count"], 3);
     assert_eq!(world.get("events/").await.body["count"], 4, "it is there twice");
     let table = world.get("leagues/5/standings/").await.body;
     assert_eq!(table["standings"][0]["live"], false, "{table}");
+}
+
+/// SERVICE section 8, rows 1 and 2: what clients ask of the list, and what they read in its rows.
+#[tokio::test]
+async fn live_list_is_filtered_and_speaks_of_halves() {
+    let world = World::new().await;
+    let other = Brief {
+        competition: Some(6),
+        season: Some(60),
+        ..world.in_minutes(7, -50, Status::HalfTime)
+    };
+    world.show([other]);
+    let check = async |query: &str, expected: &[u64], count: usize| {
+        let answer = world.get(&format!("events/live/?{query}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{query}: {}", answer.body);
+        assert_eq!(ids(&answer.body), expected, "{query}");
+        assert_eq!(answer.body["count"], count, "{query}");
+    };
+    check("", &[7, 3], 2).await;
+    check("league_id=5", &[3], 1).await;
+    check("league=6", &[7], 1).await;
+    check("season_id=60", &[7], 1).await;
+    check("team_id=300", &[3], 1).await;
+    check("team_id=300&league_id=6", &[], 0).await;
+    check("limit=1", &[7], 2).await;
+    check("limit=200&offset=1&tz=UTC", &[3], 2).await;
+    assert_eq!(world.get("events/live/?foo=1").await.status, StatusCode::BAD_REQUEST);
+    let rows = world.get("events/live/").await.body["events"].clone();
+    for (row, period, detail) in
+        [(&rows[0], "halftime", "halftime"), (&rows[1], "1st_half", "1st_half")]
+    {
+        assert_eq!((&row["status"], &row["period"]), (&json!("inprogress"), &json!(period)));
+        let updated = row["last_updated"].as_str().expect("a moment");
+        assert!(updated.ends_with("+00:00") && updated.len() == 25, "{updated}");
+        let own = world.get(&format!("events/{}/", row["id"])).await.body;
+        assert_eq!(own["status"], detail, "the match itself keeps its own word");
+    }
+    assert_eq!(world.get("events/3/").await.body["period"], "1T");
+}
+
+/// SERVICE section 8, row 3.
+#[tokio::test]
+async fn live_list_is_from_five_minutes_before_to_ten_minutes_after() {
+    let world = World::new().await;
+    let ended = |id, minutes| Brief {
+        ended: Some(world.ago(minutes)),
+        score: Some([2, 0]),
+        ..world.in_minutes(id, -110, Status::Finished)
+    };
+    world.show([
+        world.in_minutes(11, 4, Status::NotStarted),
+        world.in_minutes(12, 6, Status::NotStarted),
+        world.in_minutes(13, -15, Status::NotStarted),
+        world.in_minutes(14, -90, Status::NotStarted),
+        ended(15, 9),
+        ended(16, 11),
+        Brief { status: Status::Abandoned, ..ended(17, 1) },
+    ]);
+    let live = world.get("events/live/").await.body;
+    assert_eq!(ids(&live), [3, 13, 11, 15]);
+    let told = |row: usize| {
+        let row = &live["events"][row];
+        [row["status"].clone(), row["period"].clone(), row["home_score"].clone()]
+    };
+    assert_eq!(told(2), [json!("notstarted"), json!(""), json!(null)]);
+    assert_eq!(told(3), [json!("finished"), json!("FT"), json!(2)]);
 }
 
 #[tokio::test]
@@ -112,6 +181,14 @@ async fn filters_of_matches_filter() {
     check("status=aet", &[2]).await;
     check("status=finished,notstarted", &[1, 2, 4]).await;
     check("status=delayed", &[]).await;
+    check("status=soon", &[1, 2, 3, 4]).await;
+    check("status=soon,aet", &[2]).await;
+    for live in ["live", "inplay", "started", "inprogress", "in_play"] {
+        check(&format!("status={live}"), &[3]).await;
+    }
+    for upcoming in ["scheduled", "upcoming", "notstarted"] {
+        check(&format!("status={upcoming}"), &[4]).await;
+    }
     check("team_id=300", &[3, 4]).await;
     check("team_name=NAME%203", &[3, 4]).await;
     check("team=name%203&league=5&season=50&tz=x&full=1&ordering=y", &[3, 4]).await;
@@ -122,7 +199,7 @@ async fn filters_of_matches_filter() {
     check(&format!("date={}", world.day(-14)), &[1]).await;
     check(&format!("date_from={}&date_to={}", world.day(-14), world.day(-7)), &[1, 2]).await;
     check(&format!("date_from={}", world.day(1)), &[4]).await;
-    for bad in ["status=soon", "date_from=soon", "team_id=x", "limit=x", "date=2026-02-30"] {
+    for bad in ["date_from=soon", "team_id=x", "limit=x", "date=2026-02-30"] {
         let answer = world.get(&format!("events/?{bad}")).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{bad}");
         assert_eq!(answer.body["error"], true, "{bad}");
@@ -262,5 +339,55 @@ async fn empty_archive_has_empty_lists() {
     assert_eq!(sports["sports"][0]["season_state"], "none", "{sports}");
     assert_eq!(world.get("coverage/?sport=tennis").await.body["count"], 1);
     assert_eq!(world.get("coverage/?sport=chess").await.status, StatusCode::BAD_REQUEST);
-    assert_eq!(crate::api::odds::status::period(crate::record::Status::Live), "");
+    assert_eq!(crate::api::odds::status::period(Status::Live), "");
+}
+
+/// SERVICE section 8, rows 8, 15 and 20, of version 1.
+#[tokio::test]
+async fn version_1_filters_days_and_lists_of_leagues() {
+    let world = World::new().await;
+    let other = Brief { competition: Some(6), ..world.in_minutes(7, -50, Status::HalfTime) };
+    world.show([other]);
+    let get = async |path: &str| {
+        let answer = world.at(&format!("http://hub.example/api/{path}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+        answer.body
+    };
+    for (query, expected) in [
+        ("league=5,6", &[1, 2, 7, 3, 4][..]),
+        ("league=6", &[7]),
+        ("league=6,7", &[7]),
+        ("league=5,6&status=finished", &[1, 2]),
+        ("league=5,6&team=300", &[3, 4]),
+        ("league=8,9", &[]),
+    ] {
+        assert_eq!(ids(&get(&format!("events/?{query}")).await), expected, "{query}");
+        assert_eq!(ids(&get(&format!("matches/?{query}")).await), expected, "{query}");
+    }
+    let refused = world.at("http://hub.example/api/events/?league=5,x").await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let upcoming = get("events/4/").await;
+    assert_eq!((&upcoming["home_score"], &upcoming["away_score"]), (&json!(null), &json!(null)));
+    assert_eq!(upcoming["league"]["country"], "");
+    assert!(upcoming["league"]["current_season"]["year"].is_u64(), "{upcoming}");
+
+    // Only the first match has players.
+    let played = get("player-stats/").await["count"].as_u64().expect("a count");
+    assert!(played > 0);
+    let day = world.day(-14);
+    for (query, count) in [
+        (format!("date_from={day}&date_to={day}&tz=UTC"), played),
+        (format!("date_from={}&tz=UTC", world.day(-13)), 0),
+        (format!("date_to={}&tz=UTC", world.day(-15)), 0),
+        (format!("date_from={day}&date_to={day}&tz=UTC&team=1"), 0),
+    ] {
+        assert_eq!(get(&format!("player-stats/?{query}")).await["count"], count, "{query}");
+    }
+    let row = get("player-stats/").await["results"][0].clone();
+    assert_eq!((&row["penalty_miss"], &row["total_shots"]), (&json!(0), &json!(0)), "{row}");
+    for path in ["leagues/5/", "teams/100/", "managers/700/", "referees/"] {
+        let body = get(path).await;
+        let row = body["results"].get(0).unwrap_or(&body);
+        assert_eq!(row["country"], "", "{path}");
+    }
 }

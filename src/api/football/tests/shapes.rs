@@ -77,24 +77,94 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
         .map(|row| (row["type"].as_str().unwrap(), row["minute"].as_u64().unwrap()))
         .collect();
     let expected = [
-        ("goal", 12),
-        ("goal", 40),
-        ("card", 45),
-        ("card", 50),
-        ("substitution", 60),
         ("goal", 90),
+        ("substitution", 60),
+        ("card", 50),
+        ("card", 45),
+        ("goal", 40),
+        ("goal", 12),
     ];
-    assert_eq!(told, expected);
-    assert_eq!(rows[3]["rescinded"], true);
-    assert_eq!((&rows[4]["player_in_id"], &rows[4]["player_out_id"]), (&json!(1012), &json!(1001)));
-    let first = concat!(
-        r#"{"event_id":1,"incidents":[{"type":"goal","minute":12,"added_time":null,"#,
-        r#""period_second":null,"is_home":true,"player":"name 1001","player_id":1001,"#,
-        r#""assist":"name 1002","goal_type":"regular","home_score":1,"away_score":0,"#,
-        r#""card_type":null,"rescinded":false,"player_in":null,"player_in_id":null,"#,
-        r#""player_out":null,"player_out_id":null,"sequence":[]},"#,
+    assert_eq!(told, expected, "the newest first");
+    assert_eq!(rows[2]["rescinded"], true);
+    assert_eq!((&rows[1]["player_in_id"], &rows[1]["player_out_id"]), (&json!(1012), &json!(1001)));
+    // The side that is credited, whose player did not score it: SERVICE section 8, row 19.
+    assert_eq!((&rows[4]["goal_type"], &rows[4]["is_home"]), (&json!("own_goal"), &json!(true)));
+    let last = concat!(
+        r#"{"type":"card","minute":45,"added_time":null,"period_second":null,"is_home":false,"#,
+        r#""player":"name 2001","player_id":2001,"card_type":"yellow","rescinded":false},"#,
+        r#"{"type":"goal","minute":40,"added_time":null,"period_second":null,"is_home":true,"#,
+        r#""player":"name 2001","player_id":2001,"assist":null,"goal_type":"own_goal","#,
+        r#""home_score":2,"away_score":0,"sequence":[]},"#,
+        r#"{"type":"goal","minute":12,"added_time":null,"period_second":null,"is_home":true,"#,
+        r#""player":"name 1001","player_id":1001,"assist":"name 1002","goal_type":"regular","#,
+        r#""home_score":1,"away_score":0,"sequence":[]}]}"#,
     );
-    assert!(text.starts_with(first), "{text}");
+    assert!(text.ends_with(last), "{text}");
+}
+
+/// SERVICE section 8, rows 9 and 10.
+#[test]
+fn periods_tell_the_score_and_checks_their_decision() {
+    use crate::record::{IncidentRecord, MatchRecord, PlayRecord};
+
+    let first = world::first(0);
+    let Some(mut football) = first.play.football().cloned() else { panic!("it is of football") };
+    let told = football.incidents.last().expect("a goal").clone();
+    let told = |kind: &str, detail: Option<&str>, minute, added| IncidentRecord {
+        eid: format!("{kind} {minute}").into(),
+        kind: kind.into(),
+        detail: detail.map(Into::into),
+        minute,
+        added,
+        score: None,
+        ..told.clone()
+    };
+    football.incidents.extend([
+        told("period", Some("first_half"), 1, None),
+        told("period", Some("half_time"), 45, Some(3)),
+        told("period", Some("second_half"), 46, None),
+        told("var", Some("checking"), 56, None),
+        told("var", Some("overturned"), 57, None),
+        told("second_yellow", None, 70, None),
+    ]);
+    let playing = |football, status| MatchRecord {
+        brief: Brief { status, ..Brief::clone(&first.brief) }.into(),
+        play: PlayRecord::Football(Box::new(football)),
+        ..first.clone()
+    };
+    let rows = |record: &MatchRecord| {
+        let value = serde_json::to_value(Incidents::of(record)).expect("it is JSON");
+        value["incidents"].as_array().expect("rows").clone()
+    };
+    let live = rows(&playing(football.clone(), Status::SecondHalf));
+    let of = |rows: &[serde_json::Value], kind: &str| -> Vec<_> {
+        rows.iter().filter(|row| row["type"] == kind).cloned().collect()
+    };
+    let period = |text: &str, minute, added: Option<u16>, score: [u16; 2], is_live: bool| {
+        json!({"type": "period", "minute": minute, "added_time": added, "text": text,
+            "home_score": score[0], "away_score": score[1], "is_live": is_live})
+    };
+    let expected = [
+        period("Second half", 46, None, [2, 1], true),
+        period("HT", 45, Some(3), [2, 0], false),
+        period("First half", 1, None, [0, 0], false),
+    ];
+    assert_eq!(of(&live, "period"), expected);
+    let stoppage = json!({"type": "injuryTime", "minute": 45, "length": 3});
+    assert_eq!(of(&live, "injuryTime"), [stoppage]);
+    let decisions: Vec<_> = of(&live, "varDecision")
+        .iter()
+        .map(|row| (row["decision"].clone(), row["confirmed"].clone()))
+        .collect();
+    let expected = [(json!("overturned"), json!(false)), (json!("checking"), json!(null))];
+    assert_eq!(decisions, expected);
+    assert_eq!(of(&live, "card")[0]["card_type"], "yellowRed");
+
+    football.incidents.push(told("period", Some("finished"), 90, Some(5)));
+    let over = rows(&playing(football, Status::Finished));
+    assert_eq!(over[0], period("FT", 90, Some(5), [2, 1], false), "the end comes first");
+    assert_eq!(over[1], json!({"type": "injuryTime", "minute": 90, "length": 5}));
+    assert!(over.iter().all(|row| row["is_live"] != true), "{over:?}");
 }
 
 #[test]
@@ -112,11 +182,16 @@ fn line_up_of_one_side_is_told_when_the_other_is_not_known() {
 }
 
 #[test]
-fn stats_leave_out_what_nobody_counted() {
+fn stats_tell_zero_of_what_is_counted_and_leave_out_the_rest() {
     let expected = concat!(
-        r#"{"event_id":1,"stats":{"home":{"passes":400,"accurate_passes":300,"attack":60,"#,
-        r#""attack_pct":67,"pass_accuracy_pct":75.0},"away":{"passes":200,"total_saves":2,"#,
-        r#""goalkeeper_saves":2,"attack":30,"attack_pct":33},"#,
+        r#"{"event_id":1,"stats":{"home":{"fouls":0,"passes":400,"offsides":0,"total_saves":0,"#,
+        r#""total_shots":0,"corner_kicks":0,"yellow_cards":0,"red_cards":0,"blocked_shots":0,"#,
+        r#""accurate_passes":300,"shots_on_target":0,"goalkeeper_saves":0,"shots_off_target":0,"#,
+        r#""attack":60,"attack_pct":67,"pass_accuracy_pct":75.0},"#,
+        r#""away":{"fouls":0,"passes":200,"offsides":0,"total_saves":2,"#,
+        r#""total_shots":0,"corner_kicks":0,"yellow_cards":1,"red_cards":0,"blocked_shots":0,"#,
+        r#""accurate_passes":0,"shots_on_target":0,"goalkeeper_saves":2,"shots_off_target":0,"#,
+        r#""attack":30,"attack_pct":33,"pass_accuracy_pct":0.0},"#,
         r#""first_half":{"home":{},"away":{}},"second_half":{"home":{},"away":{}}},"#,
         r#""shotmap":[],"momentum":[],"average_positions":{"home":[],"away":[]},"#,
         r#""xg_per_minute":[]}"#,
@@ -135,9 +210,19 @@ fn everybody_who_was_on_the_pitch_has_a_row() {
         rows.iter().find(|row| row["player_id"] == id).unwrap().clone()
     };
     assert_eq!((&of(1001)["goals"], &of(1002)["goal_assist"]), (&json!(1), &json!(1)));
-    assert_eq!(of(1003)["goals"], serde_json::Value::Null, "nobody has counted his goals");
-    assert_eq!((&of(2001)["goals"], &of(2001)["team_id"]), (&json!(null), &json!(200)));
-    assert_eq!(of(2002)["red_card"], json!(null), "a card that was taken back is counted");
+    assert_eq!((&of(2001)["goals"], &of(2001)["team_id"]), (&json!(0), &json!(200)));
+    assert_eq!(of(2002)["red_card"], 0, "a card that was taken back is counted");
+    // SERVICE section 8, row 7: what may be not known, and nothing else.
+    let row = of(1003);
+    let nulls = row.as_object().unwrap().iter().filter(|(_, value)| value.is_null());
+    let nulls: Vec<_> = nulls.map(|(name, _)| name.as_str()).collect();
+    let unknown = |name: &&str| {
+        ["rating", "goals_prevented"].contains(name)
+            || name.starts_with("expected_")
+            || name.contains("_value")
+    };
+    assert!(nulls.iter().all(unknown), "{nulls:?}");
+    assert_eq!((&row["total_shots"], &row["yellow_card"]), (&json!(0), &json!(0)));
 }
 
 #[tokio::test]
@@ -153,7 +238,8 @@ async fn rows_of_lists_have_the_keys_of_the_page_in_their_order() {
         assert_eq!(keys, expected, "{path}");
     };
     check("leagues/", "id name country is_active is_women current_season").await;
-    check("leagues/5/season/", "id name year start_date end_date is_current").await;
+    check("leagues/5/season/", "league_id season id name year start_date end_date is_current")
+        .await;
     check("teams/", "id name short_name country venue_id").await;
     check("events/1/h2h/", "total_matches home_wins draws away_wins home_goals away_goals avg_total_goals home_win_rate away_win_rate recent_matches").await;
     check("leagues/5/standings/", "position team_id team_name played won drawn lost gf ga gd pts xgf xga xgd xg_games form live").await;
@@ -173,7 +259,32 @@ async fn earlier_meetings_are_told_from_the_home_side() {
     assert_eq!(met["away_win_rate"], 1.0);
     let recent = &met["recent_matches"][0];
     assert_eq!((&recent["score"], &recent["home"]), (&json!("2-1"), &json!("name 100")));
+    // SERVICE section 8, row 6.
+    let date = recent["date"].as_str().expect("a moment");
+    assert_eq!(date, world.get("events/1/").await.body["event_date"]);
     let detail = world.get("events/2/").await.body;
     assert_eq!(detail["head_to_head"], met);
     assert_eq!(world.get("events/1/h2h/").await.body["total_matches"], json!(null));
+}
+
+/// SERVICE section 8, rows 14 and 20.
+#[tokio::test]
+async fn season_is_told_below_its_key_and_at_the_top() {
+    let world = World::new().await;
+    let own = world.get("leagues/5/season/").await.body;
+    assert_eq!((&own["league_id"], &own["season"]["id"]), (&json!(5), &json!(50)));
+    for name in ["id", "name", "year", "start_date", "end_date", "is_current"] {
+        assert_eq!(own[name], own["season"][name], "{name}");
+    }
+    let first_year = own["start_date"].as_str().expect("a day")[..4].parse::<u16>();
+    assert_eq!(own["year"], first_year.expect("a year"), "the name has no year");
+    // The name of the season names the league already.
+    assert_eq!(own["name"], "name 50");
+    let league = world.get("leagues/5/").await.body;
+    assert_eq!(league["current_season"], own["season"]);
+    assert_eq!(league["current_season"]["is_current"], true);
+    for path in ["leagues/5/", "teams/100/", "referees/800/", "managers/700/", "venues/900/"] {
+        let country = world.get(path).await.body["country"].clone();
+        assert_eq!(country, "", "{path}");
+    }
 }

@@ -71,18 +71,20 @@ impl World {
                     score: Some([1, 2]),
                     extra_time: Some([0, 1]),
                     ..brief(2, [BETA, ALPHA], now - 7 * DAY_US, Status::Finished)
-                },
+                }
+                .into(),
                 ..record(2, [BETA, ALPHA])
             },
             MatchRecord {
-                brief: brief(3, [ALPHA, GAMMA], now - DAY_US / 48, Status::NotStarted),
+                brief: brief(3, [ALPHA, GAMMA], now - DAY_US / 48, Status::NotStarted).into(),
                 ..record(3, [ALPHA, GAMMA])
             },
             MatchRecord {
                 brief: Brief {
                     round_name: Some("Final".into()),
                     ..brief(4, [BETA, GAMMA], now + 2 * DAY_US, Status::NotStarted)
-                },
+                }
+                .into(),
                 ..record(4, [BETA, GAMMA])
             },
         ];
@@ -118,6 +120,27 @@ impl World {
     /// The match in play ends, and the archive does not know yet.
     pub(super) fn end_live(&self) {
         self.reader.show(&[Arc::new(live(self.now, Status::Finished))], &[]);
+    }
+
+    /// The hub knows these as well.
+    pub(super) fn show(&self, briefs: impl IntoIterator<Item = Brief>) {
+        let shown = |brief: Brief| MatchRecord {
+            brief: brief.into(),
+            play: PlayRecord::Football(Box::default()),
+            ..record(0, [ALPHA, BETA])
+        };
+        let records: Vec<_> = briefs.into_iter().map(|brief| Arc::new(shown(brief))).collect();
+        self.reader.show(&records, &[]);
+    }
+
+    /// A match that begins so many minutes from now.
+    pub(super) fn in_minutes(&self, id: Key, minutes: Micros, status: Status) -> Brief {
+        brief(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
+    }
+
+    /// The moment so many minutes ago.
+    pub(super) fn ago(&self, minutes: Micros) -> Micros {
+        self.now - minutes * 60_000_000
     }
 
     /// The day so many days from now.
@@ -175,13 +198,16 @@ pub(in crate::api::football) fn brief(
         parts: Vec::new(),
         winner: None,
         best_of: None,
+        ended: None,
+        expected_goals: None,
+        weather: None,
         updated: start,
     }
 }
 
 fn record(id: Key, sides: [Key; 2]) -> MatchRecord {
     MatchRecord {
-        brief: brief(id, sides, 0, Status::NotStarted),
+        brief: brief(id, sides, 0, Status::NotStarted).into(),
         refs: [("test".into(), id.to_string().into())].into(),
         names: Names {
             competition: Some(named(LEAGUE)),
@@ -205,7 +231,12 @@ fn live(now: Micros, status: Status) -> MatchRecord {
         ..FootballRecord::default()
     };
     MatchRecord {
-        brief: Brief { score: Some([1, 0]), ..brief(3, [ALPHA, GAMMA], now - DAY_US / 48, status) },
+        brief: Brief {
+            score: Some([1, 0]),
+            ended: status.is_over().then_some(now),
+            ..brief(3, [ALPHA, GAMMA], now - DAY_US / 48, status)
+        }
+        .into(),
         play: PlayRecord::Football(Box::new(football)),
         position: Some(Position { epoch: Epoch(10), seq: 12 }),
         ..record(3, [ALPHA, GAMMA])
@@ -284,7 +315,7 @@ pub(super) fn first(start: Micros) -> MatchRecord {
         ..brief(1, [ALPHA, BETA], start, Status::Finished)
     };
     let play = PlayRecord::Football(Box::new(football));
-    MatchRecord { brief, names, play, ..record(1, [ALPHA, BETA]) }
+    MatchRecord { brief: brief.into(), names, play, ..record(1, [ALPHA, BETA]) }
 }
 
 fn line_up(formation: &str, first: Key) -> LineUpRecord {
@@ -293,6 +324,7 @@ fn line_up(formation: &str, first: Key) -> LineUpRecord {
         number: Some(place),
         position: Some(if place == 1 { "G" } else { "M" }.into()),
         starter: place <= 11,
+        country: None,
         captain: place == 2,
     };
     LineUpRecord { formation: Some(formation.into()), players: (1..=12).map(player).collect() }

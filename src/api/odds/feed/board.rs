@@ -55,19 +55,19 @@ const BOARD: Spec = Spec {
     params(
         ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other"),
         ("league_id" = Option<u64>, Query),
-        ("team_id" = Option<u64>, Query, description = "Either side, a player too"),
-        ("date_from" = Option<String>, Query, description = "A day or a moment"),
-        ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment"),
-        ("status" = Option<String>, Query, description = "notstarted, inprogress, finished, .., or several with commas between"),
-        ("bookmaker" = Option<String>, Query, description = "A slug, or several with commas between"),
+        ("team_id" = Option<u64>, Query, description = "Team or player, on either side"),
+        ("date_from" = Option<String>, Query, description = "A day or a timestamp"),
+        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp"),
+        ("status" = Option<String>, Query, description = "notstarted, inprogress, finished, ..; separate several with commas"),
+        ("bookmaker" = Option<String>, Query, description = "One or more slugs, separated by commas"),
         ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
         ("outcome" = Option<String>, Query),
-        ("period" = Option<String>, Query, description = "A part of the match"),
+        ("period" = Option<String>, Query, description = "Period of the match"),
         ("line" = Option<f64>, Query),
-        ("limit" = Option<u64>, Query, description = "10 unless told, at most 50"),
+        ("limit" = Option<u64>, Query, description = "Number of rows (default 10, max 50)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<EventOdds>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+    responses((status = 200, body = Page<EventOdds>), (status = 400, description = "Unknown parameter or invalid value"))
 )]
 pub(super) async fn board(
     State(api): State<Api>,

@@ -177,7 +177,7 @@ impl MarketRow {
 impl PriceRow {
     fn new(row: &OddsRow, is_max: bool, history: Option<Vec<TickRow>>) -> Self {
         Self {
-            id: row.id,
+            id: row.public_id(),
             bookmaker_slug: row.bookmaker.to_string(),
             bookmaker_name: bookmaker::name(&row.bookmaker).into_owned(),
             price: Number(row.price),
@@ -207,14 +207,14 @@ const ONE: Spec = Spec {
     get, path = "/odds/api/events/{event_id}/", tag = "odds",
     params(
         ("event_id" = u64, Path),
-        ("bookmaker" = Option<String>, Query, description = "A slug, or several with commas between"),
+        ("bookmaker" = Option<String>, Query, description = "One or more slugs, separated by commas"),
         ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
         ("outcome" = Option<String>, Query),
-        ("period" = Option<String>, Query, description = "A part of the match"),
+        ("period" = Option<String>, Query, description = "Period of the match"),
         ("line" = Option<f64>, Query),
-        ("history" = Option<bool>, Query, description = "With the last 100 changes of each price; of at most 500 prices"),
+        ("history" = Option<bool>, Query, description = "Include the last 100 changes of each price, for at most 500 prices"),
     ),
-    responses((status = 200, body = EventOdds), (status = 400, description = "An unknown parameter, a value that cannot be used, or the history of too many prices"), (status = 404, description = "No such event"))
+    responses((status = 200, body = EventOdds), (status = 400, description = "Unknown parameter, invalid value, or the history of too many prices"), (status = 404, description = "No such event"))
 )]
 pub(super) async fn event(
     State(api): State<Api>,

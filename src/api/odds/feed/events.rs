@@ -79,7 +79,7 @@ pub(super) fn filter(params: &Params) -> Result<Filter, ApiError> {
         team: params.id("team_id")?,
         from: params.from("date_from")?,
         before: params.before("date_to")?,
-        statuses: params.parsed("status", status::EXPECTED, status::wanted)?,
+        statuses: params.text("status").and_then(status::wanted),
         ..Filter::default()
     })
 }
@@ -105,14 +105,14 @@ const LIST: Spec = Spec {
     params(
         ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other"),
         ("league_id" = Option<u64>, Query),
-        ("team_id" = Option<u64>, Query, description = "Either side, a player too"),
-        ("date_from" = Option<String>, Query, description = "A day or a moment"),
-        ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment"),
-        ("status" = Option<String>, Query, description = "notstarted, inprogress, finished, .., or several with commas between"),
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("team_id" = Option<u64>, Query, description = "Team or player, on either side"),
+        ("date_from" = Option<String>, Query, description = "A day or a timestamp"),
+        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp"),
+        ("status" = Option<String>, Query, description = "notstarted, inprogress, finished, ..; separate several with commas"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<OddsEvent>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+    responses((status = 200, body = Page<OddsEvent>), (status = 400, description = "Unknown parameter or invalid value"))
 )]
 pub(super) async fn events(
     State(api): State<Api>,

@@ -64,7 +64,7 @@ pub(super) struct HistoryRow {
 impl HistoryRow {
     fn new(row: &OddsRow, tick: &Tick) -> Self {
         Self {
-            id: row.id,
+            id: row.public_id(),
             bookmaker_slug: row.bookmaker.to_string(),
             market: row.market.to_string(),
             period: row.period.as_ref().map(|it| it.to_string()),
@@ -114,17 +114,17 @@ const LIST: Spec = Spec {
     get, path = "/odds/api/events/{event_id}/history/", tag = "odds",
     params(
         ("event_id" = u64, Path),
-        ("bookmaker" = Option<String>, Query, description = "A slug, or several with commas between"),
+        ("bookmaker" = Option<String>, Query, description = "One or more slugs, separated by commas"),
         ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
         ("outcome" = Option<String>, Query),
-        ("period" = Option<String>, Query, description = "A part of the match"),
+        ("period" = Option<String>, Query, description = "Period of the match"),
         ("line" = Option<f64>, Query),
-        ("date_from" = Option<String>, Query, description = "A day or a moment, by the source's clock"),
-        ("date_to" = Option<String>, Query, description = "A day, which is included, or a moment"),
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("date_from" = Option<String>, Query, description = "A day or a timestamp, by the source's clock"),
+        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<HistoryRow>), (status = 400, description = "An unknown parameter, a value that cannot be used, or the history of too many prices"), (status = 404, description = "No such event"))
+    responses((status = 200, body = Page<HistoryRow>), (status = 400, description = "Unknown parameter, invalid value, or the history of too many prices"), (status = 404, description = "No such event"))
 )]
 pub(super) async fn history(
     State(api): State<Api>,

@@ -62,10 +62,10 @@ const LIST: Spec = Spec { accepted: &["limit", "offset"], aliases: &[], tolerate
 #[utoipa::path(
     get, path = "/odds/api/sports/", tag = "odds",
     params(
-        ("limit" = Option<u64>, Query, description = "50 unless told, at most 200"),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
         ("offset" = Option<u64>, Query),
     ),
-    responses((status = 200, body = Page<SportRow>), (status = 400, description = "An unknown parameter, or a value that cannot be used"))
+    responses((status = 200, body = Page<SportRow>), (status = 400, description = "Unknown parameter or invalid value"))
 )]
 pub(super) async fn sports(
     State(api): State<Api>,

@@ -94,9 +94,9 @@ struct TeamPoints {
 #[utoipa::path(get, path = "/basketball/api/v2/events/", tag = "basketball",
     params(
         Days,
-        ("league" = Option<u64>, Query, description = "Of this league."),
-        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
-        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, live, finished, postponed, cancelled, unresolved."),
+        ("league" = Option<u64>, Query, description = "Filter by league."),
+        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
+        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, postponed, cancelled, unresolved."),
         Paging,
     ),
     responses(
@@ -111,8 +111,8 @@ pub(super) async fn list(request: Request) -> Answer {
 /// Matches in play.
 #[utoipa::path(get, path = "/basketball/api/v2/events/live/", tag = "basketball",
     params(
-        ("league" = Option<u64>, Query, description = "Of this league."),
-        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        ("league" = Option<u64>, Query, description = "Filter by league."),
+        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
         Paging,
     ),
     responses(

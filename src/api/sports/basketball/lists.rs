@@ -87,7 +87,7 @@ pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/basketball/api/v2/managers/", tag = "basketball",
     params(
         Named,
-        ("team" = Option<u64>, Query, description = "Of this team."),
+        ("team" = Option<u64>, Query, description = "Filter by team."),
         Paging,
     ),
     responses(
@@ -118,7 +118,7 @@ pub(super) async fn manager(Path(id): Path<String>, request: Request) -> Answer 
 #[utoipa::path(get, path = "/basketball/api/v2/players/", tag = "basketball",
     params(
         Named,
-        ("team" = Option<u64>, Query, description = "Of this team."),
+        ("team" = Option<u64>, Query, description = "Filter by team."),
         Paging,
     ),
     responses(
@@ -198,7 +198,7 @@ pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answ
 #[utoipa::path(get, path = "/basketball/api/v2/standings/", tag = "basketball",
     params(
         ("league" = u64, Query, description = "The league."),
-        ("season" = Option<u64>, Query, description = "A season of it; its latest unless said."),
+        ("season" = Option<u64>, Query, description = "A season of the league (default: the latest)."),
     ),
     responses(
         (status = 200, body = BasketballStandings),
@@ -214,7 +214,7 @@ pub(super) async fn standings(request: Request) -> Answer {
 #[utoipa::path(get, path = "/basketball/api/v2/standings/{id}/", tag = "basketball",
     params(
         ("id" = u64, Path),
-        ("season" = Option<u64>, Query, description = "A season of it; its latest unless said."),
+        ("season" = Option<u64>, Query, description = "A season of the league (default: the latest)."),
     ),
     responses(
         (status = 200, body = BasketballStandings),

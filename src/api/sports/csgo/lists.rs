@@ -31,7 +31,7 @@ pub(super) struct CsgoTeam {
     name: String,
     /// No feed of ours tells it.
     short_name: Option<String>,
-    country: Option<String>,
+    country: String,
     country_code: Option<String>,
     /// Our own, from the results that are kept; null where there is none.
     elo_rating: Option<i64>,
@@ -55,7 +55,7 @@ struct CsgoMapStats {
 #[utoipa::path(get, path = "/csgo/api/v2/players/", tag = "csgo",
     params(
         Named,
-        ("team" = Option<u64>, Query, description = "Of this team."),
+        ("team" = Option<u64>, Query, description = "Filter by team."),
         Paging,
     ),
     responses(
@@ -181,7 +181,7 @@ impl CsgoTeam {
             id: team.id,
             name: team.name.to_string(),
             short_name: None,
-            country: shape::text(team.country.as_ref()),
+            country: shape::country_name(team.country.as_ref()),
             country_code: shape::country_code(team.country.as_ref()),
             elo_rating: digest.elo(team.id),
             elo_peak: peak,

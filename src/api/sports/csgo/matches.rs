@@ -95,9 +95,9 @@ pub(super) struct CsgoPlayerStats {
 #[utoipa::path(get, path = "/csgo/api/v2/matches/", tag = "csgo",
     params(
         Days,
-        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
-        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
-        ("status" = Option<String>, Query, description = "Of these statuses, with commas: notstarted, inprogress, finished, postponed, cancelled, unresolved."),
+        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
+        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
+        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: notstarted, inprogress, finished, postponed, cancelled, unresolved."),
         Paging,
     ),
     responses(
@@ -112,8 +112,8 @@ pub(super) async fn list(request: Request) -> Answer {
 /// Matches in play.
 #[utoipa::path(get, path = "/csgo/api/v2/matches/live/", tag = "csgo",
     params(
-        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
-        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
+        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
         Paging,
     ),
     responses(

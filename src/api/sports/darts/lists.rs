@@ -1,5 +1,7 @@
 //! Players, rankings, tournaments and predictions of darts.
 
+use std::sync::Arc;
+
 use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
@@ -23,15 +25,19 @@ use crate::{
         Api, ApiError, Kept, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
-    archive::{Entity, EntityKind},
+    archive::{Entity, EntityKind, Filter},
     rating::{self, Rated},
     record::{Key, MatchRecord},
 };
 
 const SPORT: Sport = Sport::Darts;
 
-/// The type of ranking that we have: Elo over the results that are kept.
-const RESULTS: &str = "results";
+/// The types of rankings that we have, each Elo over results that are kept: `PDC` is of all of them,
+/// `ProTour` of those of the tour's tournaments.
+const TYPES: [&str; 2] = ["PDC", "ProTour"];
+
+/// What is in the names of the tour's tournaments, in lower case.
+const TOUR: [&str; 4] = ["protour", "pro tour", "players championship", "european tour"];
 
 /// What no feed of ours tells of players is null.
 #[derive(Debug, Serialize, ToSchema)]
@@ -41,7 +47,7 @@ pub(super) struct DartsPlayer {
     name: String,
     short_name: Option<String>,
     country_code: Option<String>,
-    country_name: Option<String>,
+    country_name: String,
     /// Our own, from the results that are kept; null where there is none.
     elo_overall: Option<i64>,
     elo_major: Option<i64>,
@@ -118,11 +124,11 @@ pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
     lists::side(&request, SPORT, &id, DartsPlayer::of).await
 }
 
-/// The ranking of all players who have a result, the strongest first. Rankings of other types are
-/// empty.
+/// The ranking of all players who have a result, the strongest first. A ranking of another type is
+/// empty. Where no tournament is known to be of the tour, `ProTour` is of all results, too.
 #[utoipa::path(get, path = "/darts/api/v2/rankings/", tag = "darts",
     params(
-        ("type" = Option<String>, Query, description = "`results`; there is no other."),
+        ("type" = Option<String>, Query, description = "`PDC` (default) or `ProTour`, case-insensitive."),
         Paging,
     ),
     responses(
@@ -132,11 +138,33 @@ pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
 )]
 pub(super) async fn rankings(request: Request) -> Answer {
     let asked = request.read(asked::spec(&["limit", "offset", "type"]))?;
-    let digest = request.digest(SPORT).await?;
-    let is_ours = asked.params.text("type").is_none_or(|kind| kind.eq_ignore_ascii_case(RESULTS));
-    let ranked = if is_ours { digest.table.ranked() } else { Vec::new() };
+    let wanted = asked.params.text("type").unwrap_or(TYPES[0]);
+    let kind = TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(wanted));
+    let (kind, ranked) = match kind {
+        Some(kind) if kind == TYPES[1] => (kind, tour(&request).await?.table.ranked()),
+        Some(kind) => (kind, request.digest(SPORT).await?.table.ranked()),
+        None => (TYPES[0], Vec::new()),
+    };
     let rows: Vec<_> = (1..).zip(ranked).collect();
-    asked.page(Kept::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row))
+    asked.page(Kept::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
+}
+
+/// What the results of the tour say; of all tournaments where none is known to be of the tour.
+async fn tour(request: &Request) -> Result<Arc<Digest>, ApiError> {
+    let archive = &request.api.archive;
+    let is_of_tour = |it: &Entity| {
+        let category = it.about.get("category").and_then(|category| category.as_str());
+        let texts = [&*it.name, category.unwrap_or_default()].map(str::to_lowercase);
+        TOUR.iter().any(|word| texts.iter().any(|text| text.contains(word)))
+    };
+    let of_tour =
+        archive.entities(EntityKind::Competition, |it| it.sport == SPORT && is_of_tour(it));
+    if of_tour.is_empty() {
+        return request.digest(SPORT).await;
+    }
+    let competitions = Some(of_tour.iter().map(|it| it.id).collect());
+    let filter = Filter { sport: Some(SPORT), competitions, ..Filter::default() };
+    Digest::under(archive, filter).await
 }
 
 /// One row of the ranking, by the player's id.
@@ -156,7 +184,7 @@ pub(super) async fn ranking(Path(id): Path<String>, request: Request) -> Answer 
     let player = asked::key(&id)?;
     let mut rows = (1..).zip(digest.table.ranked());
     let row = rows.find(|(_, (own, _))| *own == player).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &DartsRanking::of(&request.api, &row))
+    request.answer(Kept::REFERENCE, &DartsRanking::of(&request.api, &row, TYPES[0]))
 }
 
 /// Tournaments: those of which most is played first.
@@ -242,14 +270,18 @@ impl DartsPlayer {
 }
 
 impl DartsRanking {
-    fn of(api: &Api, (position, (player, rated)): &(usize, (Key, Rated))) -> Self {
+    fn of(
+        api: &Api,
+        (position, (player, rated)): &(usize, (Key, Rated)),
+        kind: &'static str,
+    ) -> Self {
         let entity = api.archive.entity(EntityKind::Player, *player);
         Self {
             position: *position,
             prize_money: None,
             points: digest::whole(rated.rating),
             player: entity.map(|entity| NamedRow::of_entity(&entity)),
-            kind: RESULTS,
+            kind,
         }
     }
 }

@@ -98,7 +98,7 @@ pub(super) struct DartsPlayerBrief {
     name: String,
     short_name: Option<String>,
     country_code: Option<String>,
-    country_name: Option<String>,
+    country_name: String,
     /// Our own, from the results that are kept; null where there is none.
     elo_overall: Option<i64>,
 }
@@ -132,9 +132,9 @@ struct DartsMeeting {
 #[utoipa::path(get, path = "/darts/api/v2/matches/", tag = "darts",
     params(
         Days,
-        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
-        ("player" = Option<u64>, Query, description = "Of this player."),
-        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, live, finished, walkover, postponed, cancelled, unresolved."),
+        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
+        ("player" = Option<u64>, Query, description = "Filter by player."),
+        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, walkover, postponed, cancelled, unresolved."),
         Paging,
     ),
     responses(
@@ -149,8 +149,8 @@ pub(super) async fn list(request: Request) -> Answer {
 /// Matches in play.
 #[utoipa::path(get, path = "/darts/api/v2/matches/live/", tag = "darts",
     params(
-        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
-        ("player" = Option<u64>, Query, description = "Of this player."),
+        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
+        ("player" = Option<u64>, Query, description = "Filter by player."),
         Paging,
     ),
     responses(

@@ -120,7 +120,7 @@ pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answ
 #[utoipa::path(get, path = "/hockey/api/v2/standings/", tag = "hockey",
     params(
         ("league" = u64, Query, description = "The league."),
-        ("season" = Option<u64>, Query, description = "A season of it; its latest unless said."),
+        ("season" = Option<u64>, Query, description = "A season of the league (default: the latest)."),
     ),
     responses(
         (status = 200, body = HockeyStandings),
@@ -136,7 +136,7 @@ pub(super) async fn standings(request: Request) -> Answer {
 #[utoipa::path(get, path = "/hockey/api/v2/standings/{id}/", tag = "hockey",
     params(
         ("id" = u64, Path),
-        ("season" = Option<u64>, Query, description = "A season of it; its latest unless said."),
+        ("season" = Option<u64>, Query, description = "A season of the league (default: the latest)."),
     ),
     responses(
         (status = 200, body = HockeyStandings),

@@ -71,9 +71,9 @@ pub(super) struct HockeyH2h {
 #[utoipa::path(get, path = "/hockey/api/v2/matches/", tag = "hockey",
     params(
         Days,
-        ("league" = Option<u64>, Query, description = "Of this league."),
-        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
-        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, live, finished, awarded, postponed, cancelled, unresolved."),
+        ("league" = Option<u64>, Query, description = "Filter by league."),
+        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
+        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, awarded, postponed, cancelled, unresolved."),
         Paging,
     ),
     responses(
@@ -88,8 +88,8 @@ pub(super) async fn list(request: Request) -> Answer {
 /// Matches in play.
 #[utoipa::path(get, path = "/hockey/api/v2/matches/live/", tag = "hockey",
     params(
-        ("league" = Option<u64>, Query, description = "Of this league."),
-        ("team" = Option<String>, Query, description = "Of this team, by its id or a part of its name."),
+        ("league" = Option<u64>, Query, description = "Filter by league."),
+        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
         Paging,
     ),
     responses(

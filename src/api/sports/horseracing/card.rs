@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use fanout::Micros;
-use ingest::event::Id;
 
 use super::super::shape::NamedRow;
-use crate::record::{Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status};
+use crate::record::{
+    Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status, fold_name,
+};
 
 /// What lists tell of a race, and by what they are filtered.
 #[derive(Debug, Clone)]
@@ -41,7 +42,7 @@ impl Card {
         let race = record.play.race()?;
         let names = &record.names;
         let track = names.venue.as_ref().or(names.competition.as_ref()).map(NamedRow::of);
-        let runners = runners(record.brief.id, race);
+        let runners = runners(race);
         Some(Self {
             race: record.brief.id,
             start: record.brief.start,
@@ -58,30 +59,29 @@ impl Card {
 
 /// The runners of a race, each with its prices. Those that a feed of races tells; where there is
 /// none, those of the bookmakers' markets.
-pub(super) fn runners(id: Key, race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>)> {
+pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>)> {
     let mut runners: Vec<_> = race
         .runners
         .iter()
         .map(|told| {
-            let name = fold(&told.name);
+            let name = fold_name(&told.name);
             let is_own = |price: &&RunnerPriceRecord| {
-                price.name.as_deref().is_some_and(|own| fold(own) == name)
+                price.name.as_deref().is_some_and(|own| fold_name(own) == name)
             };
-            (Runner::told(id, told), race.prices.iter().filter(is_own).collect())
+            (Runner::told(told), race.prices.iter().filter(is_own).collect())
         })
         .collect();
     if race.runners.is_empty() {
-        let mut known: Vec<String> = Vec::new();
+        let mut known: Vec<Key> = Vec::new();
         for price in &race.prices {
-            let key = key(price);
-            match known.iter().position(|own| *own == key) {
+            match known.iter().position(|own| *own == price.horse) {
                 Some(place) => {
                     let (_, prices): &mut (Runner, Vec<&RunnerPriceRecord>) = &mut runners[place];
                     prices.push(price);
                 }
                 None => {
-                    runners.push((Runner::priced(id, price, &key), vec![price]));
-                    known.push(key);
+                    runners.push((Runner::priced(price), vec![price]));
+                    known.push(price.horse);
                 }
             }
         }
@@ -89,26 +89,12 @@ pub(super) fn runners(id: Key, race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPri
     runners
 }
 
-/// The same with every bookmaker that says a name.
-fn key(price: &RunnerPriceRecord) -> String {
-    let unnamed = || format!("{}|{}", price.bookmaker, price.selection);
-    price.name.as_deref().map_or_else(unnamed, fold)
-}
-
-/// A name without what bookmakers write in different ways: numbers in front, blanks, apostrophes.
-fn fold(name: &str) -> String {
-    let letters = name.chars().filter(|letter| letter.is_alphabetic());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
 impl Runner {
-    fn told(race: Key, told: &RunnerRecord) -> Self {
-        let jockey = told.jockey.as_ref().map(|name| NamedRow {
-            id: Id::derive("matchwire", "jockey", name).0,
-            name: name.to_string(),
-        });
+    fn told(told: &RunnerRecord) -> Self {
+        let jockey = told.jockey.as_ref().zip(told.jockey_id);
+        let jockey = jockey.map(|(name, id)| NamedRow { id, name: name.to_string() });
         Self {
-            id: id(race, told.id),
+            id: told.runner,
             horse: Some(NamedRow { id: told.id, name: told.name.to_string() }),
             number: told.number,
             jockey,
@@ -117,11 +103,11 @@ impl Runner {
         }
     }
 
-    fn priced(race: Key, price: &RunnerPriceRecord, key: &str) -> Self {
-        let horse = Id::derive("matchwire", "horse", key).0;
+    fn priced(price: &RunnerPriceRecord) -> Self {
+        let horse = price.horse;
         let named = price.name.as_ref();
         Self {
-            id: id(race, horse),
+            id: price.runner,
             horse: named.map(|name| NamedRow { id: horse, name: name.to_string() }),
             number: None,
             jockey: None,
@@ -130,9 +116,4 @@ impl Runner {
             position: (&*price.market == "win" && &*price.status == "winner").then_some(1),
         }
     }
-}
-
-/// The id of a horse in a race.
-fn id(race: Key, horse: Key) -> Key {
-    Id::derive("matchwire", "runner", &format!("{race}|{horse}")).0
 }

@@ -48,9 +48,9 @@ const LATE: i64 = 30 * 60 * 1_000_000;
 #[utoipa::path(get, path = "/horseracing/api/v2/races/", tag = "horseracing",
     params(
         Days,
-        ("track" = Option<u64>, Query, description = "Of this track."),
-        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
-        ("status" = Option<String>, Query, description = "Of these states, with commas: prematch, idle, live, archived, cancelled, unresolved."),
+        ("track" = Option<u64>, Query, description = "Filter by track."),
+        ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
+        ("status" = Option<String>, Query, description = "One or more states, separated by commas: prematch, idle, live, archived, cancelled, unresolved."),
         Paging,
     ),
     responses(
@@ -68,8 +68,8 @@ pub(super) async fn list(cards: Shared, request: Request) -> Answer {
 /// Races that are being run.
 #[utoipa::path(get, path = "/horseracing/api/v2/races/live/", tag = "horseracing",
     params(
-        ("track" = Option<u64>, Query, description = "Of this track."),
-        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        ("track" = Option<u64>, Query, description = "Filter by track."),
+        ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
         Paging,
     ),
     responses(
@@ -89,9 +89,9 @@ pub(super) async fn live(request: Request) -> Answer {
 /// The races that start next, without an envelope.
 #[utoipa::path(get, path = "/horseracing/api/v2/races/next-to-jump/", tag = "horseracing",
     params(
-        ("track" = Option<u64>, Query, description = "Of this track."),
-        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
-        ("limit" = Option<u64>, Query, description = "So many: 10 unless said, 50 at most."),
+        ("track" = Option<u64>, Query, description = "Filter by track."),
+        ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
+        ("limit" = Option<u64>, Query, description = "Number of rows (default 10, max 50)."),
     ),
     responses(
         (status = 200, body = Vec<RaceRow>),
@@ -135,9 +135,9 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/horseracing/api/v2/meetings/", tag = "horseracing",
     params(
         Days,
-        ("track" = Option<u64>, Query, description = "Of this track."),
-        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
-        ("status" = Option<String>, Query, description = "Of races of these states, with commas."),
+        ("track" = Option<u64>, Query, description = "Filter by track."),
+        ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
+        ("status" = Option<String>, Query, description = "One or more race states, separated by commas."),
         Paging,
     ),
     responses(
@@ -185,8 +185,8 @@ pub(super) async fn meeting(cards: Shared, Path(id): Path<String>, request: Requ
 /// Tracks, by name.
 #[utoipa::path(get, path = "/horseracing/api/v2/tracks/", tag = "horseracing",
     params(
-        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
-        ("region" = Option<String>, Query, description = "Of this country, as ISO 3166-1 alpha-2."),
+        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
+        ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
         Paging,
     ),
     responses(
@@ -236,8 +236,7 @@ fn wanted<'a>(
         from = Some(asked.now - PAST_DAYS * DAY);
         before = Some(asked.now + COMING_DAYS * DAY);
     }
-    let expected = format!("one of {}", status::words(SPORT).join(", "));
-    let statuses = asked.params.parsed("status", &expected, |text| status::read(SPORT, text))?;
+    let statuses = asked.params.text("status").and_then(|text| status::read(SPORT, text));
     asked.params.id("track")?;
     let races = races.filter(|card| {
         card.start.is_some_and(|start| {

@@ -87,9 +87,9 @@ struct RunnerBook {
 /// or a jockey is asked for.
 #[utoipa::path(get, path = "/horseracing/api/v2/runners/", tag = "horseracing",
     params(
-        ("race" = Option<u64>, Query, description = "In this race."),
-        ("horse" = Option<u64>, Query, description = "This horse."),
-        ("jockey" = Option<u64>, Query, description = "With this jockey."),
+        ("race" = Option<u64>, Query, description = "Filter by race."),
+        ("horse" = Option<u64>, Query, description = "Filter by horse."),
+        ("jockey" = Option<u64>, Query, description = "Filter by jockey."),
         Paging,
     ),
     responses(
@@ -158,7 +158,7 @@ pub(super) async fn odds(cards: Shared, Path(id): Path<String>, request: Request
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = record.play.race().ok_or(ApiError::NotFound)?;
-    let runners = card::runners(card.race, race);
+    let runners = card::runners(race);
     let own = runners.iter().find(|(runner, _)| runner.id == id).ok_or(ApiError::NotFound)?;
     request.answer(Kept::ODDS, &RunnerOdds::of(card, own))
 }
@@ -166,7 +166,7 @@ pub(super) async fn odds(cards: Shared, Path(id): Path<String>, request: Request
 /// Horses, by name.
 #[utoipa::path(get, path = "/horseracing/api/v2/horses/", tag = "horseracing",
     params(
-        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
         Paging,
     ),
     responses(
@@ -206,7 +206,7 @@ pub(super) async fn horse(cards: Shared, Path(id): Path<String>, request: Reques
 /// Jockeys, by name.
 #[utoipa::path(get, path = "/horseracing/api/v2/jockeys/", tag = "horseracing",
     params(
-        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
         Paging,
     ),
     responses(

@@ -13,14 +13,13 @@ use super::{
         digest::Digest,
         matches,
         meetings::{self, Seen},
-        shape::NamedRow,
     },
-    row::PlayerBrief,
+    row::{PlayerBrief, SetGames, TournamentBrief},
 };
 use crate::{
     api::{Api, Kept, error::ErrorBody, time},
     archive::EntityKind,
-    record::{Key, MatchRecord},
+    record::{Key, MatchRecord, Named},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,7 +27,8 @@ pub(super) struct TennisH2h {
     match_id: Key,
     player1: Option<PlayerBrief>,
     player2: Option<PlayerBrief>,
-    h2h: TennisMeetings,
+    /// Null where they never met.
+    h2h: Option<TennisMeetings>,
     /// Results before this match, the latest first.
     player1_last5: Vec<TennisResult>,
     player2_last5: Vec<TennisResult>,
@@ -49,12 +49,18 @@ struct SurfaceWins {
     player2_wins: usize,
 }
 
+/// SERVICE section 8, row 13.
 #[derive(Debug, Serialize, ToSchema)]
 struct TennisResult {
-    match_id: Key,
+    /// Of the match.
+    id: Key,
     date: Option<String>,
-    tournament: Option<NamedRow>,
-    opponent: Option<NamedRow>,
+    tournament: Option<TournamentBrief>,
+    surface: Option<String>,
+    round: Option<String>,
+    opponent: Option<PlayerBrief>,
+    /// The games of each set, as `sets_detail` of that match has them: `p1` is its first player.
+    score: Vec<SetGames>,
     won: Option<bool>,
     sets_won: Option<u32>,
     sets_lost: Option<u32>,
@@ -76,15 +82,16 @@ impl TennisH2h {
             match_id: record.brief.id,
             player1,
             player2,
-            h2h: TennisMeetings::default(),
+            h2h: None,
             player1_last5: Vec::new(),
             player2_last5: Vec::new(),
         };
         if let Some([first, second]) = record.brief.sides {
             let results = [first, second].map(|side| meetings::results(api, record, side));
             answer.h2h = TennisMeetings::of(api, meetings::between(&results[0], second));
-            let [last5, other] = results
-                .map(|all| all.iter().take(5).map(|seen| TennisResult::of(api, seen)).collect());
+            let [last5, other] = results.map(|all| {
+                all.iter().take(5).map(|seen| TennisResult::of(api, seen, digest)).collect()
+            });
             (answer.player1_last5, answer.player2_last5) = (last5, other);
         }
         answer
@@ -92,7 +99,7 @@ impl TennisH2h {
 }
 
 impl TennisMeetings {
-    fn of<'a>(api: &Api, between: impl Iterator<Item = &'a Seen>) -> Self {
+    fn of<'a>(api: &Api, between: impl Iterator<Item = &'a Seen>) -> Option<Self> {
         let mut own = Self::default();
         for seen in between {
             let wins = [seen.won() == Some(true), seen.won() == Some(false)].map(usize::from);
@@ -110,22 +117,28 @@ impl TennisMeetings {
                 on.player2_wins += wins[1];
             }
         }
-        own
+        (own.total_matches > 0).then_some(own)
     }
 }
 
 impl TennisResult {
-    fn of(api: &Api, seen: &Seen) -> Self {
-        let row = |kind: EntityKind, id: Option<Key>| {
-            let entity = api.archive.entity(kind, id?)?;
-            Some(NamedRow::of_entity(&entity))
-        };
+    fn of(api: &Api, seen: &Seen, digest: &Digest) -> Self {
+        let brief = &seen.brief;
+        let tournament = brief.competition;
+        let tournament = tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
+        let tournament = tournament.map(|entity| TournamentBrief::of_entity(&entity));
+        let circuit = tournament.as_ref().and_then(|tournament| tournament.circuit);
+        let opponent = seen.opponent().and_then(|id| api.archive.entity(EntityKind::Player, id));
+        let opponent = opponent.map(|it| Named { id: it.id, name: it.name.clone() });
         let score = seen.score();
         Self {
-            match_id: seen.brief.id,
-            date: seen.brief.start.and_then(time::offset),
-            tournament: row(EntityKind::Competition, seen.brief.competition),
-            opponent: row(EntityKind::Player, seen.opponent()),
+            id: brief.id,
+            date: brief.start.and_then(time::offset),
+            surface: tournament.as_ref().and_then(|tournament| tournament.surface.clone()),
+            round: brief.round_name.as_ref().map(|round| round.to_string()),
+            opponent: opponent.map(|named| PlayerBrief::of(api, &named, circuit, digest)),
+            tournament,
+            score: brief.parts.iter().map(|[p1, p2]| SetGames { p1: *p1, p2: *p2 }).collect(),
             won: seen.won(),
             sets_won: score.map(|score| score[0]),
             sets_lost: score.map(|score| score[1]),

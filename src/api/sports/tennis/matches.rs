@@ -27,9 +27,9 @@ const LIST: Spec = Spec {
 #[utoipa::path(get, path = "/tennis/api/v2/matches/", tag = "tennis",
     params(
         Days,
-        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
-        ("player" = Option<u64>, Query, description = "Of this player."),
-        ("status" = Option<String>, Query, description = "Of these statuses, with commas: scheduled, \
+        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
+        ("player" = Option<u64>, Query, description = "Filter by player."),
+        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, \
             live, interrupted, finished, walkover, retired, postponed, cancelled, unresolved."),
         Paging,
     ),
@@ -56,8 +56,8 @@ pub(super) async fn list(request: Request) -> Answer {
 /// Matches in play, without an envelope.
 #[utoipa::path(get, path = "/tennis/api/v2/matches/live/", tag = "tennis",
     params(
-        ("tournament" = Option<u64>, Query, description = "Of this tournament."),
-        ("player" = Option<u64>, Query, description = "Of this player."),
+        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
+        ("player" = Option<u64>, Query, description = "Filter by player."),
     ),
     responses(
         (status = 200, body = Vec<TennisMatch>),

@@ -1,5 +1,6 @@
 //! Tennis: SERVICE section 2.1.
 
+mod figures;
 mod h2h;
 mod matches;
 mod odds;
@@ -12,6 +13,7 @@ mod tournaments;
 
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+pub(super) use self::row::circuit;
 use crate::api::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
@@ -21,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(matches::detail))
         .routes(routes!(h2h::h2h))
         .routes(routes!(odds::odds))
+        .routes(routes!(odds::best))
         .routes(routes!(points::point_by_point))
         .routes(routes!(people::list))
         .routes(routes!(people::detail))

@@ -32,7 +32,7 @@ pub(super) struct TennisPlayer {
     /// `M`, `F`.
     pub(super) gender: Option<&'static str>,
     pub(super) country_code: Option<String>,
-    pub(super) country_name: Option<String>,
+    pub(super) country_name: String,
     date_of_birth: Option<String>,
     height: Option<u32>,
     weight: Option<u32>,
@@ -50,8 +50,8 @@ pub(super) struct TennisPlayer {
 #[utoipa::path(get, path = "/tennis/api/v2/players/", tag = "tennis",
     params(
         ("gender" = Option<String>, Query, description = "`M` or `F`."),
-        ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2."),
-        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        ("country" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)."),
+        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
         Paging,
     ),
     responses(
@@ -71,9 +71,7 @@ pub(super) async fn list(request: Request) -> Answer {
     let players = request.api.archive.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
             && is_like(&player.name)
-            && country.is_none_or(|country| {
-                player.country.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(country))
-            })
+            && country.is_none_or(|country| shape::is_country(player.country.as_deref(), country))
     });
     let players: Vec<_> = players
         .into_iter()
@@ -120,6 +118,9 @@ impl TennisPlayer {
 }
 
 fn gender(api: &Api, player: Key, digest: &Digest) -> Option<&'static str> {
+    if let Some(circuit) = digest.circuit(player) {
+        return row::gender(Some(circuit));
+    }
     let played = digest.table.get(player).and_then(|row| row.competition);
     let tournament = played.or_else(|| entered(api, player))?;
     let tournament = api.archive.entity(EntityKind::Competition, tournament)?;

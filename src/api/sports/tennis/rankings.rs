@@ -1,10 +1,8 @@
 //! `/tennis/api/v2/rankings/`: ours, since no feed tells those of the circuits.
 
-use std::collections::HashMap;
-
 use axum::extract::Path;
 use fanout::Micros;
-use ingest::event::{Id, Sport};
+use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,8 +24,15 @@ use crate::{
     record::Key,
 };
 
-/// The type of ranking that we have: Elo over the results that are kept.
-pub(super) const RESULTS: &str = "results";
+/// The types of rankings, in the order in which their rows stand: Elo over the results that are kept,
+/// of the players of each circuit, and of those whose circuit nobody tells.
+const TYPES: [&str; 3] = ["ATP", "WTA", RESULTS];
+const RESULTS: &str = "results";
+
+/// In which of them a player stands.
+pub(super) fn kind(player: Key, digest: &Digest) -> &'static str {
+    digest.circuit(player).unwrap_or(RESULTS)
+}
 
 /// Rows of a page at most: SERVICE section 1.2.
 const LIMIT_MAX: usize = 500;
@@ -44,19 +49,20 @@ pub(super) struct TennisRanking {
     previous_points: Option<i64>,
     /// Not kept.
     best_position: Option<usize>,
+    /// `ATP`, `WTA` or `results`.
     #[serde(rename = "type")]
     kind: &'static str,
     date: Option<String>,
 }
 
-/// The ranking of all players who have a result, the strongest first. Rankings of other types are
-/// empty.
+/// The rankings of all players who have a result: those of ATP, of WTA, and of no known circuit, each
+/// with the strongest first. A ranking of another type is empty.
 #[utoipa::path(get, path = "/tennis/api/v2/rankings/", tag = "tennis",
     params(
-        ("type" = Option<String>, Query, description = "`results`; there is no other."),
-        ("date" = Option<String>, Query, description = "As it was at the end of this day, UTC."),
-        ("limit" = Option<u64>, Query, description = "Rows of the page: 50 unless said, 500 at most."),
-        ("offset" = Option<u64>, Query, description = "Rows before the page."),
+        ("type" = Option<String>, Query, description = "`ATP`, `WTA`, or `results` for players whose tour is not known; case-insensitive."),
+        ("date" = Option<String>, Query, description = "Ranking at the end of this day, UTC."),
+        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 500)."),
+        ("offset" = Option<u64>, Query, description = "Number of rows to skip."),
     ),
     responses(
         (status = 200, body = Page<TennisRanking>),
@@ -68,15 +74,14 @@ pub(super) async fn list(request: Request) -> Answer {
     let asked = request.read(spec)?;
     let window = asked.params.window_of(crate::api::params::LIMIT_DEFAULT, LIMIT_MAX)?;
     let date = asked.params.before("date")?;
-    let is_ours = asked.params.text("type").is_none_or(|kind| kind.eq_ignore_ascii_case(RESULTS));
-    let ranking = match is_ours {
-        true => Ranking::at(&request, date, asked.now).await?,
-        false => Ranking::default(),
-    };
+    let mut ranking = Ranking::at(&request, date, asked.now).await?;
+    if let Some(wanted) = asked.params.text("type") {
+        ranking.rows.retain(|row| row.kind.eq_ignore_ascii_case(wanted));
+    }
     asked.page_of(Kept::REFERENCE, window, &ranking.rows, |row| ranking.row(&request.api, row))
 }
 
-/// One row of the ranking as it is now.
+/// One row of a ranking as it is now, by its id or by that of the player.
 #[utoipa::path(get, path = "/tennis/api/v2/rankings/{id}/", tag = "tennis",
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisRanking), (status = 404, body = ErrorBody))
@@ -85,23 +90,32 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
     request.read(asked::NONE)?;
     let id = asked::key(&id)?;
     let ranking = Ranking::at(&request, None, crate::clock::now()).await?;
-    let row = ranking.rows.iter().find(|(_, player, _)| self::id(*player) == id);
+    let row = ranking.rows.iter().find(|row| [self::id(row.player), row.player].contains(&id));
     let row = row.ok_or(ApiError::NotFound)?;
     request.answer(Kept::REFERENCE, &ranking.row(&request.api, row))
 }
 
-/// A player's row, whatever the day.
+/// A player's row, whatever the day: each player has one, so the player's id is its id.
 fn id(player: Key) -> Key {
-    Id::derive("matchwire", "ranking", &format!("tennis|{RESULTS}|{player}")).0
+    player
 }
 
 /// All rows, and what was a week before.
 #[derive(Debug, Default)]
 struct Ranking {
-    rows: Vec<(usize, Key, Rated)>,
-    before: HashMap<Key, (usize, i64)>,
+    rows: Vec<Row>,
+    before: std::sync::Arc<Digest>,
     digest: std::sync::Arc<Digest>,
     date: Option<String>,
+}
+
+/// Where a player stands.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    kind: &'static str,
+    position: usize,
+    player: Key,
+    rated: Rated,
 }
 
 impl Ranking {
@@ -112,32 +126,32 @@ impl Ranking {
         };
         let end = date.unwrap_or(now);
         let week = Digest::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
-        let rows = digest.table.ranked().into_iter().zip(1..);
-        let before = week.table.ranked().into_iter().zip(1..);
+        let row = |(player, rated): (Key, Rated)| {
+            let position = digest.position(player)?;
+            Some(Row { kind: kind(player, &digest), position, player, rated })
+        };
+        let mut rows: Vec<_> = digest.table.ranked().into_iter().filter_map(row).collect();
+        let place = |kind: &str| TYPES.iter().position(|own| *own == kind);
+        rows.sort_by_key(|row| (place(row.kind), row.position));
         Ok(Self {
-            rows: rows.map(|((player, rated), position)| (position, player, rated)).collect(),
-            before: before
-                .map(|((player, rated), position)| {
-                    (player, (position, digest::whole(rated.rating)))
-                })
-                .collect(),
+            rows,
+            before: week,
             digest,
             date: time::zulu(end - 1).map(|at| at.chars().take(10).collect()),
         })
     }
 
-    fn row(&self, api: &Api, (position, player, rated): &(usize, Key, Rated)) -> TennisRanking {
-        let before = self.before.get(player);
-        let entity = api.archive.entity(EntityKind::Player, *player);
+    fn row(&self, api: &Api, row: &Row) -> TennisRanking {
+        let entity = api.archive.entity(EntityKind::Player, row.player);
         TennisRanking {
-            id: id(*player),
-            position: *position,
+            id: id(row.player),
+            position: row.position,
             player: entity.map(|entity| TennisPlayer::of(api, &entity, &self.digest)),
-            points: digest::whole(rated.rating),
-            previous_position: before.map(|(position, _)| *position),
-            previous_points: before.map(|(_, points)| *points),
+            points: digest::whole(row.rated.rating),
+            previous_position: self.before.position(row.player),
+            previous_points: self.before.elo(row.player),
             best_position: None,
-            kind: RESULTS,
+            kind: row.kind,
             date: self.date.clone(),
         }
     }

@@ -4,10 +4,13 @@ use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::super::{digest::Digest, price, shape, status};
+use super::{
+    super::{digest::Digest, price, shape, status},
+    figures,
+};
 use crate::{
     api::{Api, number::Number},
-    archive::EntityKind,
+    archive::{Entity, EntityKind},
     rating,
     record::{Key, MatchRecord, Named, TennisRecord},
 };
@@ -36,12 +39,20 @@ pub(super) struct TennisMatch {
     p1_first_serve_won_pct: Option<f64>,
     p1_second_serve_won_pct: Option<f64>,
     p1_break_points_saved_pct: Option<f64>,
+    p1_break_points_converted_pct: Option<f64>,
+    p1_service_games: Option<u32>,
+    p1_service_games_won: Option<u32>,
+    p1_games_won: Option<u32>,
     p2_aces: Option<u32>,
     p2_double_faults: Option<u32>,
     p2_first_serve_pct: Option<f64>,
     p2_first_serve_won_pct: Option<f64>,
     p2_second_serve_won_pct: Option<f64>,
     p2_break_points_saved_pct: Option<f64>,
+    p2_break_points_converted_pct: Option<f64>,
+    p2_service_games: Option<u32>,
+    p2_service_games_won: Option<u32>,
+    p2_games_won: Option<u32>,
     /// The aces of each set.
     aces_per_set: Option<Vec<SetGames>>,
     point_by_point_available: bool,
@@ -95,7 +106,8 @@ pub(super) struct PlayerBrief {
 pub(super) struct CurrentRanking {
     pub(super) position: usize,
     pub(super) points: i64,
-    /// `results`: made from the results that are kept.
+    /// `ATP` or `WTA`: the circuit whose players it ranks; `results` for players whose circuit nobody
+    /// tells. It is made from the results that are kept.
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
 }
@@ -107,6 +119,7 @@ impl TennisMatch {
         let [player1, player2] = PlayerBrief::both(api, record, digest);
         let [odds1, _, odds2] = price::consensus(record).map(|price| price.map(Number));
         let [p1, p2] = tennis.map_or([None, None], served);
+        let figures = figures::of(record);
         let winner = rating::winner(brief).or(brief.winner);
         let winner = winner.and_then(|it| brief.sides?.get(usize::from(it)).copied());
         Self {
@@ -128,13 +141,21 @@ impl TennisMatch {
             p1_first_serve_pct: None,
             p1_first_serve_won_pct: None,
             p1_second_serve_won_pct: None,
-            p1_break_points_saved_pct: None,
+            p1_break_points_saved_pct: figures[0].break_points_saved_pct,
+            p1_break_points_converted_pct: figures[0].break_points_converted_pct,
+            p1_service_games: figures[0].service_games,
+            p1_service_games_won: figures[0].service_games_won,
+            p1_games_won: figures[0].games_won,
             p2_aces: p2.map(|it| it.aces),
             p2_double_faults: p2.map(|it| it.double_faults),
             p2_first_serve_pct: None,
             p2_first_serve_won_pct: None,
             p2_second_serve_won_pct: None,
-            p2_break_points_saved_pct: None,
+            p2_break_points_saved_pct: figures[1].break_points_saved_pct,
+            p2_break_points_converted_pct: figures[1].break_points_converted_pct,
+            p2_service_games: figures[1].service_games,
+            p2_service_games_won: figures[1].service_games_won,
+            p2_games_won: figures[1].games_won,
             aces_per_set: tennis.and_then(aces_per_set),
             point_by_point_available: tennis.is_some_and(|tennis| !tennis.points.is_empty()),
             live: tennis.filter(|_| brief.status.is_live()).map(Standing::of),
@@ -169,23 +190,42 @@ impl TournamentBrief {
             surface: surface.as_ref().map(|surface| surface.to_lowercase()),
         })
     }
+
+    pub(super) fn of_entity(entity: &Entity) -> Self {
+        let about = |key: &str| entity.about.get(key).and_then(|value| value.as_str());
+        let kind = about("category");
+        Self {
+            id: entity.id,
+            name: entity.name.to_string(),
+            circuit: circuit(&entity.name, kind),
+            category: category(kind),
+            surface: about("surface").map(str::to_lowercase),
+        }
+    }
 }
 
 impl PlayerBrief {
+    pub(super) fn of(
+        api: &Api,
+        named: &Named,
+        circuit: Option<&'static str>,
+        digest: &Digest,
+    ) -> Self {
+        let entity = api.archive.entity(EntityKind::Player, named.id);
+        let country = entity.and_then(|entity| entity.country.clone());
+        Self {
+            id: named.id,
+            name: named.name.to_string(),
+            short_name: None,
+            gender: gender(circuit),
+            country_code: shape::country_code(country.as_ref()),
+            current_ranking: CurrentRanking::of(named.id, digest),
+        }
+    }
+
     pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
         let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
-        let player = |named: &Named| {
-            let entity = api.archive.entity(EntityKind::Player, named.id);
-            let country = entity.and_then(|entity| entity.country.clone());
-            Self {
-                id: named.id,
-                name: named.name.to_string(),
-                short_name: None,
-                gender: gender(circuit),
-                country_code: shape::country_code(country.as_ref()),
-                current_ranking: CurrentRanking::of(named.id, digest),
-            }
-        };
+        let player = |named: &Named| Self::of(api, named, circuit, digest);
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
         both.map_or([None, None], |both| both.map(Some))
     }
@@ -194,7 +234,8 @@ impl PlayerBrief {
 impl CurrentRanking {
     pub(super) fn of(player: Key, digest: &Digest) -> Option<Self> {
         let position = digest.position(player)?;
-        Some(Self { position, points: digest.elo(player)?, kind: super::rankings::RESULTS })
+        let kind = super::rankings::kind(player, digest);
+        Some(Self { position, points: digest.elo(player)?, kind })
     }
 }
 
@@ -237,10 +278,13 @@ fn aces_per_set(tennis: &TennisRecord) -> Option<Vec<SetGames>> {
 }
 
 /// `ATP` or `WTA`, where the name or the category of a tournament says it.
-pub(super) fn circuit(name: &str, category: Option<&str>) -> Option<&'static str> {
-    let texts = [name, category.unwrap_or_default()];
+pub(in crate::api::sports) fn circuit(name: &str, kind: Option<&str>) -> Option<&'static str> {
+    let texts = [name, kind.unwrap_or_default()];
     let words = || texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
-    ["ATP", "WTA"].into_iter().find(|own| words().any(|word| word.eq_ignore_ascii_case(own)))
+    let named = ["ATP", "WTA"];
+    let named = named.into_iter().find(|own| words().any(|word| word.eq_ignore_ascii_case(own)));
+    // Those of the women are `wta_1000`.
+    named.or_else(|| (category(kind).as_deref() == Some("masters_1000")).then_some("ATP"))
 }
 
 /// Who plays on a circuit.
@@ -269,6 +313,7 @@ mod tests {
         assert_eq!(circuit("Halle", Some("atp_500")), Some("ATP"));
         assert_eq!(circuit("WTA 1000 Madrid", None), Some("WTA"));
         assert_eq!(circuit("Wimbledon", Some("grand_slam")), None);
+        assert_eq!(circuit("Paris", Some("Masters 1000")), Some("ATP"));
         assert_eq!(category(Some("Grand Slam")).as_deref(), Some("grand_slam"));
         assert_eq!(gender(Some("WTA")), Some("F"));
     }

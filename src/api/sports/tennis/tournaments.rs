@@ -35,8 +35,8 @@ pub(super) struct TennisTournament {
     surface: Option<String>,
     /// No feed of ours tells it.
     location: Option<String>,
-    /// ISO 3166-1 alpha-2 where the feed tells it so, else the name.
-    country: Option<String>,
+    /// Its name; empty where no feed tells it.
+    country: String,
     /// Of its latest edition: the days of the first and the last match that are known.
     start_date: Option<String>,
     end_date: Option<String>,
@@ -49,12 +49,12 @@ pub(super) struct TennisTournament {
 /// Tournaments, by name.
 #[utoipa::path(get, path = "/tennis/api/v2/tournaments/", tag = "tennis",
     params(
-        ("circuit" = Option<String>, Query, description = "`ATP` or `WTA`, in any case."),
+        ("circuit" = Option<String>, Query, description = "`ATP` or `WTA`, case-insensitive."),
         ("category" = Option<String>, Query, description = "`grand_slam`, `masters_1000`, `atp_500`, \
             `atp_250`, `wta_1000`, `wta_500`, `wta_250`."),
         ("surface" = Option<String>, Query, description = "`hard`, `clay`, `grass` or `carpet`."),
-        ("include_inactive" = Option<bool>, Query, description = "Those of more than a year ago too."),
-        ("search" = Option<String>, Query, description = "A part of the name, in any case."),
+        ("include_inactive" = Option<bool>, Query, description = "Include tournaments without a match in the last year."),
+        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
         Paging,
     ),
     responses(
@@ -120,7 +120,7 @@ impl TennisTournament {
             category: row::category(about("category")),
             surface: about("surface").map(str::to_lowercase),
             location: None,
-            country: shape::text(entity.country.as_ref()),
+            country: shape::country_name(entity.country.as_ref()),
             start_date: edition.and_then(|it| day(it.first)),
             end_date: edition.and_then(|it| day(it.last)),
             winner_points: None,

@@ -4,11 +4,7 @@ use fanout::channel::NAME_BYTES_MAX;
 use ingest::event::Sport;
 use serde_json::{Value, json};
 
-use crate::{
-    api::{odds::market, params::sport, sports::status},
-    products::Product,
-    signals::Kind,
-};
+use crate::{api::odds::market, products::Product, signals::Kind};
 
 /// Numbers that are capped: beyond any width they are the most that there is.
 const CAPPED: [&str; 8] =
@@ -16,21 +12,6 @@ const CAPPED: [&str; 8] =
 
 /// Days and moments.
 const TIMES: [&str; 4] = ["date", "date_from", "date_to", "updated_after"];
-
-/// Of football, and where sports are told of together: SERVICE section 1.5. Other spellings are taken too.
-const STATUSES: [&str; 11] = [
-    "notstarted",
-    "inprogress",
-    "1st_half",
-    "halftime",
-    "2nd_half",
-    "extratime",
-    "penalties",
-    "finished",
-    "postponed",
-    "cancelled",
-    "unresolved",
-];
 
 /// As `fanout` reads it.
 const CHANNEL: &str = "^[A-Za-z0-9_.@+:-]+(/[A-Za-z0-9_.@+:-]+)*$";
@@ -53,12 +34,6 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         "format" => one_of(["png", "webp"]),
         "gender" => one_of(["M", "F"]),
         "market" if first == "api" => one_of(market::names().split(", ")),
-        "status" => match sport(first) {
-            Some(sport) => several_of(&status::words(sport)),
-            None if first == "odds" || path.starts_with("/api/v2/") => several_of(&STATUSES),
-            // Version 1 passes words that it does not know.
-            None => return,
-        },
         "bookmaker" | "bookmaker_slug" => {
             json!({"type": "string", "pattern": "^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$"})
         }
@@ -70,10 +45,4 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
 
 fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
     json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
-}
-
-/// With commas between.
-fn several_of(words: &[&str]) -> Value {
-    let any = words.join("|");
-    json!({"type": "string", "pattern": format!("^({any})(,({any}))*$")})
 }

@@ -137,6 +137,7 @@ fn parameters_take_what_is_said_of_them() {
     assert_eq!(schema("/api/v2/events/", "limit"), capped);
     assert_eq!(schema("/api/venues/", "page"), capped);
     assert_eq!(schema("/api/v2/events/", "league_id")["format"], "int64");
+    assert_eq!(schema("/api/v2/events/{id}/", "id")["format"], "int32");
     assert_eq!(schema("/api/v2/events/", "date_from")["anyOf"][0]["format"], "date");
     assert_eq!(schema("/signals/api/", "min_strength")["maximum"], 100);
 }

@@ -1,7 +1,7 @@
 // Football, version 2: SERVICE.md 1.9. A field of which the page does not say otherwise may be null: not known.
 
 import {
-  any, bool, count, date, filled, int, maybe, number, offsetTime, oneOf, optional, percent, share, text, zuluTime,
+  any, bool, count, date, differences, filled, int, maybe, number, offsetTime, oneOf, optional, percent, share, text, zuluTime,
 } from "../shape.js";
 
 export const envelope = (row) => ({ count, next: maybe(filled), previous: maybe(filled), results: [row] });
@@ -15,7 +15,7 @@ export const headToHead = {
   home_goals: maybe(count), away_goals: maybe(count), avg_total_goals: maybe(number),
   home_win_rate: maybe(share), away_win_rate: maybe(share),
   recent_matches: maybe([{
-    date, home: filled, away: filled, event_id: optional(int), home_team_id: optional(int), away_team_id: optional(int),
+    date: offsetTime, home: filled, away: filled, event_id: optional(int), home_team_id: optional(int), away_team_id: optional(int),
     score: (value) => (/^\d+-\d+$/.test(value) ? "" : `no score but ${value}`),
   }]),
 };
@@ -40,7 +40,11 @@ export const event = {
   round_label: maybe(text), stage: maybe(text), stage_name: maybe(text), has_xg: bool, previous_leg_event_id: maybe(int),
 };
 export const eventKeys = Object.keys(event).slice(0, Object.keys(event).indexOf("round_label"));
-export const liveEvent = { ...event, league_name: filled };
+/** The words of halves stand in another field here than in the match itself. */
+export const liveEvent = {
+  ...event, league_name: filled, last_updated: offsetTime, status: oneOf("notstarted", "inprogress", "finished"),
+  period: oneOf("", "1st_half", "halftime", "2nd_half", "extra_time", "penalties", "FT"),
+};
 export const live = { count, events: [liveEvent] };
 
 const INTEGERS = `duels fouls passes punches tackles offsides big_saves throw_ins clearances free_kicks goal_kicks recoveries
@@ -90,18 +94,31 @@ export const PLAYER_COUNTERS = `minutes_played rating touches goals goal_assist 
   dribble_value_normalized ball_carries_count progressive_ball_carries_count total_ball_carries_distance
   total_progressive_ball_carries_distance best_ball_carry_progression total_progression unsuccessful_touch
   accurate_opposition_half_passes total_opposition_half_passes accurate_own_half_passes total_own_half_passes`.split(/\s+/);
-export const playerStatsRow = { id: int, player_id: int, event_id: int, team_id: int, ...all(PLAYER_COUNTERS, maybe(number)) };
+/** What may be not known; every other counter is a number. */
+export const UNKNOWN = PLAYER_COUNTERS.filter((name) => /^(rating|expected_.*|goals_prevented|.*_value.*)$/.test(name));
+const COUNTED = PLAYER_COUNTERS.filter((name) => !UNKNOWN.includes(name));
+export const playerCounters = { ...all(UNKNOWN, maybe(number)), ...all(COUNTED, count) };
+export const playerStatsRow = { id: int, player_id: int, event_id: int, team_id: int, ...playerCounters };
 export const playerStats = { event_id: int, count, player_stats: [playerStatsRow] };
 
+const happened = { minute: int, added_time: maybe(int), is_home: maybe(bool) };
+const byPlayer = { ...happened, player: maybe(filled), player_id: maybe(int) };
+const incidentOf = {
+  goal: {
+    ...byPlayer, assist: maybe(filled), goal_type: maybe(oneOf("regular", "own_goal", "penalty")), home_score: maybe(count), away_score: maybe(count),
+    sequence: [{ event: text, pid: maybe(int), player: maybe(text), pos: maybe(point), end: maybe(point), body: maybe(text), gk: maybe(point), gm: maybe(point) }],
+  },
+  card: { ...byPlayer, card_type: oneOf("yellow", "red", "yellowRed"), rescinded: bool },
+  substitution: { ...happened, player_in: maybe(filled), player_in_id: maybe(int), player_out: maybe(filled), player_out_id: maybe(int) },
+  period: { minute: int, text: filled, home_score: count, away_score: count, is_live: bool },
+  injuryTime: { minute: int, length: int },
+  varDecision: { ...byPlayer, decision: filled, confirmed: maybe(bool) },
+  inGamePenalty: { ...byPlayer, text: filled },
+  penaltyShootout: { ...byPlayer, text: maybe(filled) },
+};
 export const incidents = {
   event_id: int,
-  incidents: [{
-    type: filled, minute: int, added_time: maybe(int), period_second: maybe(int), is_home: maybe(bool), player: maybe(filled),
-    player_id: maybe(int), assist: maybe(filled), goal_type: maybe(oneOf("regular", "own_goal", "penalty")),
-    home_score: maybe(count), away_score: maybe(count), card_type: maybe(filled), rescinded: bool, player_in: maybe(filled),
-    player_in_id: maybe(int), player_out: maybe(filled), player_out_id: maybe(int),
-    sequence: [{ event: text, pid: maybe(int), player: maybe(text), pos: maybe(point), end: maybe(point), body: maybe(text), gk: maybe(point), gm: maybe(point) }],
-  }],
+  incidents: [(row, path) => (row?.type in incidentOf ? differences(row, incidentOf[row.type], path) : `no incident but ${JSON.stringify(row)}`)],
 };
 
 const lineupPlayer = {
@@ -134,10 +151,10 @@ export const prediction = {
   model: { confidence: share, version: filled },
 };
 
-export const season = { id: int, name: text, year: any, start_date: maybe(date), end_date: maybe(date), is_current: bool };
+export const season = { id: int, name: text, year: int, start_date: maybe(date), end_date: maybe(date), is_current: bool };
+export const leagueSeason = { ...season, league_id: int, season };
 export const league = {
-  id: int, name: filled, country: maybe(text), is_active: bool, is_women: bool,
-  current_season: maybe({ id: int, name: text, year: any, start_date: maybe(date), end_date: maybe(date) }),
+  id: int, name: filled, country: text, is_active: bool, is_women: bool, current_season: maybe(season),
 };
 export const seasons = { league_id: int, count, seasons: [season] };
 

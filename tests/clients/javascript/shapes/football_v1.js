@@ -1,7 +1,7 @@
 // Football, version 1: SERVICE.md 1.6.
 
 import { any, bool, count, date, filled, int, maybe, number, oneOf, percent, record, share, text, time } from "../shape.js";
-import { PLAYER_COUNTERS } from "./football.js";
+import { playerCounters } from "./football.js";
 
 const brief = { id: int, name: filled };
 const all = (names, shape) => Object.fromEntries(names.map((name) => [name, shape]));
@@ -10,26 +10,26 @@ export const ROOT = `leagues teams events fixtures matches live predictions play
   social tv-channels broadcasts`.split(/\s+/);
 
 export const league = {
-  id: int, api_id: maybe(int), name: filled, country: maybe(text), season_id: maybe(int), is_women: maybe(bool), current_season: maybe(brief),
+  id: int, api_id: maybe(int), name: filled, country: text, season_id: maybe(int), is_women: maybe(bool), current_season: maybe(brief),
 };
-export const team = { id: int, name: filled, short_name: text, country: maybe(text) };
+export const team = { id: int, name: filled, short_name: text, country: text };
 export const teamDetail = { ...team, coach: maybe({ name: filled, shortName: text }), venue: maybe(brief) };
 
 const coach = maybe({
-  ...brief, short_name: text, country: maybe(text), profile: text, preferred_formation: text, pressing_intensity: maybe(share),
+  ...brief, short_name: text, country: text, profile: text, preferred_formation: text, pressing_intensity: maybe(share),
   defensive_line: text, top_styles: [any],
 });
 const prices = `odds_home odds_draw odds_away odds_over_15 odds_over_25 odds_over_35 odds_under_15 odds_under_25 odds_under_35
   odds_btts_yes odds_btts_no`.split(/\s+/);
 const out = [{ name: filled, status: filled, reason: maybe(text), expected_return: maybe(date) }];
-const attacks = maybe({ attack: int, dangerous_attack: int, ball_safe: maybe(int) });
+const sides = maybe({ home: int, away: int });
 
 export const event = {
-  id: int, league: { ...brief, country: maybe(text), is_women: maybe(bool), current_season: maybe(brief) },
+  id: int, league: { ...brief, country: text, is_women: maybe(bool), current_season: maybe(brief) },
   home_team: filled, away_team: filled, home_team_obj: { ...brief, short_name: text }, away_team_obj: { ...brief, short_name: text },
   event_date: time, status: filled, home_score: maybe(count), away_score: maybe(count), current_minute: maybe(int), period: maybe(text),
   ...all(prices, maybe(number)), live_stats: maybe({ home: record(any), away: record(any) }),
-  sr_stats: maybe({ home: attacks, away: attacks }),
+  sr_stats: maybe({ possession: sides, attack: sides, dangerous_attack: sides, ball_safe: sides }),
   jerseys: maybe({ home: { player: { base: filled } }, away: { player: { base: filled } } }),
   venue: maybe(brief), incidents: [{ type: filled }], funfacts: [any], unavailable_players: { home: out, away: out },
   home_coach: coach, away_coach: coach, actual_home_xg: maybe(number), home_xg_live: maybe(number),
@@ -49,8 +49,8 @@ export const player = {
 export const playerStat = {
   event: { id: int, home_team: any, away_team: any, event_date: time, home_score: maybe(count), away_score: maybe(count) },
   player: { ...brief, short_name: text, position: text, specific_position: text, positions_detailed: [any], team: any },
-  ...all(PLAYER_COUNTERS, maybe(number)),
-  ...all(["dribble_attempted", "dribble_won", "penalty_won", "penalty_miss", "penalty_conceded", "penalty_save", "penalty_faced"], maybe(number)),
+  ...playerCounters,
+  ...all(["dribble_attempted", "dribble_won", "penalty_won", "penalty_miss", "penalty_conceded", "penalty_save", "penalty_faced"], count),
   heatmap: maybe([{ x: number, y: number }]),
 };
 

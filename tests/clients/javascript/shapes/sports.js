@@ -20,7 +20,8 @@ const shares = Object.fromEntries(
   ["p1", "p2"].flatMap((side) => [
     [`${side}_aces`, maybe(count)],
     [`${side}_double_faults`, maybe(count)],
-    ...["first_serve_pct", "first_serve_won_pct", "second_serve_won_pct", "break_points_saved_pct"].map((name) => [`${side}_${name}`, maybe(percent)]),
+    ...["games_won", "service_games", "service_games_won"].map((name) => [`${side}_${name}`, maybe(count)]),
+    ...["first_serve_pct", "first_serve_won_pct", "second_serve_won_pct", "break_points_saved_pct", "break_points_converted_pct"].map((name) => [`${side}_${name}`, maybe(percent)]),
   ]),
 );
 const tennisMatch = {
@@ -30,6 +31,10 @@ const tennisMatch = {
   round_name: maybe(text), player1_sets: maybe(count), player2_sets: maybe(count), sets_detail: [{ p1: count, p2: count }],
   winner_id: maybe(int), odds_player1: maybe(number), odds_player2: maybe(number), ...shares, aces_per_set: maybe([any]),
   point_by_point_available: bool,
+};
+const tennisForm = {
+  id: int, date: offsetTime, tournament: maybe({ id: int, name: filled }), surface: maybe(filled), round: maybe(text),
+  opponent: maybe({ id: int, name: filled }), score: [{ p1: count, p2: count }], won: maybe(bool),
 };
 const tennisLive = {
   ...tennisMatch, current_set: maybe(int), current_game_p1: maybe(count), current_game_p2: maybe(count),
@@ -73,8 +78,8 @@ export const tennis = {
   },
   h2h: {
     match_id: int, player1: { id: int, name: filled }, player2: { id: int, name: filled },
-    h2h: { total_matches: count, player1_wins: count, player2_wins: count, by_surface: record(any) },
-    player1_last5: [any], player2_last5: [any],
+    h2h: maybe({ total_matches: count, player1_wins: count, player2_wins: count, by_surface: record(any) }),
+    player1_last5: [tennisForm], player2_last5: [tennisForm],
   },
 };
 

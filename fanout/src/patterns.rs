@@ -1,0 +1,271 @@
+//! Which connections follow which patterns: an index by segments, pure.
+//!
+//! A pattern is a path of segments, each a text or `*`, and equal patterns of several connections are
+//! one path. To find who covers a channel, each of its segments leads to at most two nodes, that of
+//! its text and that of `*`: a name of k segments visits fewer than 2^(k+1) nodes, however many
+//! patterns there are. Subscribing and unsubscribing cost one step for each segment.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rustc_hash::FxBuildHasher;
+use slab::Slab;
+
+use crate::channel::{ChannelId, Pattern};
+
+/// The root's place.
+const ROOT: u32 = 0;
+
+#[derive(Debug)]
+pub struct Patterns {
+    nodes: Slab<Node>,
+    /// When the next pattern was subscribed to, to tell which of several came first.
+    next: u64,
+    /// Nodes that lookups have visited: what tests count.
+    visited: u64,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    parent: u32,
+    segment: Box<str>,
+    /// By their text. Clients choose the texts, so the hash is one that cannot be provoked to collide.
+    children: HashMap<Box<str>, u32>,
+    star: Option<u32>,
+    /// Who follows the pattern that ends here.
+    followed: Option<Followed>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    pattern: Pattern,
+    /// By the connection's slot, and since when.
+    since: BTreeMap<u32, u64>,
+}
+
+impl Default for Patterns {
+    fn default() -> Self {
+        let mut nodes = Slab::new();
+        nodes.insert(Node::default());
+        Self { nodes, next: 0, visited: 0 }
+    }
+}
+
+impl Patterns {
+    /// Notes that a connection follows a pattern. Returns the pattern as all who follow it share it.
+    pub fn add(&mut self, slot: u32, pattern: &Pattern) -> Pattern {
+        let mut at = ROOT;
+        for segment in pattern.as_str().split('/') {
+            at = self.child(at, segment).unwrap_or_else(|| self.grow(at, segment));
+        }
+        let since = self.next;
+        self.next += 1;
+        let node = &mut self.nodes[at as usize];
+        let followed = node
+            .followed
+            .get_or_insert_with(|| Followed { pattern: pattern.clone(), since: BTreeMap::new() });
+        followed.since.insert(slot, since);
+        followed.pattern.clone()
+    }
+
+    /// Notes that a connection follows a pattern no longer.
+    pub fn remove(&mut self, slot: u32, pattern: &Pattern) {
+        let mut at = ROOT;
+        for segment in pattern.as_str().split('/') {
+            let Some(child) = self.child(at, segment) else { return };
+            at = child;
+        }
+        let node = &mut self.nodes[at as usize];
+        if let Some(followed) = &mut node.followed {
+            followed.since.remove(&slot);
+            if followed.since.is_empty() {
+                node.followed = None;
+            }
+        }
+        self.prune(at);
+    }
+
+    /// Takes away nodes that lead nowhere any more.
+    fn prune(&mut self, mut at: u32) {
+        while at != ROOT {
+            let node = &self.nodes[at as usize];
+            if node.followed.is_some() || !node.children.is_empty() || node.star.is_some() {
+                return;
+            }
+            let Node { parent, segment, .. } = self.nodes.remove(at as usize);
+            let up = &mut self.nodes[parent as usize];
+            if &*segment == "*" {
+                up.star = None;
+            } else {
+                up.children.remove(&segment);
+                if up.children.is_empty() {
+                    up.children = HashMap::new();
+                }
+            }
+            at = parent;
+        }
+    }
+
+    fn child(&self, at: u32, segment: &str) -> Option<u32> {
+        let node = &self.nodes[at as usize];
+        if segment == "*" { node.star } else { node.children.get(segment).copied() }
+    }
+
+    fn grow(&mut self, parent: u32, segment: &str) -> u32 {
+        let node = Node { parent, segment: segment.into(), ..Node::default() };
+        let child = u32::try_from(self.nodes.insert(node)).expect("fewer than 2^32 of anything");
+        let up = &mut self.nodes[parent as usize];
+        if segment == "*" {
+            up.star = Some(child);
+        } else {
+            up.children.insert(segment.into(), child);
+        }
+        child
+    }
+
+    /// Who follows a pattern that covers this channel, each once with the pattern that it has followed
+    /// for longest, by slot.
+    pub fn covering(&mut self, channel: &ChannelId) -> Vec<(u32, Pattern)> {
+        let mut found: HashMap<u32, (u64, Pattern), FxBuildHasher> = HashMap::default();
+        let ends = self.ends(channel);
+        for end in &ends {
+            let Some(followed) = &self.nodes[*end as usize].followed else { continue };
+            for (slot, since) in &followed.since {
+                let first =
+                    found.entry(*slot).or_insert_with(|| (*since, followed.pattern.clone()));
+                if *since < first.0 {
+                    *first = (*since, followed.pattern.clone());
+                }
+            }
+        }
+        let mut all: Vec<(u32, Pattern)> =
+            found.into_iter().map(|(slot, (_, pattern))| (slot, pattern)).collect();
+        all.sort_unstable_by_key(|(slot, _)| *slot);
+        all
+    }
+
+    /// Whether a pattern that a connection follows covers this channel.
+    pub fn covers(&mut self, slot: u32, channel: &ChannelId) -> bool {
+        self.ends(channel).iter().any(|end| {
+            let followed = self.nodes[*end as usize].followed.as_ref();
+            followed.is_some_and(|followed| followed.since.contains_key(&slot))
+        })
+    }
+
+    /// The nodes where patterns end that cover this channel.
+    fn ends(&mut self, channel: &ChannelId) -> Vec<u32> {
+        let mut reached = vec![ROOT];
+        for segment in channel.as_str().split('/') {
+            let nodes = &self.nodes;
+            reached = reached
+                .iter()
+                .flat_map(|at| {
+                    let node = &nodes[*at as usize];
+                    node.children.get(segment).copied().into_iter().chain(node.star)
+                })
+                .collect();
+            self.visited += reached.len() as u64;
+            if reached.is_empty() {
+                break;
+            }
+        }
+        reached
+    }
+
+    /// Patterns that somebody follows, each once, however many follow it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.iter().filter(|(_, node)| node.followed.is_some()).count()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() == 1
+    }
+
+    /// Nodes that lookups have visited so far.
+    #[must_use]
+    pub fn visited(&self) -> u64 {
+        self.visited
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).expect("well formed")
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "*"]), 1..5)
+            .prop_map(|segments| segments.join("/"))
+    }
+
+    proptest! {
+        /// Against a list that is gone through: the same connections, each by the pattern that it
+        /// followed first; and nothing is kept of what nobody follows any more.
+        #[test]
+        fn index_finds_what_the_list_finds(
+            steps in prop::collection::vec((any::<bool>(), 0_u32..4, name()), 1..80),
+            channels in prop::collection::vec(name(), 1..20),
+        ) {
+            let (mut index, mut list) = (Patterns::default(), Vec::<(u32, Pattern)>::new());
+            for (add, slot, text) in steps {
+                let own = pattern(&text);
+                list.retain(|it| *it != (slot, own.clone()));
+                if add {
+                    index.add(slot, &own);
+                    list.push((slot, own));
+                } else {
+                    index.remove(slot, &own);
+                }
+            }
+            for text in channels {
+                let channel = ChannelId::new(text.replace('*', "d"));
+                let mut expected: BTreeMap<u32, Pattern> = BTreeMap::new();
+                for (slot, own) in list.iter().filter(|(_, own)| own.matches(&channel)) {
+                    expected.entry(*slot).or_insert_with(|| own.clone());
+                }
+                for slot in 0..4 {
+                    prop_assert_eq!(index.covers(slot, &channel), expected.contains_key(&slot));
+                }
+                prop_assert_eq!(index.covering(&channel), expected.into_iter().collect::<Vec<_>>());
+            }
+            for (slot, own) in list {
+                index.remove(slot, &own);
+            }
+            prop_assert!(index.is_empty(), "{index:?}");
+        }
+    }
+
+    #[test]
+    fn opening_a_channel_visits_the_same_few_nodes_beside_100_000_patterns() {
+        let mut index = Patterns::default();
+        for number in 0..25_000 {
+            for text in ["football/{}/odds/*", "*/{}", "*/*/odds/b{}", "*/{}/*/b{}"] {
+                index.add(number % 100, &pattern(&text.replace("{}", &number.to_string())));
+            }
+        }
+        assert_eq!(index.len(), 100_000);
+        for name in ["football/7/odds/b7", "tennis/99/odds/none", "football/x/odds", "x/y/z/u/v"] {
+            let before = index.visited();
+            index.covering(&ChannelId::new(name));
+            let visited = index.visited() - before;
+            let segments = u32::try_from(name.split('/').count()).expect("a few");
+            assert!(visited < 2_u64.pow(segments + 1), "{name}: {visited} nodes");
+        }
+    }
+
+    #[test]
+    fn equal_patterns_are_shared() {
+        let mut index = Patterns::default();
+        for slot in 0..1_000 {
+            index.add(slot, &pattern("*/*/odds/amberline"));
+        }
+        assert_eq!((index.len(), index.nodes.len()), (1, 5));
+        assert_eq!(index.covering(&ChannelId::new("football/1/odds/amberline")).len(), 1_000);
+    }
+}

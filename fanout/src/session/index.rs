@@ -1,0 +1,79 @@
+//! Finds a session's subscriptions by the name and by the number of their channel.
+//!
+//! Only sessions that follow many channels have one. It holds keys alone, five bytes each: names and
+//! numbers are those of the subscriptions.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+use hashbrown::HashTable;
+use slab::Slab;
+
+use super::subscription::Subscription;
+
+/// A few subscriptions are found by looking at each.
+pub(super) const FEW: usize = 16;
+
+/// Bookmakers are named by feeds: the hash is one that cannot be provoked to collide.
+static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    by_name: HashTable<u32>,
+    by_number: HashTable<u32>,
+}
+
+impl Index {
+    pub(super) fn of(subscriptions: &Slab<Subscription>) -> Self {
+        let mut index = Self::default();
+        subscriptions.iter().for_each(|(key, _)| index.insert(subscriptions, key));
+        index
+    }
+
+    /// Takes in a subscription, which is there already.
+    pub(super) fn insert(&mut self, subscriptions: &Slab<Subscription>, key: usize) {
+        let channel = &subscriptions[key].channel;
+        let (name, number) = (hash_name(channel.name.as_str()), hash_number(channel.number));
+        let key = u32::try_from(key).expect("fewer than 2^32 of anything");
+        self.by_name.insert_unique(name, key, |key| {
+            hash_name(subscriptions[*key as usize].channel.name.as_str())
+        });
+        self.by_number.insert_unique(number, key, |key| {
+            hash_number(subscriptions[*key as usize].channel.number)
+        });
+    }
+
+    /// Lets go of a subscription, which is still there.
+    pub(super) fn remove(&mut self, subscriptions: &Slab<Subscription>, key: usize) {
+        let channel = &subscriptions[key].channel;
+        let is_own = |own: &u32| *own as usize == key;
+        if let Ok(entry) = self.by_name.find_entry(hash_name(channel.name.as_str()), is_own) {
+            entry.remove();
+        }
+        if let Ok(entry) = self.by_number.find_entry(hash_number(channel.number), is_own) {
+            entry.remove();
+        }
+    }
+
+    pub(super) fn by_name(&self, subscriptions: &Slab<Subscription>, name: &str) -> Option<usize> {
+        let is_it = |key: &u32| subscriptions[*key as usize].channel.name.as_str() == name;
+        self.by_name.find(hash_name(name), is_it).map(|key| *key as usize)
+    }
+
+    pub(super) fn by_number(
+        &self,
+        subscriptions: &Slab<Subscription>,
+        number: u32,
+    ) -> Option<usize> {
+        let is_it = |key: &u32| subscriptions[*key as usize].channel.number == number;
+        self.by_number.find(hash_number(number), is_it).map(|key| *key as usize)
+    }
+}
+
+fn hash_name(name: &str) -> u64 {
+    STATE.hash_one(name)
+}
+
+fn hash_number(number: u32) -> u64 {
+    STATE.hash_one(number)
+}

@@ -1,0 +1,214 @@
+//! What feeds tell of a football match for analysis: shots, expected goals, halves, momentum,
+//! average positions, ratings.
+//!
+//! None of it is part of the stream's match document: it belongs to the record of the match and to
+//! the answers over HTTP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Eid, Participant, Side, Stat};
+use crate::football::Period;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Analysis {
+    /// A shot. One with the same `eid` replaces the one before.
+    Shot(Shot),
+    /// The expected goals of a side, from a provider that does not tell them shot by shot.
+    ExpectedGoals {
+        side: Side,
+        goals: ExpectedGoals,
+    },
+    Momentum(Momentum),
+    /// Counts of one side in one half: absolute, and only those that changed.
+    HalfStats {
+        half: Half,
+        side: Side,
+        values: Vec<(Stat, u32)>,
+    },
+    /// Where the players of a side have been on average so far. A later one replaces it.
+    AveragePositions {
+        side: Side,
+        players: Vec<AveragePosition>,
+    },
+    /// Ratings of players of one side: only those that changed.
+    Ratings {
+        side: Side,
+        players: Vec<PlayerRating>,
+    },
+}
+
+/// Expected goals in hundred-thousandths of a goal, so that sums are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExpectedGoals(pub u32);
+
+impl ExpectedGoals {
+    const UNITS: f64 = 100_000.0;
+
+    /// More than any side has had in a match; a larger value is an error of the feed.
+    pub const GOALS_MAX: f64 = 30.0;
+
+    /// `None` for a value that cannot be one.
+    #[must_use]
+    pub fn from_goals(goals: f64) -> Option<Self> {
+        let fits = (0.0..=Self::GOALS_MAX).contains(&goals);
+        fits.then(|| Self((goals * Self::UNITS).round() as u32))
+    }
+
+    #[must_use]
+    pub fn goals(self) -> f64 {
+        f64::from(self.0) / Self::UNITS
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shot {
+    pub eid: Eid,
+    pub side: Side,
+    pub player: Option<Participant>,
+    pub period: Period,
+    /// As in [`super::Incident`].
+    pub minute: u16,
+    pub added: Option<u16>,
+    pub outcome: ShotOutcome,
+    pub situation: Option<ShotSituation>,
+    pub body_part: Option<BodyPart>,
+    /// The probability that a shot like this is a goal.
+    pub expected_goals: Option<ExpectedGoals>,
+    /// The same, given where the ball went.
+    pub expected_on_target: Option<ExpectedGoals>,
+    pub place: Option<PitchPlace>,
+    pub goal_mouth: Option<GoalMouth>,
+}
+
+/// A place in tenths of a percent of the pitch, as in [`super::Ball`]: `x` 0 is the own goal line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PitchPlace {
+    pub x: u16,
+    pub y: u16,
+}
+
+/// Where a shot crossed the goal line, or would have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GoalMouth {
+    /// In tenths of a percent of the width of the pitch, from the left of the one who shoots.
+    pub y: u16,
+    /// In tenths of a percent of the height of the crossbar: 1000 is the bar.
+    pub z: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShotOutcome {
+    Goal,
+    Saved,
+    Blocked,
+    OffTarget,
+    Post,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShotSituation {
+    /// Open play, after a pass of a team mate.
+    Assisted,
+    /// Open play, otherwise.
+    #[default]
+    Regular,
+    FastBreak,
+    /// After a free kick, but not directly.
+    SetPiece,
+    /// A direct free kick.
+    FreeKick,
+    Corner,
+    ThrowIn,
+    Penalty,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyPart {
+    RightFoot,
+    LeftFoot,
+    Head,
+    Other,
+}
+
+/// How a match swayed in one minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Momentum {
+    pub minute: MatchMinute,
+    /// From -100 to 100; positive is home.
+    pub value: i8,
+}
+
+/// A minute of the match, from 1. All of the time added to a period is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MatchMinute {
+    pub minute: u16,
+    pub added: bool,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Half {
+    First,
+    Second,
+}
+
+impl Half {
+    pub const BOTH: [Self; 2] = [Self::First, Self::Second];
+
+    /// The half that a period is, if it is one.
+    #[must_use]
+    pub fn of(period: Period) -> Option<Self> {
+        match period {
+            Period::FirstHalf => Some(Self::First),
+            Period::SecondHalf => Some(Self::Second),
+            Period::ExtraFirst | Period::ExtraSecond | Period::Shootout => None,
+        }
+    }
+
+    /// 0 for the first half, 1 for the second: an index into a pair.
+    #[must_use]
+    pub fn index(self) -> usize {
+        match self {
+            Self::First => 0,
+            Self::Second => 1,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AveragePosition {
+    pub player: Participant,
+    pub place: PitchPlace,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayerRating {
+    pub player: Participant,
+    /// In hundredths, from 0 to 1000: 725 is 7.25 of 10.
+    pub rating: u16,
+}
+
+impl PlayerRating {
+    pub const RATING_MAX: u16 = 1_000;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ExpectedGoals;
+
+    #[test]
+    fn expected_goals_that_cannot_be_are_refused() {
+        assert_eq!(ExpectedGoals::from_goals(0.088_489_294), Some(ExpectedGoals(8_849)));
+        assert_eq!(ExpectedGoals::from_goals(2.73).map(ExpectedGoals::goals), Some(2.73));
+        for wrong in [-0.1, 30.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(ExpectedGoals::from_goals(wrong), None, "of {wrong}");
+        }
+    }
+}

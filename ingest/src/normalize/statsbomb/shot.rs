@@ -1,0 +1,40 @@
+//! Shots with their place and their expected goals.
+
+use super::roster;
+use crate::{
+    decode::statsbomb::{Event, Shot as Told},
+    event::{GoalMouth, PitchPlace, Shot, ShotOutcome, Side},
+    normalize::football::Course,
+};
+
+/// A shot that ends this close to the goal line has crossed it or was held there, in tenths of a
+/// percent of the length of the pitch; others were stopped before.
+const GOAL_LINE: u16 = 980;
+
+pub(super) fn told(course: &Course, event: &Event, shot: &Told, side: Side) -> Shot {
+    let place = event.location.map(|it| PitchPlace { x: it.x, y: it.y });
+    let end = shot.end.filter(|end| !shot.blocked && end.place.x >= GOAL_LINE);
+    Shot {
+        player: event.player.as_ref().map(roster::player),
+        situation: Some(shot.situation),
+        body_part: shot.body_part,
+        expected_goals: shot.expected_goals,
+        place,
+        goal_mouth: end.and_then(|end| Some(GoalMouth { y: end.place.y, z: end.height? })),
+        ..course.shot(event.id.clone(), side, outcome(shot))
+    }
+}
+
+fn outcome(shot: &Told) -> ShotOutcome {
+    if shot.goal {
+        ShotOutcome::Goal
+    } else if shot.blocked {
+        ShotOutcome::Blocked
+    } else if shot.saved {
+        ShotOutcome::Saved
+    } else if shot.post {
+        ShotOutcome::Post
+    } else {
+        ShotOutcome::OffTarget
+    }
+}

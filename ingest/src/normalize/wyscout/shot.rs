@@ -1,0 +1,56 @@
+//! Shots with their place. The provider tells no expected goals in this form of its data.
+
+use super::tally;
+use crate::{
+    decode::wyscout::{Event, Kind, SetPiece, Tag},
+    event::{BodyPart, Participant, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat},
+    football::Period,
+    normalize::football::Course,
+};
+
+/// The shot that an event is, if it is one.
+pub(super) fn told(
+    course: &Course,
+    event: &Event,
+    player: Option<Participant>,
+    side: Side,
+) -> Option<Shot> {
+    let situation = match event.kind {
+        Kind::Shot if event.has(Tag::CounterAttack) => ShotSituation::FastBreak,
+        Kind::Shot => ShotSituation::Regular,
+        Kind::FreeKick(SetPiece::FreeKickShot) => ShotSituation::FreeKick,
+        Kind::FreeKick(SetPiece::Penalty) => ShotSituation::Penalty,
+        _ => return None,
+    };
+    // Half of the kicks of a shoot-out are placed at the wrong end.
+    let place = event.origin.filter(|_| event.period != Period::Shootout);
+    Some(Shot {
+        player,
+        situation: Some(situation),
+        body_part: body_part(event),
+        place: place.map(|it| PitchPlace { x: it.x, y: it.y }),
+        ..course.shot(event.id.to_string().into(), side, outcome(event))
+    })
+}
+
+fn outcome(event: &Event) -> ShotOutcome {
+    if event.has(Tag::Goal) {
+        return ShotOutcome::Goal;
+    }
+    match tally::outcome(event) {
+        Stat::BlockedShots => ShotOutcome::Blocked,
+        Stat::ShotsOnTarget => ShotOutcome::Saved,
+        _ if event.hit_post() => ShotOutcome::Post,
+        _ => ShotOutcome::OffTarget,
+    }
+}
+
+fn body_part(event: &Event) -> Option<BodyPart> {
+    let parts = [
+        (Tag::LeftFoot, BodyPart::LeftFoot),
+        (Tag::RightFoot, BodyPart::RightFoot),
+        // The provider has one tag for the head and the rest of the body.
+        (Tag::HeadOrBody, BodyPart::Head),
+    ];
+    parts.into_iter().find(|(tag, _)| event.has(*tag)).map(|(_, part)| part)
+}

@@ -1,0 +1,120 @@
+//! Browsers that are known to an account, by a signed cookie.
+//!
+//! A browser is given one when it has shown that the account is its owner's: by the password, or by a
+//! link from a mail. It opens nothing. It only gives the browser limits of its own, so that strangers who
+//! guess the password or ask for mails cannot use up what the owner may do. Nothing of it is stored: the
+//! signature covers the address of the account, and a cookie for one address is worth nothing for another.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::{
+    Accounts, Email, Micros,
+    key::{NoEntropy, push_hex},
+};
+
+const NONCE_BYTES: usize = 16;
+
+/// A known browser. Two cookies are two devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Device(u128);
+
+/// The secret that device cookies are signed with.
+pub(super) struct DeviceKey(Zeroizing<[u8; 32]>);
+
+impl DeviceKey {
+    pub(super) fn new(secret: Zeroizing<[u8; 32]>) -> Self {
+        Self(secret)
+    }
+
+    /// `1788280000.0a1b….5c0ffee…`: when it was given, in seconds, a random number, and the signature.
+    fn text(&self, given_s: Micros, nonce: u128, email: &Email) -> String {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&*self.0).expect("HMAC takes a key of any length");
+        mac.update(format!("{given_s}|{nonce:032x}|{email}").as_bytes());
+        let mut text = format!("{given_s}.{nonce:032x}.");
+        push_hex(&mut text, &mac.finalize().into_bytes());
+        text
+    }
+}
+
+#[cfg(test)]
+impl Device {
+    pub(crate) fn of_test(number: u128) -> Self {
+        Self(number)
+    }
+}
+
+impl Accounts {
+    /// A cookie that makes a browser known to the account of this address.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no random bytes.
+    pub fn new_device(&self, email: &Email, now: Micros) -> Result<String, NoEntropy> {
+        let mut nonce = [0; NONCE_BYTES];
+        getrandom::fill(&mut nonce)?;
+        let nonce = u128::from_be_bytes(nonce);
+        Ok(self.shared.device_key.text(now / 1_000_000, nonce, email))
+    }
+
+    /// The known browser that a cookie stands for; `None` if it is not ours, too old, or for another
+    /// address.
+    #[must_use]
+    pub fn device(&self, cookie: &str, email: &Email, now: Micros) -> Option<Device> {
+        let mut parts = cookie.split('.');
+        let given_s: Micros = parts.next()?.parse().ok()?;
+        let nonce = u128::from_str_radix(parts.next()?, 16).ok()?;
+        let ends_s = given_s.checked_add(self.device_age_s())?;
+        let good = self.shared.device_key.text(given_s, nonce, email);
+        let is_good = bool::from(good.as_bytes().ct_eq(cookie.as_bytes()));
+        (is_good && now / 1_000_000 < ends_s).then_some(Device(nonce))
+    }
+
+    /// Seconds for which a browser stays known.
+    #[must_use]
+    pub fn device_age_s(&self) -> i64 {
+        i64::from(self.shared.config.device_days) * 24 * 60 * 60
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{accounts::DAY_US, config::AccountsConfig, database::testing::on_each};
+
+    #[tokio::test]
+    async fn a_device_is_known_to_one_address_for_a_time() {
+        on_each(async |database| {
+            let config = AccountsConfig { device_days: 2, ..AccountsConfig::default() };
+            let accounts = Accounts::of(database, &config).await.unwrap();
+            let (me, you) = ("me@x.org", "you@x.org");
+            let email = |text: &str| Email::parse(text).unwrap();
+            let cookie = accounts.new_device(&email(me), 7_000_000).unwrap();
+            let known = |cookie: &str, whose, now| accounts.device(cookie, &email(whose), now);
+            assert!(known(&cookie, me, 8_000_000).is_some());
+            assert_eq!(known(&cookie, you, 8_000_000), None, "of another account");
+            assert_eq!(known(&cookie, me, 7_000_000 + 2 * DAY_US), None, "too old");
+            let other = accounts.new_device(&email(me), 7_000_000).unwrap();
+            assert_ne!(known(&cookie, me, 8_000_000), known(&other, me, 8_000_000));
+            let later = cookie.replacen('7', "8", 1);
+            let longer = format!("{cookie}0");
+            for forged in ["", ".", "..", "7.00.00", &cookie[1..], &*longer, &*later] {
+                assert_eq!(known(forged, me, 8_000_000), None, "{forged}");
+            }
+        })
+        .await;
+    }
+
+    #[test]
+    fn a_cookie_is_good_under_one_secret() {
+        let text = |byte| {
+            let email = Email::parse("me@x.org").unwrap();
+            DeviceKey::new(Zeroizing::new([byte; 32])).text(7, 1, &email)
+        };
+        assert_eq!(text(1), text(1));
+        assert_ne!(text(1), text(2));
+    }
+}

@@ -1,0 +1,266 @@
+//! What version 0.1 has kept, under public ids: its ids were digests of 52 bits.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use sqlx::{Row, any::AnyRow};
+use tracing::info;
+
+use super::{
+    entity::{Directory, Entity},
+    ledger::Entries,
+    line::Line,
+    odds::OddsRow,
+    store::{Store, Write},
+};
+use crate::{
+    archive::Appearance,
+    database::{Database, Pace},
+    ids::{IdsError, NUMBERS_MAX, PublicIds},
+    record::{Key, MatchRecord, PriceRecord, odds_id},
+};
+
+/// Matches that are read and written at once.
+const AT_ONCE: i64 = 50;
+
+/// Puts everything that is kept under digests under public ids, once: matches with whom they are of, prices
+/// with their history, players, and what identity and the operator have decided. Costs one look where there
+/// is nothing to do. Cut off, it goes on at the next start. Signals and doubts come anew.
+///
+/// # Errors
+///
+/// If the database fails, or there are more ids than may be.
+pub async fn adopt(database: &Database, ids: &PublicIds, now: Micros) -> Result<(), IdsError> {
+    let store = Store::of(database);
+    let mut directory = Directory::of(store.entities().await?);
+    let mut count = 0;
+    loop {
+        let old = sqlx::query("SELECT id FROM archive_matches WHERE id > $1 ORDER BY id LIMIT $2");
+        let old = old.bind(i64::from(NUMBERS_MAX)).bind(AT_ONCE);
+        let old = old.try_map(|row: AnyRow| Ok(row.try_get::<i64, _>("id")?.cast_unsigned()));
+        let old: Vec<Key> = old.fetch_all(database.pool()).await?;
+        if old.is_empty() {
+            break;
+        }
+        adopt_some(database, &store, &mut directory, ids, &old, now).await?;
+        count += old.len();
+    }
+    if count > 0 {
+        info!(matches = count, "what was kept by version 0.1 has public ids now");
+    }
+    adopt_decisions(database, ids).await
+}
+
+async fn adopt_some(
+    database: &Database,
+    store: &Store,
+    directory: &mut Directory,
+    ids: &PublicIds,
+    old: &[Key],
+    now: Micros,
+) -> Result<(), IdsError> {
+    let mut records: Vec<Arc<MatchRecord>> = Vec::with_capacity(old.len());
+    let mut entries = Entries::default();
+    let mut moved: Vec<(Key, Key)> = Vec::new();
+    for record in store.records(old).await? {
+        let record_now = record.renumbered(ids).ok_or(IdsError::TooMany)?;
+        for line in store.lines(&[record.brief.id]).await? {
+            let line_now = line_of(&line, record_now.brief.id);
+            moved.push((line.row.id, line_now.row.id));
+            entries.lines.push(line_now);
+        }
+        entries.appearances.extend(Appearance::of_record(&record_now).into_values());
+        records.push(Arc::new(record_now));
+    }
+    // Before what goes by them.
+    ids.flush().await?;
+    store.number(&mut entries).await?;
+    let mut entities = Vec::new();
+    for told in records.iter().flat_map(|record| Entity::of_record(record)) {
+        if let Some(merged) = directory.news(&told) {
+            directory.extend(vec![merged.clone()]);
+            entities.push(merged);
+        }
+    }
+    let mut pace = Pace::default();
+    let write =
+        Write { records: &records, entities: &entities, bookmakers: &[], entries: &entries };
+    store.put(&write, &mut pace, now).await?;
+    let mut steps = database.steps(&mut pace);
+    for (before, after) in moved {
+        sqlx::query("UPDATE archive_ticks SET odds = $2 WHERE odds = $1")
+            .bind(before.cast_signed())
+            .bind(after.cast_signed())
+            .execute(steps.next().await?)
+            .await?;
+    }
+    for id in old {
+        for delete in [
+            "DELETE FROM archive_odds WHERE match_id = $1",
+            "DELETE FROM archive_appearances WHERE match_id = $1",
+            "DELETE FROM archive_matches WHERE id = $1",
+        ] {
+            let connection = steps.same().await?;
+            sqlx::query(delete).bind(id.cast_signed()).execute(connection).await?;
+        }
+        steps.next().await?;
+    }
+    Ok(steps.finish().await?)
+}
+
+/// The same row of the same match under its public id.
+fn line_of(line: &Line, match_id: Key) -> Line {
+    let OddsRow { bookmaker, market, period, line: of, outcome, price, .. } = &line.row;
+    let told = PriceRecord {
+        bookmaker: Arc::clone(bookmaker),
+        market: Arc::clone(market),
+        period: period.clone(),
+        line: *of,
+        outcome: Arc::clone(outcome),
+        price: Some(*price),
+        open: false,
+        in_play: false,
+        at: 0,
+    };
+    let mut adopted = line.clone();
+    adopted.row.id = odds_id(match_id, &told);
+    adopted.row.public_id = None;
+    adopted.row.match_id = match_id;
+    adopted
+}
+
+async fn adopt_decisions(database: &Database, ids: &PublicIds) -> Result<(), IdsError> {
+    let most = i64::from(NUMBERS_MAX);
+    let number = |id: i64| {
+        let number = ids.number(ingest::event::Id(id.cast_unsigned()));
+        number.map(|id| id.0.cast_signed()).ok_or(IdsError::TooMany)
+    };
+    let pool = database.pool();
+    let bindings: Vec<(i64, i64, Option<i64>)> =
+        sqlx::query_as("SELECT own, match_id, with_own FROM match_bindings WHERE own > $1")
+            .bind(most)
+            .fetch_all(pool)
+            .await?;
+    let splits: Vec<(i64, i64, i64)> =
+        sqlx::query_as("SELECT one, other, split_us FROM match_splits WHERE other > $1")
+            .bind(most)
+            .fetch_all(pool)
+            .await?;
+    let orders: Vec<(i64, i64)> =
+        sqlx::query_as("SELECT id, into_id FROM match_orders WHERE into_id > $1")
+            .bind(most)
+            .fetch_all(pool)
+            .await?;
+    let mut tx = database.begin().await?;
+    for (own, of, with) in bindings {
+        let with = with.map(number).transpose()?;
+        sqlx::query(
+            "UPDATE match_bindings SET own = $2, match_id = $3, with_own = $4 WHERE own = $1",
+        )
+        .bind(own)
+        .bind(number(own)?)
+        .bind(number(of)?)
+        .bind(with)
+        .execute(&mut *tx)
+        .await?;
+    }
+    for (one, other, at) in splits {
+        let (a, b) = (number(one)?, number(other)?);
+        sqlx::query(
+            "INSERT INTO match_splits (one, other, split_us) VALUES ($1, $2, $3) \
+             ON CONFLICT (one, other) DO NOTHING",
+        )
+        .bind(a.min(b))
+        .bind(a.max(b))
+        .bind(at)
+        .execute(&mut *tx)
+        .await?;
+    }
+    for (id, into) in orders {
+        sqlx::query("UPDATE match_orders SET into_id = $2 WHERE id = $1")
+            .bind(id)
+            .bind(number(into)?)
+            .execute(&mut *tx)
+            .await?;
+    }
+    for delete in [
+        "DELETE FROM match_splits WHERE other > $1",
+        "DELETE FROM match_doubts WHERE one > $1 OR other > $1",
+        "DELETE FROM archive_entities WHERE id > $1",
+        "DELETE FROM archive_signals WHERE match_id > $1",
+    ] {
+        sqlx::query(delete).bind(most).execute(&mut *tx).await?;
+    }
+    tx.commit().await?;
+    ids.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use ingest::event::Id;
+    use rust_decimal::dec;
+
+    use super::*;
+    use crate::{
+        archive::{
+            AppearanceFilter, Archive, EntityKind, Filter, OddsFilter, Window,
+            tests::records::{football, line_up, price, record},
+        },
+        database::testing::on_each,
+        record::{Named, PriceRecord},
+    };
+
+    const NOW: Micros = 1_788_280_000_000_000;
+
+    fn digest(kind: &str, key: &str) -> Key {
+        Id::derive("acme", kind, key).0
+    }
+
+    #[tokio::test]
+    async fn what_was_kept_under_digests_is_found_under_public_ids() {
+        on_each(async |database| {
+            let archive = Archive::open(&database).await.unwrap();
+            let (home, away) = (digest("team", "a"), digest("team", "b"));
+            let player = digest("player", "p");
+            let mut football = football();
+            football.line_ups = [Some(line_up(&[player], &[])), None];
+            let mut old = record(digest("match", "1"), football);
+            old.brief_mut().competition = Some(digest("competition", "l"));
+            old.brief_mut().sides = Some([home, away]);
+            let named = |id| Named { id, name: "x".into() };
+            old.names.competition = old.brief.competition.map(named);
+            old.names.sides = old.brief.sides.map(|sides| sides.map(named));
+            old.prices = vec![price("acme", "home", Some(dec!(2.10)))];
+            archive.put(&[Arc::new(old.clone())], NOW).await.unwrap();
+            let moved = PriceRecord { price: Some(dec!(2)), at: NOW + 1, ..old.prices[0].clone() };
+            old.prices = vec![moved];
+            archive.put(&[Arc::new(old.clone())], NOW + 1).await.unwrap();
+            drop(archive);
+
+            let ids = PublicIds::open(&database, 1_000).await.unwrap();
+            for _ in 0..2 {
+                adopt(&database, &ids, NOW + 2).await.unwrap();
+                let archive = Archive::open(&database).await.unwrap();
+                let briefs = archive.find(&Filter::default(), Window::ALL).briefs;
+                assert_eq!(briefs.len(), 1);
+                let number = |id| ids.known(Id(id)).unwrap().0;
+                assert_eq!(briefs[0].id, number(old.brief.id), "as a feed's own match will have");
+                assert_eq!(briefs[0].sides, Some([number(home), number(away)]));
+                assert!(briefs[0].season.is_some_and(|id| id <= u64::from(NUMBERS_MAX)));
+                for kind in EntityKind::ALL {
+                    let all = archive.entities(kind, |it| it.id > u64::from(NUMBERS_MAX));
+                    assert_eq!(all, [], "{kind:?}");
+                }
+                assert!(archive.entity(EntityKind::Team, number(home)).is_some());
+                let (count, odds) =
+                    archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap();
+                assert_eq!((count, odds[0].opening, odds[0].price), (1, dec!(2.10), dec!(2)));
+                assert_eq!(archive.ticks(&[odds[0].id]).await.unwrap().len(), 2);
+                let players = AppearanceFilter::default();
+                let (count, players) = archive.appearances(&players, Window::ALL).await.unwrap();
+                assert_eq!((count, players[0].player), (1, number(player)));
+            }
+        })
+        .await;
+    }
+}

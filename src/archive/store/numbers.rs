@@ -1,0 +1,128 @@
+//! Public ids of rows that are too many to be held in memory: the tables themselves keep them unique.
+
+use std::collections::HashSet;
+
+use ingest::event::Id;
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
+
+use super::{
+    Store,
+    odds::bind_ids,
+    statement::{IDS_MAX, list},
+    unsigned,
+};
+use crate::{
+    archive::ledger::Entries,
+    ids::{NUMBERS_MAX, choices},
+    record::Key,
+};
+
+impl Store {
+    /// Gives each new row the first of its choices that no row of its table has. Should another program
+    /// have written one of them by the time that these are, the write fails, and is right the next time.
+    pub(in crate::archive) async fn number(
+        &self,
+        entries: &mut Entries,
+    ) -> Result<(), sqlx::Error> {
+        let mut new: Vec<_> = entries
+            .lines
+            .iter_mut()
+            .map(|line| (line.row.id, &mut line.row.public_id))
+            .filter(|(_, number)| number.is_none())
+            .collect();
+        self.choose("archive_odds", NUMBERS_MAX, &mut new).await?;
+        let mut new: Vec<_> = entries
+            .appearances
+            .iter_mut()
+            .map(|it| (it.digest(), &mut it.public_id))
+            .filter(|(_, number)| number.is_none())
+            .collect();
+        self.choose("archive_appearances", NUMBERS_MAX, &mut new).await
+    }
+
+    /// `rows`: the digest of each, and where its number goes. `count`: how many numbers there are.
+    pub(super) async fn choose(
+        &self,
+        table: &'static str,
+        count: u32,
+        rows: &mut [(Key, &mut Option<Key>)],
+    ) -> Result<(), sqlx::Error> {
+        let mut chosen = HashSet::with_capacity(rows.len());
+        for chunk in rows.chunks_mut(IDS_MAX) {
+            let mut open: Vec<_> = chunk
+                .iter_mut()
+                .map(|(digest, number)| (choices(Id(*digest), count), number))
+                .collect();
+            while !open.is_empty() {
+                let wanted: Vec<Key> = open
+                    .iter_mut()
+                    .filter_map(|(choices, _)| {
+                        choices.map(Key::from).find(|number| chosen.insert(*number))
+                    })
+                    .collect();
+                if wanted.len() < open.len() {
+                    return Err(sqlx::Error::Encode(
+                        "a table has as many rows as there are ids".into(),
+                    ));
+                }
+                let taken = self.taken(table, &wanted).await?;
+                let mut left = Vec::new();
+                for ((choices, number), wanted) in open.into_iter().zip(wanted) {
+                    if taken.contains(&wanted) {
+                        left.push((choices, number));
+                    } else {
+                        **number = Some(wanted);
+                    }
+                }
+                open = left;
+            }
+        }
+        Ok(())
+    }
+
+    async fn taken(&self, table: &str, ids: &[Key]) -> Result<HashSet<Key>, sqlx::Error> {
+        let taken =
+            format!("SELECT public_id FROM {table} WHERE public_id IN {}", list(1, ids.len()));
+        let taken = bind_ids(sqlx::query(AssertSqlSafe(taken)), ids);
+        let taken = taken.try_map(|row: AnyRow| Ok(unsigned(row.try_get("public_id")?)));
+        Ok(taken.fetch_all(self.database.pool()).await?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::testing::on_each;
+
+    #[tokio::test]
+    async fn rows_that_want_one_number_get_different_ones() {
+        on_each(async |database| {
+            let store = Store::of(&database);
+            // Of eleven numbers two are taken by rows that are written.
+            for public_id in [1_i64, 4] {
+                sqlx::query(
+                    "INSERT INTO archive_appearances (public_id, match_id, player, team, starter, \
+                     played, goals, assists, yellow, red, fouls, stats) \
+                     VALUES ($1, $1, 1, 1, 0, 0, 0, 0, 0, 0, 0, '{}')",
+                )
+                .bind(public_id)
+                .execute(database.pool())
+                .await
+                .unwrap();
+            }
+            let mut numbers = [None; 9];
+            // All want number 1, which is that of 0, 11, 22, ..
+            let digests = (0..9_u64).map(|number| number * 11);
+            let mut rows: Vec<_> = digests.zip(numbers.iter_mut()).collect();
+            store.choose("archive_appearances", 11, &mut rows).await.unwrap();
+            let mut given: Vec<Key> = numbers.into_iter().flatten().collect();
+            given.sort_unstable();
+            assert_eq!(given, [2, 3, 5, 6, 7, 8, 9, 10, 11]);
+            let mut more = None;
+            let mut rows = [(99, &mut more)];
+            store.choose("archive_appearances", 3, &mut rows).await.unwrap();
+            assert!(matches!(more, Some(2 | 3)), "{more:?}");
+        })
+        .await;
+    }
+}

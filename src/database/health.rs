@@ -1,0 +1,121 @@
+//! Whether the database takes writes: a full disk, a lock that another program holds, a server that is away.
+//!
+//! A task writes one small row from time to time, and more often while that fails. What it found is the
+//! metric `matchwire_database_writable`. Nothing else depends on it: each request finds out for itself,
+//! so there is no delay between the moment at which writes work again and the first that succeeds.
+
+use std::{error::Error, time::Duration};
+
+use metrics::gauge;
+use tokio::{sync::watch, time};
+use tracing::{info, warn};
+
+use super::Database;
+
+const METRIC: &str = "matchwire_database_writable";
+/// The row of `meta` that is written.
+const ROW: &str = "written_at";
+/// Between two tries while writes fail.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+impl Database {
+    /// Writes every `every`, and tells the metrics whether that works, until told to stop. `clock`: the
+    /// time that is written.
+    pub async fn watch_writes(
+        self,
+        every: Duration,
+        clock: fn() -> i64,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        let mut is_writable = true;
+        loop {
+            let written = tokio::select! {
+                written = self.write_row(clock()) => written,
+                _ = stopped.wait_for(|stopped| *stopped) => return,
+            };
+            match &written {
+                Ok(()) if !is_writable => info!("the database takes writes again"),
+                Err(error) if is_writable => {
+                    warn!(error = error as &dyn Error, "the database takes no writes");
+                }
+                _ => {}
+            }
+            is_writable = written.is_ok();
+            gauge!(METRIC).set(f64::from(u8::from(is_writable)));
+            let pause = if is_writable { every } else { RETRY_AFTER.min(every) };
+            tokio::select! {
+                () = time::sleep(pause) => {}
+                _ = stopped.wait_for(|stopped| *stopped) => return,
+            }
+        }
+    }
+
+    async fn write_row(&self, now: i64) -> Result<(), sqlx::Error> {
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "INSERT INTO meta (name, value) VALUES ($1, $2) \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        )
+        .bind(ROW)
+        .bind(now.to_string())
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await
+    }
+}
+
+/// Whether the database could not do it now, as opposed to a statement that it refuses: it is away or
+/// locked, its disk is full, or all connections are in use. The same may succeed later.
+#[must_use]
+pub fn is_unavailable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::BeginFailed
+        | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| is_passing(&code)),
+        _ => false,
+    }
+}
+
+/// PostgreSQL has codes of five characters. Those of a server that stops, starts, is read-only or lacks
+/// room are the classes 08 (connection), 53 (resources), 57P (operator's intervention) and 58 (system),
+/// and 25006. SQLite has numbers of up to four digits, of which the lowest byte is the kind: 5 and 6 are
+/// locks, 8 is read-only, 10 an I/O error, 13 a full disk, 14 a file that cannot be opened.
+fn is_passing(code: &str) -> bool {
+    if code.len() == 5 {
+        return code == "25006" || ["08", "53", "57P", "58"].iter().any(|it| code.starts_with(it));
+    }
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn database_that_cannot_is_told_from_one_that_refuses() {
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        assert!(is_unavailable(&sqlx::Error::Io(refused)));
+        assert!(is_unavailable(&sqlx::Error::PoolTimedOut));
+        assert!(!is_unavailable(&sqlx::Error::RowNotFound));
+        for (code, passing) in [
+            ("57P01", true),
+            ("53300", true),
+            ("53100", true),
+            ("08006", true),
+            ("25006", true),
+            ("23505", false),
+            ("5", true),
+            ("517", true),
+            ("13", true),
+            ("778", true),
+            ("1", false),
+            ("2067", false),
+        ] {
+            assert_eq!(is_passing(code), passing, "{code}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! How fast the demo plays: the clock of its world beside ours.
+
+use fanout::Micros;
+use ingest::event::{Fact, Timed};
+use serde::{Deserialize, Serialize};
+
+use crate::config::DemoSpeed;
+
+/// The clock of the world showed `world` when ours showed `ours`, and has run `speed` times as fast
+/// since then. Before that both ran alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pace {
+    speed: DemoSpeed,
+    ours: Micros,
+    world: Micros,
+}
+
+impl Pace {
+    /// Both clocks are one.
+    pub const REAL: Self = Self { speed: DemoSpeed::REAL, ours: 0, world: 0 };
+
+    #[must_use]
+    pub fn new(speed: DemoSpeed, ours: Micros, world: Micros) -> Self {
+        Self { speed, ours, world }
+    }
+
+    /// What the clock of the world shows when ours shows this.
+    #[must_use]
+    pub fn in_world(self, ours: Micros) -> Micros {
+        let since = ours - self.ours;
+        self.world + if since > 0 { self.speed.times(since) } else { since }
+    }
+
+    /// What our clock shows when that of the world shows this.
+    #[must_use]
+    pub fn ours(self, world: Micros) -> Micros {
+        let since = world - self.world;
+        self.ours + if since > 0 { self.speed.divide(since) } else { since }
+    }
+
+    /// The batch as if it happened by our clock.
+    #[must_use]
+    pub fn on_our_clock(self, mut timed: Timed) -> Timed {
+        timed.clock_us = self.ours(timed.clock_us);
+        timed.batch.at = timed.batch.at.map(|at| self.ours(at));
+        for event in &mut timed.batch.events {
+            if let Fact::Fixture(fixture) = &mut event.fact {
+                fixture.start = fixture.start.map(|start| self.ours(start));
+            }
+        }
+        timed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Micros = 1_000_000;
+
+    #[test]
+    fn clocks_lead_back_to_each_other() {
+        let pace = Pace::new("10".parse().expect("a speed"), 1_000 * SECOND, 5_000 * SECOND);
+        for (ours, world) in [(990, 4_990), (1_000, 5_000), (1_001, 5_010), (1_060, 5_600)] {
+            assert_eq!(pace.in_world(ours * SECOND), world * SECOND, "at {ours} s");
+            assert_eq!(pace.ours(world * SECOND), ours * SECOND, "at {world} s of the world");
+        }
+        assert_eq!(Pace::default().ours(123), 123);
+    }
+}

@@ -1,0 +1,458 @@
+//! How many HTTP connections there may be, from each address and in all, and how much memory answers may
+//! take that their readers have not read yet.
+//!
+//! A reader that takes nothing holds a connection and its answer. So both are counted, an answer that makes no
+//! progress is given up after a while, and that while gets shorter as the hub fills up. Sockets are not
+//! counted here: they have limits by account, and the fan-out watches them.
+
+use std::{
+    net::IpAddr,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, HttpBody as _, to_bytes},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use dashmap::{DashMap, Entry};
+use metrics::{counter, gauge};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::{Peer, asset::Permanent, error::HttpError};
+use crate::{config::ServerConfig, limits::Origin};
+
+/// Shorter bodies are not counted: the limit of connections bounds them well enough.
+const COUNTED_BYTES_MIN: u64 = 16 * 1024;
+
+/// Bytes that a blocked reader has to take within the write timeout. Fewer are no progress, else one byte at
+/// a time would hold an answer for days.
+const PROGRESS_BYTES: usize = 4 * 1024;
+
+/// Connections for an operator's tools while all others are taken.
+const OPERATOR_PLACES: usize = 64;
+
+/// The least time that a reader has, however full the hub is, unless the setting is shorter.
+const PATIENCE_MIN: Duration = Duration::from_secs(1);
+
+/// The limits of the settings.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionLimits {
+    pub connections_max: usize,
+    pub per_address: usize,
+    pub write_timeout: Duration,
+    pub unread_bytes_max: usize,
+    pub unread_bytes_per_address: usize,
+}
+
+impl ConnectionLimits {
+    #[must_use]
+    pub fn of(config: &ServerConfig) -> Self {
+        Self {
+            connections_max: config.connections_max,
+            per_address: config.connections_max_per_address,
+            write_timeout: Duration::from_millis(config.write_timeout_ms),
+            unread_bytes_max: config.unread_bytes_max,
+            unread_bytes_per_address: config.unread_bytes_max_per_address,
+        }
+    }
+}
+
+/// The count of all of them; clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Connections {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    limits: ConnectionLimits,
+    /// Connections that the router answers.
+    open: AtomicUsize,
+    operators: AtomicUsize,
+    unread_bytes: AtomicUsize,
+    /// Those that have something now, so no more than there are connections.
+    origins: DashMap<Origin, Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    connections: usize,
+    unread_bytes: usize,
+}
+
+impl Connections {
+    pub(super) fn new(limits: ConnectionLimits) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                limits,
+                open: AtomicUsize::new(0),
+                operators: AtomicUsize::new(0),
+                unread_bytes: AtomicUsize::new(0),
+                origins: DashMap::new(),
+            }),
+        }
+    }
+
+    /// Counts a connection from this address; `None` if it has as many as it may.
+    pub(super) fn arrive(&self, address: IpAddr) -> Option<Arrival> {
+        let origin = Origin::from(address);
+        let most = self.inner.limits.per_address;
+        let has_room = self.inner.update(origin, |held| {
+            let has_room = held.connections < most;
+            held.connections += usize::from(has_room);
+            has_room
+        });
+        if !has_room {
+            counter!("matchwire_http_connections_refused_total", "reason" => "address")
+                .increment(1);
+            return None;
+        }
+        Some(Arrival { inner: Arc::clone(&self.inner), origin })
+    }
+
+    /// Counts a connection that the router is to answer; `None` if there are as many as may be. Operators' tools
+    /// have a few places of their own.
+    pub(super) fn open(&self, is_operator: bool) -> Option<Open> {
+        let limits = &self.inner.limits;
+        let (count, is_extra) = if take(&self.inner.open, limits.connections_max) {
+            gauge!("matchwire_http_connections").increment(1);
+            (Count::Open, false)
+        } else if is_operator && take(&self.inner.operators, OPERATOR_PLACES) {
+            (Count::Operators, true)
+        } else {
+            counter!("matchwire_http_connections_refused_total", "reason" => "all").increment(1);
+            return None;
+        };
+        Some(Open { inner: Arc::clone(&self.inner), count, is_extra })
+    }
+
+    /// The answer, with its body counted until it is written. Too much: 503 in its place.
+    pub(super) async fn count_body(&self, peer: Option<Peer>, response: Response) -> Response {
+        let is_counted = response.body().size_hint().exact() >= Some(COUNTED_BYTES_MIN)
+            && response.extensions().get::<Permanent>().is_none();
+        if !is_counted {
+            return response;
+        }
+        let (parts, body) = response.into_parts();
+        let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+            return HttpError::Internal.into_response();
+        };
+        let origin = peer.map(|Peer(address)| Origin::from(address));
+        match self.reserve(origin, bytes.len()) {
+            Some(unread) => {
+                let body = Bytes::from_owner(Counted { bytes, _unread: unread });
+                Response::from_parts(parts, Body::from(body))
+            }
+            None => {
+                counter!("matchwire_http_answers_refused_total").increment(1);
+                HttpError::TooMuchUnread.into_response()
+            }
+        }
+    }
+
+    fn reserve(&self, origin: Option<Origin>, bytes: usize) -> Option<Unread> {
+        let Inner { limits, unread_bytes, .. } = &*self.inner;
+        let add = |now: usize| {
+            let sum = now.saturating_add(bytes);
+            // One answer is always possible, however long it is.
+            (now == 0 || sum <= limits.unread_bytes_max).then_some(sum)
+        };
+        unread_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
+        let fits = origin.is_none_or(|origin| {
+            self.inner.update(origin, |held| {
+                let sum = held.unread_bytes.saturating_add(bytes);
+                let fits = held.unread_bytes == 0 || sum <= limits.unread_bytes_per_address;
+                held.unread_bytes = if fits { sum } else { held.unread_bytes };
+                fits
+            })
+        });
+        if !fits {
+            unread_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return None;
+        }
+        gauge!("matchwire_http_unread_bytes").increment(bytes as f64);
+        Some(Unread { inner: Arc::clone(&self.inner), origin, bytes })
+    }
+
+    /// How long a reader may take nothing of its answer: less and less from half of either limit on.
+    pub(super) fn patience(&self) -> Duration {
+        let Inner { limits, open, unread_bytes, .. } = &*self.inner;
+        let eighths = |count: &AtomicUsize, most: usize| {
+            count.load(Ordering::Relaxed).saturating_mul(8) / most.max(1)
+        };
+        let full = eighths(open, limits.connections_max)
+            .max(eighths(unread_bytes, limits.unread_bytes_max));
+        let divisor = match full {
+            0..4 => 1,
+            4..6 => 4,
+            _ => 16,
+        };
+        let most = limits.write_timeout;
+        (most / divisor).max(PATIENCE_MIN.min(most))
+    }
+}
+
+impl Inner {
+    /// Changes what an address has, and forgets it when that is nothing.
+    fn update<R>(&self, origin: Origin, change: impl FnOnce(&mut Held) -> R) -> R {
+        let mut entry = match self.origins.entry(origin) {
+            Entry::Occupied(entry) => entry,
+            Entry::Vacant(entry) => entry.insert_entry(Held::default()),
+        };
+        let result = change(entry.get_mut());
+        let Held { connections, unread_bytes } = entry.get();
+        if (*connections, *unread_bytes) == (0, 0) {
+            entry.remove();
+        }
+        result
+    }
+}
+
+/// One more, if there may be.
+fn take(count: &AtomicUsize, most: usize) -> bool {
+    let add = |now: usize| (now < most).then_some(now + 1);
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+}
+
+/// A connection of an address, for as long as it is not a socket.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    inner: Arc<Inner>,
+    origin: Origin,
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        self.inner.update(self.origin, |held| {
+            held.connections = held.connections.saturating_sub(1);
+        });
+    }
+}
+
+/// A connection that the router answers.
+#[derive(Debug)]
+pub(super) struct Open {
+    inner: Arc<Inner>,
+    count: Count,
+    /// Beyond the limit: it may ask once.
+    pub(super) is_extra: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    Open,
+    Operators,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        match self.count {
+            Count::Open => {
+                self.inner.open.fetch_sub(1, Ordering::Relaxed);
+                gauge!("matchwire_http_connections").decrement(1);
+            }
+            Count::Operators => {
+                self.inner.operators.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// A body that counts for as long as it is not written.
+struct Counted {
+    bytes: Bytes,
+    _unread: Unread,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+struct Unread {
+    inner: Arc<Inner>,
+    origin: Option<Origin>,
+    bytes: usize,
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.inner.unread_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        gauge!("matchwire_http_unread_bytes").decrement(self.bytes as f64);
+        if let Some(origin) = self.origin {
+            self.inner.update(origin, |held| {
+                held.unread_bytes = held.unread_bytes.saturating_sub(self.bytes);
+            });
+        }
+    }
+}
+
+/// Watches whether the reader of a connection takes what is written to it.
+#[derive(Debug)]
+pub(super) struct Progress {
+    connections: Connections,
+    /// Since when it is blocked, and what it has taken since.
+    blocked: Option<(Instant, usize)>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Progress {
+    pub(super) fn new(connections: Connections) -> Self {
+        Self { connections, blocked: None, timer: None }
+    }
+
+    /// The reader has taken so much.
+    pub(super) fn took(&mut self, bytes: usize) {
+        if let Some((_, taken)) = &mut self.blocked {
+            *taken = taken.saturating_add(bytes);
+            if *taken >= PROGRESS_BYTES {
+                self.blocked = None;
+            }
+        }
+    }
+
+    /// The reader has taken all there was.
+    pub(super) fn took_all(&mut self) {
+        self.blocked = None;
+    }
+
+    /// The reader takes nothing now. Ready when it has done so for too long.
+    pub(super) fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (since, _) = *self.blocked.get_or_insert_with(|| (Instant::now(), 0));
+        loop {
+            let patience = self.connections.patience();
+            if since.elapsed() >= patience {
+                counter!("matchwire_http_stalled_total").increment(1);
+                return Poll::Ready(());
+            }
+            // Looked at several times: patience gets shorter while the hub fills up.
+            let next = (patience / 8).clamp(Duration::from_millis(10), PATIENCE_MIN);
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(next)));
+            if timer.is_elapsed() {
+                timer.as_mut().reset(Instant::now() + next);
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use axum::body::Bytes;
+
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn connections(connections_max: usize) -> Connections {
+        Connections::new(ConnectionLimits {
+            connections_max,
+            per_address: 2,
+            write_timeout: 32_000 * MS,
+            unread_bytes_max: 100_000,
+            unread_bytes_per_address: 40_000,
+        })
+    }
+
+    fn address(last: u8) -> IpAddr {
+        Ipv4Addr::new(198, 51, 100, last).into()
+    }
+
+    #[test]
+    fn each_address_has_so_many_connections_and_none_is_remembered_afterwards() {
+        let connections = connections(10);
+        let first = connections.arrive(address(1)).expect("the first");
+        let second = connections.arrive(address(1)).expect("the second");
+        assert!(connections.arrive(address(1)).is_none(), "a third of the same address");
+        let other = connections.arrive(address(2)).expect("another address");
+        drop(first);
+        let third = connections.arrive(address(1)).expect("there is room again");
+        drop((second, third, other));
+        assert!(connections.inner.origins.is_empty(), "addresses without anything are kept");
+    }
+
+    #[test]
+    fn operators_come_in_while_all_places_are_taken() {
+        let connections = connections(2);
+        let open: Vec<_> = (0..2).map(|_| connections.open(false).expect("a place")).collect();
+        assert!(connections.open(false).is_none(), "one too many");
+        assert!(connections.open(true).expect("a place for health checks").is_extra);
+        drop(open);
+        assert!(!connections.open(true).expect("a place").is_extra);
+    }
+
+    async fn status(connections: &Connections, peer: u8, bytes: usize) -> (u16, Response) {
+        let body = Response::new(Body::from(vec![b'x'; bytes]));
+        let response = connections.count_body(Some(Peer(address(peer))), body).await;
+        (response.status().as_u16(), response)
+    }
+
+    #[tokio::test]
+    async fn bodies_count_until_they_are_written() {
+        let connections = connections(10);
+        let (first, held) = status(&connections, 1, 30_000).await;
+        assert_eq!(first, 200);
+        let (second, _) = status(&connections, 1, 30_000).await;
+        assert_eq!(second, 503, "more than an address may leave unread");
+        let (other, other_held) = status(&connections, 2, 30_000).await;
+        assert_eq!(other, 200, "another address");
+        let (long, long_held) = status(&connections, 3, 90_000).await;
+        assert_eq!(long, 503, "more than all may leave unread together");
+        drop(long_held);
+        let bytes: Bytes = to_bytes(held.into_body(), usize::MAX).await.expect("a body");
+        assert_eq!(bytes.len(), 30_000);
+        assert_eq!(status(&connections, 1, 30_000).await.0, 503, "hyper still holds it");
+        drop(bytes);
+        assert_eq!(status(&connections, 1, 30_000).await.0, 200, "it is written");
+        drop(other_held);
+        assert_eq!(connections.inner.unread_bytes.load(Ordering::Relaxed), 0);
+        assert!(connections.inner.origins.is_empty());
+    }
+
+    #[test]
+    fn patience_gets_shorter_as_the_hub_fills_up() {
+        let connections = connections(8);
+        let mut open = Vec::new();
+        let mut patience = Vec::new();
+        for _ in 0..8 {
+            patience.push(connections.patience() / 1_000);
+            open.push(connections.open(false).expect("a place"));
+        }
+        assert_eq!(patience, [32, 32, 32, 32, 8, 8, 2, 2].map(|it| it * MS));
+    }
+
+    #[tokio::test]
+    async fn reader_that_takes_too_little_is_given_up() {
+        let limits = connections(10).inner.limits;
+        let limits = ConnectionLimits { write_timeout: 60 * MS, ..limits };
+        let mut progress = Progress::new(Connections::new(limits));
+        let stalled = async |progress: &mut Progress| {
+            let begun = Instant::now();
+            std::future::poll_fn(|cx| progress.poll_stalled(cx)).await;
+            begun.elapsed()
+        };
+        assert!(stalled(&mut progress).await >= 60 * MS, "too early");
+        let at_once = async |progress: &mut Progress| {
+            let look = |cx: &mut Context<'_>| Poll::Ready(progress.poll_stalled(cx).is_ready());
+            std::future::poll_fn(look).await
+        };
+        progress.took(PROGRESS_BYTES - 1);
+        assert!(at_once(&mut progress).await, "a trickle is no progress");
+        progress.took(1);
+        assert!(stalled(&mut progress).await >= 60 * MS, "it has taken enough");
+        progress.took_all();
+        assert!(stalled(&mut progress).await >= 60 * MS, "the next answer");
+    }
+}

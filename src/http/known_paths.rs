@@ -1,0 +1,88 @@
+//! Which paths there are below the products. A request to any other is answered 404 and counts as nothing.
+
+use rustc_hash::FxHashMap;
+
+/// Paths, by their segments; a segment in braces stands for any one.
+#[derive(Debug, Default)]
+pub(super) struct KnownPaths {
+    root: Node,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    children: FxHashMap<Box<str>, Self>,
+    parameter: Option<Box<Self>>,
+    is_path: bool,
+    /// Anything below it is a path.
+    is_prefix: bool,
+}
+
+impl KnownPaths {
+    /// Paths as routes are written: `/api/v2/events/{id}/`, and `/stream/v1/channels/{*channel}` at the end.
+    pub(super) fn of<'a>(routes: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut paths = Self::default();
+        for route in routes {
+            let mut node = &mut paths.root;
+            for segment in segments(route) {
+                if segment.starts_with("{*") {
+                    node.is_prefix = true;
+                } else if segment.starts_with('{') {
+                    node = &mut **node.parameter.get_or_insert_default();
+                } else {
+                    node = node.children.entry(segment.into()).or_default();
+                }
+            }
+            node.is_path |= !node.is_prefix;
+        }
+        paths
+    }
+
+    /// Whether there is such a path, with a slash at the end or without.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        self.root.contains(segments(path))
+    }
+}
+
+impl Node {
+    /// As deep as the deepest route, whatever the path is.
+    fn contains<'a>(&self, mut rest: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let Some(segment) = rest.next() else { return self.is_path };
+        self.is_prefix
+            || self.children.get(segment).is_some_and(|node| node.contains(rest.clone()))
+            || self.parameter.as_ref().is_some_and(|node| node.contains(rest))
+    }
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_known_by_their_segments() {
+        let paths = KnownPaths::of([
+            "/api/",
+            "/api/events/{id}/",
+            "/api/events/live/",
+            "/api/{kind}/all/",
+            "/stream/v1/channels/{*channel}",
+        ]);
+        let check =
+            |path: &str, expected: bool| assert_eq!(paths.contains(path), expected, "{path}");
+        check("/api/", true);
+        check("/api", true);
+        check("/api/events/7/", true);
+        check("/api/events/live", true);
+        check("/api/events/all/", true);
+        check("/api/teams/all/", true);
+        check("/stream/v1/channels/football/1", true);
+        check("/", false);
+        check("/api/events/", false);
+        check("/api/events/7/more/", false);
+        check("/mcp/", false);
+        check("/stream/v1/channels/", false);
+    }
+}

@@ -1,0 +1,71 @@
+//! What holds for an id in a path or an answer: it fits a signed 32-bit integer.
+
+use serde_json::{Value, json};
+
+use crate::ids::NUMBERS_MAX;
+
+/// Says so of every id in the document: of properties, by their names, and of parameters in paths.
+/// Filters take larger numbers, too, and find nothing by them.
+pub(super) fn complete(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("in").is_some_and(|place| place == "path")
+                && fields.get("name").and_then(Value::as_str).is_some_and(is_id)
+                && let Some(schema) = fields.get_mut("schema").filter(|it| is_integer(it))
+            {
+                // What is beyond is no error: nobody has such an id.
+                schema["format"] = "int32".into();
+            }
+            if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+                let ids = properties.iter_mut().filter(|(name, _)| is_id(name));
+                for (_, schema) in ids.filter(|(_, schema)| is_integer(schema)) {
+                    schema["format"] = "int32".into();
+                    schema["minimum"] = json!(1);
+                    schema["maximum"] = json!(NUMBERS_MAX);
+                }
+            }
+            fields.values_mut().for_each(complete);
+        }
+        Value::Array(items) => items.iter_mut().for_each(complete),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_id(name: &str) -> bool {
+    name == "id" || name.ends_with("_id")
+}
+
+fn is_integer(schema: &Value) -> bool {
+    let kind = &schema["type"];
+    let kinds = kind.as_array().map_or_else(|| std::slice::from_ref(kind), Vec::as_slice);
+    kinds.iter().any(|kind| kind == "integer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_nothing_else_have_31_bits() {
+        let mut document = json!({
+            "parameters": [
+                {"in": "path", "name": "id", "schema": {"type": "integer", "format": "int64"}},
+                {"in": "query", "name": "team_id", "schema": {"type": "integer", "format": "int64"}},
+            ],
+            "properties": {
+                "player_id": {"type": ["integer", "null"], "format": "int64", "minimum": 0},
+                "id": {"type": "string"},
+                "count": {"type": "integer", "format": "int64"},
+            },
+        });
+        complete(&mut document);
+        assert_eq!(document["parameters"][0]["schema"]["format"], "int32");
+        assert_eq!(document["parameters"][1]["schema"]["format"], "int64");
+        let expected = json!({
+            "player_id": {"type": ["integer", "null"], "format": "int32", "minimum": 1, "maximum": i32::MAX},
+            "id": {"type": "string"},
+            "count": {"type": "integer", "format": "int64"},
+        });
+        assert_eq!(document["properties"], expected);
+    }
+}

@@ -1,0 +1,130 @@
+//! Places for matches: how many there are, whose they are, and which match goes for another.
+//!
+//! Each source has a limit of its own below that of all, so that one that tells of too many leaves places for
+//! the others. Only matches that have ended make room; where there is none, new ones are refused.
+
+use fanout::{Change, Micros};
+use ingest::event::{Event, Fact, Id};
+
+use super::{
+    ApplyError, Hub, Known,
+    feeds::SourceNumber,
+    sequence::Stamp,
+    state::{Life, Match, Moment, Touched},
+};
+
+impl Hub {
+    /// Whether one more match of this source may find a place.
+    pub(super) fn check_room(&self, source: SourceNumber, id: Id) -> Result<(), ApplyError> {
+        let own = &self.sources[source.0];
+        if own.matches >= self.settings.matches_max_per_source && own.over.is_empty() {
+            return Err(ApplyError::TooManyOfSource(id, own.matches));
+        }
+        let has_ended_match = || self.sources.iter().any(|source| !source.over.is_empty());
+        if self.matches.len() >= self.settings.matches_max && !has_ended_match() {
+            return Err(ApplyError::TooManyMatches(id, self.matches.len()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn introduce(
+        &mut self,
+        source: SourceNumber,
+        id: Id,
+        event: &Event,
+        moment: Moment,
+        changes: &mut Vec<Change>,
+        all_touched: &mut Vec<(Id, Touched)>,
+    ) -> Result<(), ApplyError> {
+        let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
+        while let Some(ended) = self.in_place_of(source, id)? {
+            let now = moment.received;
+            let stamp = Stamp { source: moment.source, received: now, published: now };
+            self.remove(ended, stamp, changes);
+            // What this very batch said of it goes with it.
+            all_touched.retain(|(own, _)| *own != ended);
+        }
+        let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
+        self.put_match(id, Known { state, source });
+        Ok(())
+    }
+
+    pub(super) fn put_match(&mut self, id: Id, known: Known) {
+        self.sources[known.source.0].matches += 1;
+        self.matches.insert(id, known);
+    }
+
+    pub(super) fn take_match(&mut self, id: Id) -> Option<Known> {
+        let known = self.matches.remove(&id)?;
+        self.sources[known.source.0].matches -= 1;
+        Some(known)
+    }
+
+    /// The match that has to go before this one of a source can come; `None` where there is room.
+    fn in_place_of(&mut self, source: SourceNumber, id: Id) -> Result<Option<Id>, ApplyError> {
+        let own = self.sources[source.0].matches;
+        if own >= self.settings.matches_max_per_source {
+            let ended = self.first_ended_of(source.0);
+            return ended.map(Some).ok_or(ApplyError::TooManyOfSource(id, own));
+        }
+        if self.matches.len() >= self.settings.matches_max {
+            let ended = self.first_ended();
+            return ended.map(Some).ok_or(ApplyError::TooManyMatches(id, self.matches.len()));
+        }
+        Ok(None)
+    }
+
+    /// Of the source that has most matches, as far as one has ended, the one that did so first.
+    fn first_ended(&mut self) -> Option<Id> {
+        let mut places: Vec<usize> = (0..self.sources.len()).collect();
+        // The sort is stable: among equals the first source.
+        places.sort_by_key(|place| std::cmp::Reverse(self.sources[*place].matches));
+        places.into_iter().find_map(|place| self.first_ended_of(place))
+    }
+
+    fn first_ended_of(&mut self, place: usize) -> Option<Id> {
+        while let Some((ended, id)) = self.sources[place].over.pop_front() {
+            if self.is_over_since(id, ended) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// Notes that a match has ended, or that it goes on: a market may open after all others closed.
+    pub(super) fn note_end(&mut self, id: Id, moment: Moment) {
+        let Some(Known { state, source }) = self.matches.get_mut(&id) else { return };
+        match (state.ended_at, state.life()) {
+            (None, Life::Ended) => {
+                state.ended_at = Some(moment.best());
+                self.sources[source.0].over.push_back((moment.best(), id));
+            }
+            (Some(_), Life::Prematch | Life::Live | Life::Suspended) => state.ended_at = None,
+            _ => {}
+        }
+    }
+
+    /// Whether a match has been over since then, without a break.
+    fn is_over_since(&self, id: Id, ended: Micros) -> bool {
+        self.matches.get(&id).is_some_and(|known| known.state.ended_at == Some(ended))
+    }
+
+    /// Lets go of matches of a source that ended long ago, by its own time: so the same facts let go
+    /// of the same matches at the same point of a replay, regardless of other sources.
+    pub(super) fn let_go(
+        &mut self,
+        source: SourceNumber,
+        at: Micros,
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        while let Some((ended, id)) = self.sources[source.0].over.front().copied()
+            && at - ended > self.settings.ended_keep_us
+        {
+            self.sources[source.0].over.pop_front();
+            if self.is_over_since(id, ended) {
+                self.remove(id, stamp, changes);
+            }
+        }
+    }
+}

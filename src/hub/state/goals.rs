@@ -1,0 +1,67 @@
+//! Goals that one source tells of a match whose score another one leads.
+//!
+//! A goal is shown once the leading score has it. So what a source says of the course of play never
+//! contradicts the score beside it: a goal that nobody else saw stays with the source that told it.
+
+use ingest::event::{Eid, Fact, FootballFact, Incident, IncidentKind};
+
+use super::{Match, Moment, Play, Touched, football::Football};
+use crate::hub::feeds::{Kind, SourceNumber};
+
+impl Match {
+    /// Whether this source tells of a goal that the leading score does not have, or takes such a one back.
+    pub(super) fn is_unconfirmed(&self, fact: &Fact, source: SourceNumber) -> bool {
+        let (Fact::Football(fact), Play::Football(public)) = (fact, &self.play) else {
+            return false;
+        };
+        if self.views.is_empty() || self.leads.of(Kind::Score) == Some(source) {
+            return false;
+        }
+        let is_shown = |eid: &Eid| self.names.contains_key(&(source, eid.clone()));
+        match fact {
+            FootballFact::Incident(incident) | FootballFact::Correct(incident) => {
+                !is_shown(&incident.eid) && is_beyond(public, incident)
+            }
+            FootballFact::Retract { of, .. } => !is_shown(of),
+            _ => false,
+        }
+    }
+
+    /// The leading score has changed: shows the goals that it now has, of the source that leads the incidents.
+    pub(super) fn confirm_goals(&mut self, moment: Moment, touched: &mut Touched) {
+        let Some(lead) = self.leads.of(Kind::Incidents) else { return };
+        if self.leads.of(Kind::Score) == Some(lead) {
+            return;
+        }
+        let Some(view) = self.views.iter().find(|view| view.source == lead) else { return };
+        let goals = view.play.told(Kind::Incidents, moment).into_iter().filter(|fact| match fact {
+            Fact::Football(FootballFact::Incident(incident)) => {
+                is_goal(incident) && !self.names.contains_key(&(lead, incident.eid.clone()))
+            }
+            _ => false,
+        });
+        for fact in goals.collect::<Vec<_>>() {
+            if !self.is_unconfirmed(&fact, lead) {
+                let fact = self.in_public_names(&fact, lead);
+                self.play.apply(&fact, false, moment, touched);
+            }
+        }
+    }
+}
+
+/// Whether a goal would be more than the score has.
+fn is_beyond(public: &Football, goal: &Incident) -> bool {
+    let Some(score) = public.told_score().filter(|_| is_goal(goal)) else { return false };
+    if goal.score.is_some_and(|after| after[0] > score.goals[0] || after[1] > score.goals[1]) {
+        return true;
+    }
+    let Some(side) = goal.side else { return false };
+    let shown = public.incidents.iter().filter(|entry| {
+        entry.retracted.is_none() && is_goal(&entry.incident) && entry.incident.side == Some(side)
+    });
+    shown.count() >= usize::from(score.goals[side.index()])
+}
+
+fn is_goal(incident: &Incident) -> bool {
+    matches!(incident.kind, IncidentKind::Goal(_))
+}

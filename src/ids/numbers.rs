@@ -1,0 +1,110 @@
+//! Which number each digest has: pure state, without a clock, a lock or a database.
+
+use ingest::event::Id;
+use rustc_hash::FxHashMap;
+
+/// How many numbers there are: 1 to 2^31 - 1, which fit a signed 32-bit integer. It is a prime, so that a
+/// digest's choices go through all of them.
+pub const NUMBERS_MAX: u32 = i32::MAX.unsigned_abs();
+
+/// The numbers that were given out.
+///
+/// A digest takes the first of its own sequence of choices that is free. Nothing is ever given back, so
+/// the same sequence finds it again. One map is enough for both directions: 12 bytes each, and room to grow.
+#[derive(Debug, Clone)]
+pub struct Numbers {
+    count: u32,
+    owners: FxHashMap<u32, Id>,
+    /// Digests that their choices do not lead to: another program gave them their numbers, and what
+    /// stood in their way there is not known here.
+    elsewhere: FxHashMap<Id, u32>,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::of(NUMBERS_MAX)
+    }
+}
+
+impl Numbers {
+    /// Numbers from 1 to `count`, which is a prime.
+    #[must_use]
+    pub fn of(count: u32) -> Self {
+        Self { count, owners: FxHashMap::default(), elsewhere: FxHashMap::default() }
+    }
+
+    /// How many were given out.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    /// The number of this digest.
+    #[must_use]
+    pub fn get(&self, own: Id) -> Option<u32> {
+        if !self.elsewhere.is_empty()
+            && let Some(number) = self.elsewhere.get(&own)
+        {
+            return Some(*number);
+        }
+        for number in choices(own, self.count) {
+            match self.owners.get(&number) {
+                Some(owner) if *owner == own => return Some(number),
+                Some(_) => {}
+                None => return None,
+            }
+        }
+        None
+    }
+
+    /// The number of this digest, and whether it is new. `None` when all are given out.
+    pub fn take(&mut self, own: Id) -> Option<(u32, bool)> {
+        if let Some(number) = self.get(own) {
+            return Some((number, false));
+        }
+        let number = choices(own, self.count).find(|number| !self.owners.contains_key(number))?;
+        self.owners.insert(number, own);
+        Some((number, true))
+    }
+
+    /// Takes in what was given out before, or by another program. Tells whether it could: a number has one
+    /// owner, and a digest one number.
+    pub fn insert(&mut self, own: Id, number: u32) -> bool {
+        if let Some(known) = self.get(own) {
+            return known == number;
+        }
+        if number == 0 || number > self.count || self.owners.contains_key(&number) {
+            return false;
+        }
+        self.owners.insert(number, own);
+        if self.get(own) != Some(number) {
+            self.elsewhere.insert(own, number);
+        }
+        true
+    }
+}
+
+/// The numbers that a digest would have, in this order: each of 1 to `count` once.
+pub fn choices(own: Id, count: u32) -> impl Iterator<Item = u32> {
+    let size = u64::from(count);
+    let first = own.0 % size;
+    let step = 1 + (own.0 / size) % (size - 1).max(1);
+    (0..size).map(move |place| {
+        let number = 1 + (first + place * step) % size;
+        u32::try_from(number).expect("it is at most `count`")
+    })
+}
+
+/// The number that a digest would have if nobody else had it.
+#[must_use]
+pub fn first_choice(digest: u64) -> u64 {
+    choices(Id(digest), NUMBERS_MAX).next().map_or(1, u64::from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A prime so small that most digests find their first choice taken.
+const FEW: u32 = 211;
+
+fn digest(number: u64) -> Id {
+    Id::derive("acme", "team", &number.to_string())
+}
+
+#[test]
+fn choices_are_all_numbers_once() {
+    for own in [Id(0), Id(1), digest(7), Id((1 << 52) - 1)] {
+        let all: BTreeSet<u32> = choices(own, FEW).collect();
+        assert_eq!(all, (1..=FEW).collect(), "{own}");
+    }
+    for own in (0..1_000).map(digest) {
+        let mut first = choices(own, NUMBERS_MAX).take(100);
+        assert!(first.all(|number| i32::try_from(number).is_ok() && number > 0));
+    }
+}
+
+#[test]
+fn numbers_run_out_and_none_is_given_twice() {
+    let mut numbers = Numbers::of(FEW);
+    let given: BTreeSet<u32> =
+        (0..u64::from(FEW)).map(|it| numbers.take(digest(it)).expect("there is room").0).collect();
+    assert_eq!(given.len(), FEW as usize);
+    assert_eq!(numbers.take(digest(u64::from(FEW))), None);
+    assert_eq!(numbers.get(digest(u64::from(FEW))), None);
+}
+
+/// As even as a digest, and made at once.
+fn scattered(number: u64) -> Id {
+    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    Id((mixed ^ mixed >> 31) >> 12)
+}
+
+/// As at a birthday party, some want the same first choice: some 20 of 300,000.
+#[test]
+fn as_many_digests_have_as_many_numbers() {
+    let mut numbers = Numbers::default();
+    let all = || (0..300_000).map(scattered);
+    let given: HashSet<u32> =
+        all().map(|own| numbers.take(own).expect("there is room").0).collect();
+    assert_eq!(given.len(), 300_000);
+    let is_moved = |own: &Id| numbers.get(*own) != choices(*own, NUMBERS_MAX).next();
+    let moved = all().filter(is_moved).count();
+    assert!((3..100).contains(&moved), "{moved} did not get their first choice");
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Take(u64),
+    /// The program begins anew and reads what was stored, in another order.
+    Restart {
+        rotate: usize,
+    },
+    /// Another program, which knows nothing of this one, has given a number.
+    Other(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..150_u64).prop_map(Step::Take),
+        1 => (0..200_usize).prop_map(|rotate| Step::Restart { rotate }),
+        2 => (100..190_u64).prop_map(Step::Other),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_digest_keeps_its_number_and_no_two_share_one(
+        steps in prop::collection::vec(step(), 1..400)
+    ) {
+        let mut numbers = Numbers::of(FEW);
+        let mut stored: BTreeMap<Id, u32> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Take(it) => {
+                    let (number, is_new) = numbers.take(digest(it)).expect("there are more numbers");
+                    let before = stored.insert(digest(it), number);
+                    prop_assert_eq!(before.is_none(), is_new);
+                    prop_assert!(before.is_none_or(|before| before == number), "{} has moved", it);
+                }
+                Step::Restart { rotate } => {
+                    let mut rows: Vec<_> = stored.iter().collect();
+                    let middle = rotate % rows.len().max(1);
+                    rows.rotate_left(middle);
+                    numbers = Numbers::of(FEW);
+                    for (own, number) in rows {
+                        prop_assert!(numbers.insert(*own, *number));
+                    }
+                }
+                Step::Other(it) => {
+                    // What is not stored by this program cannot be in the way of the other one's choice
+                    // but by its number, which the table keeps unique.
+                    if stored.contains_key(&digest(it)) {
+                        continue;
+                    }
+                    let free = choices(digest(it), FEW).skip(1);
+                    let taken: BTreeSet<u32> = stored.values().copied().collect();
+                    let number = { free }.find(|number| !taken.contains(number));
+                    let Some(number) = number else { continue };
+                    prop_assert!(numbers.insert(digest(it), number));
+                    stored.insert(digest(it), number);
+                }
+            }
+            for (own, number) in &stored {
+                prop_assert_eq!(numbers.get(*own), Some(*number));
+            }
+            let distinct: BTreeSet<_> = stored.values().collect();
+            prop_assert_eq!(distinct.len(), stored.len());
+        }
+    }
+}

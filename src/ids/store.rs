@@ -1,0 +1,67 @@
+//! The table of public ids, and all the SQL for it.
+
+use std::fmt::Write;
+
+use ingest::event::Id;
+use sqlx::{AnyConnection, AssertSqlSafe};
+
+use crate::database::{Database, Pace};
+
+/// Rows of one `INSERT`.
+const ROWS_MAX: usize = 200;
+
+/// Everything that was given out.
+pub(super) async fn load(database: &Database) -> Result<Vec<(Id, u32)>, sqlx::Error> {
+    let rows: Vec<(i64, i64)> =
+        sqlx::query_as("SELECT own, id FROM public_ids").fetch_all(database.pool()).await?;
+    let number = |(own, id): (i64, i64)| Some((Id(own.cast_unsigned()), u32::try_from(id).ok()?));
+    Ok(rows.into_iter().filter_map(number).collect())
+}
+
+/// Writes numbers. Again changes nothing. Gives those digests whose number another program has given to
+/// something else, or that another program has given another number.
+pub(super) async fn write(
+    database: &Database,
+    numbers: &[(Id, u32)],
+) -> Result<Vec<Id>, sqlx::Error> {
+    let mut pace = Pace::default();
+    let mut steps = database.steps(&mut pace);
+    let mut contested = Vec::new();
+    for chunk in numbers.chunks(ROWS_MAX) {
+        let connection = steps.next().await?;
+        let mut statement = String::from("INSERT INTO public_ids (own, id) VALUES ");
+        for place in 0..chunk.len() {
+            let comma = if place == 0 { "" } else { ", " };
+            // Writing to a text does not fail.
+            write!(statement, "{comma}(${}, ${})", 2 * place + 1, 2 * place + 2).ok();
+        }
+        statement.push_str(" ON CONFLICT DO NOTHING");
+        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
+        for (own, number) in chunk {
+            query = query.bind(own.0.cast_signed()).bind(i64::from(*number));
+        }
+        let written = query.execute(&mut *connection).await?.rows_affected();
+        if written < chunk.len() as u64 {
+            contested.extend(contested_of(connection, chunk).await?);
+        }
+    }
+    steps.finish().await?;
+    Ok(contested)
+}
+
+async fn contested_of(
+    connection: &mut AnyConnection,
+    numbers: &[(Id, u32)],
+) -> Result<Vec<Id>, sqlx::Error> {
+    let mut contested = Vec::new();
+    for (own, number) in numbers {
+        let kept: Option<i64> = sqlx::query_scalar("SELECT id FROM public_ids WHERE own = $1")
+            .bind(own.0.cast_signed())
+            .fetch_optional(&mut *connection)
+            .await?;
+        if kept != Some(i64::from(*number)) {
+            contested.push(*own);
+        }
+    }
+    Ok(contested)
+}

@@ -1,0 +1,234 @@
+//! CPU budgets of accounts: a rate in the long run, and a burst.
+//!
+//! Requests of an account over its budget are not refused. They queue until the budget has recovered. A
+//! sequential client slows down and sees no error; a client with too many queued requests gets 429.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rustc_hash::FxHashMap;
+use tokio::time::{Instant, sleep};
+
+use super::Wait;
+use crate::accounts::AccountId;
+
+/// Number of accounts at which those that owe nothing are dropped.
+const SWEEP_AT: usize = 1024;
+
+/// What each account may use, and has used.
+#[derive(Debug)]
+pub(super) struct CpuBudgets {
+    /// Of one core, in hundredths; never 0.
+    percent: u32,
+    /// How far ahead of its share an account may be.
+    ahead_max: Duration,
+    /// Requests of one account that may wait.
+    waiting_max: usize,
+    accounts: Mutex<Budgets>,
+}
+
+#[derive(Debug, Default)]
+struct Budgets {
+    of: FxHashMap<AccountId, Budget>,
+    sweep_at: usize,
+}
+
+#[derive(Debug)]
+struct Budget {
+    /// When its share will have paid for all that it has used.
+    paid_at: Instant,
+    /// What one of its requests used of late. It is taken when a request is let through, and set right
+    /// when it is done: those that run at the same time are not free.
+    usual: Duration,
+    /// Requests that wait; the one that has the lock is the next.
+    queue: Arc<tokio::sync::Mutex<()>>,
+    waiting: usize,
+}
+
+/// A request that was let through.
+#[derive(Debug)]
+#[must_use = "what it uses is to be charged"]
+pub(crate) struct CpuPermit {
+    account: AccountId,
+    taken: Duration,
+}
+
+impl CpuBudgets {
+    /// `None` where there is no limit.
+    pub(super) fn new(percent: u32, at_once: Duration, waiting_max: usize) -> Option<Self> {
+        if percent == 0 {
+            return None;
+        }
+        let ahead_max = at_once * 100 / percent;
+        Some(Self { percent, ahead_max, waiting_max, accounts: Mutex::default() })
+    }
+
+    /// Lets a request of this account through once it is its turn.
+    pub(super) async fn acquire(&self, account: AccountId) -> Result<CpuPermit, Wait> {
+        let Some(waiting) = self.enter(account)? else { return Ok(self.take(account)) };
+        let _next = waiting.queue.lock().await;
+        loop {
+            let ahead = self.ahead(account);
+            if ahead.is_zero() {
+                return Ok(self.take(account));
+            }
+            sleep(ahead).await;
+        }
+    }
+
+    /// What a request has used that was let through.
+    pub(super) fn charge(&self, CpuPermit { account, taken }: CpuPermit, used: Duration) {
+        let mut accounts = self.accounts();
+        let Some(account) = accounts.of.get_mut(&account) else { return };
+        account.usual = (account.usual * 7 + used) / 8;
+        account.paid_at = account.paid_at + self.time_to_pay(used) - self.time_to_pay(taken);
+    }
+
+    /// A place in the queue, where this request has to wait.
+    fn enter(&self, id: AccountId) -> Result<Option<Waiting<'_>>, Wait> {
+        let mut accounts = self.accounts();
+        let now = Instant::now();
+        if accounts.of.len() >= accounts.sweep_at {
+            accounts.of.retain(|_, it| it.paid_at > now || it.waiting > 0);
+            accounts.sweep_at = (accounts.of.len() * 2).max(SWEEP_AT);
+        }
+        let account = accounts.of.entry(id).or_insert_with(|| Budget {
+            paid_at: now,
+            usual: Duration::ZERO,
+            queue: Arc::default(),
+            waiting: 0,
+        });
+        let ahead = self.ahead_of(account, now);
+        if ahead.is_zero() && account.waiting == 0 {
+            return Ok(None);
+        }
+        if account.waiting >= self.waiting_max {
+            return Err(Wait { seconds: ahead.as_secs() + 1 });
+        }
+        account.waiting += 1;
+        Ok(Some(Waiting { budgets: self, account: id, queue: Arc::clone(&account.queue) }))
+    }
+
+    fn take(&self, id: AccountId) -> CpuPermit {
+        let mut accounts = self.accounts();
+        let taken = accounts.of.get_mut(&id).map_or(Duration::ZERO, |account| {
+            account.paid_at = account.paid_at.max(Instant::now()) + self.time_to_pay(account.usual);
+            account.usual
+        });
+        CpuPermit { account: id, taken }
+    }
+
+    /// For how long it is further ahead than it may be.
+    fn ahead(&self, id: AccountId) -> Duration {
+        let accounts = self.accounts();
+        accounts.of.get(&id).map_or(Duration::ZERO, |it| self.ahead_of(it, Instant::now()))
+    }
+
+    fn ahead_of(&self, account: &Budget, now: Instant) -> Duration {
+        account.paid_at.saturating_duration_since(now).saturating_sub(self.ahead_max)
+    }
+
+    /// How long an account's share takes to make up for this much of a core.
+    fn time_to_pay(&self, used: Duration) -> Duration {
+        used * 100 / self.percent
+    }
+
+    fn accounts(&self) -> MutexGuard<'_, Budgets> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits, or was let through just now. It may also be given up.
+struct Waiting<'a> {
+    budgets: &'a CpuBudgets,
+    account: AccountId,
+    queue: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(account) = self.budgets.accounts().of.get_mut(&self.account) {
+            account.waiting -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: AccountId = AccountId(1);
+    const OTHER: AccountId = AccountId(2);
+
+    fn budgets(at_once_ms: u64, waiting_max: usize) -> Arc<CpuBudgets> {
+        let budgets = CpuBudgets::new(50, Duration::from_millis(at_once_ms), waiting_max);
+        Arc::new(budgets.expect("a limit"))
+    }
+
+    async fn use_up(budgets: &CpuBudgets, account: AccountId, used_ms: u64) {
+        let permit = budgets.acquire(account).await.expect("its turn comes");
+        budgets.charge(permit, Duration::from_millis(used_ms));
+    }
+
+    #[tokio::test]
+    async fn account_waits_for_as_long_as_its_share_takes_to_make_up_for_what_it_used() {
+        let budgets = budgets(20, 4);
+        let begun = Instant::now();
+        use_up(&budgets, ONE, 60).await;
+        assert!(begun.elapsed() < Duration::from_millis(80), "it had nothing to wait for");
+        // 60 ms at half a core are paid after 120 ms, of which it may be 40 ahead.
+        use_up(&budgets, ONE, 0).await;
+        assert!(begun.elapsed() >= Duration::from_millis(80), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn others_do_not_wait() {
+        let budgets = budgets(20, 4);
+        use_up(&budgets, ONE, 3_600_000).await;
+        use_up(&budgets, OTHER, 10).await;
+    }
+
+    #[tokio::test]
+    async fn account_is_refused_only_while_too_many_of_its_requests_wait() {
+        let budgets = budgets(20, 2);
+        use_up(&budgets, ONE, 3_600_000).await;
+        let waiting: Vec<_> = (0..2)
+            .map(|_| {
+                let budgets = Arc::clone(&budgets);
+                tokio::spawn(async move { use_up(&budgets, ONE, 1).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        let refused = budgets.acquire(ONE).await.expect_err("two wait already");
+        assert!(refused.seconds >= 1);
+        // Who waits no longer makes room.
+        for task in waiting {
+            task.abort();
+            assert!(task.await.expect_err("it waits").is_cancelled());
+        }
+        assert!(budgets.enter(ONE).is_ok_and(|place| place.is_some()), "nobody waits any more");
+    }
+
+    #[tokio::test]
+    async fn requests_that_run_at_once_are_not_free() {
+        let budgets = budgets(20, 4);
+        use_up(&budgets, ONE, 80).await;
+        sleep(budgets.ahead(ONE)).await;
+        let first = budgets.acquire(ONE).await.expect("it is its turn");
+        assert!(!first.taken.is_zero());
+        assert!(!budgets.ahead(ONE).is_zero(), "the next one need not wait");
+        budgets.charge(first, Duration::ZERO);
+        assert!(budgets.ahead(ONE).is_zero(), "what was taken in advance was not given back");
+    }
+
+    #[test]
+    fn accounts_that_owe_nothing_are_forgotten() {
+        let budgets = budgets(20, 2);
+        for id in 0..10_000 {
+            budgets.enter(AccountId(id)).expect("nobody waits");
+        }
+        assert!(budgets.accounts().of.len() <= SWEEP_AT);
+    }
+}

@@ -1,0 +1,108 @@
+//! Webhooks whose signature only the provider can check: how many of them it is asked about.
+//!
+//! Anybody can send them, and each costs a request to the provider. What is told of the orders of one account
+//! never stands in the way of what is told of others, and what is told of orders that nobody knows has a small
+//! allowance of its own, all together.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::accounts::AccountId;
+
+/// Checks at a time: of one account, and of all orders that nobody knows.
+const OF_AN_ACCOUNT: u32 = 2;
+const OF_NOBODY: u32 = 4;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Entries from which on those that say nothing any more are removed.
+const ENTRIES_SWEPT: usize = 1_024;
+
+/// Whose order a webhook is about; `None`: nobody's.
+type Subject = Option<AccountId>;
+
+#[derive(Debug)]
+pub(super) struct Checks {
+    per_minute: u32,
+    used: Arc<Mutex<HashMap<Subject, Used>>>,
+}
+
+#[derive(Debug)]
+struct Used {
+    now: u32,
+    since: Instant,
+    in_this_minute: u32,
+}
+
+/// A check that is under way.
+#[derive(Debug)]
+pub(super) struct Turn {
+    used: Arc<Mutex<HashMap<Subject, Used>>>,
+    subject: Subject,
+}
+
+impl Checks {
+    pub(super) fn new(per_minute: u32) -> Self {
+        Self { per_minute, used: Arc::default() }
+    }
+
+    /// One more check; `None` if there are as many as may be. Then the webhook is to come again.
+    pub(super) fn begin(&self, subject: Subject, now: Instant) -> Option<Turn> {
+        let mut all = lock(&self.used);
+        if all.len() >= ENTRIES_SWEPT && !all.contains_key(&subject) {
+            all.retain(|_, used| used.now > 0 || now - used.since < MINUTE);
+        }
+        let fresh = Used { now: 0, since: now, in_this_minute: 0 };
+        let used = all.entry(subject).or_insert(fresh);
+        if now - used.since >= MINUTE {
+            (used.since, used.in_this_minute) = (now, 0);
+        }
+        let most = if subject.is_some() { OF_AN_ACCOUNT } else { OF_NOBODY };
+        if used.now >= most || used.in_this_minute >= self.per_minute {
+            return None;
+        }
+        used.now += 1;
+        used.in_this_minute += 1;
+        Some(Turn { used: Arc::clone(&self.used), subject })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(used) = lock(&self.used).get_mut(&self.subject) {
+            used.now = used.now.saturating_sub(1);
+        }
+    }
+}
+
+/// Whatever a thread that panicked left behind are numbers.
+fn lock(used: &Mutex<HashMap<Subject, Used>>) -> MutexGuard<'_, HashMap<Subject, Used>> {
+    used.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_account_has_an_allowance_and_unknown_orders_share_one() {
+        let (checks, now) = (Checks::new(5), Instant::now());
+        let begin = |subject| checks.begin(subject, now);
+        let one = Some(AccountId(1));
+        let unknown: Vec<_> = (0..9).filter_map(|_| begin(None)).collect();
+        assert_eq!(unknown.len(), 4, "at a time");
+        let first: Vec<_> = (0..9).filter_map(|_| begin(one)).collect();
+        assert_eq!(first.len(), 2, "of one account at a time, whatever unknown ones do");
+        assert!(begin(Some(AccountId(2))).is_some(), "another account");
+        drop((unknown, first));
+        assert_eq!((0..9).filter_map(|_| begin(None)).count(), 1, "five in a minute");
+        assert_eq!((0..9).filter_map(|_| begin(one)).count(), 3, "five in a minute");
+        let later = now + MINUTE;
+        assert_eq!((0..9).filter_map(|_| checks.begin(one, later)).count(), 5, "the next minute");
+    }
+}

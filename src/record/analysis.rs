@@ -1,0 +1,122 @@
+//! What a record holds of a football match for analysis.
+
+use std::collections::BTreeMap;
+
+use ingest::{
+    event::{BodyPart, ExpectedGoals, ShotOutcome, ShotSituation, Stat},
+    football::Period,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Named;
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnalysisRecord {
+    /// In the order in which they became known.
+    pub shots: Vec<ShotRecord>,
+    /// As a provider says them that does not tell them shot by shot; home and away.
+    pub expected_goals: [Option<ExpectedGoals>; 2],
+    /// By [`MomentumMinute`]: from -100 to 100, positive is home.
+    pub momentum: Vec<(MomentumMinute, i8)>,
+    /// First half, second half; of each home and away.
+    pub halves: [[BTreeMap<Stat, u32>; 2]; 2],
+    pub positions: [Vec<PositionRecord>; 2],
+}
+
+/// Twice the minute, and 1 more for the time added to it: 90 is the 45th, 91 what was added.
+pub type MomentumMinute = u16;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShotRecord {
+    pub eid: std::sync::Arc<str>,
+    /// 0 home, 1 away.
+    pub side: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub player: Option<Named>,
+    pub period: Period,
+    pub minute: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added: Option<u16>,
+    pub outcome: ShotOutcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub situation: Option<ShotSituation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_part: Option<BodyPart>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_goals: Option<ExpectedGoals>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_on_target: Option<ExpectedGoals>,
+    /// `[x, y]` in tenths of a percent, as in `ingest::event::PitchPlace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<[u16; 2]>,
+    /// `[y, z]`, as in `ingest::event::GoalMouth`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_mouth: Option<[u16; 2]>,
+}
+
+/// Where a player has been on average, in tenths of a percent of the pitch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PositionRecord {
+    pub player: Named,
+    pub x: u16,
+    pub y: u16,
+}
+
+impl AnalysisRecord {
+    /// Expected goals of both sides: the sum of their shots in play, or as the provider says them.
+    #[must_use]
+    pub fn expected_goals(&self) -> Option<[ExpectedGoals; 2]> {
+        let told = self.shots.iter().any(|shot| shot.expected_goals.is_some());
+        if told {
+            return Some([0, 1].map(|side| self.expected_goals_of(side, |_| true)));
+        }
+        let [home, away] = self.expected_goals;
+        Some([home?, away?])
+    }
+
+    /// The sum of a side's shots in some periods; the kicks of a shoot-out are none of them.
+    #[must_use]
+    pub fn expected_goals_of(&self, side: u8, of: impl Fn(Period) -> bool) -> ExpectedGoals {
+        let in_play = |it: &&ShotRecord| it.period != Period::Shootout && of(it.period);
+        let own = self.shots.iter().filter(in_play).filter(|it| it.side == side);
+        ExpectedGoals(own.filter_map(|it| it.expected_goals).map(|it| it.0).sum())
+    }
+
+    /// This, completed by what was kept before.
+    #[must_use]
+    pub fn merged_over(&self, old: &Self) -> Self {
+        let is_told = |old: &&ShotRecord| self.shots.iter().any(|shot| shot.eid == old.eid);
+        let before = old.shots.iter().filter(|shot| !is_told(shot));
+        let mut momentum: BTreeMap<_, _> = old.momentum.iter().copied().collect();
+        momentum.extend(self.momentum.iter().copied());
+        let mut halves = old.halves.clone();
+        for (half, own) in halves.iter_mut().flatten().zip(self.halves.iter().flatten()) {
+            half.extend(own.iter().map(|(stat, n)| (*stat, *n)));
+        }
+        let positions = [0, 1].map(|side: usize| {
+            let told = if self.positions[side].is_empty() { old } else { self };
+            told.positions[side].clone()
+        });
+        Self {
+            shots: before.chain(&self.shots).cloned().collect(),
+            expected_goals: [0, 1]
+                .map(|side: usize| self.expected_goals[side].or(old.expected_goals[side])),
+            momentum: momentum.into_iter().collect(),
+            halves,
+            positions,
+        }
+    }
+}
+
+/// This over what was kept before, where one of them is known.
+#[must_use]
+pub(crate) fn merged(
+    new: Option<&AnalysisRecord>,
+    old: Option<&AnalysisRecord>,
+) -> Option<Box<AnalysisRecord>> {
+    match (new, old) {
+        (Some(new), Some(old)) => Some(Box::new(new.merged_over(old))),
+        (new, old) => new.or(old).cloned().map(Box::new),
+    }
+}

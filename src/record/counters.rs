@@ -1,0 +1,163 @@
+//! The counters of both sides of a match, with the zeros that feeds leave out.
+//!
+//! Feeds send a counter once it has changed, and often for one side alone. Clients average these
+//! counters, so one that is counted and has not changed is 0 for them. A counter that nobody counts in
+//! this match stays absent: SERVICE section 8, row 7.
+
+use std::{borrow::Borrow, collections::BTreeMap, sync::Arc};
+
+use super::FootballRecord;
+
+/// By the names of `ingest::event::Stat`.
+pub type Counters = BTreeMap<Arc<str>, u32>;
+
+const POSSESSION: &str = "ball_possession";
+const CARDS: [&str; 2] = ["yellow_cards", "red_cards"];
+
+/// A feed that counts the first of these counts all of them.
+const FAMILIES: [&[&str]; 2] = [
+    &[
+        "passes",
+        "accurate_passes",
+        "total_shots",
+        "shots_on_target",
+        "shots_off_target",
+        "blocked_shots",
+        "saves",
+        "corner_kicks",
+        "fouls",
+        "offsides",
+    ],
+    &["throw_ins", "free_kicks", "goal_kicks"],
+];
+
+impl FootballRecord {
+    /// The counters of both sides, with the zeros that feeds leave out.
+    #[must_use]
+    pub fn counters(&self) -> [Counters; 2] {
+        let mut sides = self.stats.clone();
+        let has_play = !self.incidents.is_empty();
+        let standing = self.incidents.iter().filter(|it| it.retracted.is_none());
+        let shown = standing.filter_map(|it| Some((card(&it.kind)?, it.side?)));
+        complete(&mut sides, has_play, shown);
+        sides
+    }
+}
+
+/// Which of [`CARDS`] an incident is of this kind, as the stream protocol names kinds.
+fn card(kind: &str) -> Option<Card> {
+    match kind {
+        "yellow" => Some(Card::Yellow),
+        "second_yellow" | "red" => Some(Card::Red),
+        _ => None,
+    }
+}
+
+/// A card as it is counted: a second yellow one is a red one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Card {
+    Yellow,
+    Red,
+}
+
+/// Adds to the counters of both sides the zeros that feeds leave out. `has_incidents`: whether incidents
+/// are told; `shown`: the cards among them, each with its side, which count where no counter tells them.
+pub(crate) fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
+    sides: &mut [BTreeMap<K, u32>; 2],
+    has_incidents: bool,
+    shown: impl IntoIterator<Item = (Card, u8)>,
+) {
+    for family in FAMILIES {
+        let is_counted = sides.iter().any(|side| side.contains_key(family[0]));
+        for name in family.iter().filter(|_| is_counted) {
+            sides[0].entry(K::from(*name)).or_default();
+        }
+    }
+    let mut cards = [[0; 2]; 2];
+    for (card, side) in shown {
+        if let Some(count) = cards[card as usize].get_mut(usize::from(side)) {
+            *count += 1;
+        }
+    }
+    let has_play = has_incidents || sides.iter().any(|side| !side.is_empty());
+    for (name, counts) in CARDS.into_iter().zip(cards) {
+        if has_play && !sides.iter().any(|side| side.contains_key(name)) {
+            for (side, count) in sides.iter_mut().zip(counts) {
+                side.insert(K::from(name), count);
+            }
+        }
+    }
+    let [home, away] = sides;
+    complete_other(home, away);
+    complete_other(away, home);
+}
+
+/// What one side has and the other has not.
+fn complete_other<K: Ord + Clone + Borrow<str>>(
+    own: &BTreeMap<K, u32>,
+    other: &mut BTreeMap<K, u32>,
+) {
+    for (name, count) in own {
+        let text: &str = name.borrow();
+        if !other.contains_key(text) {
+            let is_share = text == POSSESSION;
+            other.insert(name.clone(), if is_share { 100_u32.saturating_sub(*count) } else { 0 });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::IncidentRecord;
+
+    fn told(sides: [&[(&str, u32)]; 2]) -> FootballRecord {
+        let stats = sides.map(|side| side.iter().map(|(name, n)| ((*name).into(), *n)).collect());
+        FootballRecord { stats, ..FootballRecord::default() }
+    }
+
+    #[test]
+    fn counter_of_one_side_is_zero_for_the_other() {
+        let [home, away] = told([&[("corner_kicks", 3)], &[("offsides", 1)]]).counters();
+        assert_eq!((home["corner_kicks"], away["corner_kicks"]), (3, 0));
+        assert_eq!((home["offsides"], away["offsides"]), (0, 1));
+        assert!(!home.contains_key("passes"), "nobody counts passes in this match: {home:?}");
+        let [home, away] = told([&[("ball_possession", 61)], &[]]).counters();
+        assert_eq!((home["ball_possession"], away["ball_possession"]), (61, 39));
+    }
+
+    #[test]
+    fn feed_that_counts_passes_has_seen_no_shot_if_it_counts_none() {
+        let [home, away] = told([&[("passes", 20)], &[("passes", 9)]]).counters();
+        for name in ["total_shots", "shots_on_target", "offsides", "fouls", "corner_kicks"] {
+            assert_eq!((home[name], away[name]), (0, 0), "{name}");
+        }
+        assert!(!home.contains_key("attacks") && !home.contains_key("throw_ins"), "{home:?}");
+    }
+
+    #[test]
+    fn cards_are_those_of_incidents_where_no_counter_tells_them() {
+        let shown = |kind: &str, side: u8, retracted: Option<&str>| IncidentRecord {
+            eid: kind.into(),
+            kind: kind.into(),
+            detail: None,
+            minute: 1,
+            added: None,
+            side: Some(side),
+            player: None,
+            assist: None,
+            score: None,
+            retracted: retracted.map(Into::into),
+        };
+        let incidents = vec![
+            shown("yellow", 1, None),
+            shown("second_yellow", 1, None),
+            shown("red", 0, Some("mistaken identity")),
+        ];
+        let football = FootballRecord { incidents, ..FootballRecord::default() };
+        let [home, away] = football.counters();
+        assert_eq!((home["yellow_cards"], away["yellow_cards"]), (0, 1));
+        assert_eq!((home["red_cards"], away["red_cards"]), (0, 1));
+        assert_eq!(FootballRecord::default().counters(), [Counters::new(), Counters::new()]);
+    }
+}

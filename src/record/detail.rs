@@ -1,0 +1,76 @@
+//! What lists of matches leave out of a record. It makes most of its size, so it is kept apart.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AnalysisRecord, FootballRecord, LineUpRecord, MatchRecord, PlayRecord, PlayerRecord,
+    PriceRecord,
+};
+
+/// The parts of a record that its summary has not.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Detail<'a> {
+    prices: Cow<'a, [PriceRecord]>,
+    /// Of football.
+    line_ups: Cow<'a, [Option<LineUpRecord>; 2]>,
+    players: Cow<'a, [PlayerRecord]>,
+    analysis: Option<Cow<'a, AnalysisRecord>>,
+}
+
+impl MatchRecord {
+    /// The summary of a record, and the rest of it.
+    pub(crate) fn split(&self) -> (Self, Detail<'_>) {
+        let mut detail = Detail { prices: Cow::Borrowed(&self.prices), ..Detail::default() };
+        let play = match &self.play {
+            PlayRecord::Football(football) => {
+                let FootballRecord {
+                    followed,
+                    clock,
+                    incidents,
+                    stats,
+                    ball,
+                    line_ups,
+                    players,
+                    analysis,
+                } = &**football;
+                detail.line_ups = Cow::Borrowed(line_ups);
+                detail.players = Cow::Borrowed(players);
+                detail.analysis = analysis.as_deref().map(Cow::Borrowed);
+                PlayRecord::Football(Box::new(FootballRecord {
+                    followed: *followed,
+                    clock: *clock,
+                    incidents: incidents.clone(),
+                    stats: stats.clone(),
+                    ball: ball.clone(),
+                    ..FootballRecord::default()
+                }))
+            }
+            PlayRecord::Tennis(_)
+            | PlayRecord::Scoreboard(_)
+            | PlayRecord::Race(_)
+            | PlayRecord::None => self.play.clone(),
+        };
+        let summary = Self {
+            brief: Arc::clone(&self.brief),
+            refs: self.refs.clone(),
+            names: self.names.clone(),
+            play,
+            prices: Vec::new(),
+            position: self.position,
+        };
+        (summary, detail)
+    }
+
+    /// Makes a summary whole again.
+    pub(crate) fn complete(&mut self, detail: Detail<'_>) {
+        let Detail { prices, line_ups, players, analysis } = detail;
+        self.prices = prices.into_owned();
+        if let PlayRecord::Football(football) = &mut self.play {
+            football.line_ups = line_ups.into_owned();
+            football.players = players.into_owned();
+            football.analysis = analysis.map(|it| Box::new(it.into_owned()));
+        }
+    }
+}

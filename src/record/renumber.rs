@@ -1,0 +1,73 @@
+//! A record of version 0.1, whose ids are digests, under public ids.
+
+use std::sync::Arc;
+
+use ingest::event::Id;
+
+use super::{
+    Key, MatchRecord, Named, PlayRecord,
+    of_match::{derived, runner, season},
+    play::runner_key,
+};
+use crate::ids::PublicIds;
+
+impl MatchRecord {
+    /// The same match under public ids. `None` when there are as many of them as may be.
+    #[must_use]
+    pub fn renumbered(&self, ids: &PublicIds) -> Option<Self> {
+        let mut record = self.clone();
+        let number = |id: Key| ids.number(Id(id)).map(|id| id.0);
+        let key = |id: &mut Key| number(*id).map(|number| *id = number);
+        let named = |it: &mut Option<Named>| match it {
+            Some(it) => number(it.id).map(|number| it.id = number),
+            None => Some(()),
+        };
+        let Self { brief, names, play, .. } = &mut record;
+        let brief = Arc::make_mut(brief);
+        key(&mut brief.id)?;
+        brief.sides.iter_mut().flatten().try_for_each(key)?;
+        let places = [&mut brief.competition, &mut brief.venue, &mut brief.referee];
+        places.into_iter().flatten().try_for_each(key)?;
+        brief.coaches.iter_mut().flatten().try_for_each(key)?;
+        [&mut names.competition, &mut names.venue, &mut names.referee]
+            .into_iter()
+            .chain(&mut names.coaches)
+            .try_for_each(named)?;
+        names.sides.iter_mut().flatten().try_for_each(|side| key(&mut side.id))?;
+        // A season's digest is one of its competition's public id.
+        names.season = match (brief.competition, names.season.take()) {
+            (Some(competition), Some(Named { name, .. })) => {
+                let id = ids.number(season(Id(competition), &name))?.0;
+                Some(Named { id, name })
+            }
+            _ => None,
+        };
+        brief.season = names.season.as_ref().map(|season| season.id);
+        match play {
+            PlayRecord::Football(football) => {
+                for it in &mut football.incidents {
+                    [&mut it.player, &mut it.assist].into_iter().try_for_each(named)?;
+                }
+                let line_ups = football.line_ups.iter_mut().flatten();
+                let in_line_ups = line_ups.flat_map(|it| &mut it.players).map(|it| &mut it.player);
+                let players = football.players.iter_mut().map(|it| &mut it.player);
+                in_line_ups.chain(players).try_for_each(|player| key(&mut player.id))?;
+            }
+            PlayRecord::Race(race) => {
+                let id = Id(brief.id);
+                for it in &mut race.runners {
+                    key(&mut it.id)?;
+                    it.runner = runner(ids, id, it.id)?;
+                    it.jockey_id = it.jockey.as_ref().and_then(|name| derived(ids, "jockey", name));
+                }
+                for it in &mut race.prices {
+                    let key = runner_key(&it.bookmaker, &it.selection, it.name.as_deref());
+                    it.horse = derived(ids, "horse", &key)?;
+                    it.runner = runner(ids, id, it.horse)?;
+                }
+            }
+            PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) | PlayRecord::None => {}
+        }
+        Some(record)
+    }
+}

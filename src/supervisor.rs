@@ -1,0 +1,313 @@
+//! Ends the process when one of its parts fails, so that a service manager restarts it.
+//!
+//! Every long-lived thread and task starts here, under the name of its part. A part fails when it
+//! panics, or when it ends although nobody asked the hub to stop. From that moment [`has_failed`] is
+//! true (`/readyz` answers 503), one line on the standard error names the part and the reason, and
+//! [`failed`] wakes [`app::run`](crate::app::run), which closes the sockets and ends with
+//! [`EXIT_CODE`]. A watchdog thread ends the process after `server.failure_exit_ms` even if every
+//! other thread hangs.
+//!
+//! A request is not a part: when its handler panics, its connection closes, `matchwire_panics_total`
+//! counts it, and the hub goes on.
+//!
+//! The state is one for each process because what it controls is: the panic hook and the exit code.
+
+use std::{
+    fmt, io,
+    io::Write,
+    panic::{self, PanicHookInfo},
+    pin::pin,
+    process,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use metrics::counter;
+use tokio::{sync::Notify, task::JoinHandle};
+use tracing::error;
+
+/// The exit code after a part has failed: `EX_SOFTWARE` of `sysexits.h`.
+pub const EXIT_CODE: u8 = 70;
+
+/// Characters of a panic message that are printed. Messages can repeat data of feeds.
+const MESSAGE_CHARS_MAX: usize = 400;
+
+static FAILED: AtomicBool = AtomicBool::new(false);
+static STOPPING: AtomicBool = AtomicBool::new(false);
+static FAILURE: Notify = Notify::const_new();
+static WATCHDOG: OnceLock<SyncSender<()>> = OnceLock::new();
+
+tokio::task_local! {
+    /// The part that runs here; `None` in a request.
+    static PART: Option<Arc<str>>;
+}
+
+/// When a part may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Not before the hub is asked to stop.
+    UntilStop,
+    /// Whenever its work is done, such as a recording that is played once.
+    Finite,
+}
+
+/// Installs the panic hook and starts the watchdog. `exit_within`: how long the process may take to
+/// end after a part has failed. Only the first call has an effect.
+///
+/// # Errors
+///
+/// If the system refuses a thread.
+pub fn install(exit_within: Duration) -> io::Result<()> {
+    let (sender, failure) = sync_channel(1);
+    if WATCHDOG.set(sender).is_ok() {
+        let watch = move || exit_after_failure(&failure, exit_within);
+        thread::Builder::new().name("watchdog".to_owned()).spawn(watch)?;
+        panic::set_hook(Box::new(on_panic));
+    }
+    Ok(())
+}
+
+#[expect(clippy::exit, reason = "other threads may hang, so nothing can be unwound")]
+fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
+    if failure.recv().is_ok() {
+        // Nothing else is ever sent: this waits for the whole time.
+        failure.recv_timeout(exit_within).ok();
+        process::exit(EXIT_CODE.into());
+    }
+}
+
+/// From now on parts may end: the hub was asked to stop.
+pub fn stopping() {
+    STOPPING.store(true, Ordering::Release);
+}
+
+/// Whether a part has failed.
+#[must_use]
+pub fn has_failed() -> bool {
+    FAILED.load(Ordering::Acquire)
+}
+
+/// Waits until a part has failed.
+pub async fn failed() {
+    loop {
+        let mut failure = pin!(FAILURE.notified());
+        // Registered before the look, so that no failure is missed.
+        failure.as_mut().enable();
+        if has_failed() {
+            return;
+        }
+        failure.await;
+    }
+}
+
+/// Starts a task that is a part of the hub.
+pub fn spawn<F>(part: impl Into<Arc<str>>, lifetime: Lifetime, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let part: Arc<str> = part.into();
+    tokio::spawn(watch(part, lifetime, future))
+}
+
+/// A future that is a part of the hub, for a task that is started elsewhere.
+pub fn watch<F: Future>(
+    part: impl Into<Arc<str>>,
+    lifetime: Lifetime,
+    future: F,
+) -> impl Future<Output = F::Output> {
+    let part = part.into();
+    PART.scope(Some(Arc::clone(&part)), async move {
+        let output = fault::panic_if_armed(&part, future).await;
+        ended(&part, lifetime);
+        output
+    })
+}
+
+/// Starts a thread that is a part of the hub.
+///
+/// # Errors
+///
+/// If the system refuses a thread.
+pub fn thread<T: Send + 'static>(
+    part: impl Into<Arc<str>>,
+    lifetime: Lifetime,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<thread::JoinHandle<T>> {
+    let part = part.into();
+    thread::Builder::new().name(part.to_string()).spawn(move || {
+        PART.sync_scope(Some(Arc::clone(&part)), || {
+            let output = run();
+            ended(&part, lifetime);
+            output
+        })
+    })
+}
+
+/// A future that serves a request: its panic is not a failure of the part that polls it.
+pub fn request<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    PART.scope(None, future)
+}
+
+fn ended(part: &str, lifetime: Lifetime) {
+    // Without a watchdog this is no hub, but a test that stops a part in its own way.
+    let is_hub = WATCHDOG.get().is_some();
+    if is_hub && lifetime == Lifetime::UntilStop && !STOPPING.load(Ordering::Acquire) {
+        fail(part, format_args!("ended unexpectedly"));
+    }
+}
+
+/// Runs on the thread that panics, before anything is unwound.
+fn on_panic(info: &PanicHookInfo<'_>) {
+    let message = one_line(info.payload_as_str().unwrap_or("no message"));
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    match PART.try_with(Clone::clone) {
+        Ok(Some(part)) => fail(&part, format_args!("panicked: {message} ({place})")),
+        Ok(None) | Err(_) => {
+            counter!("matchwire_panics_total").increment(1);
+            error!(place, "a request or a background job panicked: {message}");
+        }
+    }
+}
+
+fn one_line(message: &str) -> String {
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(MESSAGE_CHARS_MAX).collect()
+}
+
+/// Only the first failure counts; others are its consequences, as a rule.
+fn fail(part: &str, what: fmt::Arguments<'_>) {
+    if FAILED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    // First of all: what follows could block.
+    if let Some(watchdog) = WATCHDOG.get() {
+        watchdog.try_send(()).ok();
+    }
+    FAILURE.notify_waiters();
+    // In one piece, so that no log line of another thread stands in it.
+    let line = format!("matchwire: part {part:?} {what}; the process ends\n");
+    io::stderr().write_all(line.as_bytes()).ok();
+}
+
+/// Panics on demand, so that tests can let each part of the running program fail.
+///
+/// It exists in debug builds only, and does nothing there unless the environment variable
+/// `MATCHWIRE_FAULT` names a part. SIGUSR1 arms it; the part then panics once. A release build
+/// ignores the variable.
+#[cfg(debug_assertions)]
+pub mod fault {
+    use std::{
+        convert::Infallible,
+        future,
+        pin::pin,
+        sync::{
+            LazyLock,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+
+    use tokio::sync::Notify;
+
+    use super::PART;
+
+    /// The name that stands for the handler of a request.
+    const REQUEST: &str = "request";
+    /// After the part's name: the stop that follows the failure hangs.
+    const HANG: &str = "+hang";
+
+    static FAULT: LazyLock<Option<String>> = LazyLock::new(crate::config::fault);
+    static ARMED: AtomicBool = AtomicBool::new(false);
+    static CHANGED: Notify = Notify::const_new();
+
+    /// Lets the part that the environment names panic as soon as it can.
+    pub fn arm() {
+        ARMED.store(true, Ordering::Release);
+        CHANGED.notify_waiters();
+    }
+
+    /// Panics if it is armed and the environment names this part.
+    ///
+    /// # Panics
+    ///
+    /// That is its purpose.
+    pub fn point() {
+        if ARMED.load(Ordering::Acquire)
+            && PART.try_with(|part| is_for(part.as_deref().unwrap_or(REQUEST))).unwrap_or(false)
+            && ARMED.swap(false, Ordering::AcqRel)
+        {
+            panic!("injected fault");
+        }
+    }
+
+    /// Waits for ever if the environment says that the stop hangs.
+    pub async fn hang_if_wanted() {
+        if FAULT.as_ref().is_some_and(|fault| fault.ends_with(HANG)) {
+            future::pending::<()>().await;
+        }
+    }
+
+    pub(super) async fn panic_if_armed<F: Future>(part: &str, future: F) -> F::Output {
+        if !is_for(part) {
+            return future.await;
+        }
+        tokio::select! {
+            biased;
+            never = armed() => match never {},
+            output = future => output,
+        }
+    }
+
+    /// Panics as soon as it is armed.
+    async fn armed() -> Infallible {
+        loop {
+            let mut changed = pin!(CHANGED.notified());
+            changed.as_mut().enable();
+            point();
+            changed.await;
+        }
+    }
+
+    fn is_for(part: &str) -> bool {
+        FAULT.as_ref().is_some_and(|fault| fault.trim_end_matches(HANG) == part)
+    }
+}
+
+#[cfg(not(debug_assertions))]
+pub mod fault {
+    //! Does nothing in a release build.
+
+    pub fn arm() {}
+
+    pub fn point() {}
+
+    pub async fn hang_if_wanted() {}
+
+    pub(super) async fn panic_if_armed<F: Future>(_part: &str, future: F) -> F::Output {
+        future.await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_of_a_panic_is_one_bounded_line() {
+        assert_eq!(one_line("left: 1\n right: 2"), "left: 1 right: 2");
+        assert_eq!(one_line(&"é".repeat(1_000)).chars().count(), MESSAGE_CHARS_MAX);
+    }
+
+    #[tokio::test]
+    async fn finite_part_may_end() {
+        assert_eq!(spawn("test", Lifetime::Finite, async { 1 }).await.expect("no panic"), 1);
+        let thread = thread("test", Lifetime::Finite, || 2).expect("a thread");
+        assert_eq!(thread.join().expect("no panic"), 2);
+        assert!(!has_failed());
+    }
+}

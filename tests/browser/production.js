@@ -1,0 +1,120 @@
+// A hub in production in a real browser: the landing page with its boards, a customer whose session
+// connects the live page, and the operator's pages: `npm ci && node production.js`. The variables are
+// those of page.js.
+
+import { execFile } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { assert, runAll, text, WAIT_MS } from "./support.js";
+
+const EMAIL = "ann@example.org";
+const PASSWORD = "four words in a row";
+
+const tests = [];
+const test = (name, run) => tests.push({ name, run });
+const call = promisify(execFile);
+
+/** Runs a command of the program beside the hub; what it prints. */
+async function matchwire(directory, ...words) {
+  const child = call(process.env.HUB_BIN, [...words, "--db", join(directory, "hub.db")]);
+  child.child.stdin.end(`${PASSWORD}\n`);
+  return (await child).stdout.trim();
+}
+
+async function push(base, key, line) {
+  const answer = await fetch(new URL("/ingest/v1/acme", base), {
+    method: "POST", headers: { authorization: `Token ${key}` }, body: JSON.stringify(line),
+  });
+  const said = await answer.json();
+  assert(said.accepted === 1, `the hub refused a line: ${JSON.stringify(said)}`);
+}
+
+test("visitors see what is sold, a way to register and the boards that the operator allows", async ({ page, base, directory, shoot }) => {
+  const key = await matchwire(directory, "feeds", "key", "create", "acme");
+  const fixture = { sides: [{ name: "Ashby Town" }, { name: "Calder Vale" }] };
+  await push(base, key, { sport: "football", match: "m1", fact: { fixture } });
+  await page.goto(base);
+  assert(/WebSocket add-on/.test(await text(page, "main")), "the add-ons are not named");
+  assert(/\$3/.test(await text(page, "main")), "no price");
+  await page.getByRole("link", { name: "Register for free" }).waitFor();
+  await page.waitForFunction(() => document.querySelector("[data-sport=football] .who")?.textContent === "Ashby Town – Calder Vale", null, { timeout: WAIT_MS });
+  assert((await page.locator("#ask").count()) === 0, "a visitor is asked for a key");
+  await shoot("landing", { whole: true });
+});
+
+test("who has a key opens the live page with it", async ({ page, base }) => {
+  await page.getByRole("link", { name: "Open the live page" }).click();
+  await page.waitForSelector("#ask:not([hidden])", { timeout: WAIT_MS });
+  assert(/Enter your API key/.test(await text(page, "#ask")), "no word of the key");
+  await page.goto(base);
+});
+
+test("a customer without the add-on gets a link to it", async ({ page, base, directory, shoot }) => {
+  await page.goto(new URL("/register/", base).href);
+  await page.fill("#email", EMAIL);
+  await page.fill("#password", PASSWORD);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/register/sent/", { timeout: WAIT_MS });
+  await page.goto(await verificationLink(join(directory, "mails")));
+  await page.waitForURL("**/dashboard/", { timeout: WAIT_MS });
+  await page.evaluate(() => sessionStorage.clear());
+  await page.goto(base);
+  await page.waitForSelector("#upgrade", { timeout: WAIT_MS });
+  assert((await page.getAttribute("#upgrade a", "href")) === "/addons/#websocket", "the link leads elsewhere");
+  await shoot("upgrade");
+});
+
+test("with the add-on the session connects the live page, without a key", async ({ page, base, directory }) => {
+  await matchwire(directory, "addon", "gift", EMAIL, "websocket", "--days", "30", "--note", "test");
+  await page.goto(base);
+  await page.waitForSelector("#link[data-phase=open]", { timeout: WAIT_MS });
+  await page.waitForSelector("#board-football .matches li", { timeout: WAIT_MS });
+  assert((await page.evaluate(() => sessionStorage.length)) === 0, "the page holds a key");
+});
+
+test("blocking an account asks first, and nothing is cut off at 1280 and 1440 pixels", async ({ page, base, directory, shoot }) => {
+  await matchwire(directory, "admin", "create", "me");
+  await page.goto(new URL("/admin/login/", base).href);
+  await page.fill("#name", "me");
+  await page.fill("#password", PASSWORD);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/admin/", { timeout: WAIT_MS });
+  await page.goto(new URL("/admin/accounts/1/", base).href);
+  for (const width of [1280, 1440]) {
+    await page.setViewportSize({ width, height: 1000 });
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".wide")].filter((it) => it.scrollWidth > it.clientWidth).length);
+    assert(cut === 0, `${cut} tables are cut off at ${width} pixels`);
+  }
+  await page.getByRole("button", { name: "Block account" }).click();
+  assert(/^Block .*\?$/.test(await text(page, "h1")), await text(page, "h1"));
+  await shoot("admin-confirm", { whole: true });
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Block account" }).waitFor({ timeout: WAIT_MS });
+});
+
+test("no error in the console, and no violation of the policy", async ({ complaints }) => {
+  assert(complaints.length === 0, complaints.join("\n"));
+});
+
+async function verificationLink(mails) {
+  const end = Date.now() + WAIT_MS;
+  while (Date.now() < end) {
+    for (const name of (await readdir(mails).catch(() => [])).filter((it) => it.endsWith(".eml"))) {
+      const mail = (await readFile(join(mails, name), "utf8")).replace(/=\r?\n/g, "").replace(/=3D/g, "=");
+      const link = mail.match(/https?:\/\/\S+\/verify\/\S+/)?.[0];
+      if (link) return link;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`no mail in ${mails}`);
+}
+
+await runAll(tests, {
+  variables: (directory) => ({
+    MATCHWIRE_DEMO_ENABLED: "false",
+    MATCHWIRE_SERVER_PUBLIC_BOARDS: "true",
+    MATCHWIRE_MAIL_FOLDER: join(directory, "mails"),
+  }),
+});

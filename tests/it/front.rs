@@ -1,0 +1,346 @@
+//! What the hub holds for HTTP clients that do not read, and what it tells browsers and strangers.
+
+use std::{io, time::Duration};
+
+use futures_util::future::join_all;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
+
+use crate::support::{Client, Hub, PATIENCE, QUIET, Setting, raw};
+
+/// The largest file that the hub has: 1.5 MB.
+const LARGE: &str = "/api/docs/swagger-ui-bundle.js";
+
+const MIB: u64 = 1024 * 1024;
+
+const BROWSER: (&str, &str) =
+    ("accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+
+fn ask(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")
+}
+
+/// A connection that has asked for this and of which hardly anything will be read.
+async fn ask_and_leave(hub: &Hub, request: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("a small buffer");
+    let address = hub.address.parse().expect("an address");
+    let mut stream = socket.connect(address).await.expect("it connects");
+    stream.write_all(request.as_bytes()).await.expect("it takes a request");
+    stream
+}
+
+/// Reads to the end of the connection, however it ends.
+async fn read_all(stream: &mut TcpStream) -> (Vec<u8>, io::Result<()>) {
+    let mut read = Vec::new();
+    let reading = timeout(PATIENCE, stream.read_to_end(&mut read)).await;
+    let ended = reading.expect("the hub ends the connection").map(|_| ());
+    (read, ended)
+}
+
+/// Reads until this has come.
+async fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
+    let mut seen = Vec::new();
+    let reading = async {
+        while !String::from_utf8_lossy(&seen).contains(awaited) {
+            assert_ne!(stream.read_buf(&mut seen).await.expect("it lasts"), 0, "cut off");
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("what was waited for came in time");
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+async fn until(awaited: &str, condition: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !condition().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let waited = timeout(PATIENCE, waiting).await;
+    waited.unwrap_or_else(|_| panic!("{awaited} did not come to be"));
+}
+
+/// 300 strangers ask for 1.5 MB each and read nothing: 0.45 GB, and for minutes, where each has a copy.
+#[tokio::test]
+async fn unread_answers_take_no_memory_and_end() {
+    let settings = [QUIET, ("SERVER_WRITE_TIMEOUT_MS", "2000")];
+    let hub = Hub::start_with(&["serve"], &settings);
+    let key = hub.key(&["websocket"]);
+    let whole = hub.get(LARGE).await;
+    assert_eq!((whole.status, whole.body.len() > 1_000_000), (200, true));
+    let before = hub.memory_peak();
+
+    let request = ask(LARGE);
+    let mut unread = join_all((0..300).map(|_| ask_and_leave(&hub, &request))).await;
+    until("300 connections", async || hub.metric("matchwire_http_connections").await >= 300.0)
+        .await;
+    assert_eq!(hub.get("/healthz").await.status, 200, "while they are held");
+    let mut follower = Client::connect(&hub.address, &key).await;
+    follower.next_of("hello").await;
+
+    hub.until_counted_to("matchwire_http_stalled_total", 300.0).await;
+    let grown = hub.memory_peak().saturating_sub(before);
+    assert!(grown < 40 * MIB, "300 unread answers took {} MiB", grown / MIB);
+    until("their end", async || hub.metric("matchwire_http_connections").await <= 1.0).await;
+    for stream in &mut unread {
+        let (read, _) = read_all(stream).await;
+        assert!(read.len() < whole.body.len(), "it was sent all of it");
+    }
+    assert_eq!(hub.get(LARGE).await.body.len(), whole.body.len(), "for who reads it");
+}
+
+/// A slow reader that does read gets everything, however long it takes in all.
+#[tokio::test]
+async fn reader_that_makes_progress_is_served_to_the_end() {
+    let settings =
+        [QUIET, ("SERVER_WRITE_TIMEOUT_MS", "500"), ("FANOUT_SEND_BUFFER_BYTES", "16384")];
+    let hub = Hub::start_with(&["serve"], &settings);
+    let request = format!("GET {LARGE} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let mut slow = ask_and_leave(&hub, &request).await;
+    let (mut read, mut part) = (0, vec![0; 96 * 1024]);
+    loop {
+        // Slower than the hub writes: so most of its time is spent on waiting for this reader.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        match slow.read(&mut part).await.expect("it is not cut off") {
+            0 => break,
+            bytes => read += bytes,
+        }
+    }
+    assert!(read > 1_000_000, "only {read} bytes came");
+}
+
+#[tokio::test]
+async fn large_file_is_compressed_once_for_each_coding() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    for (coding, sooner) in [("br", 0.0), ("gzip", 1.0), ("zstd", 2.0)] {
+        let headers = [("accept-encoding", coding)];
+        let answers = join_all((0..8).map(|_| raw(&hub.address, "GET", LARGE, &headers))).await;
+        for answer in &answers {
+            assert_eq!((answer.status, answer.header("content-encoding")), (200, Some(coding)));
+            assert_eq!(answer.body, answers[0].body);
+        }
+        let compressed = hub.metric("matchwire_http_compressions_total").await;
+        assert_eq!(compressed, sooner + 1.0, "{coding}: 8 requests at once");
+    }
+}
+
+/// Loopback is a trusted proxy by default, behind which anybody may be.
+const NO_PROXIES: Setting = ("SERVER_TRUSTED_PROXIES", "");
+
+#[tokio::test]
+async fn one_address_has_so_many_connections() {
+    let settings = [QUIET, NO_PROXIES, ("SERVER_CONNECTIONS_MAX_PER_ADDRESS", "3")];
+    let hub = Hub::start_with(&["serve"], &settings);
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let mut stream = ask_and_leave(&hub, &ask("/healthz")).await;
+        read_until(&mut stream, "ok").await;
+        open.push(stream);
+    }
+    let mut fourth = TcpStream::connect(&hub.address).await.expect("the kernel takes it");
+    fourth.write_all(ask("/healthz").as_bytes()).await.ok();
+    let (read, _) = read_all(&mut fourth).await;
+    assert_eq!(read, b"", "one too many is not answered");
+    open.pop();
+    let again = async || {
+        let Ok(mut stream) = TcpStream::connect(&hub.address).await else { return false };
+        stream.write_all(ask("/healthz").as_bytes()).await.ok();
+        let mut part = [0; 12];
+        stream.read_exact(&mut part).await.is_ok() && &part == b"HTTP/1.1 200"
+    };
+    until("room again", again).await;
+}
+
+#[tokio::test]
+async fn health_and_sockets_are_served_while_all_connections_are_taken() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
+    let key = hub.key(&["websocket"]);
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        let mut stream = ask_and_leave(&hub, &ask("/healthz")).await;
+        read_until(&mut stream, "ok").await;
+        open.push(stream);
+    }
+    let refused = hub.get("/pricing/").await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(hub.get(path).await.status, 200, "{path}");
+    }
+    Client::connect(&hub.address, &key).await.next_of("hello").await;
+    open.clear();
+    until("room again", async || hub.get("/pricing/").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn connection_that_says_nothing_more_is_closed() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "300")]);
+    for begun in ["GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", "", "GET /heal", "GET /stream/v1 HT"]
+    {
+        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+        stream.write_all(begun.as_bytes()).await.expect("it takes a piece");
+        let (read, _) = read_all(&mut stream).await;
+        assert_eq!(read.starts_with(b"HTTP/1.1 200"), begun.ends_with("\r\n\r\n"), "{begun:?}");
+    }
+}
+
+/// What a stranger says of where the hub is goes into no answer that others may be given.
+#[tokio::test]
+async fn host_of_a_stranger_is_kept_by_no_cache() {
+    let forged = [("x-forwarded-host", "evil.test"), ("x-forwarded-proto", "https")];
+    let proxy = ("SERVER_FORWARDED_HEADER", "x-forwarded-for");
+    let hub = Hub::start_with(&["serve"], &[QUIET, proxy]);
+    for path in ["/api/schema/", "/api/schema/?format=yaml", "/api/asyncapi/"] {
+        let answer = hub.request("GET", path, &forged).await;
+        assert_eq!(answer.header("cache-control"), Some("private, no-store"), "{path}");
+        let vary: Vec<_> = answer.headers("vary").collect();
+        assert!(vary.join(", ").contains("x-forwarded-host"), "{path}: {vary:?}");
+    }
+    let refused = hub.request("GET", "/api/v2/events/", &forged).await;
+    let own = format!("http://{}/register/", hub.address);
+    assert_eq!(refused.json()["register"], own, "401 names the address that is listened on");
+
+    let public = ("SERVER_PUBLIC_URL", "https://api.test");
+    let hub = Hub::start_with(&["serve"], &[QUIET, proxy, public]);
+    let headers = [&forged[..], &[("host", "evil.test")]].concat();
+    for path in ["/api/schema/", "/api/schema/?format=yaml", "/api/asyncapi/", "/docs/rest/"] {
+        let answer = hub.request("GET", path, &headers).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(!answer.body.contains("evil.test"), "{path}");
+        assert!(answer.body.contains("api.test"), "{path}");
+    }
+    let schema = hub.get("/api/schema/").await;
+    assert_eq!(schema.header("cache-control"), Some("public, max-age=300"));
+    let refused = hub.request("GET", "/api/v2/events/", &headers).await;
+    assert_eq!(refused.json()["register"], "https://api.test/register/");
+    let key = format!("Token {}", hub.key(&[]));
+    let headers = [&headers[..], &[("authorization", &*key)]].concat();
+    let unpaid = hub.request("GET", "/tennis/api/v2/matches/", &headers).await;
+    assert_eq!(
+        (unpaid.status, &unpaid.json()["pricing_url"]),
+        (402, &"https://api.test/pricing/".into())
+    );
+}
+
+#[tokio::test]
+async fn browsers_are_told_to_use_tls_where_clients_do() {
+    let check = async |settings: &[Setting], expected: Option<&str>| {
+        let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
+        for path in ["/healthz", "/", "/nothing"] {
+            let answer = hub.get(path).await;
+            assert_eq!(answer.header("strict-transport-security"), expected, "{settings:?} {path}");
+        }
+    };
+    let public = ("SERVER_PUBLIC_URL", "https://api.test");
+    check(&[public], Some("max-age=31536000")).await;
+    check(&[public, ("SERVER_HSTS_DAYS", "0")], None).await;
+    check(&[("SERVER_PUBLIC_URL", "https://localhost:8443")], None).await;
+    check(&[], None).await;
+}
+
+#[tokio::test]
+async fn errors_are_pages_for_browsers_and_json_for_programs() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let long = format!("/{}", "a".repeat(3_000));
+    for (method, path, status) in
+        [("GET", "/nothing", 404), ("POST", "/pricing/", 405), ("GET", &*long, 414)]
+    {
+        let page = hub.request(method, path, &[BROWSER]).await;
+        assert_eq!(page.status, status, "{path}");
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        assert!(page.body.contains(r#"<a href="/">"#), "{path}: no way back in {}", page.body);
+        for accept in ["*/*", "application/json"] {
+            let told = hub.request(method, path, &[("accept", accept)]).await;
+            assert_eq!((told.status, told.json()["status"].clone()), (status, status.into()));
+        }
+    }
+    for path in ["/api/nothing/", "/ingest/v1/nobody", "/stream/v1", "/static/nothing"] {
+        let told = hub.request("GET", path, &[BROWSER]).await;
+        assert_eq!(told.header("content-type"), Some("application/json"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn icon_and_robots_are_there() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let icon = raw(&hub.address, "GET", "/favicon.ico", &[]).await;
+    assert_eq!((icon.status, icon.header("content-type")), (200, Some("image/x-icon")));
+    assert_eq!(icon.body[..6], [0, 0, 1, 0, 1, 0], "one image");
+    let place = u32::from_le_bytes(icon.body[18..22].try_into().expect("four bytes")) as usize;
+    assert_eq!(&icon.body[place..place + 4], b"\x89PNG");
+    let robots = hub.get("/robots.txt").await;
+    assert_eq!(
+        (robots.status, robots.header("content-type")),
+        (200, Some("text/plain; charset=utf-8"))
+    );
+    assert!(robots.body.contains("Disallow: /api/"));
+}
+
+/// Every prefix that the README lists answers what is below it, and each of the addresses is there.
+#[tokio::test]
+async fn prefixes_answer_an_index() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = format!("Token {}", hub.key(&["sports"]));
+    let sports = ["tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
+    let prefixes = sports.map(|sport| format!("/{sport}/api/v2/"));
+    for prefix in [&["/api/v2/".to_owned()], &prefixes[..]].concat() {
+        assert_eq!(hub.get(&prefix).await.status, 401, "{prefix} without a key");
+        let authorization = [("authorization", &*key)];
+        let index = hub.request("GET", &prefix, &authorization).await;
+        assert_eq!(index.status, 200, "{prefix}");
+        let index = index.json();
+        let named = index.as_object().expect("an object");
+        assert!(named.len() >= 3, "{prefix}: {index}");
+        for (name, url) in named {
+            let url = url.as_str().expect("an address");
+            let path = url.strip_prefix(&format!("http://{}", hub.address)).expect(url);
+            assert_eq!(path, format!("{prefix}{name}/"));
+            let listed = hub.request("GET", path, &authorization).await;
+            assert!([200, 400].contains(&listed.status), "{path}: {}", listed.status);
+        }
+    }
+}
+
+/// What is not there was not given: neither as a REST call nor as one over MCP.
+#[tokio::test]
+async fn unknown_paths_count_as_nothing() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = format!("Token {}", hub.key(&["sports"]));
+    let authorization = [("authorization", &*key)];
+    let ask = async |path: &str| hub.request("GET", path, &authorization).await;
+    for path in
+        ["/mcp/", "/api/mcp/", "/tennis/mcp/", "/api/v2/nothing/", "/tennis/api/v2/nothing/"]
+    {
+        assert_eq!(ask(path).await.status, 404, "{path}");
+    }
+    let total = async || ask("/api/v2/account/").await.json()["usage"]["total"].clone();
+    let nothing = total().await;
+    assert_eq!((&nothing["calls"], &nothing["mcp_calls"]), (&0.into(), &0.into()), "{nothing}");
+    assert_eq!(ask("/tennis/api/v2/matches/").await.status, 200);
+    assert_eq!(ask("/api/v2/events/1/").await.status, 404, "a path that is there");
+    assert_eq!(total().await["calls"], 2);
+}
+
+#[tokio::test]
+async fn wrong_feed_keys_are_limited_and_good_ones_are_not() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "4")]);
+    let good = hub.feed_key("acme", &[]);
+    let push = async |key: &str| {
+        let token = format!("Token {key}");
+        hub.post("/ingest/v1/acme", &[("authorization", &*token)], b"").await
+    };
+    assert_eq!(push(&good).await.status, 200);
+    let mut statuses = Vec::new();
+    for number in 0..8 {
+        // Of the right form, and no form at all.
+        let wrong = [format!("{}{number}", &good[..good.len() - 1]), "nonsense".to_owned()];
+        statuses.push(push(&wrong[number % 2]).await.status);
+    }
+    assert_eq!(statuses, [401, 401, 401, 429, 429, 429, 429, 429], "the good one was a first, too");
+    assert_eq!(push(&good).await.status, 200, "it has worked before");
+    let refused = push("nonsense").await;
+    assert_eq!((refused.json()["code"].as_str(), refused.status), (Some("rate_limited"), 429));
+    assert!(refused.header("retry-after").is_some());
+}

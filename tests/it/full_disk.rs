@@ -1,0 +1,214 @@
+//! A database that takes no writes for a while: its disk is full, or another program holds it. Once that is
+//! over, the same process writes again by itself.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use sqlx::{Connection, Executor, SqliteConnection, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+use tokio::{sync::mpsc, time::timeout};
+
+use crate::{
+    site::{PASSWORD, QUICK},
+    support::{
+        Answer, Browser, Hub, PATIENCE, QUIET, Setting,
+        bank::{Bank, Event},
+    },
+};
+
+/// A small disk of the test's own. It is unmounted when this is dropped.
+struct Disk {
+    folder: Arc<TempDir>,
+}
+
+impl Disk {
+    /// `None`, said plainly, where this process may not mount one.
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    fn mount_or_skipped() -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(folder.path());
+        let mounted = mount.stderr(Stdio::null()).status();
+        if !mounted.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: a file system cannot be mounted here");
+            return None;
+        }
+        Some(Self { folder: Arc::new(folder) })
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Fills it to the last byte.
+    fn fill(&self) {
+        let mut piece = vec![0; 64 * 1024];
+        let path = self.filling();
+        let mut file = fs::File::create(path).expect("a file");
+        while !piece.is_empty() {
+            if file.write_all(&piece).is_err() {
+                piece.truncate(piece.len() / 2);
+            }
+        }
+    }
+
+    /// Makes room again.
+    fn free(&self) {
+        fs::remove_file(self.filling()).expect("it is there");
+    }
+
+    fn filling(&self) -> PathBuf {
+        self.path().join("filling")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        Command::new("umount").arg("--lazy").arg(self.path()).status().ok();
+    }
+}
+
+/// A hub, one customer, and an order of his that waits for its payment.
+struct Shop {
+    hub: Hub,
+    bank: Bank,
+    webhooks: mpsc::Receiver<Event>,
+    order: String,
+}
+
+const EMAIL: &str = "me@x.org";
+const FIELDS: [(&str, &str); 2] = [("email", EMAIL), ("password", PASSWORD)];
+
+impl Shop {
+    async fn open(folder: &Arc<TempDir>) -> Self {
+        let (bank, webhooks) = Bank::open().await;
+        let own: [Setting; 5] = [
+            QUIET,
+            ("LIMITS_LOG_INS_PER_HOUR_BY_ADDRESS", "0"),
+            ("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "0"),
+            ("DATABASE_PROBE_MS", "100"),
+            // What is paid is to come by the webhook alone.
+            ("PAYMENTS_SWEEP_AFTER_MS", "600000"),
+        ];
+        let settings = [&QUICK[..], &own, &bank.settings()].concat();
+        let hub = Hub::start_in_with(Arc::clone(folder), &["serve"], &settings);
+        let mut create = hub.place.program();
+        let made = create.args(["key", "create", "--db", &hub.db(), "--email", EMAIL]).output();
+        assert!(made.expect("it runs").status.success());
+        let mut shop = Self { hub, bank, webhooks, order: String::new() };
+        shop.set_password().await;
+        let mut browser = Browser::new(&shop.hub);
+        let answer = browser.fill("/login/", "/login/", &FIELDS).await;
+        assert_eq!(answer.status, 303, "{answer:?}");
+        let wish = [("addon", "websocket"), ("months", "1"), ("rail", "card")];
+        let answer = browser.fill("/addons/", "/addons/", &wish).await;
+        let location = answer.header("location").expect("it leads to the checkout").to_owned();
+        drop(browser);
+        shop.order = location.trim_matches('/').rsplit('/').next().expect("an order").to_owned();
+        shop
+    }
+
+    /// Registers another address, and gives its password to the customer.
+    async fn set_password(&self) {
+        let answer = self.register("first@x.org").await;
+        assert!(answer.status < 400, "{answer:?}");
+        let taken = "UPDATE accounts SET active_us = 1, password = \
+                     (SELECT password FROM links WHERE password IS NOT NULL LIMIT 1)";
+        let mut connection = self.connection().await;
+        connection.execute(taken).await.expect("it is written");
+        connection.close().await.expect("it closes");
+    }
+
+    async fn connection(&self) -> SqliteConnection {
+        let options = SqliteConnectOptions::new().filename(self.hub.db());
+        SqliteConnection::connect_with(&options).await.expect("it opens")
+    }
+
+    async fn register(&self, email: &str) -> Answer {
+        let fields = [("email", email), ("password", PASSWORD)];
+        Browser::new(&self.hub).fill("/register/", "/register/", &fields).await
+    }
+
+    async fn log_in(&self) -> Answer {
+        Browser::new(&self.hub).fill("/login/", "/login/", &FIELDS).await
+    }
+
+    async fn until_writable(&self, wanted: f64) {
+        let turning = async {
+            while (self.hub.metric("matchwire_database_writable").await - wanted).abs() > 0.1 {}
+        };
+        let turned = timeout(PATIENCE, turning).await;
+        turned.unwrap_or_else(|_| panic!("writable is not {wanted}: {}", self.hub.printed()));
+    }
+
+    /// Every write is refused for now, and reading goes on.
+    async fn refuses(&self) {
+        let asked = [self.log_in(), self.log_in(), self.log_in()];
+        let (all, registered, ()) = tokio::join!(
+            futures_util::future::join_all(asked),
+            self.register("late@x.org"),
+            self.until_writable(0.0)
+        );
+        for answer in all.into_iter().chain([registered]) {
+            assert_eq!(answer.status, 503, "{answer:?}");
+            assert!(answer.header("retry-after").is_some(), "{answer:?}");
+        }
+        assert_eq!(self.hub.get("/readyz").await.status, 200);
+    }
+
+    /// The first try of each works, and what was paid meanwhile is granted once.
+    async fn works_again(mut self) {
+        assert_eq!(self.log_in().await.status, 303);
+        assert!(self.register("late@x.org").await.status < 400);
+        self.until_writable(1.0).await;
+        let event = self.webhooks.recv().await.expect("the bank tells of the payment");
+        for _ in 0..3 {
+            event.deliver(&self.hub.address).await;
+        }
+        let mut connection = self.connection().await;
+        let granted: Vec<(String, i64)> = sqlx::query_as("SELECT kind, days FROM ledger")
+            .fetch_all(&mut connection)
+            .await
+            .expect("it is read");
+        assert_eq!(granted, [("purchase".to_owned(), 30)], "granted once");
+        connection.close().await.expect("it closes");
+        assert_eq!(self.hub.stop(), Some(0));
+    }
+}
+
+#[tokio::test]
+async fn writes_work_again_after_a_full_disk() {
+    let Some(disk) = Disk::mount_or_skipped() else { return };
+    let shop = Shop::open(&disk.folder).await;
+    // Every connection of the pool meets the full disk, more than once.
+    for _ in 0..2 {
+        disk.fill();
+        shop.refuses().await;
+        disk.free();
+        assert_eq!(shop.log_in().await.status, 303, "{}", shop.hub.printed());
+    }
+    disk.fill();
+    shop.refuses().await;
+    shop.bank.agree(&shop.order).await;
+    disk.free();
+    shop.works_again().await;
+}
+
+/// Another program holds the database for longer than a writer waits.
+#[tokio::test]
+async fn writes_work_again_after_a_lock() {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let shop = Shop::open(&folder).await;
+    let mut holder = shop.connection().await;
+    holder.execute("BEGIN EXCLUSIVE").await.expect("it is locked");
+    shop.bank.agree(&shop.order).await;
+    shop.refuses().await;
+    holder.execute("ROLLBACK").await.expect("it is free");
+    holder.close().await.expect("it closes");
+    shop.works_again().await;
+}

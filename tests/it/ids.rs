@@ -1,0 +1,223 @@
+//! Ids: each fits a signed 32-bit integer, and stays the same over restarts and when another provider joins.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::{
+    live_sockets::old::Old,
+    support::{Client, Hub, Place, QUIET, Setting, asked_until, on_each},
+};
+
+/// No test is held up by how much one address may ask.
+const FAST: Setting = ("LIMITS_ADDRESS_PER_SECOND", "0");
+
+fn is_id(name: &str) -> bool {
+    name == "id" || name.ends_with("_id")
+}
+
+/// Every id in a document, with the way to it.
+fn ids_in(value: &Value, way: &str, found: &mut Vec<(String, i64)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let way = format!("{way}/{name}");
+                if is_id(name) && value.is_number() {
+                    let id = value.as_i64().unwrap_or_else(|| panic!("{way}: {value} is no id"));
+                    found.push((way, id));
+                } else {
+                    ids_in(value, &way, found);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| ids_in(item, way, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// How many ids there are, each of which fits.
+fn check(value: &Value, of: &str) -> usize {
+    let mut found = Vec::new();
+    ids_in(value, of, &mut found);
+    for (way, id) in &found {
+        assert!(i32::try_from(*id).is_ok_and(|id| id > 0), "{way}: {id} does not fit 32 bits");
+    }
+    found.len()
+}
+
+async fn ask(hub: &Hub, key: &str, path: &str) -> Option<Value> {
+    let authorization = format!("Token {key}");
+    let answer = hub.request("GET", path, &[("authorization", &authorization)]).await;
+    let is_json = answer.header("content-type").is_some_and(|it| it.contains("json"));
+    (answer.status == 200 && is_json).then(|| answer.json())
+}
+
+/// The rows of a list, whatever its shape.
+fn rows(answer: &Value) -> &[Value] {
+    let lists = ["results", "events", "matches", "races"].into_iter();
+    let list = lists.map(|name| &answer[name]).chain([answer]).find_map(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
+}
+
+/// Asks every path of the document, those with an id for the first rows of the list above them.
+#[tokio::test]
+async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
+    let hub = Hub::start_with(&["serve"], &[FAST]);
+    let key = hub.key(&["sports", "odds", "websocket"]);
+    let live = async || ask(&hub, &key, "/api/v2/events/live/").await.unwrap_or_default();
+    asked_until("football in play", live, |found| rows(found).len() > 3).await;
+    let document = hub.get("/api/schema/").await.json();
+    let paths = document["paths"].as_object().expect("paths");
+    let paths = paths.iter().filter(|(path, item)| !item["get"].is_null() && !path.contains("img"));
+    let paths: Vec<&String> = paths.map(|(path, _)| path).collect();
+    let mut asked = BTreeMap::new();
+    let mut known: BTreeMap<String, i64> = BTreeMap::new();
+    for path in paths.iter().filter(|path| !path.contains('{')) {
+        let Some(answer) = ask(&hub, &key, path).await else { continue };
+        asked.insert((*path).clone(), check(&answer, path));
+        if let Some(id) = rows(&answer).first().and_then(|row| row["id"].as_i64()) {
+            known.insert((*path).clone(), id);
+        }
+    }
+    for path in paths.iter().filter(|path| path.matches('{').count() == 1) {
+        let (list, more) = path.split_once('{').expect("it has one");
+        let more = more.split_once('}').expect("it ends").1;
+        let Some(id) = known.get(list) else { continue };
+        let address = format!("{list}{id}{more}");
+        let Some(answer) = ask(&hub, &key, &address).await else { continue };
+        asked.insert(address.clone(), check(&answer, &address));
+    }
+    let with_ids = asked.values().filter(|count| **count > 0).count();
+    let all: usize = asked.values().sum();
+    assert!(asked.len() > 80 && with_ids > 50 && all > 1_000, "{} paths: {asked:?}", asked.len());
+
+    check_stream(&hub, &key).await;
+    check_older_socket(&hub, &key).await;
+}
+
+/// Names of channels, boards and documents of the stream.
+async fn check_stream(hub: &Hub, key: &str) {
+    let mut client = Client::connect(&hub.address, key).await;
+    for sport in ["football", "tennis", "hockey", "horseracing", "signals"] {
+        client.send(&json!({"op": "subscribe", "ch": sport})).await;
+        let image = client.next_of("image").await;
+        assert!(sport == "signals" || check(&image, sport) > 0, "{image}");
+        let lines = image["data"].get("matches").or_else(|| image["data"].get("signals"));
+        let lines = lines.and_then(Value::as_object).expect("lines");
+        for id in lines.keys() {
+            assert!(id.parse::<i32>().is_ok_and(|id| id > 0), "{sport}/{id}");
+        }
+        for signal in lines.values().filter(|_| sport == "signals") {
+            assert!(
+                signal["match"].as_i64().is_some_and(|id| i32::try_from(id).is_ok()),
+                "{signal}"
+            );
+        }
+        if let Some(id) = lines.keys().next().filter(|_| sport != "signals") {
+            let channel = format!("{sport}/{id}");
+            client.send(&json!({"op": "subscribe", "ch": channel})).await;
+            let mut image = client.next_of("image").await;
+            while image["ch"] != *channel {
+                image = client.next_of("image").await;
+            }
+            assert!(check(&image, &channel) > 1, "{image}");
+            assert_eq!(image["data"]["id"].to_string(), *id);
+        }
+    }
+}
+
+async fn check_older_socket(hub: &Hub, key: &str) {
+    let live = ask(hub, key, "/api/v2/events/live/").await.expect("matches in play");
+    let id = rows(&live)[0]["id"].as_u64().expect("an id");
+    let mut client = Old::football(hub, key).await;
+    client.subscribe(id).await;
+    let begun = client.next().await.expect("a snapshot");
+    assert_eq!(begun["event_id"], json!(id), "{begun}");
+    assert!(check(&begun, "subscribed") > 2, "{begun}");
+    for _ in 0..3 {
+        let frame = client.next().await.expect("a frame");
+        check(&frame, "frame");
+    }
+}
+
+/// What a source says of a match between two.
+fn lines(matches: &[(&str, [&str; 2])]) -> String {
+    let line = |(at, (name, sides)): (usize, &(&str, [&str; 2]))| {
+        let sides = sides.map(|side| json!({"name": side, "key": format!("{name} {side}")}));
+        let competition = json!({"name": "A League", "key": "l", "season": "2026/27"});
+        let start = 1_788_280_000_000_000_u64;
+        let fixture = json!({"competition": competition, "start": start, "sides": sides});
+        json!({"at": start + at as u64, "sport": "football", "match": name, "fact": {"fixture": fixture}})
+            .to_string()
+    };
+    matches.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+async fn push(hub: &Hub, source: &str, matches: &[(&str, [&str; 2])]) {
+    let token = format!("Token {}", hub.feed_key(source, &[]));
+    let headers = [("authorization", token.as_str())];
+    let path = format!("/ingest/v1/{source}");
+    let answer = hub.post(&path, &headers, lines(matches).as_bytes()).await;
+    assert_eq!(answer.json()["accepted"], json!(matches.len()), "{}", answer.body);
+}
+
+/// Of each home side the ids of its match, of both sides, and of the competition.
+async fn board(hub: &Hub, key: &str) -> BTreeMap<String, Value> {
+    let board = ask(hub, key, "/stream/v1/channels/football").await.expect("a board");
+    let mut found = BTreeMap::new();
+    for (id, line) in board["data"]["matches"].as_object().expect("lines") {
+        let path = format!("/stream/v1/channels/football/{id}");
+        let told = ask(hub, key, &path).await.expect("a match");
+        let ids =
+            json!([id, line["home"]["id"], line["away"]["id"], told["data"]["competition"]["id"]]);
+        found.insert(line["home"]["name"].as_str().expect("a name").to_owned(), ids);
+    }
+    found
+}
+
+const MATCHES: [(&str, [&str; 2]); 3] =
+    [("1", ["Ajax", "Feyenoord"]), ("2", ["Bears", "Wolves"]), ("3", ["Celtic", "Rangers"])];
+
+#[tokio::test]
+async fn kill_right_after_the_first_word_changes_no_id() {
+    on_each(async |place| {
+        let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let key = hub.key(&["websocket"]);
+        push(&hub, "acme", &MATCHES).await;
+        let before = board(&hub, &key).await;
+        hub.kill();
+        assert_eq!(before.len(), 3);
+        drop(hub);
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let [one, two, three] = MATCHES;
+        push(&hub, "acme", &[three, two, one]).await;
+        assert_eq!(board(&hub, &key).await, before);
+        let kept: Vec<(i64, i64)> = sqlx::query_as("SELECT own, id FROM public_ids")
+            .fetch_all(&place.pool().await)
+            .await
+            .expect("they are kept");
+        assert!(kept.len() >= 10, "{kept:?}");
+        assert!(kept.iter().all(|(_, id)| i32::try_from(*id).is_ok_and(|id| id > 0)), "{kept:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_provider_of_a_match_changes_no_id_whoever_comes_first_later() {
+    let place = Place::file();
+    let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let key = hub.key(&["websocket"]);
+    push(&hub, "acme", &MATCHES).await;
+    let before = board(&hub, &key).await;
+    push(&hub, "other", &MATCHES).await;
+    assert_eq!(board(&hub, &key).await, before);
+    let id = before["Ajax"][0].as_str().expect("an id");
+    let told = ask(&hub, &key, &format!("/stream/v1/channels/football/{id}")).await;
+    let refs = told.expect("the match")["data"]["refs"].clone();
+    assert_eq!(refs, json!({"acme": "1", "other": "1"}), "they are one match");
+    assert_eq!(hub.stop(), Some(0));
+    drop(hub);
+    let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    push(&hub, "other", &MATCHES).await;
+    assert_eq!(board(&hub, &key).await, before, "the second is the first now");
+}
