@@ -24,7 +24,7 @@ macro_rules! both {
 
 /// Version, name, statements for SQLite and for PostgreSQL. A released one is never edited: its
 /// checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 8] = both![
+const ALL: [(i64, &str, &str, &str); 9] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
@@ -33,6 +33,7 @@ const ALL: [(i64, &str, &str, &str); 8] = both![
     6 "public ids": "0006_public_ids.sql",
     7 "mail budgets": "0007_mail_budgets.sql",
     8 "match details": "0008_match_details.sql",
+    9 "list indexes": "0009_list_indexes.sql",
 ];
 
 /// Where sqlx writes down what was applied; its own tools look for it under this name.

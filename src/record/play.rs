@@ -1,14 +1,17 @@
 //! How a match stands in detail, sport by sport.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use fanout::Micros;
 use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 use super::{AnalysisRecord, Key, Named};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PlayRecord {
     Football(Box<FootballRecord>),
@@ -18,6 +21,57 @@ pub enum PlayRecord {
     Race(RaceRecord),
     /// Only odds are carried.
     None,
+}
+
+/// Expects `kind` to be the first key, which is how records are written. A derived implementation takes it anywhere,
+/// and for that buffers the whole value: reading a record took twice as long.
+impl<'de> Deserialize<'de> for PlayRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(TaggedFirst)
+    }
+}
+
+struct TaggedFirst;
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Tag {
+    Kind,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Football,
+    Tennis,
+    Scoreboard,
+    Race,
+    None,
+}
+
+impl<'de> Visitor<'de> for TaggedFirst {
+    type Value = PlayRecord;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a play record whose first key is `kind`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlayRecord, A::Error> {
+        let Some((Tag::Kind, kind)) = map.next_entry()? else {
+            return Err(A::Error::missing_field("kind"));
+        };
+        let fields = MapAccessDeserializer::new(map);
+        Ok(match kind {
+            Kind::Football => PlayRecord::Football(Deserialize::deserialize(fields)?),
+            Kind::Tennis => PlayRecord::Tennis(Deserialize::deserialize(fields)?),
+            Kind::Scoreboard => PlayRecord::Scoreboard(Deserialize::deserialize(fields)?),
+            Kind::Race => PlayRecord::Race(Deserialize::deserialize(fields)?),
+            Kind::None => {
+                IgnoredAny::deserialize(fields)?;
+                PlayRecord::None
+            }
+        })
+    }
 }
 
 impl PlayRecord {

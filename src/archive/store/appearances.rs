@@ -1,12 +1,16 @@
 //! Players in matches in the database.
 
+use std::sync::Arc;
+
+use fanout::Micros;
+use serde::Deserialize;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, encode, json,
+    Store, encode,
     odds::{bind_ids, whole},
     signed,
-    statement::{Conditions, IDS_MAX, list, rows, rows_max},
+    statement::{Conditions, IDS_MAX, list, packed, rows, rows_max},
     unsigned,
 };
 use crate::{
@@ -40,22 +44,21 @@ impl Store {
         let played = "played = 1 AND (start_us IS NULL OR start_us <= ?)";
         conditions.number(played, filter.played_by);
         let wanted = conditions.text_of_all();
-        let count = format!("SELECT count(*) AS n FROM archive_appearances {wanted}");
-        let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
-        let count: i64 = count.fetch_one(self.database.pool()).await?.try_get("n")?;
+        let count = self.count("archive_appearances", &conditions).await?;
         let bound = conditions.count();
         let page = format!(
-            "SELECT {COLUMNS} FROM archive_appearances {wanted}
+            "FROM archive_appearances {wanted}
              ORDER BY start_us DESC NULLS LAST, match_id, team, starter DESC, number NULLS LAST,
                  player
              LIMIT ${} OFFSET ${}",
             bound + 1,
             bound + 2
         );
+        let page = packed(self.database.is_sqlite(), COLUMNS, &page);
         let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
         let page = page.bind(whole(window.limit)).bind(whole(window.offset));
-        let page = page.try_map(|row| appearance(&row)).fetch_all(self.database.pool()).await?;
-        Ok((usize::try_from(count).unwrap_or_default(), page))
+        let page = self.unpacked(page).await?.map(PackedAppearance::appearance);
+        Ok((count, page.collect::<Result<_, _>>()?))
     }
 
     /// All that was written of the players of these matches.
@@ -66,13 +69,12 @@ impl Store {
         let mut all = Vec::new();
         for chunk in matches.chunks(IDS_MAX) {
             let ids = list(1, chunk.len());
-            let found =
-                format!("SELECT {COLUMNS} FROM archive_appearances WHERE match_id IN {ids}");
+            let found = format!("FROM archive_appearances WHERE match_id IN {ids}");
+            let found = packed(self.database.is_sqlite(), COLUMNS, &found);
             let found = bind_ids(sqlx::query(AssertSqlSafe(found)), chunk);
-            let found = found.try_map(|row| appearance(&row));
-            all.extend(found.fetch_all(self.database.pool()).await?);
+            all.extend(self.unpacked(found).await?.map(PackedAppearance::appearance));
         }
-        Ok(all)
+        all.into_iter().collect()
     }
 
     /// Those with most of it, the most first, and with as much those of fewer matches.
@@ -161,28 +163,66 @@ pub(super) async fn remove(steps: &mut Steps<'_>, gone: &[(Key, Key)]) -> Result
     Ok(())
 }
 
-fn appearance(row: &AnyRow) -> Result<Appearance, sqlx::Error> {
-    let number = |column: &str| row.try_get::<i64, _>(column);
-    let count = |column: &str| number(column).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-    let season: Option<i64> = row.try_get("season")?;
-    let shirt: Option<i64> = row.try_get("number")?;
-    let position: Option<String> = row.try_get("position")?;
-    Ok(Appearance {
-        public_id: row.try_get::<Option<i64>, _>("public_id")?.map(unsigned),
-        match_id: unsigned(number("match_id")?),
-        player: unsigned(number("player")?),
-        team: unsigned(number("team")?),
-        season: season.map(unsigned),
-        start: row.try_get("start_us")?,
-        starter: number("starter")? != 0,
-        played: number("played")? != 0,
-        position: position.map(Into::into),
-        number: shirt.and_then(|shirt| u16::try_from(shirt).ok()),
-        goals: count("goals")?,
-        assists: count("assists")?,
-        yellow: count("yellow")?,
-        red: count("red")?,
-        fouls: count("fouls")?,
-        stats: json(row, "stats")?,
-    })
+/// The columns of a row, in their order.
+#[derive(Debug, Deserialize)]
+struct PackedAppearance(
+    Option<i64>,
+    i64,
+    i64,
+    i64,
+    Option<i64>,
+    Option<Micros>,
+    i64,
+    i64,
+    Option<Arc<str>>,
+    Option<u16>,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    String,
+);
+
+impl PackedAppearance {
+    fn appearance(self) -> Result<Appearance, sqlx::Error> {
+        let Self(
+            public_id,
+            match_id,
+            player,
+            team,
+            season,
+            start,
+            starter,
+            played,
+            position,
+            number,
+            goals,
+            assists,
+            yellow,
+            red,
+            fouls,
+            stats,
+        ) = self;
+        let stats =
+            serde_json::from_str(&stats).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        Ok(Appearance {
+            public_id: public_id.map(unsigned),
+            match_id: unsigned(match_id),
+            player: unsigned(player),
+            team: unsigned(team),
+            season: season.map(unsigned),
+            start,
+            starter: starter != 0,
+            played: played != 0,
+            position,
+            number,
+            goals,
+            assists,
+            yellow,
+            red,
+            fouls,
+            stats,
+        })
+    }
 }

@@ -10,8 +10,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Sport;
+use serde::de::DeserializeOwned;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
+use self::statement::{Conditions, Statement};
 use super::{
     entity::{Entity, EntityKind},
     ledger::Entries,
@@ -81,6 +83,27 @@ impl Store {
             Ok(record)
         })
         .await
+    }
+
+    /// The rows of a [`packed`](statement::packed) query, each made of an array of its columns.
+    async fn unpacked<R: DeserializeOwned>(
+        &self,
+        query: Statement<'_>,
+    ) -> Result<impl Iterator<Item = R> + use<R>, sqlx::Error> {
+        let found = query.fetch_one(self.database.pool()).await?;
+        json::<Vec<R>>(&found, "packed").map(Vec::into_iter)
+    }
+
+    /// How many rows of a table there are under these conditions.
+    async fn count(
+        &self,
+        table: &str,
+        conditions: &Conditions,
+    ) -> Result<usize, sqlx::Error> {
+        let count = format!("SELECT count(*) AS n FROM {table} {}", conditions.text_of_all());
+        let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
+        let count: i64 = count.fetch_one(self.database.pool()).await?.try_get("n")?;
+        Ok(usize::try_from(count).unwrap_or_default())
     }
 
     async fn read(
@@ -247,9 +270,9 @@ fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
     })
 }
 
-fn json<T: serde::de::DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
-    let text: String = row.try_get(column)?;
-    serde_json::from_str(&text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
+    let text: &str = row.try_get(column)?;
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 fn decode(why: &'static str) -> sqlx::Error {

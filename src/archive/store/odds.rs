@@ -1,13 +1,15 @@
 //! Prices and their history in the database.
 
-use std::{collections::HashMap, str::FromStr, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
+use fanout::Micros;
 use rust_decimal::Decimal;
+use serde::Deserialize;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, decode, signed,
-    statement::{Conditions, IDS_MAX, Statement, list, rows, rows_max},
+    Store, signed,
+    statement::{Conditions, IDS_MAX, Statement, list, packed, rows, rows_max},
     unsigned,
 };
 use crate::{
@@ -33,13 +35,16 @@ impl Store {
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
         let conditions = self.odds_conditions(filter);
         let wanted = conditions.text_of_all();
-        let count = format!("SELECT count(*) AS n FROM archive_odds {wanted}");
-        let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
-        let count: i64 = count.fetch_one(self.database.pool()).await?.try_get("n")?;
-        let count = usize::try_from(count).unwrap_or_default();
-        if window.offset >= count || window.limit == 0 {
-            return Ok((count, Vec::new()));
-        }
+        let count = match window {
+            Window::ALL => None,
+            Window { offset, limit } => {
+                let count = self.count("archive_odds", &conditions).await?;
+                if offset >= count || limit == 0 {
+                    return Ok((count, Vec::new()));
+                }
+                Some(count)
+            }
+        };
         let order = if filter.newest_first {
             "updated_us DESC, id"
         } else {
@@ -47,14 +52,16 @@ impl Store {
         };
         let bound = conditions.count();
         let page = format!(
-            "SELECT {COLUMNS} FROM archive_odds {wanted} ORDER BY {order} LIMIT ${} OFFSET ${}",
+            "FROM archive_odds {wanted} ORDER BY {order} LIMIT ${} OFFSET ${}",
             bound + 1,
             bound + 2
         );
+        let page = packed(self.database.is_sqlite(), COLUMNS, &page);
         let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
         let page = page.bind(whole(window.limit)).bind(whole(window.offset));
-        let page = page.try_map(|row| line(&row).map(|line| line.row));
-        Ok((count, page.fetch_all(self.database.pool()).await?))
+        let page = self.unpacked::<PackedLine>(page).await?;
+        let page: Vec<_> = page.map(|packed| packed.line().row).collect();
+        Ok((count.unwrap_or(page.len()), page))
     }
 
     fn odds_conditions(&self, filter: &OddsFilter) -> Conditions {
@@ -113,10 +120,11 @@ impl Store {
         &self,
         id: Key,
     ) -> Result<Option<OddsRow>, sqlx::Error> {
-        let row = format!("SELECT {COLUMNS} FROM archive_odds WHERE public_id = $1");
+        let row = "FROM archive_odds WHERE public_id = $1";
+        let row = packed(self.database.is_sqlite(), COLUMNS, row);
         let row = sqlx::query(AssertSqlSafe(row)).bind(signed(id));
-        let row = row.try_map(|row| line(&row).map(|line| line.row));
-        row.fetch_optional(self.database.pool()).await
+        let mut found = self.unpacked::<PackedLine>(row).await?;
+        Ok(found.next().map(|packed| packed.line().row))
     }
 
     /// The ticks of these rows, row by row and the first first.
@@ -124,12 +132,13 @@ impl Store {
         let mut all = Vec::new();
         for chunk in rows.chunks(IDS_MAX) {
             let ticks = format!(
-                "SELECT odds, at_us, received_us, price FROM archive_ticks WHERE odds IN {}
-                 ORDER BY odds, at_us",
-                list(1, chunk.len())
+                "FROM archive_ticks WHERE odds IN {} ORDER BY odds, at_us LIMIT {}",
+                list(1, chunk.len()),
+                i64::MAX
             );
+            let ticks = packed(self.database.is_sqlite(), "odds, at_us, received_us, price", &ticks);
             let ticks = bind_ids(sqlx::query(AssertSqlSafe(ticks)), chunk);
-            all.extend(ticks.try_map(|row| tick(&row)).fetch_all(self.database.pool()).await?);
+            all.extend(self.unpacked(ticks).await?.map(PackedTick::tick));
         }
         Ok(all)
     }
@@ -157,9 +166,10 @@ impl Store {
         let mut all = Vec::new();
         for chunk in matches.chunks(IDS_MAX) {
             let ids = list(1, chunk.len());
-            let lines = format!("SELECT {COLUMNS} FROM archive_odds WHERE match_id IN {ids}");
+            let lines = format!("FROM archive_odds WHERE match_id IN {ids}");
+            let lines = packed(self.database.is_sqlite(), COLUMNS, &lines);
             let lines = bind_ids(sqlx::query(AssertSqlSafe(lines)), chunk);
-            all.extend(lines.try_map(|row| line(&row)).fetch_all(self.database.pool()).await?);
+            all.extend(self.unpacked(lines).await?.map(PackedLine::line));
         }
         Ok(all)
     }
@@ -270,44 +280,83 @@ pub(super) async fn put_bookmakers(
     Ok(())
 }
 
-fn line(row: &AnyRow) -> Result<Line, sqlx::Error> {
-    let flag = |column: &str| row.try_get::<i64, _>(column).map(|flag| flag != 0);
-    let text = |column: &str| row.try_get::<String, _>(column).map(Arc::<str>::from);
-    let period: Option<String> = row.try_get("period")?;
-    let price = |column| decimal(row, column)?.ok_or_else(|| decode("a row without a price"));
-    let odds = OddsRow {
-        id: unsigned(row.try_get("id")?),
-        public_id: row.try_get::<Option<i64>, _>("public_id")?.map(unsigned),
-        match_id: unsigned(row.try_get("match_id")?),
-        bookmaker: text("bookmaker")?,
-        market: text("market")?,
-        period: period.map(Into::into),
-        line: decimal(row, "line")?,
-        outcome: text("outcome")?,
-        opening: price("opening")?,
-        opening_us: row.try_get("opening_us")?,
-        previous: decimal(row, "previous")?,
-        price: price("price")?,
-        price_us: row.try_get("price_us")?,
-        received_us: row.try_get("received_us")?,
-        is_open: flag("is_open")?,
-        in_play: flag("in_play")?,
-        updated_us: row.try_get("updated_us")?,
-    };
-    Ok(Line { row: odds, is_offered: flag("is_offered")?, ticked_us: row.try_get("ticked_us")? })
+/// The columns of a row, in their order.
+#[derive(Debug, Deserialize)]
+struct PackedLine(
+    i64,
+    Option<i64>,
+    i64,
+    Arc<str>,
+    Arc<str>,
+    Option<Arc<str>>,
+    Option<Decimal>,
+    Arc<str>,
+    Decimal,
+    Micros,
+    Option<Decimal>,
+    Decimal,
+    Micros,
+    Micros,
+    i64,
+    i64,
+    i64,
+    Micros,
+    Micros,
+);
+
+impl PackedLine {
+    fn line(self) -> Line {
+        let Self(
+            id,
+            public_id,
+            match_id,
+            bookmaker,
+            market,
+            period,
+            line,
+            outcome,
+            opening,
+            opening_us,
+            previous,
+            price,
+            price_us,
+            received_us,
+            is_open,
+            is_offered,
+            in_play,
+            ticked_us,
+            updated_us,
+        ) = self;
+        let row = OddsRow {
+            id: unsigned(id),
+            public_id: public_id.map(unsigned),
+            match_id: unsigned(match_id),
+            bookmaker,
+            market,
+            period,
+            line,
+            outcome,
+            opening,
+            opening_us,
+            previous,
+            price,
+            price_us,
+            received_us,
+            is_open: is_open != 0,
+            in_play: in_play != 0,
+            updated_us,
+        };
+        Line { row, is_offered: is_offered != 0, ticked_us }
+    }
 }
 
-fn tick(row: &AnyRow) -> Result<Tick, sqlx::Error> {
-    Ok(Tick {
-        odds: unsigned(row.try_get("odds")?),
-        at_us: row.try_get("at_us")?,
-        received_us: row.try_get("received_us")?,
-        price: decimal(row, "price")?,
-    })
-}
+/// The columns of a tick, in their order.
+#[derive(Debug, Deserialize)]
+struct PackedTick(i64, Micros, Micros, Option<Decimal>);
 
-fn decimal(row: &AnyRow, column: &str) -> Result<Option<Decimal>, sqlx::Error> {
-    let text: Option<String> = row.try_get(column)?;
-    let number = text.map(|text| Decimal::from_str(&text)).transpose();
-    number.map_err(|error| sqlx::Error::Decode(Box::new(error)))
+impl PackedTick {
+    fn tick(self) -> Tick {
+        let Self(odds, at_us, received_us, price) = self;
+        Tick { odds: unsigned(odds), at_us, received_us, price }
+    }
 }

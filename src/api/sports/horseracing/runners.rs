@@ -179,8 +179,8 @@ pub(super) async fn horses(cards: Shared, request: Request) -> Answer {
     let all = cards.all(&request.api).await?;
     let is_like = asked::search(asked.params.text("search").unwrap_or_default());
     let horses = known_horses(all.iter().map(AsRef::as_ref));
-    let horses: Vec<_> = horses.into_iter().filter(|horse| is_like(&horse.name)).collect();
-    asked.page(Kept::REFERENCE, &horses, Clone::clone)
+    let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| is_like(&horse.name)).collect();
+    asked.page(Kept::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
 }
 
 /// One horse.
@@ -199,8 +199,8 @@ pub(super) async fn horse(cards: Shared, Path(id): Path<String>, request: Reques
     let id = asked::key(&id)?;
     let all = cards.all(&request.api).await?;
     let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
-    let horse = horses.find(|horse| horse.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &horse)
+    let (horse, start) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
+    request.answer(Kept::REFERENCE, &HorseRow::of(horse, start))
 }
 
 /// Jockeys, by name.
@@ -259,17 +259,13 @@ pub(super) async fn trainers(request: Request) -> Answer {
 }
 
 /// By name; of each the last race.
-fn known_horses<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<HorseRow> {
+fn known_horses<'a>(
+    cards: impl Iterator<Item = &'a Card>,
+) -> Vec<(&'a NamedRow, Option<Micros>)> {
     let mut horses = BTreeMap::new();
     for card in cards {
         for horse in card.runners.iter().filter_map(|runner| runner.horse.as_ref()) {
-            let row = HorseRow {
-                id: horse.id,
-                name: horse.name.clone(),
-                grade: None,
-                last_seen_at: card.start.and_then(time::offset),
-            };
-            horses.insert((horse.name.clone(), horse.id), row);
+            horses.insert((&horse.name, horse.id), (horse, card.start));
         }
     }
     horses.into_values().collect()
@@ -280,6 +276,17 @@ fn known_jockeys<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<NamedRow> {
     let jockeys = cards.flat_map(|card| &card.runners).filter_map(|it| it.jockey.as_ref());
     let jockeys: BTreeMap<_, _> = jockeys.map(|it| ((&it.name, it.id), it)).collect();
     jockeys.into_values().cloned().collect()
+}
+
+impl HorseRow {
+    fn of(horse: &NamedRow, last_start: Option<Micros>) -> Self {
+        Self {
+            id: horse.id,
+            name: horse.name.clone(),
+            grade: None,
+            last_seen_at: last_start.and_then(time::offset),
+        }
+    }
 }
 
 impl RunnerRow {
