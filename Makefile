@@ -1,10 +1,14 @@
-# `make test` is all that a fresh clone needs; tests/run installs what the tests do and says what it
-# skipped. One suite alone: `make test SUITES="rust web"`.
+# `make test` is all that a fresh clone needs; tests/run installs what the tests need and reports what it
+# skipped. Single suites: `make test SUITES="rust web"`.
 
-.PHONY: run test test-long fuzz fmt clean
+.PHONY: run check test test-long fuzz fmt clean
 
 run:
 	cargo run --release
+
+# Before each commit: format, lints, and the unit tests of the crates that differ from origin/main.
+check:
+	@python3 tests/run --check
 
 test:
 	@python3 tests/run $(SUITES)

@@ -1,0 +1,67 @@
+"""Reads what cargo reports as JSON: the programs that it compiled, and the packages of a workspace."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program: the folder of its package, the name of its target, and whether it is a test program."""
+
+    folder: Path
+    target: str
+    path: Path
+    is_test: bool
+
+    def name(self, top):
+        """The folder of the package, unless that is the top, and the target."""
+        return (self.folder.relative_to(top) / self.target).as_posix()
+
+
+def compiled_programs(messages):
+    """The programs among the messages of `cargo --message-format=json`."""
+    programs = []
+    for line in messages.splitlines():
+        message = json.loads(line) if line.startswith("{") else {}
+        if message.get("reason") == "compiler-artifact" and message["executable"]:
+            folder = Path(message["manifest_path"]).parent
+            programs.append(Program(folder, message["target"]["name"], Path(message["executable"]), message["profile"]["test"]))
+    return programs
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    # Relative to the top of the workspace; empty for the package there.
+    folder: str
+    has_library: bool
+
+
+def packages(metadata, top):
+    """The packages of `cargo metadata --no-deps`."""
+    found = []
+    for package in json.loads(metadata)["packages"]:
+        folder = Path(package["manifest_path"]).parent.relative_to(top).as_posix()
+        library = any("lib" in target["kind"] for target in package["targets"])
+        found.append(Package(package["name"], "" if folder == "." else folder, library))
+    return found
+
+
+# Everything depends on these, and no unit test on those below.
+SHARED = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
+NO_UNIT_TESTS = ("benches/", "docs/", "fuzz/", "tests/", ".ci/", "Makefile")
+
+
+def changed_packages(paths, packages):
+    """The packages whose unit tests these paths can affect: each path belongs to the innermost package."""
+    changed = set()
+    for path in paths:
+        if path in SHARED:
+            return list(packages)
+        owners = [package for package in packages if package.folder == "" or path.startswith(f"{package.folder}/")]
+        owner = max(owners, key=lambda package: len(package.folder))
+        inside = path[len(owner.folder) :].lstrip("/")
+        if not inside.endswith(".md") and not inside.startswith(NO_UNIT_TESTS):
+            changed.add(owner)
+    return [package for package in packages if package in changed]

@@ -1,0 +1,58 @@
+"""Reads what test programs print: how many tests passed, which failed, and how long each took."""
+
+import re
+
+
+class Counts:
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def __add__(self, other):
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __eq__(self, other):
+        return str(self) == str(other)
+
+    def __repr__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def at_least_failed(counts, code):
+    """Counts a failure for a suite that ended with an error but reported none: it crashed, for example."""
+    if code != 0 and counts.failed == 0:
+        counts.failed = 1
+    return counts
+
+
+def script_counts(printed, code):
+    """Reads the last line `N passed, N failed, N skipped` of one of our own scripts."""
+    found = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", printed, re.MULTILINE)
+    counts = Counts(*map(int, found[-1])) if found else Counts()
+    return at_least_failed(counts, code)
+
+
+# libtest appends ` <0.012s>` to the line of a test when it is asked for times.
+TEST_LINE = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED)(?: <([\d.]+)s>)?$", re.MULTILINE)
+
+
+def libtest_counts(printed):
+    """Adds up the summaries of Rust test programs. A test that finds nothing to work on prints `skipped: ..`
+    and passes; --show-output prints that, and here it counts as skipped."""
+    counts = Counts()
+    for numbers in re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", printed, re.MULTILINE):
+        counts += Counts(*map(int, numbers))
+    outputs = re.split(r"^---- .+ stdout ----$", printed, flags=re.MULTILINE)[1:]
+    skipped = sum(1 for output in outputs if re.search(r"^skipped\b", output, re.MULTILINE))
+    return counts + Counts(passed=-skipped, skipped=skipped)
+
+
+def failed_tests(printed):
+    """A line for each Rust test that failed: its name and the beginning of its last output."""
+    outputs = dict(re.findall(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", printed, re.MULTILINE | re.DOTALL))
+    names = dict.fromkeys(name for name, result, _ in TEST_LINE.findall(printed) if result == "FAILED")
+    return [f"{name}: {' '.join(outputs.get(name, '').split())[:600]}" for name in names]
+
+
+def durations(printed):
+    """Pairs of seconds and name, one for each Rust test that reports a time."""
+    return [(float(seconds), name) for name, _, seconds in TEST_LINE.findall(printed) if seconds]

@@ -1,0 +1,144 @@
+"""The runner's own tests: `python3 -m unittest discover -s tests/runner -t tests`."""
+
+import json
+import threading
+import unittest
+from pathlib import Path
+
+from runner.cargo import Package, changed_packages, compiled_programs, packages
+from runner.lanes import once, run_lanes
+from runner.report import Counts, durations, failed_tests, libtest_counts, script_counts
+
+LIBTEST = """
+running 5 tests
+test ignored ... ignored
+test a::fails ... FAILED <0.084s>
+test a::panics - should panic ... ok <0.080s>
+test a::slow ... ok <12.300s>
+test a::untimed ... ok
+
+successes:
+
+---- a::slow stdout ----
+skipped: nothing to work on
+
+
+successes:
+    a::slow
+
+failures:
+
+---- a::fails stdout ----
+hello
+
+thread 'a::fails' (1) panicked at a.rs:4:41:
+assertion `left == right` failed
+
+
+failures:
+    a::fails
+
+test result: FAILED. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 12.38s
+"""
+
+
+class Report(unittest.TestCase):
+    def test_libtest_summaries_are_added_and_skipped_tests_recognised(self):
+        self.assertEqual(libtest_counts(LIBTEST), Counts(passed=2, failed=1, skipped=2))
+        self.assertEqual(libtest_counts(LIBTEST + LIBTEST), Counts(passed=4, failed=2, skipped=4))
+
+    def test_failed_tests_are_named_with_their_output(self):
+        expected = "a::fails: hello thread 'a::fails' (1) panicked at a.rs:4:41: assertion `left == right` failed"
+        self.assertEqual(failed_tests(LIBTEST), [expected])
+
+    def test_durations_are_read_where_there_are_any(self):
+        self.assertEqual(sorted(durations(LIBTEST)), [(0.080, "a::panics"), (0.084, "a::fails"), (12.3, "a::slow")])
+
+    def test_a_script_that_crashes_has_a_failure(self):
+        self.assertEqual(script_counts("3 passed, 0 failed, 1 skipped\n", 0), Counts(3, 0, 1))
+        self.assertEqual(script_counts("3 passed, 0 failed, 1 skipped\n", 1), Counts(3, 1, 1))
+        self.assertEqual(script_counts("Traceback\n", 1), Counts(0, 1, 0))
+
+
+class Cargo(unittest.TestCase):
+    PACKAGES = [Package("hub", "", True), Package("hub-ingest", "ingest", True), Package("hub-floor", "benches/floor", False)]
+
+    def changed(self, *paths):
+        return [package.name for package in changed_packages(paths, self.PACKAGES)]
+
+    def test_programs_are_found_among_the_messages(self):
+        def artifact(target, executable, test):
+            return json.dumps({
+                "reason": "compiler-artifact", "manifest_path": "/top/ingest/Cargo.toml", "target": {"name": target},
+                "profile": {"test": test}, "executable": executable,
+            })
+
+        messages = [artifact("ingest", None, False), artifact("live", "/t/live-1", True), artifact("peer", "/t/peer", False)]
+        found = compiled_programs("\n".join(messages + ['{"reason":"build-finished","success":true}']))
+        self.assertEqual([(it.name(Path("/top")), it.is_test) for it in found], [("ingest/live", True), ("ingest/peer", False)])
+        self.assertEqual(found[0].name(Path("/top/ingest")), "live")
+
+    def test_packages_have_their_folder_and_whether_they_are_libraries(self):
+        def package(name, folder, kind):
+            return {"name": name, "manifest_path": f"/top/{folder}Cargo.toml", "targets": [{"kind": [kind]}]}
+
+        metadata = json.dumps({"packages": [package("hub", "", "lib"), package("hub-floor", "benches/floor/", "bin")]})
+        self.assertEqual(packages(metadata, Path("/top")), [self.PACKAGES[0], self.PACKAGES[2]])
+
+    def test_a_path_belongs_to_the_innermost_package(self):
+        self.assertEqual(self.changed("src/lib.rs"), ["hub"])
+        self.assertEqual(self.changed("ingest/src/lib.rs", "benches/floor/src/main.rs"), ["hub-ingest", "hub-floor"])
+        self.assertEqual(self.changed("migrations/sqlite/1.sql"), ["hub"])
+
+    def test_documents_and_integration_tests_have_no_unit_tests(self):
+        self.assertEqual(self.changed("README.md", "docs/API.md", "tests/it/main.rs", "ingest/tests/betfair.rs", "benches/rest.rs", "fuzz/run"), [])
+
+    def test_a_new_dependency_affects_every_package(self):
+        self.assertEqual(self.changed("Cargo.lock"), ["hub", "hub-ingest", "hub-floor"])
+
+
+class Lanes(unittest.TestCase):
+    def test_lanes_run_at_the_same_time_and_each_in_order(self):
+        met, order = threading.Barrier(2, timeout=10), []
+
+        def run(name):
+            if name in ("a1", "b1"):
+                met.wait()
+            order.append(name)
+            return name.upper()
+
+        results = run_lanes([["a1", "a2"], ["b1"]], run, stop=lambda: None)
+        self.assertEqual(results, {"a1": "A1", "a2": "A2", "b1": "B1"})
+        self.assertLess(order.index("a1"), order.index("a2"))
+
+    def test_an_interruption_stops_what_runs_and_what_would_follow(self):
+        stop, ran = threading.Event(), []
+
+        def run(name):
+            ran.append(name)
+            if name == "interrupted":
+                raise KeyboardInterrupt
+            stop.wait(10)
+
+        with self.assertRaises(KeyboardInterrupt):
+            run_lanes([["interrupted"], ["long", "next"]], run, stop=stop.set)
+        self.assertNotIn("next", ran)
+
+    def test_once_remembers_results_and_not_failures(self):
+        calls = []
+
+        @once
+        def install(log, name):
+            calls.append(name)
+            if len(calls) == 1:
+                raise OSError
+            return name
+
+        with self.assertRaises(OSError):
+            install(None, "x")
+        self.assertEqual([install(None, "x"), install(None, "x"), install(None, "y")], ["x", "x", "y"])
+        self.assertEqual(calls, ["x", "x", "y"])
+
+
+if __name__ == "__main__":
+    unittest.main()
