@@ -1,4 +1,4 @@
-//! What a delivery costs beside its system call: an audience whose sockets take everything and do
+//! What a delivery costs beside its system call: an subscribers whose sockets take everything and do
 //! nothing, and an outbox of one that takes nothing.
 
 use std::{
@@ -11,14 +11,14 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Publication, Seq,
-    audience::{Audience, Shares},
+    subscribers::{Subscribers, SubscriberLimits},
     channel::{Channel, ChannelId, Epoch, Rate},
     encode::binary_frame,
     outbox::{Budget, FRAME_BYTES, Of, Outbox},
     session::Session,
 };
 
-const MEMBERS: [usize; 2] = [1_000, 10_000];
+const CLIENTS: [usize; 2] = [1_000, 10_000];
 
 /// Publications that a turn finds.
 const TOGETHER: [u64; 2] = [1, 64];
@@ -26,7 +26,7 @@ const TOGETHER: [u64; 2] = [1, 64];
 const PAYLOAD: [u8; 200] = [b'x'; 200];
 
 /// Of a size that a run of all publications of a turn fits.
-const SHARES: Shares = Shares {
+const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 256 << 10, frame_bytes: FRAME_BYTES, age_us: 1_000_000 },
     write_bytes: 64 << 10,
 };
@@ -54,35 +54,35 @@ fn channel(number: u32) -> Channel {
     Channel { number, name, epoch: Epoch(1), trails: false, needs: fanout::Classes::NONE }
 }
 
-fn audience(members: usize) -> Audience<Void> {
-    let mut audience = Audience::new(SHARES);
-    for _ in 0..members {
+fn subscribers(subscribers: usize) -> Subscribers<Void> {
+    let mut subscribers = Subscribers::new(LIMITS);
+    for _ in 0..subscribers {
         let (session, join) = Session::bare(channel(1));
-        let slot = audience.admit(session, Void);
-        audience.join(slot, Some(join));
+        let slot = subscribers.admit(session, Void);
+        subscribers.join(slot, Some(join));
     }
-    audience
+    subscribers
 }
 
-/// Publications to all members, from the first step of the walk to the last write.
+/// Publications to all subscribers, from the first step of the walk to the last write.
 fn walk(c: &mut Criterion) {
     let frame = binary_frame(&PAYLOAD);
-    for members in MEMBERS {
+    for subscribers in CLIENTS {
         for together in TOGETHER {
-            let mut group = c.benchmark_group(format!("walk/{members}x{together}"));
-            group.throughput(Throughput::Elements(members as u64 * together));
-            let mut audience = audience(members);
+            let mut group = c.benchmark_group(format!("walk/{subscribers}x{together}"));
+            group.throughput(Throughput::Elements(subscribers as u64 * together));
+            let mut subscribers = subscribers(subscribers);
             let mut seq: Seq = 0;
-            group.bench_function("audience", |b| {
+            group.bench_function("subscribers", |b| {
                 b.iter(|| {
                     for _ in 0..together {
                         seq += 1;
                         let of = channel(1);
                         let publication = Publication::rendered(of, seq - 1, seq, frame.clone());
-                        audience.publish(Rate::Each, Arc::new(publication), 0);
+                        subscribers.publish(Rate::Each, Arc::new(publication), 0);
                     }
-                    audience.perform(0);
-                    audience.flush(0);
+                    subscribers.perform(0);
+                    subscribers.flush(0);
                 });
             });
             group.finish();
@@ -100,7 +100,7 @@ fn outbox(c: &mut Criterion) {
         b.iter(|| {
             for before in 0..64 {
                 let of = Of { channel: 1, before: Some(before) };
-                outbox.push(Bytes::clone(&frame), of, SHARES.budget, 0).expect("there is room");
+                outbox.push(Bytes::clone(&frame), of, LIMITS.budget, 0).expect("there is room");
             }
             outbox.write(usize::MAX, |slices| Void.write_vectored(slices)).expect("it takes all")
         });
