@@ -1,5 +1,5 @@
-//! What a delivery costs beside its system call: an subscribers whose sockets take everything and do
-//! nothing, and an outbox of one that takes nothing.
+//! What a delivery costs apart from its system call: subscribers whose sockets accept everything and do
+//! nothing, and the outbox of one whose socket accepts nothing.
 
 use std::{
     hint::black_box,
@@ -14,24 +14,24 @@ use fanout::{
     subscribers::{Subscribers, SubscriberLimits},
     channel::{Channel, ChannelId, Epoch, Rate},
     encode::binary_frame,
-    outbox::{Budget, FRAME_BYTES, Of, Outbox},
+    outbox::{Budget, FRAME_BYTES, FrameOrigin, Outbox},
     session::Session,
 };
 
 const CLIENTS: [usize; 2] = [1_000, 10_000];
 
-/// Publications that a turn finds.
-const TOGETHER: [u64; 2] = [1, 64];
+/// Publications of one turn.
+const BATCHES: [u64; 2] = [1, 64];
 
 const PAYLOAD: [u8; 200] = [b'x'; 200];
 
-/// Of a size that a run of all publications of a turn fits.
+/// All publications of a turn fit into one batch.
 const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 256 << 10, frame_bytes: FRAME_BYTES, age_us: 1_000_000 },
     write_bytes: 64 << 10,
 };
 
-/// A socket that takes everything.
+/// A socket that accepts everything.
 #[derive(Debug)]
 struct Void;
 
@@ -51,12 +51,12 @@ impl Write for Void {
 
 fn channel(number: u32) -> Channel {
     let name = ChannelId::new(format!("bench/{number}"));
-    Channel { number, name, epoch: Epoch(1), trails: false, needs: fanout::Classes::NONE }
+    Channel { number, name, epoch: Epoch(1), deliver_last: false, needs: fanout::Classes::NONE }
 }
 
-fn subscribers(subscribers: usize) -> Subscribers<Void> {
+fn subscribers(count: usize) -> Subscribers<Void> {
     let mut subscribers = Subscribers::new(LIMITS);
-    for _ in 0..subscribers {
+    for _ in 0..count {
         let (session, join) = Session::bare(channel(1));
         let slot = subscribers.admit(session, Void);
         subscribers.join(slot, Some(join));
@@ -64,24 +64,24 @@ fn subscribers(subscribers: usize) -> Subscribers<Void> {
     subscribers
 }
 
-/// Publications to all subscribers, from the first step of the walk to the last write.
-fn walk(c: &mut Criterion) {
+/// Publications to all subscribers, from the first follower to the last write.
+fn broadcast(c: &mut Criterion) {
     let frame = binary_frame(&PAYLOAD);
-    for subscribers in CLIENTS {
-        for together in TOGETHER {
-            let mut group = c.benchmark_group(format!("walk/{subscribers}x{together}"));
-            group.throughput(Throughput::Elements(subscribers as u64 * together));
-            let mut subscribers = subscribers(subscribers);
+    for count in CLIENTS {
+        for batch in BATCHES {
+            let mut group = c.benchmark_group(format!("broadcast/{count}x{batch}"));
+            group.throughput(Throughput::Elements(count as u64 * batch));
+            let mut subscribers = subscribers(count);
             let mut seq: Seq = 0;
             group.bench_function("subscribers", |b| {
                 b.iter(|| {
-                    for _ in 0..together {
+                    for _ in 0..batch {
                         seq += 1;
-                        let of = channel(1);
-                        let publication = Publication::rendered(of, seq - 1, seq, frame.clone());
+                        let publication =
+                            Publication::with_frame(channel(1), seq - 1, seq, frame.clone());
                         subscribers.publish(Rate::Each, Arc::new(publication), 0);
                     }
-                    subscribers.perform(0);
+                    subscribers.broadcast(0);
                     subscribers.flush(0);
                 });
             });
@@ -90,7 +90,7 @@ fn walk(c: &mut Criterion) {
     }
 }
 
-/// A frame into the outbox of a reader who is held up, and out again in one vectored write of 64.
+/// Queues 64 frames in the outbox of a blocked reader and writes them in one vectored write.
 fn outbox(c: &mut Criterion) {
     let frame = binary_frame(&PAYLOAD);
     let mut group = c.benchmark_group("outbox");
@@ -99,14 +99,14 @@ fn outbox(c: &mut Criterion) {
         let mut outbox = Outbox::default();
         b.iter(|| {
             for before in 0..64 {
-                let of = Of { channel: 1, before: Some(before) };
-                outbox.push(Bytes::clone(&frame), of, LIMITS.budget, 0).expect("there is room");
+                let origin = FrameOrigin { channel: 1, before: Some(before) };
+                outbox.push(Bytes::clone(&frame), origin, LIMITS.budget, 0).expect("there is room");
             }
-            outbox.write(usize::MAX, |slices| Void.write_vectored(slices)).expect("it takes all")
+            outbox.write(usize::MAX, |slices| Void.write_vectored(slices)).expect("it accepts everything")
         });
     });
     group.finish();
 }
 
-criterion_group!(benches, walk, outbox);
+criterion_group!(benches, broadcast, outbox);
 criterion_main!(benches);

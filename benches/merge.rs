@@ -8,7 +8,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Change, ChannelId, Pattern, Position, Publication,
-    catch_up::{Answer, Lease, Question, Verdict},
+    catch_up::{HostResponse, Lease, HostRequest, Verdict},
     channel::Rate,
 };
 use ingest::event::Timed;
@@ -25,7 +25,7 @@ fn catch_up(c: &mut Criterion) {
         let (mut stage, busiest) = played(&batches);
         for behind in BEHIND {
             let channel = busiest.channel.name.as_str();
-            let question = Question::CatchUp {
+            let question = HostRequest::CatchUp {
                 channel: Pattern::parse(channel).expect("a name is a pattern"),
                 rate: Rate::Each,
                 from: Some(Position {
@@ -39,7 +39,7 @@ fn catch_up(c: &mut Criterion) {
             group.bench_function(format!("{name}/{behind}"), |b| {
                 b.iter(|| {
                     let answer = stage.hub.answer(&question);
-                    let Answer::CaughtUp(caught_up) = answer else { panic!("{answer:?}") };
+                    let HostResponse::CatchUp(caught_up) = answer else { panic!("{answer:?}") };
                     assert_eq!(caught_up.verdict, Verdict::Resumed);
                     caught_up
                 });
@@ -87,8 +87,8 @@ fn followed(before: &[Timed], channel: &ChannelId, rates: &[Rate]) -> (Stage, Ve
     let lease = |rate: &Rate| {
         let channel = Pattern::parse(channel.as_str()).expect("a name is a pattern");
         let question =
-            Question::CatchUp { channel, rate: *rate, from: None, why: "rate", bytes_max: 0 };
-        let Answer::CaughtUp(caught_up) = stage.hub.answer(&question) else {
+            HostRequest::CatchUp { channel, rate: *rate, from: None, why: "rate", bytes_max: 0 };
+        let HostResponse::CatchUp(caught_up) = stage.hub.answer(&question) else {
             panic!("the channel is open")
         };
         caught_up.lease.expect("a rate has a lease")

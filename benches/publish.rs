@@ -22,7 +22,7 @@ use criterion::{
 };
 use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
-    catch_up::{Answer, Ask, CaughtUp, Host, Verdict},
+    catch_up::{HostResponse, ShardRequest, CatchUp, Host, Verdict},
     channel::{Channel, Rate},
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},
@@ -100,11 +100,11 @@ struct Publisher {
 }
 
 /// A host whose questions are answered by whoever holds the other end.
-struct Desk(mpsc::SyncSender<Ask>);
+struct Desk(mpsc::SyncSender<ShardRequest>);
 
 impl Host for Desk {
-    fn ask(&self, ask: Ask) {
-        self.0.send(ask).expect("the bench answers");
+    fn submit(&self, request: ShardRequest) {
+        self.0.send(request).expect("the bench answers");
     }
 }
 
@@ -117,7 +117,7 @@ impl Rig {
             number: 1,
             name: ChannelId::new("bench"),
             epoch: Epoch(1),
-            trails: false,
+            deliver_last: false,
             needs: fanout::Classes::NONE,
         };
         let (mut readers, streams) = Readers::connect();
@@ -131,8 +131,8 @@ impl Rig {
             fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
         }
         readers.subscribe();
-        for Ask { asker, .. } in questions.iter().take(SUBSCRIBERS) {
-            let caught_up = CaughtUp {
+        for ShardRequest { requester, .. } in questions.iter().take(SUBSCRIBERS) {
+            let caught_up = CatchUp {
                 channel: channel.clone(),
                 head: 0,
                 verdict: Verdict::Fresh,
@@ -140,7 +140,7 @@ impl Rig {
                 to: 0,
                 lease: None,
             };
-            fanout.answer(asker, Answer::CaughtUp(caught_up), 0);
+            fanout.respond(requester, HostResponse::CatchUp(caught_up), 0);
         }
         readers.await_subscribed();
         Self { fanout, publisher: Publisher { channel, seq: 0 }, readers }

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::{
     Micros, Seq,
-    catch_up::{Answer, Asker, Host},
+    catch_up::{HostResponse, Requester, Host},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::{Arrival, Purpose},
@@ -266,7 +266,7 @@ impl Fanout {
         let changes = messages.into_iter().map(|(channel, payload)| {
             let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
             let frame = binary_frame(&payload);
-            let publication = Publication::rendered(bare_channel(channel), seq - 1, seq, frame);
+            let publication = Publication::with_frame(bare_channel(channel), seq - 1, seq, frame);
             Change::Published(Rate::Each, Arc::new(publication))
         });
         self.publish(&changes.collect::<Vec<_>>());
@@ -290,9 +290,9 @@ impl Fanout {
         self.shared.until(|shared| !shared.mailboxes.iter().any(Mailbox::is_crowded)).await;
     }
 
-    /// Answers a question of [`Host::ask`], with the bytes of work that it cost: who asked is charged.
-    pub fn answer(&self, asker: Asker, answer: Answer, work: usize) {
-        self.shared.mailboxes[asker.shard].push([Item::Answer(asker, answer, work)]);
+    /// Answers a question of [`Host::submit`], with the bytes of work that it cost: who asked is charged.
+    pub fn answer(&self, requester: Requester, answer: HostResponse, work: usize) {
+        self.shared.mailboxes[requester.shard].push([Item::Answer(requester, answer, work)]);
     }
 
     /// Takes over a connection whose handshake is done. `read_ahead` is what came in behind it.
@@ -385,12 +385,12 @@ impl Drop for Leaving {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catch_up::Ask;
+    use crate::catch_up::ShardRequest;
 
     struct Nobody;
 
     impl Host for Nobody {
-        fn ask(&self, _ask: Ask) {}
+        fn submit(&self, _request: ShardRequest) {}
     }
 
     fn limits(shards: usize) -> Limits {

@@ -19,10 +19,10 @@ pub mod live;
 pub mod permission;
 pub mod protocol;
 
-pub mod audience;
+pub mod subscribers;
 pub mod outbox;
 pub mod patterns;
-pub mod run;
+pub mod batch;
 pub mod session;
 pub mod topics;
 

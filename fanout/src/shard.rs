@@ -30,8 +30,8 @@ use self::{
 };
 use crate::{
     Micros,
-    audience::{Audience, Due, Shares},
-    catch_up::{Answer, Ask, Asker, Question},
+    subscribers::{Subscribers, Effect, SubscriberLimits},
+    catch_up::{HostResponse, ShardRequest, Requester, HostRequest},
     channel::{Channel, Epoch},
     clock::monotonic,
     close::Close,
@@ -101,7 +101,7 @@ pub(crate) struct Shard {
     number: usize,
     shared: Arc<Shared>,
     poll: Poll,
-    audience: Audience<Connection>,
+    subscribers: Subscribers<Connection>,
     buffer: Box<[u8]>,
     generation: u64,
     /// Connections to read from, each once, though their sockets may report nothing new.
@@ -113,8 +113,8 @@ pub(crate) struct Shard {
     /// Those of them whose streams are not ended yet. A slot may have been given away meanwhile.
     saying_goodbye: Vec<usize>,
     /// Questions that wait until fewer are open.
-    questions: VecDeque<(usize, u64, Question)>,
-    questions_open: usize,
+    requests: VecDeque<(usize, u64, HostRequest)>,
+    requests_open: usize,
     /// Joins at a turn for now.
     joins: usize,
     credit: Credit,
@@ -134,7 +134,8 @@ impl Shard {
             frame_bytes: outbox::FRAME_BYTES,
             age_us: limits.outbox_age_us(),
         };
-        let shares = Shares { budget, write_bytes: limits.write_bytes_max };
+        let subscriber_limits =
+            SubscriberLimits { budget, write_bytes: limits.write_bytes_max };
         let credit = Credit::new(CreditLimits {
             burst: limits.catch_up_burst,
             per_second: limits.catch_ups_per_second,
@@ -152,15 +153,15 @@ impl Shard {
             number,
             shared,
             poll,
-            audience: Audience::new(shares),
+            subscribers: Subscribers::new(subscriber_limits),
             buffer: vec![0; READ_BYTES].into(),
             generation: 0,
             unread: Vec::new(),
             spare: Vec::new(),
             closing: HashSet::default(),
             saying_goodbye: Vec::new(),
-            questions: VecDeque::new(),
-            questions_open: 0,
+            requests: VecDeque::new(),
+            requests_open: 0,
             joins: JOINS_MIN,
             credit,
             indebted: Vec::new(),
@@ -176,7 +177,7 @@ impl Shard {
         let mut more = false;
         loop {
             let now = monotonic();
-            let busy = more || self.audience.has_ready() || !self.unread.is_empty();
+            let busy = more || self.subscribers.has_ready() || !self.unread.is_empty();
             let wait = if busy { 0 } else { u64::try_from(self.clock.tick_due - now).unwrap_or(0) };
             match self.poll.poll(&mut events, Some(Duration::from_micros(wait))) {
                 Ok(()) => {}
@@ -184,7 +185,7 @@ impl Shard {
                 Err(error) => return error!(%error, shard = self.number, "no events any more"),
             }
             more = self.turn(&events);
-            if self.stopping && self.audience.is_empty() {
+            if self.stopping && self.subscribers.is_empty() {
                 return;
             }
         }
@@ -193,46 +194,46 @@ impl Shard {
     /// Serves everything that is ready. Returns whether arrivals still wait their turn.
     fn turn(&mut self, events: &Events) -> bool {
         let now = monotonic();
-        self.audience.set_stamp_offset(self.shared.host.stamp() - now);
+        self.subscribers.set_stamp_offset(self.shared.host.stamp() - now);
         for event in events {
             let slot = event.token().0;
             if event.token() == MAILBOX {
                 continue;
             }
             if event.is_writable() {
-                self.audience.writable(slot);
+                self.subscribers.writable(slot);
             }
             if event.is_readable() || event.is_read_closed() || event.is_error() {
-                if let Some(member) = self.audience.get_mut(slot) {
-                    member.sink.readable();
+                if let Some(subscriber) = self.subscribers.get_mut(slot) {
+                    subscriber.sink.readable();
                 }
                 self.read_soon(slot);
             }
         }
         let mut unread = mem::replace(&mut self.unread, mem::take(&mut self.spare));
         for slot in unread.drain(..) {
-            if let Some(member) = self.audience.get_mut(slot) {
-                member.sink.is_unread = false;
+            if let Some(subscriber) = self.subscribers.get_mut(slot) {
+                subscriber.sink.is_unread = false;
                 self.serve(slot, now);
             }
         }
         self.spare = unread;
         let more = self.letters(now);
-        self.audience.flush(now);
-        self.due(now);
+        self.subscribers.flush(now);
+        self.apply_effects(now);
         if now >= self.clock.tick_due {
             self.tick(now);
         }
         self.hang_up();
         let done = monotonic();
-        if let Some(oldest) = self.audience.take_oldest_written() {
+        if let Some(oldest) = self.subscribers.take_oldest_written() {
             let delay = self.shared.host.stamp() - oldest;
             histogram!("matchwire_delivery_delay_seconds").record(seconds(delay));
         }
         let took = usize::try_from((done - now) / JOIN_US).unwrap_or(0);
         self.joins = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].served();
-        self.shared.served(self.number, self.audience.is_crowded(now));
+        self.shared.served(self.number, self.subscribers.is_crowded(now));
         more
     }
 
@@ -250,18 +251,18 @@ impl Shard {
             }
             self.letter(letter, now);
         }
-        self.audience.perform(now);
+        self.subscribers.broadcast(now);
         more
     }
 
     fn letter(&mut self, item: Item, now: Micros) {
         match item {
             Item::Publish(rate, publication) => {
-                return self.audience.publish(rate, publication, now);
+                return self.subscribers.publish(rate, publication, now);
             }
-            Item::Opened(image) => self.audience.opened(&image, now),
-            Item::Closed(channel) => self.audience.closed(&channel, now),
-            Item::Answer(asker, answer, work) => self.answer(asker, answer, work, now),
+            Item::Opened(image) => self.subscribers.channel_opened(&image, now),
+            Item::Closed(channel) => self.subscribers.channel_closed(&channel, now),
+            Item::Answer(requester, answer, work) => self.answer(requester, answer, work, now),
             Item::Connect(arrival) => self.connect(*arrival, now),
             Item::End(key, close) => self.end(key, close, now),
             Item::Permit(key, permission, expires) => self.permit(key, &permission, expires, now),
@@ -269,54 +270,54 @@ impl Shard {
             Item::Stop => self.stopping = true,
             Item::Lost => {
                 counter!("matchwire_mailbox_overflows_total").increment(1);
-                self.audience.lost(now);
+                self.subscribers.mark_all_behind(now);
             }
         }
-        self.due(now);
+        self.apply_effects(now);
     }
 
-    fn answer(&mut self, asker: Asker, answer: Answer, work: usize, now: Micros) {
-        self.questions_open -= 1;
-        self.ask_waiting();
+    fn answer(&mut self, requester: Requester, answer: HostResponse, work: usize, now: Micros) {
+        self.requests_open -= 1;
+        self.submit_waiting();
         self.shared.followed.store(true, Ordering::Relaxed);
-        let Some(connection) = self.connection(asker.slot, asker.generation) else { return };
+        let Some(connection) = self.connection(requester.slot, requester.generation) else { return };
         if connection.is_closing() {
             return;
         }
-        if let Some(key) = self.key(asker.slot) {
+        if let Some(key) = self.key(requester.slot) {
             self.credit.charge_answer(key, work, now);
         }
-        self.audience.answer(asker.slot, answer, now);
+        self.subscribers.apply_response(requester.slot, answer, now);
         // Commands may have waited for the answer.
-        self.read_soon(asker.slot);
+        self.read_soon(requester.slot);
     }
 
-    /// What the audience asks of the shard.
-    fn due(&mut self, now: Micros) {
-        for (slot, due) in self.audience.take_due() {
-            let Some(member) = self.audience.get(slot) else { continue };
-            let generation = member.sink.generation;
-            match due {
-                Due::Ask(question) => {
-                    self.questions.push_back((slot, generation, question));
-                    self.ask_waiting();
+    /// What the subscribers asks of the shard.
+    fn apply_effects(&mut self, now: Micros) {
+        for (slot, effect) in self.subscribers.take_effects() {
+            let Some(subscriber) = self.subscribers.get(slot) else { continue };
+            let generation = subscriber.sink.generation;
+            match effect {
+                Effect::Submit(request) => {
+                    self.requests.push_back((slot, generation, request));
+                    self.submit_waiting();
                 }
-                Due::Resume => self.read_soon(slot),
-                Due::TooSlow => self.close(slot, Close::TooSlow, now),
-                Due::Failed => self.remove(slot, generation, now),
+                Effect::Resume => self.read_soon(slot),
+                Effect::TooSlow => self.close(slot, Close::TooSlow, now),
+                Effect::Failed => self.remove(slot, generation, now),
             }
         }
     }
 
     /// Puts questions to the host, as many as may be open.
-    fn ask_waiting(&mut self) {
-        while self.questions_open < self.joins
-            && let Some((slot, generation, question)) = self.questions.pop_front()
+    fn submit_waiting(&mut self) {
+        while self.requests_open < self.joins
+            && let Some((slot, generation, request)) = self.requests.pop_front()
         {
             if self.connection(slot, generation).is_some() {
-                self.questions_open += 1;
-                let asker = Asker { shard: self.number, slot, generation };
-                self.shared.host.ask(Ask { asker, question });
+                self.requests_open += 1;
+                let requester = Requester { shard: self.number, slot, generation };
+                self.shared.host.submit(ShardRequest { requester, request });
             }
         }
     }
@@ -326,7 +327,7 @@ impl Shard {
     fn connect(&mut self, arrival: Arrival, now: Micros) {
         let Arrival { stream, read_ahead, purpose } = arrival;
         let limits = &self.shared.limits;
-        let slot = self.audience.next_slot();
+        let slot = self.subscribers.next_slot();
         let registry = self.poll.registry();
         let socket = match Socket::register(stream, limits.sockets, registry, Token(slot)) {
             Ok(socket) => socket,
@@ -345,25 +346,25 @@ impl Shard {
                     .with_patterns_max(limits.patterns_max)
                     .permitted(owner.permission.clone(), self.shared.host.time_of_day());
                 connection.owner = Some(owner);
-                self.audience.admit(session, connection);
+                self.subscribers.admit(session, connection);
                 if dialect == Dialect::Stream {
                     let hello = self.hello();
-                    self.audience.reply(slot, hello, now);
+                    self.subscribers.reply(slot, hello, now);
                 }
             }
             Purpose::Bare(number) => {
                 let (session, join) = Session::bare(bare_channel(number));
-                self.audience.perform(now);
-                self.audience.admit(session, connection);
-                self.audience.join(slot, Some(join));
+                self.subscribers.broadcast(now);
+                self.subscribers.admit(session, connection);
+                self.subscribers.join(slot, Some(join));
             }
             Purpose::Echo => {
                 connection.is_echo = true;
-                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
+                self.subscribers.admit(Session::speaking(Dialect::Bare, 0), connection);
             }
             Purpose::Refuse(frame, close) => {
-                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
-                self.audience.reply(slot, frame, now);
+                self.subscribers.admit(Session::speaking(Dialect::Bare, 0), connection);
+                self.subscribers.reply(slot, frame, now);
                 self.close(slot, close, now);
             }
         }
@@ -392,14 +393,14 @@ impl Shard {
     }
 
     fn connection(&mut self, slot: usize, generation: u64) -> Option<&mut Connection> {
-        let member = self.audience.get_mut(slot)?;
-        Some(&mut member.sink).filter(|connection| connection.generation == generation)
+        let subscriber = self.subscribers.get_mut(slot)?;
+        Some(&mut subscriber.sink).filter(|connection| connection.generation == generation)
     }
 
     /// Reads from a connection in the next round of reading, whatever its socket reports.
     fn read_soon(&mut self, slot: usize) {
-        if let Some(member) = self.audience.get_mut(slot)
-            && !mem::replace(&mut member.sink.is_unread, true)
+        if let Some(subscriber) = self.subscribers.get_mut(slot)
+            && !mem::replace(&mut subscriber.sink.is_unread, true)
         {
             self.unread.push(slot);
         }
@@ -407,13 +408,13 @@ impl Shard {
 
     /// Reads and carries out what a client sent: a turn's share of it.
     fn serve(&mut self, slot: usize, now: Micros) {
-        let Some(member) = self.audience.get(slot) else { return };
-        let commands = self.shared.limits.command_limits(member.session.dialect());
+        let Some(subscriber) = self.subscribers.get(slot) else { return };
+        let commands = self.shared.limits.command_limits(subscriber.session.dialect());
         let mut reads = READS_A_TURN;
         for _ in 0..MESSAGES_A_TURN {
-            let holds = self.audience.holds(slot) || self.is_in_debt(slot, now);
-            let Some(member) = self.audience.get_mut(slot) else { return };
-            let connection = &mut member.sink;
+            let holds = self.subscribers.defers_commands(slot) || self.is_in_debt(slot, now);
+            let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+            let connection = &mut subscriber.sink;
             if holds && !connection.is_closing() {
                 return;
             }
@@ -427,7 +428,7 @@ impl Shard {
                     return self.remove(slot, generation, now);
                 }
             }
-            self.due(now);
+            self.apply_effects(now);
         }
         // There may be more, and the socket will not report it again.
         self.read_soon(slot);
@@ -435,7 +436,7 @@ impl Shard {
 
     /// The key that a connection came with, while it is open.
     fn key(&self, slot: usize) -> Option<u64> {
-        self.audience.get(slot)?.sink.owner.as_ref().map(|owner| owner.key)
+        self.subscribers.get(slot)?.sink.owner.as_ref().map(|owner| owner.key)
     }
 
     /// Whether a connection's commands have to wait because its key is in debt. It is looked at again
@@ -443,8 +444,8 @@ impl Shard {
     fn is_in_debt(&mut self, slot: usize, now: Micros) -> bool {
         let Some(key) = self.key(slot) else { return false };
         let is_in_debt = self.credit.is_in_debt(key, now);
-        if is_in_debt && let Some(member) = self.audience.get_mut(slot) {
-            let connection = &mut member.sink;
+        if is_in_debt && let Some(subscriber) = self.subscribers.get_mut(slot) {
+            let connection = &mut subscriber.sink;
             if !mem::replace(&mut connection.is_indebted, true) {
                 counter!("matchwire_commands_held_total").increment(1);
                 self.indebted.push((slot, connection.generation));
@@ -471,23 +472,23 @@ impl Shard {
 
     fn permit(&mut self, key: u64, permission: &Permission, expires: Option<Micros>, now: Micros) {
         for slot in self.slots_of(key) {
-            let Some(member) = self.audience.get_mut(slot) else { continue };
-            if member.sink.is_closing() {
+            let Some(subscriber) = self.subscribers.get_mut(slot) else { continue };
+            if subscriber.sink.is_closing() {
                 continue;
             }
-            if let Some(owner) = &mut member.sink.owner {
+            if let Some(owner) = &mut subscriber.sink.owner {
                 owner.expires = expires;
             }
-            member.session.set_permission(permission.clone());
+            subscriber.session.set_permission(permission.clone());
             let time_of_day = self.shared.host.time_of_day();
-            self.audience.renew_permission(slot, time_of_day, now);
+            self.subscribers.renew_permission(slot, time_of_day, now);
         }
     }
 
     /// The connections that came with this key.
     fn slots_of(&self, key: u64) -> Vec<usize> {
         let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
-        let slots = self.audience.iter().filter(|(_, member)| own(&member.sink));
+        let slots = self.subscribers.iter().filter(|(_, subscriber)| own(&subscriber.sink));
         slots.map(|(slot, _)| slot).collect()
     }
 
@@ -495,7 +496,7 @@ impl Shard {
     /// so that no two of them name the same moment.
     fn drain(&mut self, window_ms: u32, now: Micros) {
         self.draining_ms = Some(window_ms);
-        let slots: Vec<usize> = self.audience.iter().map(|(slot, _)| slot).collect();
+        let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
         let shards = self.shared.mailboxes.len();
         let count = (slots.len() * shards).max(1) as u64;
         for (order, slot) in slots.into_iter().enumerate() {
@@ -508,8 +509,8 @@ impl Shard {
 
     /// Begins to end a connection: `bye` where there is one, the close frame, and then nothing more.
     fn close(&mut self, slot: usize, close: Close, now: Micros) {
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        let connection = &mut member.sink;
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        let connection = &mut subscriber.sink;
         if connection.is_closing() {
             return;
         }
@@ -519,11 +520,11 @@ impl Shard {
         if let Some(owner) = &connection.owner {
             self.credit.leave(owner.key);
         }
-        let dialect = member.session.dialect();
-        self.audience.end(slot, now);
+        let dialect = subscriber.session.dialect();
+        self.subscribers.unsubscribe_all(slot, now);
         self.tell_use(slot, now);
-        if let Some(member) = self.audience.get_mut(slot) {
-            member.sink.close(now);
+        if let Some(subscriber) = self.subscribers.get_mut(slot) {
+            subscriber.sink.close(now);
         }
         self.closing.insert(slot);
         self.saying_goodbye.push(slot);
@@ -533,24 +534,24 @@ impl Shard {
                 Dialect::Stream | Dialect::Bare => error(Code::AddonRequired, message),
                 Dialect::Live(_) => live_error(live::Code::SubscriptionRequired, message),
             };
-            self.audience.reply(slot, frame, now);
+            self.subscribers.reply(slot, frame, now);
         }
         // The older sockets have no `bye`: their clients go by the code.
         if let Some((why, after)) = close.bye().filter(|_| dialect == Dialect::Stream) {
-            self.audience.reply(slot, protocol::bye(why, after), now);
+            self.subscribers.reply(slot, protocol::bye(why, after), now);
         }
         let frame = encode::close_frame(close.code(), close.reason());
-        self.audience.reply(slot, frame, now);
+        self.subscribers.reply(slot, frame, now);
         self.read_soon(slot);
     }
 
     /// Ends the streams of those that have been sent all, the close frame as the last.
     fn hang_up(&mut self) {
-        let audience = &mut self.audience;
+        let subscribers = &mut self.subscribers;
         self.saying_goodbye.retain(|slot| {
-            let Some(member) = audience.get_mut(*slot) else { return false };
-            let is_said = member.outbox.is_empty();
-            member.sink.is_closing() && !(is_said && member.sink.hang_up())
+            let Some(subscriber) = subscribers.get_mut(*slot) else { return false };
+            let is_said = subscriber.outbox.is_empty();
+            subscriber.sink.is_closing() && !(is_said && subscriber.sink.hang_up())
         });
     }
 
@@ -563,7 +564,7 @@ impl Shard {
             self.credit.leave(key);
         }
         // Closing the socket takes it out of the poll.
-        drop(self.audience.remove(slot, now));
+        drop(self.subscribers.remove(slot, now));
         self.closing.remove(&slot);
         self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
         gauge!("matchwire_sockets").decrement(1.0);
@@ -573,12 +574,12 @@ impl Shard {
 
     fn tick(&mut self, now: Micros) {
         let time_of_day = self.shared.host.time_of_day();
-        let (from, to) = self.clock.part(self.audience.slots(), now);
+        let (from, to) = self.clock.part(self.subscribers.slots(), now);
         for slot in from..to {
             self.look_at(slot, now);
-            if self.audience.get(slot).is_some_and(|member| !member.sink.is_closing()) {
-                self.audience.renew_permission(slot, time_of_day, now);
-                self.audience.beat(slot, now);
+            if self.subscribers.get(slot).is_some_and(|subscriber| !subscriber.sink.is_closing()) {
+                self.subscribers.renew_permission(slot, time_of_day, now);
+                self.subscribers.beat(slot, now);
                 self.tell_use(slot, now);
             }
         }
@@ -587,13 +588,13 @@ impl Shard {
             self.clock.slow_due = now + SLOW_TICK_US;
             let closing: Vec<usize> = self.closing.iter().copied().collect();
             closing.into_iter().for_each(|slot| self.look_at(slot, now));
-            for slot in self.audience.slow() {
+            for slot in self.subscribers.take_slow() {
                 self.look_at(slot, now);
                 self.tell_lag(slot, now);
             }
         }
-        self.audience.flush(now);
-        self.due(now);
+        self.subscribers.flush(now);
+        self.apply_effects(now);
     }
 
     /// Tells the guard of a connection what it was given. A plain number on the way there: nothing
@@ -602,19 +603,19 @@ impl Shard {
         // Its turn comes once in a round, or a little later.
         let open_us_max = 2 * self.shared.limits.round_us();
         let time_of_day = self.shared.host.time_of_day();
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        let messages = member.outbox.take_delivered();
-        member.sink.tell_use(messages, open_us_max, now, time_of_day);
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        let messages = subscriber.outbox.take_delivered();
+        subscriber.sink.tell_use(messages, open_us_max, now, time_of_day);
     }
 
     fn look_at(&mut self, slot: usize, now: Micros) {
         let time_of_day = self.shared.host.time_of_day();
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        let stalled = member.stalled(now);
-        let generation = member.sink.generation;
-        match member.sink.overdue(&self.shared.limits, stalled, now, time_of_day) {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        let stalled = subscriber.stalled(now);
+        let generation = subscriber.sink.generation;
+        match subscriber.sink.overdue(&self.shared.limits, stalled, now, time_of_day) {
             Overdue::Nothing => {}
-            Overdue::Ping => self.audience.reply(slot, encode::ping_frame(), now),
+            Overdue::Ping => self.subscribers.reply(slot, encode::ping_frame(), now),
             Overdue::Close(close) => self.close(slot, close, now),
             Overdue::Cut => self.remove(slot, generation, now),
         }
@@ -623,26 +624,26 @@ impl Shard {
     /// Tells a slow client how far it is behind, if it asked for that: when that begins, each second,
     /// and when it ends.
     fn tell_lag(&mut self, slot: usize, now: Micros) {
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        if member.sink.is_closing() || !member.session.wants_lag() {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        if subscriber.sink.is_closing() || !subscriber.session.wants_lag() {
             return;
         }
-        let is_slow = member.is_slow();
-        let told = member.sink.lag_told;
+        let is_slow = subscriber.is_slow();
+        let told = subscriber.sink.lag_told;
         let is_due = told.is_none_or(|told| now - told >= LAG_EVERY_US);
         if is_slow && !is_due || !is_slow && told.is_none() {
             return;
         }
         let lag = Lag {
-            queued_bytes: member.outbox.bytes(),
-            oldest_ms: u64::try_from(member.outbox.age(now) / 1000).unwrap_or(0),
-            merged: member.session.merged(),
+            queued_bytes: subscriber.outbox.bytes(),
+            oldest_ms: u64::try_from(subscriber.outbox.age(now) / 1000).unwrap_or(0),
+            merged: subscriber.session.merged(),
         };
-        member.sink.lag_told = is_slow.then_some(now);
+        subscriber.sink.lag_told = is_slow.then_some(now);
         if !is_slow {
-            member.session.forget_merged();
+            subscriber.session.forget_merged();
         }
-        self.audience.tell_lag(slot, protocol::lag(lag), now);
+        self.subscribers.send_lag(slot, protocol::lag(lag), now);
         counter!("matchwire_lag_frames_total").increment(1);
     }
 }
@@ -657,5 +658,5 @@ const BARE: u32 = 1 << 31;
 
 pub(crate) fn bare_channel(number: u32) -> Channel {
     let name = crate::ChannelId::new(format!("bare/{number}"));
-    Channel { number: BARE | number, name, epoch: Epoch(0), trails: false, needs: Classes::NONE }
+    Channel { number: BARE | number, name, epoch: Epoch(0), deliver_last: false, needs: Classes::NONE }
 }

@@ -1,12 +1,12 @@
-//! Everyone whom a shard serves: who follows what, and how publications reach their sockets.
+//! The clients of one shard: what they follow, and how publications reach their sockets.
 //!
-//! Plain state: no thread, no clock, and any kind of socket that can be written to. A reader who keeps
-//! up is written to directly, once for all that a run of publications holds for it. Whoever does not
-//! keep up gets frame by frame what its outbox has room for, and falls behind when it has none.
-//! Whatever else happens to a member stands behind the publications before it.
+//! Plain state: no thread, no clock, and any kind of socket that implements [`Write`]. A client that
+//! keeps up is written to directly, once for everything that a batch holds for it. A client that does
+//! not keep up gets the frames for which its outbox has room, and falls behind when there is none.
+//! Everything else that happens to a client takes effect after the publications before it.
 
-mod member;
-mod walk;
+mod broadcast;
+mod subscriber;
 
 use std::{
     collections::HashSet,
@@ -20,61 +20,62 @@ use metrics::counter;
 use rustc_hash::FxBuildHasher;
 use slab::Slab;
 
-pub use self::member::Member;
-use self::walk::Slow;
+use self::broadcast::SlowDelivery;
+pub use self::subscriber::Subscriber;
 use crate::{
     Micros,
-    catch_up::{Answer, Question},
+    catch_up::{HostResponse, HostRequest},
     channel::{Channel, Publication, Rate},
     live,
-    outbox::{Budget, Outbox, Written},
+    outbox::{Budget, Outbox, WriteOutcome},
     patterns::Patterns,
     protocol,
-    run::{Run, Set},
-    session::{Join, Means, Next, Session},
-    topics::{Place, Topic, Topics},
+    batch::{Batch, TopicSet},
+    session::{Join, Session, SessionContext},
+    topics::{FollowerRef, Topic, Topics},
 };
 
-/// A reader whose socket has taken nothing for so long holds up nobody, in microseconds.
+/// A reader whose socket has accepted nothing for this long does not delay publishers, in microseconds.
 const STUCK_US: Micros = 200_000;
 
-/// What one reader may use.
+/// Limits of one subscriber.
 #[derive(Debug, Clone, Copy)]
-pub struct Shares {
-    /// What may wait for it.
+pub struct SubscriberLimits {
+    /// What may be queued for it.
     pub budget: Budget,
     /// Bytes written to it at a time, for fairness to the others.
     pub write_bytes: usize,
 }
 
 #[derive(Debug)]
-pub struct Audience<S> {
-    members: Slab<Member<S>>,
-    /// One more than the last slot that was ever in use.
+pub struct Subscribers<S> {
+    subscribers: Slab<Subscriber<S>>,
+    /// One more than the highest slot ever used.
     slots: usize,
     topics: Topics,
     patterns: Patterns,
-    run: Run,
-    shares: Shares,
-    /// From `now` to the stamps that clients see.
+    batch: Batch,
+    limits: SubscriberLimits,
+    /// Added to `now` for timestamps that clients see.
     stamp_offset: Micros,
-    /// Where the next walk over followers starts, so that nobody is always last.
+    /// Where the next broadcast starts among the followers, so that no client is always last.
     rotation: usize,
-    /// Members with something to write that their socket may take.
+    /// Subscribers with something to write and a socket that may accept it.
     ready: Vec<u32>,
-    /// Members with subscriptions behind; some may have caught up since they were noted.
+    /// Subscribers with subscriptions behind. Some may have caught up since they were added.
     behind: HashSet<u32, FxBuildHasher>,
-    /// Members whose sockets take nothing, or which were so when they were last looked at.
+    /// Subscribers that are slow, or were when they were last checked.
     slow: HashSet<u32, FxBuildHasher>,
-    due: Vec<(usize, Due)>,
-    /// When the oldest publication was published that has been written since this was last asked.
+    effects: Vec<(usize, Effect)>,
+    /// When the oldest publication was published that has been written since this was last taken.
     oldest_written: Option<Micros>,
-    // Kept for their allocations between two runs.
-    met: Vec<u32>,
-    one_by_one: Vec<Slow>,
+    // Used within one broadcast and kept for their allocations.
+    /// Subscribers that are written to directly.
+    direct: Vec<u32>,
+    one_by_one: Vec<SlowDelivery>,
 }
 
-/// What a client asks for, in the words of its dialect.
+/// A client's command, in its dialect.
 #[derive(Debug)]
 pub enum Command {
     Stream(protocol::Command),
@@ -93,376 +94,379 @@ impl From<live::Command> for Command {
     }
 }
 
-/// What the shard has to do about a member.
+/// What the shard must do for a subscriber.
 #[derive(Debug)]
-pub enum Due {
-    /// Put this question to the host.
-    Ask(Question),
-    /// It is too slow, and asked to be closed then.
+pub enum Effect {
+    /// Submit this request to the host.
+    Submit(HostRequest),
+    /// Close it: it is too slow, and the client asked to be closed in that case.
     TooSlow,
-    /// It takes commands again.
+    /// Read its commands again.
     Resume,
-    /// Its socket has failed.
+    /// Remove it: its socket has failed.
     Failed,
 }
 
-impl<S: Write> Audience<S> {
+impl<S: Write> Subscribers<S> {
     #[must_use]
-    pub fn new(shares: Shares) -> Self {
+    pub fn new(limits: SubscriberLimits) -> Self {
         Self {
-            members: Slab::new(),
+            subscribers: Slab::new(),
             slots: 0,
             topics: Topics::default(),
             patterns: Patterns::default(),
-            run: Run::default(),
-            shares,
+            batch: Batch::default(),
+            limits,
             stamp_offset: 0,
             rotation: 0,
             ready: Vec::new(),
             behind: HashSet::default(),
-            due: Vec::new(),
+            effects: Vec::new(),
             oldest_written: None,
             slow: HashSet::default(),
-            met: Vec::new(),
+            direct: Vec::new(),
             one_by_one: Vec::new(),
         }
     }
 
-    // ---------------------------------------------------------------------------- members
+    // ---------------------------------------------------------------------------- subscribers
 
     #[must_use]
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.subscribers.len()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.subscribers.is_empty()
     }
 
-    /// One more than the last slot that was ever in use: for walks in parts.
+    /// One more than the highest slot ever used, to visit all slots in parts.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// What is added to `now` for stamps that clients see. `now` itself is a monotonic clock.
+    /// Sets what is added to `now` for timestamps that clients see. `now` itself is monotonic.
     pub fn set_stamp_offset(&mut self, offset: Micros) {
         self.stamp_offset = offset;
     }
 
-    /// The slot that the next member gets.
+    /// The slot that the next subscriber gets.
     #[must_use]
     pub fn next_slot(&self) -> usize {
-        self.members.vacant_key()
+        self.subscribers.vacant_key()
     }
 
     #[must_use]
-    pub fn get(&self, slot: usize) -> Option<&Member<S>> {
-        self.members.get(slot)
+    pub fn get(&self, slot: usize) -> Option<&Subscriber<S>> {
+        self.subscribers.get(slot)
     }
 
     #[must_use]
-    pub fn get_mut(&mut self, slot: usize) -> Option<&mut Member<S>> {
-        self.members.get_mut(slot)
+    pub fn get_mut(&mut self, slot: usize) -> Option<&mut Subscriber<S>> {
+        self.subscribers.get_mut(slot)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &Member<S>)> {
-        self.members.iter()
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Subscriber<S>)> {
+        self.subscribers.iter()
     }
 
     pub fn admit(&mut self, session: Session, sink: S) -> usize {
         let outbox = Outbox::default();
-        let member = Member {
-            set: Set::EMPTY,
+        let subscriber = Subscriber {
+            set: TopicSet::EMPTY,
             blocked: false,
-            noted: false,
-            held: false,
+            is_ready: false,
+            defers_commands: false,
             outbox,
             session,
             sink,
             progressed: 0,
         };
-        let slot = self.members.insert(member);
+        let slot = self.subscribers.insert(subscriber);
         self.slots = self.slots.max(slot + 1);
         slot
     }
 
-    /// Ends all that a member follows.
-    pub fn end(&mut self, slot: usize, now: Micros) {
-        self.perform(now);
-        let session = &mut self.members[slot].session;
+    /// Ends all subscriptions of a subscriber.
+    pub fn unsubscribe_all(&mut self, slot: usize, now: Micros) {
+        self.broadcast(now);
+        let session = &mut self.subscribers[slot].session;
         for pattern in session.take_wildcards() {
             self.patterns.remove(narrow(slot), &pattern);
         }
-        let all_left = session.end();
+        let all_left = session.unsubscribe_all();
         self.leave(all_left);
     }
 
     pub fn remove(&mut self, slot: usize, now: Micros) -> S {
-        self.end(slot, now);
-        self.members.remove(slot).sink
+        self.unsubscribe_all(slot, now);
+        self.subscribers.remove(slot).sink
     }
 
-    /// What time and the socket make due, since it was last asked.
-    pub fn take_due(&mut self) -> Vec<(usize, Due)> {
-        mem::take(&mut self.due)
+    /// The effects since this was last called.
+    pub fn take_effects(&mut self) -> Vec<(usize, Effect)> {
+        mem::take(&mut self.effects)
     }
 
-    /// When the oldest publication was published that has been written to a member who keeps up, since
-    /// this was last asked.
+    /// When the oldest publication was published that has been written to a subscriber that keeps up,
+    /// since this was last called.
     pub fn take_oldest_written(&mut self) -> Option<Micros> {
         self.oldest_written.take()
     }
 
     // ----------------------------------------------------------------------- conversation
 
-    /// Queues an answer to a member, whatever its budget.
+    /// Queues a reply to a subscriber, regardless of its budget.
     pub fn reply(&mut self, slot: usize, frame: Bytes, now: Micros) {
-        self.members[slot].outbox.push_reply(frame, now);
-        self.note(slot);
+        self.subscribers[slot].outbox.push_reply(frame, now);
+        self.mark_ready(slot);
     }
 
-    /// Tells a member how far it is behind, before all that waits for it.
-    pub fn tell_lag(&mut self, slot: usize, frame: Bytes, now: Micros) {
-        self.members[slot].outbox.add_lag(frame, now);
-        self.note(slot);
+    /// Queues a lag frame ahead of everything else that is queued for a subscriber.
+    pub fn send_lag(&mut self, slot: usize, frame: Bytes, now: Micros) {
+        self.subscribers[slot].outbox.add_lag(frame, now);
+        self.mark_ready(slot);
     }
 
-    /// Whether a member's next command has to wait: while one is being answered, and while the client
-    /// does not read its answers.
-    pub fn holds(&mut self, slot: usize) -> bool {
-        let Some(member) = self.members.get_mut(slot) else { return true };
-        member.held = member.outbox.is_over(self.shares.budget);
-        member.held || member.session.is_waiting()
+    /// Whether a subscriber's next command must wait, because the host has not responded to the last
+    /// one or because the client does not read its replies.
+    pub fn defers_commands(&mut self, slot: usize) -> bool {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return true };
+        subscriber.defers_commands = subscriber.outbox.is_over(self.limits.budget);
+        subscriber.defers_commands || subscriber.session.is_waiting()
     }
 
-    /// Carries out a command. The run has been performed, and the session waits for no answer.
-    pub fn command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
-        let Self { members, topics, patterns, shares, .. } = self;
-        let Member { outbox, session, .. } = &mut members[slot];
-        debug_assert!(self.run.is_empty() && !session.is_waiting(), "a command comes in its turn");
+    /// Carries out a command. The batch has been broadcast, and no request to the host is pending.
+    pub fn apply_command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        debug_assert!(self.batch.is_empty() && !session.is_waiting(), "a command waits for the batch and for the host");
         let stamp = now + self.stamp_offset;
-        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
         let (all_left, next) = match command.into() {
-            Command::Stream(command) => session.command(command, stamp, means),
-            Command::Live(command) => session.live_command(command, means),
+            Command::Stream(command) => session.apply_command(command, stamp, context),
+            Command::Live(command) => session.apply_live_command(command, context),
         };
         self.leave(all_left);
-        if let Next::Ask(question) = next {
-            self.due.push((slot, Due::Ask(question)));
+        if let Some(request) = next {
+            self.effects.push((slot, Effect::Submit(request)));
         }
-        self.note(slot);
-        self.note_behind(slot);
-        self.forward(slot, now);
+        self.mark_ready(slot);
+        self.mark_behind(slot);
+        self.request_catch_up(slot, now);
     }
 
-    pub fn answer(&mut self, slot: usize, answer: Answer, now: Micros) {
-        self.perform(now);
-        let Self { members, topics, patterns, shares, .. } = self;
-        let Member { outbox, session, .. } = &mut members[slot];
-        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
-        let (join, all_left) = session.answer(answer, means);
+    /// Takes the host's response to the pending request of a subscriber.
+    pub fn apply_response(&mut self, slot: usize, response: HostResponse, now: Micros) {
+        self.broadcast(now);
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let (join, all_left) = session.apply_response(response, context);
         self.leave(all_left);
         self.join(slot, join);
-        self.note(slot);
-        self.note_behind(slot);
-        self.forward(slot, now);
+        self.mark_ready(slot);
+        self.mark_behind(slot);
+        self.request_catch_up(slot, now);
     }
 
-    /// Ends what a member may no longer follow, begins what its patterns may cover now, and tells it so by
-    /// one frame; does nothing where nothing has changed. Permissions change by the time of day.
+    /// Applies a permission that has changed: ends subscriptions that it no longer covers, extends
+    /// patterns to channels that it covers now, and sends one frame. Does nothing if nothing has
+    /// changed. Permissions change by the time of day.
     pub fn renew_permission(&mut self, slot: usize, time_of_day: Micros, now: Micros) {
-        let has_changed = |member: &Member<S>| member.session.permission_has_changed(time_of_day);
-        if !self.members.get(slot).is_some_and(has_changed) {
+        let has_changed = |subscriber: &Subscriber<S>| subscriber.session.permission_has_changed(time_of_day);
+        if !self.subscribers.get(slot).is_some_and(has_changed) {
             return;
         }
-        self.perform(now);
-        let Self { members, topics, patterns, shares, .. } = self;
-        let Member { outbox, session, .. } = &mut members[slot];
-        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
-        let all_left = session.renew_permission(time_of_day, means);
+        self.broadcast(now);
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let all_left = session.renew_permission(time_of_day, context);
         self.leave(all_left);
-        self.note(slot);
-        self.forward(slot, now);
+        self.mark_ready(slot);
+        self.request_catch_up(slot, now);
     }
 
-    /// A channel has come to be.
-    pub fn opened(&mut self, image: &Publication, now: Micros) {
-        self.perform(now);
+    /// Subscribes every client with a matching pattern to a new channel.
+    pub fn channel_opened(&mut self, image: &Publication, now: Micros) {
+        self.broadcast(now);
         for (slot, pattern) in self.patterns.covering(&image.channel.name) {
             let slot = slot as usize;
-            let Self { members, topics, patterns, shares, .. } = self;
-            let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { continue };
-            let mut means = means(outbox, topics, patterns, *shares, slot, now);
-            let join = session.opened(image, &pattern, &mut means);
+            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { continue };
+            let mut context = session_context(outbox, topics, patterns, *limits, slot, now);
+            let join = session.channel_opened(image, &pattern, &mut context);
             self.join(slot, join);
-            self.note(slot);
-            self.note_behind(slot);
-            self.forward(slot, now);
+            self.mark_ready(slot);
+            self.mark_behind(slot);
+            self.request_catch_up(slot, now);
         }
     }
 
-    /// A channel is gone.
-    pub fn closed(&mut self, channel: &Channel, now: Micros) {
-        self.perform(now);
+    /// Ends the subscriptions to a channel that no longer exists.
+    pub fn channel_closed(&mut self, channel: &Channel, now: Micros) {
+        self.broadcast(now);
         let live = self.topics.close(channel.number).into_iter().map(|follower| follower.slot);
         let slots: Vec<u32> = live.chain(self.behind.iter().copied()).collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { members, topics, patterns, shares, .. } = self;
-            let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { continue };
-            let means = &mut means(outbox, topics, patterns, *shares, slot, now);
-            session.closed(channel.number, means);
-            self.note(slot);
+            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { continue };
+            let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+            session.channel_closed(channel.number, context);
+            self.mark_ready(slot);
         }
     }
 
-    /// Publications were lost on the way here: everybody has to be brought forward by the host.
-    pub fn lost(&mut self, now: Micros) {
-        self.perform(now);
-        let slots: Vec<usize> = self.members.iter().map(|(slot, _)| slot).collect();
+    /// Puts all subscriptions behind, so that the host brings them up to date. Called when publications
+    /// on their way to this shard were dropped.
+    pub fn mark_all_behind(&mut self, now: Micros) {
+        self.broadcast(now);
+        let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
         for slot in &slots {
-            self.members[*slot].session.all_behind(&self.topics);
+            self.subscribers[*slot].session.mark_all_behind(&self.topics);
         }
         self.topics.clear();
         for slot in slots {
-            // Nobody can bring a bare channel forward: what was lost is lost.
-            let bare = self.members[slot].session.bare_join();
+            // A bare channel has no catch-up: lost messages stay lost.
+            let bare = self.subscribers[slot].session.bare_join();
             self.join(slot, bare);
-            self.note_behind(slot);
-            self.forward(slot, now);
+            self.mark_behind(slot);
+            self.request_catch_up(slot, now);
         }
     }
 
-    /// Puts a subscription into the index. What is still to be performed is not for it.
+    /// Adds a subscription to the index. It does not get publications of the current batch.
     pub fn join(&mut self, slot: usize, join: Option<Join>) {
         let Some(Join { key, topic, head }) = join else { return };
-        let place = self.topics.join(topic, head, narrow(slot), narrow(key));
-        self.members[slot].session.placed(key, place);
+        let follower = self.topics.join(topic, head, narrow(slot), narrow(key));
+        self.subscribers[slot].session.set_live(key, follower);
     }
 
-    fn leave(&mut self, all_left: Vec<Place>) {
-        // The last place first, so that whoever moves into a freed place is never one of them and no
-        // noted place becomes wrong.
+    fn leave(&mut self, all_left: Vec<FollowerRef>) {
+        // The highest index first: the follower that moves into a freed index is then never one that
+        // leaves, and all other references stay valid.
         let mut all_left = all_left;
-        all_left.sort_unstable_by_key(|left| std::cmp::Reverse(left.place));
+        all_left.sort_unstable_by_key(|left| std::cmp::Reverse(left.index));
         for left in all_left {
             if let Some(moved) = self.topics.leave(left) {
-                let session = &mut self.members[moved.slot as usize].session;
-                session.placed(moved.subscription as usize, left);
+                let session = &mut self.subscribers[moved.slot as usize].session;
+                session.set_live(moved.subscription as usize, left);
             }
         }
     }
 
-    /// Brings forward the next of a member's subscriptions that is behind, or tells it that all are
-    /// where they should be.
-    pub fn forward(&mut self, slot: usize, now: Micros) {
-        let Self { members, topics, patterns, shares, .. } = self;
-        let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { return };
-        let question = session.forward(&means(outbox, topics, patterns, *shares, slot, now));
-        if let Some(question) = question {
-            self.due.push((slot, Due::Ask(question)));
-        } else if session.settles()
+    /// Requests the catch-up of a subscriber's next subscription that is behind, or sends a beat when
+    /// all have caught up.
+    pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
+        let request = session.next_catch_up(&session_context(outbox, topics, patterns, *limits, slot, now));
+        if let Some(request) = request {
+            self.effects.push((slot, Effect::Submit(request)));
+        } else if session.take_settled()
             && let Some(beat) = session.beat(topics, now + self.stamp_offset)
         {
             outbox.push_beat(beat, now);
-            self.note(slot);
+            self.mark_ready(slot);
         }
     }
 
-    /// Tells a member where its channels are. Without room this is left out: it only says where the
-    /// frames before it lead to.
+    /// Sends a subscriber the positions of its channels. Skipped without room: a beat only confirms what
+    /// the frames before it say.
     pub fn beat(&mut self, slot: usize, now: Micros) {
-        let Self { members, topics, shares, .. } = self;
-        let Some(Member { outbox, session, .. }) = members.get_mut(slot) else { return };
-        if !outbox.has_room(shares.budget) {
+        let Self { subscribers, topics, limits, .. } = self;
+        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
+        if !outbox.has_room(limits.budget) {
             counter!("matchwire_beats_skipped_total").increment(1);
         } else if let Some(beat) = session.beat(topics, now + self.stamp_offset) {
             outbox.push_beat(beat, now);
-            self.note(slot);
+            self.mark_ready(slot);
         }
     }
 
     // ----------------------------------------------------------------------- publications
 
-    /// Takes a publication for the followers of a channel at a rate. They have it, or fall behind,
-    /// after [`Audience::perform`].
+    /// Adds a publication to the batch for the followers of a channel at a rate.
+    /// [`Subscribers::broadcast`] delivers it.
     pub fn publish(&mut self, rate: Rate, publication: Arc<Publication>, now: Micros) {
         let channel = publication.channel.number;
-        let hurries = publication.urgent && rate == Rate::Each && !publication.channel.trails;
-        if hurries && !self.behind.is_empty() {
-            self.perform(now);
-            self.hurry(channel, now);
+        let goes_first =
+            publication.urgent && rate == Rate::Each && !publication.channel.deliver_last;
+        if goes_first && !self.behind.is_empty() {
+            self.broadcast(now);
+            self.prioritise(channel, now);
         }
         let topic = Topic { channel, rate };
         let Some(mut number) = self.topics.number(topic) else { return };
         let bytes = publication.frame().len();
-        if !self.run.is_empty() && self.run.bytes() + bytes > self.shares.write_bytes {
-            self.perform(now);
+        if !self.batch.is_empty() && self.batch.bytes() + bytes > self.limits.write_bytes {
+            self.broadcast(now);
             // The last of its followers may have fallen behind.
             let Some(same) = self.topics.number(topic) else { return };
             number = same;
         }
-        self.run.add(number, publication);
+        self.batch.add(number, publication);
     }
 
     // ----------------------------------------------------------------------------- writing
 
-    /// Notes that there may be something to write to a member.
-    pub fn note(&mut self, slot: usize) {
-        let member = &mut self.members[slot];
-        if !member.noted && !member.blocked && !member.outbox.is_empty() {
-            member.noted = true;
+    /// Notes that there may be something to write to a subscriber.
+    pub fn mark_ready(&mut self, slot: usize) {
+        let subscriber = &mut self.subscribers[slot];
+        if !subscriber.is_ready && !subscriber.blocked && !subscriber.outbox.is_empty() {
+            subscriber.is_ready = true;
             self.ready.push(narrow(slot));
         }
     }
 
-    fn note_behind(&mut self, slot: usize) {
-        if self.members[slot].session.is_behind() {
+    fn mark_behind(&mut self, slot: usize) {
+        if self.subscribers[slot].session.is_behind() {
             self.behind.insert(narrow(slot));
         }
     }
 
-    /// The socket takes bytes again.
+    /// The socket reports that it accepts bytes again.
     pub fn writable(&mut self, slot: usize) {
-        let Some(member) = self.members.get_mut(slot) else { return };
-        member.blocked = false;
-        match member.sink.flush() {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        subscriber.blocked = false;
+        match subscriber.sink.flush() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                self.due.push((slot, Due::Failed));
+                self.effects.push((slot, Effect::Failed));
             }
-            _ => self.note(slot),
+            _ => self.mark_ready(slot),
         }
     }
 
-    /// Members whose sockets take nothing now, and those that have begun to again since this was last
-    /// asked.
-    pub fn slow(&mut self) -> Vec<usize> {
+    /// Subscribers that are slow now or have recovered since this was last called.
+    pub fn take_slow(&mut self) -> Vec<usize> {
         let slow: Vec<usize> = self.slow.iter().map(|slot| *slot as usize).collect();
-        let members = &self.members;
-        self.slow.retain(|slot| members.get(*slot as usize).is_some_and(Member::is_slow));
+        let subscribers = &self.subscribers;
+        self.slow.retain(|slot| subscribers.get(*slot as usize).is_some_and(Subscriber::is_slow));
         slow
     }
 
-    /// Whether bare channels should get no more for now: somebody who follows one, and takes what it
-    /// gets, has half of its budget waiting.
+    /// Whether publishers on bare channels should pause: a follower that still reads has more than half
+    /// of its budget queued.
     #[must_use]
     pub fn is_crowded(&self, now: Micros) -> bool {
-        self.slow.iter().filter_map(|slot| self.members.get(*slot as usize)).any(|member| {
-            member.session.is_bare()
-                && !member.outbox.has_room(self.shares.budget)
-                && member.stalled(now) < STUCK_US
+        self.slow.iter().filter_map(|slot| self.subscribers.get(*slot as usize)).any(|subscriber| {
+            subscriber.session.is_bare()
+                && !subscriber.outbox.has_room(self.limits.budget)
+                && subscriber.stalled(now) < STUCK_US
         })
     }
 
-    /// Whether there is more to write at once.
+    /// Whether there is more to write without waiting.
     #[must_use]
     pub fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Writes its share to each member that is noted, once.
+    /// Writes once to each subscriber that is ready, up to its share.
     pub fn flush(&mut self, now: Micros) {
         for slot in mem::take(&mut self.ready) {
             self.flush_one(slot as usize, now);
@@ -470,46 +474,46 @@ impl<S: Write> Audience<S> {
     }
 
     fn flush_one(&mut self, slot: usize, now: Micros) {
-        let Some(member) = self.members.get_mut(slot) else { return };
-        member.noted = false;
-        let Member { outbox, sink, .. } = member;
-        let written = outbox.write(self.shares.write_bytes, |slices| sink.write_vectored(slices));
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        subscriber.is_ready = false;
+        let Subscriber { outbox, sink, .. } = subscriber;
+        let written = outbox.write(self.limits.write_bytes, |slices| sink.write_vectored(slices));
         match written {
-            Ok(Written::All) => {
-                if let Some(beat) = member.session.next_beat(&self.topics, now) {
-                    member.outbox.push_beat(beat, now);
-                    self.note(slot);
+            Ok(WriteOutcome::All) => {
+                if let Some(beat) = subscriber.session.next_beat(&self.topics, now) {
+                    subscriber.outbox.push_beat(beat, now);
+                    self.mark_ready(slot);
                 }
             }
-            Ok(Written::Cap) => self.note(slot),
-            Ok(Written::Blocked { progress }) => {
+            Ok(WriteOutcome::Cap) => self.mark_ready(slot),
+            Ok(WriteOutcome::Blocked { progress }) => {
                 if progress {
-                    member.progressed = now;
+                    subscriber.progressed = now;
                 }
-                member.blocked = true;
+                subscriber.blocked = true;
                 self.slow.insert(narrow(slot));
             }
-            Err(_) => return self.due.push((slot, Due::Failed)),
+            Err(_) => return self.effects.push((slot, Effect::Failed)),
         }
-        let member = &mut self.members[slot];
-        if member.held && member.outbox.has_room(self.shares.budget) {
-            member.held = false;
-            self.due.push((slot, Due::Resume));
+        let subscriber = &mut self.subscribers[slot];
+        if subscriber.defers_commands && subscriber.outbox.has_room(self.limits.budget) {
+            subscriber.defers_commands = false;
+            self.effects.push((slot, Effect::Resume));
         }
-        self.forward(slot, now);
+        self.request_catch_up(slot, now);
     }
 }
 
-/// What a member's session works with.
-fn means<'a>(
+/// What a subscriber's session needs from the shard.
+fn session_context<'a>(
     outbox: &'a mut Outbox,
     topics: &'a Topics,
     patterns: &'a mut Patterns,
-    shares: Shares,
+    limits: SubscriberLimits,
     slot: usize,
     now: Micros,
-) -> Means<'a> {
-    Means { outbox, topics, patterns, slot: narrow(slot), budget: shares.budget, now }
+) -> SessionContext<'a> {
+    SessionContext { outbox, topics, patterns, slot: narrow(slot), budget: limits.budget, now }
 }
 
 /// Slots are indices into memory, far fewer than 2^32.

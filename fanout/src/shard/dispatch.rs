@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Shard;
 use crate::{
     Micros,
-    audience::Command,
+    subscribers::Command,
     close::Close,
     encode,
     inbound::Received,
@@ -18,14 +18,14 @@ use crate::{
 
 impl Shard {
     pub(super) fn received(&mut self, slot: usize, received: Received, now: Micros) {
-        let is_echo = self.audience.get(slot).is_some_and(|member| member.sink.is_echo);
+        let is_echo = self.subscribers.get(slot).is_some_and(|subscriber| subscriber.sink.is_echo);
         match received {
             Received::Text(text) if is_echo => {
                 let frame = encode::text_frame(|out| out.extend_from_slice(text.as_bytes()));
-                self.audience.reply(slot, frame, now);
+                self.subscribers.reply(slot, frame, now);
             }
             Received::Binary(payload) if is_echo => {
-                self.audience.reply(slot, encode::binary_frame(&payload), now);
+                self.subscribers.reply(slot, encode::binary_frame(&payload), now);
             }
             Received::Text(text) => self.command(slot, &text, now),
             Received::Binary(_) => {
@@ -35,10 +35,10 @@ impl Shard {
                     Dialect::Live(_) => live_error(live::Code::BadAction, message),
                     Dialect::Bare => return,
                 };
-                self.audience.reply(slot, frame, now);
+                self.subscribers.reply(slot, frame, now);
             }
             Received::Ping(payload) => {
-                self.audience.reply(slot, encode::pong_frame(&payload), now);
+                self.subscribers.reply(slot, encode::pong_frame(&payload), now);
             }
             Received::Pong => {}
             Received::End(close) => self.close(slot, close, now),
@@ -46,7 +46,7 @@ impl Shard {
     }
 
     fn dialect(&self, slot: usize) -> Dialect {
-        self.audience.get(slot).map(|member| member.session.dialect()).unwrap_or_default()
+        self.subscribers.get(slot).map(|subscriber| subscriber.session.dialect()).unwrap_or_default()
     }
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
@@ -69,10 +69,10 @@ impl Shard {
             return self.close(slot, Close::CommandTooLarge, now);
         }
         match command {
-            Ok(command) => self.audience.command(slot, command, now),
+            Ok(command) => self.subscribers.apply_command(slot, command, now),
             Err(frame) => {
                 counter!("matchwire_commands_refused_total").increment(1);
-                self.audience.reply(slot, frame, now);
+                self.subscribers.reply(slot, frame, now);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     Micros,
-    catch_up::{Answer, Asker},
+    catch_up::{HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::Arrival,
@@ -19,7 +19,7 @@ pub(crate) enum Item {
     Opened(Arc<Publication>),
     Closed(Channel),
     /// With the bytes of work that it cost.
-    Answer(Asker, Answer, usize),
+    Answer(Requester, HostResponse, usize),
     Connect(Box<Arrival>),
     /// Every connection that came with this key is to be closed.
     End(u64, Close),

@@ -1,7 +1,7 @@
-//! The way of a run of publications to everybody who follows them.
+//! How a batch of publications reaches its followers.
 //!
-//! First it is found out what each follower gets; then whoever keeps up is written to once, and the
-//! others are offered frame by frame.
+//! The first step finds out what each follower gets. Subscribers that keep up are then written to once;
+//! the others are offered their frames one by one.
 
 use std::{
     io::{self, Write},
@@ -11,151 +11,154 @@ use std::{
 
 use metrics::counter;
 
-use super::{Audience, Due, Member, means, narrow};
+use super::{Effect, Subscriber, Subscribers, narrow, session_context};
 use crate::{
     Micros,
+    batch::{Batch, TopicSet},
     channel::Publication,
-    run::{Run, Set},
-    session::Delivered,
+    session::DeliveryOutcome,
 };
 
-/// Somebody who gets a topic's frames one by one.
+/// A subscription that gets the frames of a topic one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Slow {
+pub(super) struct SlowDelivery {
     slot: u32,
-    touched: usize,
+    /// The topic's index in the batch.
+    topic: usize,
     subscription: u32,
 }
 
-impl<S: Write> Audience<S> {
-    /// Brings the run to everybody who follows one of its topics.
-    pub fn perform(&mut self, now: Micros) {
-        if self.run.is_empty() {
+impl<S: Write> Subscribers<S> {
+    /// Delivers the current batch to all followers of its topics.
+    pub fn broadcast(&mut self, now: Micros) {
+        if self.batch.is_empty() {
             return;
         }
-        let mut run = mem::take(&mut self.run);
-        self.walk(&mut run);
-        let mut delivered = self.write_touched(&mut run, now);
-        delivered += self.deliver_slow(&run, now);
-        for touched in run.topics() {
-            self.topics.served(touched.topic, touched.seq);
+        let mut batch = mem::take(&mut self.batch);
+        self.collect_sets(&mut batch);
+        let mut delivered = self.write_directly(&mut batch, now);
+        delivered += self.deliver_one_by_one(&batch, now);
+        for topic_batch in batch.topics() {
+            self.topics.advance_head(topic_batch.topic, topic_batch.seq);
         }
         if delivered > 0 {
-            let oldest = self.oldest_written.into_iter().chain(run.oldest());
+            let oldest = self.oldest_written.into_iter().chain(batch.oldest());
             self.oldest_written = oldest.min();
         }
         counter!("matchwire_deliveries_total").increment(delivered);
-        run.clear();
-        self.run = run;
+        batch.clear();
+        self.batch = batch;
     }
 
-    /// Finds out for every follower which topics of the run it gets.
-    fn walk(&mut self, run: &mut Run) {
-        let Self { members, topics, met, one_by_one: slow, .. } = self;
-        for touched in 0..run.topics().len() {
-            let topic = &run.topics()[touched];
-            let followed = topics.followed(topic.topic);
-            let hole = topic.prev > followed.head;
+    /// Finds out which topics of the batch each follower gets.
+    fn collect_sets(&mut self, batch: &mut Batch) {
+        let Self { subscribers, topics, direct, one_by_one: slow, .. } = self;
+        for topic in 0..batch.topics().len() {
+            let topic_batch = &batch.topics()[topic];
+            let entry = topics.followers_mut(topic_batch.topic);
+            let has_gap = topic_batch.prev > entry.head;
             self.rotation = self.rotation.wrapping_add(1);
-            let start = self.rotation % followed.followers.len();
-            let (last, first) = followed.followers.split_at_mut(start);
-            // Neighbours have the same set as a rule.
-            let (mut from, mut to) = (Set::EMPTY, run.extend(Set::EMPTY, touched));
+            let start = self.rotation % entry.followers.len();
+            let (last, first) = entry.followers.split_at_mut(start);
+            // Neighbours usually have the same set.
+            let (mut from, mut to) =
+                (TopicSet::EMPTY, batch.extend(TopicSet::EMPTY, topic));
             for follower in first.iter_mut().chain(last) {
-                let member = &mut members[follower.slot as usize];
-                if follower.is_new || hole || !member.keeps_up() {
+                let subscriber = &mut subscribers[follower.slot as usize];
+                if follower.is_new || has_gap || !subscriber.keeps_up() {
                     follower.is_new = false;
                     let (slot, subscription) = (follower.slot, follower.subscription);
-                    slow.push(Slow { slot, touched, subscription });
+                    slow.push(SlowDelivery { slot, topic, subscription });
                     continue;
                 }
-                if member.set == Set::EMPTY {
-                    met.push(follower.slot);
+                if subscriber.set == TopicSet::EMPTY {
+                    direct.push(follower.slot);
                 }
-                if member.set != from {
-                    (from, to) = (member.set, run.extend(member.set, touched));
+                if subscriber.set != from {
+                    (from, to) = (subscriber.set, batch.extend(subscriber.set, topic));
                 }
-                member.set = to;
+                subscriber.set = to;
             }
         }
-        // Whoever gets some of it frame by frame gets all of it so, in order.
+        // A subscriber that gets one topic frame by frame gets all topics so, to keep their order.
         for at in 0..slow.len() {
             let slot = slow[at].slot;
-            let member = &mut members[slot as usize];
-            for touched in run.topics_of(mem::take(&mut member.set)) {
-                let own = &run.topics()[touched];
-                let channel = run.frame(own.frames[0]).publication.channel.number;
-                let key = member.session.in_topic(own.topic, channel);
-                slow.extend(key.map(|key| Slow { slot, touched, subscription: narrow(key) }));
+            let subscriber = &mut subscribers[slot as usize];
+            for topic in batch.topics_of(mem::take(&mut subscriber.set)) {
+                let topic_batch = &batch.topics()[topic];
+                let channel = batch.frame(topic_batch.frames[0]).publication.channel.number;
+                let key = subscriber.session.in_topic(topic_batch.topic, channel);
+                slow.extend(key.map(|key| SlowDelivery { slot, topic, subscription: narrow(key) }));
             }
         }
     }
 
-    /// Writes to everybody who keeps up, once.
-    fn write_touched(&mut self, run: &mut Run, now: Micros) -> u64 {
+    /// Writes once to each subscriber that keeps up.
+    fn write_directly(&mut self, batch: &mut Batch, now: Micros) -> u64 {
         let mut delivered = 0;
-        let mut met = mem::take(&mut self.met);
-        for slot in met.drain(..) {
-            let member = &mut self.members[slot as usize];
-            let set = mem::take(&mut member.set);
-            if set == Set::EMPTY {
+        let mut direct = mem::take(&mut self.direct);
+        for slot in direct.drain(..) {
+            let subscriber = &mut self.subscribers[slot as usize];
+            let set = mem::take(&mut subscriber.set);
+            if set == TopicSet::EMPTY {
                 continue;
             }
-            let whole = run.whole(set);
-            delivered += whole.frames.len() as u64;
-            match write(&mut member.sink, &whole.bytes) {
-                Ok(written) if written == whole.bytes.len() => {
-                    member.outbox.passed(whole.frames.len() as u64);
+            let frames = batch.frames_of(set);
+            let count = frames.indices.len() as u64;
+            delivered += count;
+            match write(&mut subscriber.sink, &frames.bytes) {
+                Ok(written) if written == frames.bytes.len() => {
+                    subscriber.outbox.count_delivered(count);
                 }
                 Ok(written) => {
-                    let frames = Arc::clone(&whole.frames);
-                    member.keep_rest(run, &frames, written, now);
-                    self.note(slot as usize);
+                    let indices = Arc::clone(&frames.indices);
+                    subscriber.queue_rest(batch, &indices, written, now);
+                    self.mark_ready(slot as usize);
                 }
-                Err(_) => self.due.push((slot as usize, Due::Failed)),
+                Err(_) => self.effects.push((slot as usize, Effect::Failed)),
             }
         }
-        self.met = met;
+        self.direct = direct;
         delivered
     }
 
-    /// Offers its frames one by one to everybody who does not keep up, or who is new.
-    fn deliver_slow(&mut self, run: &Run, now: Micros) -> u64 {
+    /// Offers frames one by one to subscriptions that are new or whose subscriber does not keep up.
+    fn deliver_one_by_one(&mut self, batch: &Batch, now: Micros) -> u64 {
         let mut slow = mem::take(&mut self.one_by_one);
         slow.sort_unstable();
-        let (mut queued, mut fell, mut skipped) = (0, 0_u64, 0_u64);
+        let (mut queued, mut fell_behind, mut skipped) = (0, 0_u64, 0_u64);
         let mut frames: Vec<(usize, u32)> = Vec::new();
-        for own in slow.chunk_by(|a, b| a.slot == b.slot) {
-            let slot = own[0].slot as usize;
+        for deliveries in slow.chunk_by(|a, b| a.slot == b.slot) {
+            let slot = deliveries[0].slot as usize;
             frames.clear();
-            for Slow { touched, subscription, .. } in own {
-                let places = run.topics()[*touched].frames.iter();
-                frames.extend(places.map(|place| (*place, *subscription)));
+            for SlowDelivery { topic, subscription, .. } in deliveries {
+                let indices = batch.topics()[*topic].frames.iter();
+                frames.extend(indices.map(|index| (*index, *subscription)));
             }
             frames.sort_unstable();
-            for (place, subscription) in &frames {
-                let publication = &run.frame(*place).publication;
+            for (index, subscription) in &frames {
+                let publication = &batch.frame(*index).publication;
                 match self.deliver(slot, *subscription as usize, publication, now) {
-                    Delivered::Queued => queued += 1,
-                    Delivered::Known => {}
-                    Delivered::Skipped => skipped += 1,
-                    Delivered::Behind(left) => {
-                        fell += 1;
+                    DeliveryOutcome::Queued => queued += 1,
+                    DeliveryOutcome::NotNeeded => {}
+                    DeliveryOutcome::Skipped => skipped += 1,
+                    DeliveryOutcome::Behind(left) => {
+                        fell_behind += 1;
                         self.leave(left);
                     }
-                    Delivered::TooSlow => {
-                        self.due.push((slot, Due::TooSlow));
+                    DeliveryOutcome::TooSlow => {
+                        self.effects.push((slot, Effect::TooSlow));
                         break;
                     }
                 }
             }
-            self.note(slot);
-            self.note_behind(slot);
-            self.forward(slot, now);
+            self.mark_ready(slot);
+            self.mark_behind(slot);
+            self.request_catch_up(slot, now);
         }
         slow.clear();
         self.one_by_one = slow;
-        counter!("matchwire_behind_total").increment(fell);
+        counter!("matchwire_behind_total").increment(fell_behind);
         counter!("matchwire_skipped_total").increment(skipped);
         queued
     }
@@ -166,32 +169,33 @@ impl<S: Write> Audience<S> {
         key: usize,
         publication: &Publication,
         now: Micros,
-    ) -> Delivered {
-        let Self { members, topics, patterns, shares, .. } = self;
-        let Member { outbox, session, .. } = &mut members[slot];
-        let means = &mut means(outbox, topics, patterns, *shares, slot, now);
-        session.deliver(key, publication, means)
+    ) -> DeliveryOutcome {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        session.deliver(key, publication, context)
     }
 
-    /// A suspension goes before everything that waits for those who are behind on its channel.
-    pub(super) fn hurry(&mut self, channel: u32, now: Micros) {
+    /// Lets a suspension go before everything queued for subscribers that are behind on its channel.
+    pub(super) fn prioritise(&mut self, channel: u32, now: Micros) {
         self.behind.retain(|slot| {
-            self.members.get(*slot as usize).is_some_and(|member| member.session.is_behind())
+            let subscriber = self.subscribers.get(*slot as usize);
+            subscriber.is_some_and(|subscriber| subscriber.session.is_behind())
         });
         let slots: Vec<u32> = self.behind.iter().copied().collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { members, topics, patterns, shares, .. } = self;
-            let Member { outbox, session, .. } = &mut members[slot];
-            let means = &mut means(outbox, topics, patterns, *shares, slot, now);
-            let all_left = session.hurry(channel, means);
+            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+            let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+            let all_left = session.prioritise(channel, context);
             self.leave(all_left);
-            self.forward(slot, now);
+            self.request_catch_up(slot, now);
         }
     }
 }
 
-/// Writes as much as the socket takes now, which may be nothing.
+/// Writes as much as the socket accepts now, which may be nothing.
 fn write(sink: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match sink.write(bytes) {

@@ -1,4 +1,4 @@
-//! One of the audience: its outbox, its session, its socket, and how it is getting on.
+//! One client of a shard: its session, outbox and socket, and how it keeps up.
 
 use std::mem;
 
@@ -6,69 +6,69 @@ use bytes::Buf;
 
 use crate::{
     Micros,
-    outbox::{Of, Outbox},
-    run::{Run, Set},
+    batch::{Batch, TopicSet},
+    outbox::{FrameOrigin, Outbox},
     session::Session,
 };
 
-/// One connection, as far as publications are concerned.
+/// One client, as far as publications are concerned.
 #[derive(Debug)]
-pub struct Member<S> {
-    /// The topics of the run that it has been found to follow.
-    pub(super) set: Set,
-    /// The socket took no more when it was last written to, and has not said since that it would.
+pub struct Subscriber<S> {
+    /// The topics of the current batch that it follows, as far as they are known.
+    pub(super) set: TopicSet,
+    /// The last write filled the socket, which has not reported since that it is writable.
     pub(super) blocked: bool,
-    /// Noted as ready.
-    pub(super) noted: bool,
+    /// It is in the list of subscribers that have something to write.
+    pub(super) is_ready: bool,
     /// No command is taken until its outbox has room again.
-    pub(super) held: bool,
+    pub(super) defers_commands: bool,
     pub outbox: Outbox,
     pub session: Session,
     pub sink: S,
-    /// When the socket last took a part of what waited for it.
+    /// When the socket last accepted a part of what was queued for it.
     pub(super) progressed: Micros,
 }
 
-impl<S> Member<S> {
+impl<S> Subscriber<S> {
     /// Whether it can be written to directly.
     pub(super) fn keeps_up(&self) -> bool {
         self.outbox.is_empty() && !self.session.is_behind()
     }
 
-    /// Queues what the socket did not take of a run's frames.
-    pub(super) fn keep_rest(
+    /// Queues what the socket did not accept of a batch's frames.
+    pub(super) fn queue_rest(
         &mut self,
-        run: &Run,
-        frames: &[usize],
+        batch: &Batch,
+        indices: &[usize],
         mut written: usize,
         now: Micros,
     ) {
-        for place in frames {
-            let frame = run.frame(*place);
+        for index in indices {
+            let frame = batch.frame(*index);
             let mut bytes = frame.bytes.clone();
             if written >= bytes.len() {
                 written -= bytes.len();
-                self.outbox.passed(1);
+                self.outbox.count_delivered(1);
                 continue;
             }
             if written > 0 {
                 bytes.advance(mem::take(&mut written));
-                self.outbox.begin(bytes, now);
+                self.outbox.push_partial(bytes, now);
             } else {
                 let publication = &frame.publication;
-                let of = Of { channel: publication.channel.number, before: Some(publication.prev) };
-                self.outbox.add(bytes, Some(of), now);
+                let (channel, before) = (publication.channel.number, Some(publication.prev));
+                self.outbox.add(bytes, Some(FrameOrigin { channel, before }), now);
             }
         }
     }
 
-    /// For how long the socket has taken nothing of what waits for it, in microseconds.
+    /// How long the socket has accepted nothing of what is queued for it, in microseconds.
     #[must_use]
     pub fn stalled(&self, now: Micros) -> Micros {
         if self.blocked { (now - self.progressed).min(self.outbox.age(now)) } else { 0 }
     }
 
-    /// Whether it does not get things as they come.
+    /// Whether it gets publications later than they are published.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         !self.keeps_up()

@@ -50,7 +50,7 @@ pub(crate) struct Client {
     pub(crate) data: u64,
     /// How many channels each part of a beat named, and whether another part follows.
     pub(crate) beats: Vec<(usize, bool)>,
-    /// As many as the audience says that it delivered.
+    /// As many as the subscribers says that it delivered.
     pub(crate) delivered: u64,
 }
 

@@ -1,10 +1,10 @@
-//! A model of the hub, as far as an audience can tell.
+//! A model of the hub, as far as an subscribers can tell.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::{
     ChannelId, Epoch, Publication, Seq,
-    catch_up::{Answer, CaughtUp, Forward, Gap, Lease, Question, Verdict, check},
+    catch_up::{HostResponse, CatchUp, CatchUpFrame, Gap, Lease, HostRequest, Verdict, check},
     channel::{Channel, Rate},
     encode::{Encode, text_frame},
 };
@@ -33,7 +33,7 @@ impl Encode for Payload {
     }
 }
 
-/// The hub, as far as an audience can tell: a head for each channel, a short tail, and one lane that
+/// The hub, as far as an subscribers can tell: a head for each channel, a short tail, and one lane that
 /// merges what stands between two events.
 #[derive(Default)]
 pub(crate) struct Host {
@@ -51,7 +51,7 @@ impl Host {
             number,
             name,
             epoch: EPOCH,
-            trails: number == CHANNELS - 1,
+            deliver_last: number == CHANNELS - 1,
             needs: fanout::Classes::NONE,
         }
     }
@@ -89,23 +89,23 @@ impl Host {
         self.heads.iter().map(|(number, head)| format!(" {number}:{head}")).collect()
     }
 
-    pub(crate) fn answer(&mut self, question: &Question) -> Answer {
+    pub(crate) fn answer(&mut self, request: &HostRequest) -> HostResponse {
         match question {
-            Question::Match { pattern } => {
+            HostRequest::MatchChannels { pattern } => {
                 let all = self.heads.keys().map(|number| Self::channel(*number));
-                Answer::Matched(all.filter(|channel| pattern.matches(&channel.name)).collect())
+                HostResponse::Channels(all.filter(|channel| pattern.matches(&channel.name)).collect())
             }
-            Question::Begin { .. } => unreachable!("nobody speaks that dialect here"),
-            Question::CatchUp { channel, rate, from, bytes_max, .. } => {
+            HostRequest::StartEvent { .. } => unreachable!("nobody speaks that dialect here"),
+            HostRequest::CatchUp { channel, rate, from, bytes_max, .. } => {
                 let number = channel.as_str()[2..].parse().expect("channels are numbered");
                 let Some(head) = self.heads.get(&number).copied() else {
-                    return Answer::NotTracked;
+                    return HostResponse::NotTracked;
                 };
                 if *rate == SLOW_RATE {
                     self.lanes.entry(number).or_insert(head);
                 }
                 let from = from.map(|from| check(from, EPOCH, head.saturating_sub(TAIL), head));
-                Answer::CaughtUp(self.catch_up(number, head, from, *bytes_max))
+                HostResponse::CatchUp(self.catch_up(number, head, from, *bytes_max))
             }
         }
     }
@@ -117,11 +117,11 @@ impl Host {
         head: Seq,
         from: Option<Result<Seq, Gap>>,
         bytes_max: usize,
-    ) -> CaughtUp {
+    ) -> CatchUp {
         let text = |text: String| text_frame(|out| out.extend_from_slice(text.as_bytes()));
         let image = || {
             let frame = text(format!("image {number} {head}{}", self.others()));
-            vec![Forward { frame, to: head }]
+            vec![CatchUpFrame { frame, to: head }]
         };
         let (verdict, frames, to) = match from {
             None => (Verdict::Fresh, image(), head),
@@ -136,12 +136,12 @@ impl Host {
                     }
                     let frame = text(format!("update {number} {prev} {to}{}", self.others()));
                     bytes += frame.len();
-                    frames.push(Forward { frame, to });
+                    frames.push(CatchUpFrame { frame, to });
                 }
                 (Verdict::Resumed, frames, to)
             }
         };
         let (channel, lease) = (Self::channel(number), Some(self.lease.clone()));
-        CaughtUp { channel, head, verdict, frames, to, lease }
+        CatchUp { channel, head, verdict, frames, to, lease }
     }
 }

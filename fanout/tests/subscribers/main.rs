@@ -1,4 +1,4 @@
-//! A shard's audience against a model of its host: whatever order things come in, however little the
+//! A shard's subscribers against a model of its host: whatever order things come in, however little the
 //! clients read at a time, each ends where its channels are, without a hole and with nothing twice.
 
 mod client;
@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use fanout::{
-    audience::{Audience, Shares},
+    subscribers::{Subscribers, SubscriberLimits},
     channel::Rate,
     session::Session,
 };
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 
 use self::{
     host::{CHANNELS, Host},
-    world::{MEMBERS, SHARES, Step, World, step},
+    world::{CLIENTS, LIMITS, Step, World, step},
 };
 
 proptest! {
@@ -30,9 +30,9 @@ proptest! {
     #[test]
     fn what_tells_of_others_comes_after_them(steps in prop::collection::vec(step(), 1..150)) {
         let mut world = World::new();
-        for member in 0..MEMBERS {
-            world.command(member, r#"{"op":"subscribe","ch":"c/*"}"#);
-            world.clients[member].follows_all = true;
+        for subscriber in 0..CLIENTS {
+            world.command(subscriber, r#"{"op":"subscribe","ch":"c/*"}"#);
+            world.clients[subscriber].follows_all = true;
         }
         for step in steps {
             if matches!(
@@ -56,8 +56,8 @@ proptest! {
         }
         world.settle();
         let before: Vec<_> = world.clients.iter().map(|client| client.known.clone()).collect();
-        for (member, known) in before.iter().enumerate() {
-            let followed = world.session(member).channels();
+        for (subscriber, known) in before.iter().enumerate() {
+            let followed = world.session(subscriber).channels();
             prop_assert!(known.len() >= followed, "something that is followed never came");
         }
         // What is followed is live: one more change of each channel arrives.
@@ -67,14 +67,14 @@ proptest! {
             }
         }
         world.settle();
-        for (member, before) in before.iter().enumerate() {
-            let known = &world.clients[member].known;
+        for (subscriber, before) in before.iter().enumerate() {
+            let known = &world.clients[subscriber].known;
             let moved: BTreeSet<&u32> = known
                 .iter()
                 .filter(|(number, seq)| before.get(number) != Some(seq))
                 .map(|(number, _)| number)
                 .collect();
-            prop_assert_eq!(moved.len(), world.session(member).channels());
+            prop_assert_eq!(moved.len(), world.session(subscriber).channels());
             for number in moved {
                 prop_assert_eq!(known[number], world.host.heads[number]);
             }
@@ -168,23 +168,23 @@ fn turn_is_one_write() {
             Ok(())
         }
     }
-    let mut audience = Audience::new(Shares { write_bytes: 1000, ..SHARES });
+    let mut subscribers = Subscribers::new(SubscriberLimits { write_bytes: 1000, ..LIMITS });
     for number in 0..2 {
         let (session, join) = Session::bare(Host::channel(number));
-        let slot = audience.admit(session, Counted::default());
-        audience.join(slot, Some(join));
+        let slot = subscribers.admit(session, Counted::default());
+        subscribers.join(slot, Some(join));
     }
     let host = Host::default();
     for (number, seq) in [(0, 1), (1, 1), (0, 2), (0, 3)] {
-        audience.publish(Rate::Each, host.update(number, seq - 1, seq), 1);
+        subscribers.publish(Rate::Each, host.update(number, seq - 1, seq), 1);
         if seq == 1 {
             // Whoever is new gets its first publication alone.
-            audience.perform(1);
-            audience.flush(1);
+            subscribers.broadcast(1);
+            subscribers.flush(1);
         }
     }
-    audience.perform(1);
-    let counted = |slot: usize| &audience.get(slot).expect("it is there").sink;
+    subscribers.broadcast(1);
+    let counted = |slot: usize| &subscribers.get(slot).expect("it is there").sink;
     assert_eq!((counted(0).writes, counted(1).writes), (2, 1));
     let both = [host.update(0, 1, 2).frame().clone(), host.update(0, 2, 3).frame().clone()];
     assert_eq!(counted(0).bytes, both.concat());
