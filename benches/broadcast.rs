@@ -11,11 +11,11 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Publication, Seq,
-    subscribers::{Subscribers, SubscriberLimits},
     channel::{Channel, ChannelId, Epoch, Rate},
     encode::binary_frame,
     outbox::{Budget, FRAME_BYTES, FrameOrigin, Outbox},
     session::Session,
+    subscribers::{SubscriberLimits, Subscribers},
 };
 
 const CLIENTS: [usize; 2] = [1_000, 10_000];
@@ -102,7 +102,9 @@ fn outbox(c: &mut Criterion) {
                 let origin = FrameOrigin { channel: 1, before: Some(before) };
                 outbox.push(Bytes::clone(&frame), origin, LIMITS.budget, 0).expect("there is room");
             }
-            outbox.write(usize::MAX, |slices| Void.write_vectored(slices)).expect("it accepts everything")
+            outbox
+                .write(usize::MAX, |slices| Void.write_vectored(slices))
+                .expect("it accepts everything")
         });
     });
     group.finish();

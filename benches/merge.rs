@@ -8,7 +8,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Change, ChannelId, Pattern, Position, Publication,
-    catch_up::{HostResponse, Lease, HostRequest, Verdict},
+    catch_up::{HostRequest, HostResponse, Lease, Verdict},
     channel::Rate,
 };
 use ingest::event::Timed;

@@ -22,7 +22,7 @@ use criterion::{
 };
 use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
-    catch_up::{HostResponse, ShardRequest, CatchUp, Host, Verdict},
+    catch_up::{CatchUp, Host, HostResponse, ShardRequest, Verdict},
     channel::{Channel, Rate},
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},

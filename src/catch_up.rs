@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use fanout::{
     Position, Seq,
-    catch_up::{HostResponse, CatchUp, CatchUpFrame, Gap, HostRequest, Verdict, check},
+    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict, check},
     encode::text_frame,
     live,
 };

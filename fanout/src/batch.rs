@@ -194,8 +194,13 @@ mod tests {
 
     fn publication(channel: u32, seq: Seq) -> Arc<Publication> {
         let name = ChannelId::new(format!("c/{channel}"));
-        let channel =
-            Channel { number: channel, name, epoch: Epoch(1), deliver_last: false, needs: Classes::NONE };
+        let channel = Channel {
+            number: channel,
+            name,
+            epoch: Epoch(1),
+            deliver_last: false,
+            needs: Classes::NONE,
+        };
         let body = Text(format!("{}:{seq} ", channel.number));
         Arc::new(Publication::new(channel, seq - 1, seq, Box::new(body)))
     }

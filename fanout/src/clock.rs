@@ -19,7 +19,10 @@ pub(crate) fn monotonic() -> Micros {
 }
 
 /// Microseconds since the Unix epoch, for hosts without their own clock.
-#[expect(clippy::disallowed_methods, reason = "the only place in this crate that reads the time of day")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the only place in this crate that reads the time of day"
+)]
 pub(crate) fn system() -> Micros {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)

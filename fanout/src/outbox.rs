@@ -78,7 +78,13 @@ impl Outbox {
     /// # Errors
     ///
     /// [`Full`] when it would exceed the budget; nothing is queued then.
-    pub fn push(&mut self, frame: Bytes, origin: FrameOrigin, budget: Budget, now: Micros) -> Result<(), Full> {
+    pub fn push(
+        &mut self,
+        frame: Bytes,
+        origin: FrameOrigin,
+        budget: Budget,
+        now: Micros,
+    ) -> Result<(), Full> {
         let is_over = self.cost(budget) + frame.len() + budget.frame_bytes > budget.bytes;
         if !self.frames.is_empty() && (is_over || self.age(now) > budget.age_us) {
             return Err(Full);
@@ -117,7 +123,8 @@ impl Outbox {
         now: Micros,
     ) {
         self.drop_all(FrameKind::Beat);
-        let is_own = |queued: &QueuedFrame| queued.origin().is_some_and(|origin| origin.channel == channel);
+        let is_own =
+            |queued: &QueuedFrame| queued.origin().is_some_and(|origin| origin.channel == channel);
         let after_own = self.frames.iter().rposition(is_own).map_or(0, |at| at + 1);
         let first = after_own.max(usize::from(self.is_partly_written));
         for (at, (frame, origin)) in frames.into_iter().enumerate() {

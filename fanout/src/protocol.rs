@@ -188,9 +188,9 @@ impl Command {
             None | Some(Value::Null) => StartPoint::Image,
             Some(from) if channel.is_wildcard() => positions(from)
                 .ok_or_else(|| bad("from of a wildcard is an object of channel to {epoch, seq}"))?,
-            Some(from) => {
-                StartPoint::Position(position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?)
-            }
+            Some(from) => StartPoint::Position(
+                position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?,
+            ),
         };
         let options = option_changes(&id, fields)?.on(SubscribeOptions::default());
         Ok(Self::Subscribe { id, channel, from, options })
@@ -425,7 +425,12 @@ pub struct Coverage {
 
 /// Confirms a subscription to all channels of a pattern.
 #[must_use]
-pub fn subscribed_all(id: &Value, options: SubscribeOptions, pattern: &Pattern, coverage: Coverage) -> Bytes {
+pub fn subscribed_all(
+    id: &Value,
+    options: SubscribeOptions,
+    pattern: &Pattern,
+    coverage: Coverage,
+) -> Bytes {
     json_frame(&ControlFrame::Subscribed {
         id,
         ch: pattern.as_str(),
@@ -528,7 +533,8 @@ mod tests {
     fn wildcard_takes_a_position_for_each_channel() {
         let text =
             r#"{"op":"subscribe","ch":"football/*","from":{"football/7":{"epoch":"a","seq":3}}}"#;
-        let Ok(Command::Subscribe { from: StartPoint::Positions(positions), .. }) = Command::parse(text)
+        let Ok(Command::Subscribe { from: StartPoint::Positions(positions), .. }) =
+            Command::parse(text)
         else {
             panic!("positions were not read");
         };

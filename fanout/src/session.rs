@@ -4,9 +4,10 @@
 //! holds a position, and the host catches it up when the outbox has room). Subscribing, resuming after
 //! a disconnect, changing the rate and catching up after being slow all use this one mechanism.
 
+mod catch_up;
 mod commands;
 mod delivery;
-mod forward;
+
 mod index;
 mod live;
 mod permission;
@@ -22,7 +23,7 @@ use slab::Slab;
 use self::{
     catch_up::PendingRequest,
     index::{LINEAR_SEARCH_MAX, SubscriptionIndex},
-    subscription::{SubscriptionState, Subscription},
+    subscription::{Subscription, SubscriptionState},
 };
 use crate::{
     Micros,
@@ -298,7 +299,12 @@ impl Session {
     }
 
     /// Puts a subscription behind at its current position. Returns the entry that it leaves.
-    fn fall_behind(&mut self, key: usize, why: &'static str, topics: &Topics) -> Option<FollowerRef> {
+    fn fall_behind(
+        &mut self,
+        key: usize,
+        why: &'static str,
+        topics: &Topics,
+    ) -> Option<FollowerRef> {
         let sub = &mut self.subscriptions[key];
         let follower = sub.follower()?;
         sub.delivered = sub.position(topics);

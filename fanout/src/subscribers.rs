@@ -24,13 +24,13 @@ use self::broadcast::SlowDelivery;
 pub use self::subscriber::Subscriber;
 use crate::{
     Micros,
-    catch_up::{HostResponse, HostRequest},
+    batch::{Batch, TopicSet},
+    catch_up::{HostRequest, HostResponse},
     channel::{Channel, Publication, Rate},
     live,
     outbox::{Budget, Outbox, WriteOutcome},
     patterns::Patterns,
     protocol,
-    batch::{Batch, TopicSet},
     session::{Join, Session, SessionContext},
     topics::{FollowerRef, Topic, Topics},
 };
@@ -242,7 +242,10 @@ impl<S: Write> Subscribers<S> {
     pub fn apply_command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
         let Self { subscribers, topics, patterns, limits, .. } = self;
         let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        debug_assert!(self.batch.is_empty() && !session.is_waiting(), "a command waits for the batch and for the host");
+        debug_assert!(
+            self.batch.is_empty() && !session.is_waiting(),
+            "a command waits for the batch and for the host"
+        );
         let stamp = now + self.stamp_offset;
         let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
         let (all_left, next) = match command.into() {
@@ -276,7 +279,8 @@ impl<S: Write> Subscribers<S> {
     /// patterns to channels that it covers now, and sends one frame. Does nothing if nothing has
     /// changed. Permissions change by the time of day.
     pub fn renew_permission(&mut self, slot: usize, time_of_day: Micros, now: Micros) {
-        let has_changed = |subscriber: &Subscriber<S>| subscriber.session.permission_has_changed(time_of_day);
+        let has_changed =
+            |subscriber: &Subscriber<S>| subscriber.session.permission_has_changed(time_of_day);
         if !self.subscribers.get(slot).is_some_and(has_changed) {
             return;
         }
@@ -296,7 +300,9 @@ impl<S: Write> Subscribers<S> {
         for (slot, pattern) in self.patterns.covering(&image.channel.name) {
             let slot = slot as usize;
             let Self { subscribers, topics, patterns, limits, .. } = self;
-            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { continue };
+            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
+                continue;
+            };
             let mut context = session_context(outbox, topics, patterns, *limits, slot, now);
             let join = session.channel_opened(image, &pattern, &mut context);
             self.join(slot, join);
@@ -314,7 +320,9 @@ impl<S: Write> Subscribers<S> {
         for slot in slots {
             let slot = slot as usize;
             let Self { subscribers, topics, patterns, limits, .. } = self;
-            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { continue };
+            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
+                continue;
+            };
             let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
             session.channel_closed(channel.number, context);
             self.mark_ready(slot);
@@ -364,7 +372,8 @@ impl<S: Write> Subscribers<S> {
     pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
         let Self { subscribers, topics, patterns, limits, .. } = self;
         let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
-        let request = session.next_catch_up(&session_context(outbox, topics, patterns, *limits, slot, now));
+        let request =
+            session.next_catch_up(&session_context(outbox, topics, patterns, *limits, slot, now));
         if let Some(request) = request {
             self.effects.push((slot, Effect::Submit(request)));
         } else if session.take_settled()

@@ -5,11 +5,11 @@ use std::{collections::HashSet, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Dialect, Join, SessionContext, Session,
-    subscription::{Behind, SubscriptionState, Subscription},
+    Dialect, Join, Session, SessionContext,
+    subscription::{Behind, Subscription, SubscriptionState},
 };
 use crate::{
-    catch_up::{HostResponse, CatchUp, CatchUpFrame, Gap, HostRequest, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict},
     channel::{Channel, Pattern, Position},
     live,
     outbox::FrameOrigin,
@@ -64,21 +64,30 @@ impl Session {
 
     /// Takes the host's response to the pending request. Returns the subscription that has become live,
     /// to be added to the index, and the entries that leave it.
-    pub fn apply_response(&mut self, response: HostResponse, context: &mut SessionContext<'_>) -> (Option<Join>, Vec<FollowerRef>) {
+    pub fn apply_response(
+        &mut self,
+        response: HostResponse,
+        context: &mut SessionContext<'_>,
+    ) -> (Option<Join>, Vec<FollowerRef>) {
         match (self.pending.take().map(|pending| *pending), response) {
-            (Some(PendingRequest::Subscribe { id, options, from, .. }), HostResponse::CatchUp(catch_up)) => {
-                self.subscribe_channel(&id, options, from, catch_up, context)
-            }
+            (
+                Some(PendingRequest::Subscribe { id, options, from, .. }),
+                HostResponse::CatchUp(catch_up),
+            ) => self.subscribe_channel(&id, options, from, catch_up, context),
             (Some(PendingRequest::Subscribe { id, channel, .. }), _) => {
                 let refusal = Refusal::new(&id, Code::NotTracked, "no such channel now");
                 let error = protocol::error(&refusal.about(channel.as_str()));
                 context.outbox.push_reply(error, context.now);
                 (None, Vec::new())
             }
-            (Some(PendingRequest::SubscribeAll { id, pattern, options, from }), HostResponse::Channels(channels)) => {
-                (None, self.subscribe_all(&id, &pattern, options, &from, &channels, context))
-            }
-            (Some(PendingRequest::Widen { pattern, options }), HostResponse::Channels(channels)) => {
+            (
+                Some(PendingRequest::SubscribeAll { id, pattern, options, from }),
+                HostResponse::Channels(channels),
+            ) => (None, self.subscribe_all(&id, &pattern, options, &from, &channels, context)),
+            (
+                Some(PendingRequest::Widen { pattern, options }),
+                HostResponse::Channels(channels),
+            ) => {
                 self.widen(&pattern, options, &channels, context);
                 (None, Vec::new())
             }
@@ -191,8 +200,9 @@ impl Session {
         let followed: HashSet<u32> =
             self.subscriptions.iter().map(|(_, sub)| sub.channel.number).collect();
         let classes = self.classes;
-        let new =
-            |channel: &&Channel| classes.cover(channel.needs) && !followed.contains(&channel.number);
+        let new = |channel: &&Channel| {
+            classes.cover(channel.needs) && !followed.contains(&channel.number)
+        };
         for channel in channels.iter().filter(new) {
             if self.is_full(1) {
                 self.report_limit(pattern, context);
@@ -263,7 +273,10 @@ impl Session {
         sub.delivered = Some(to);
         if to < head {
             let from = Some(sub.at(to));
-            self.set_state(key, SubscriptionState::Behind(Box::new(Behind { from, why, urgent, again: false })));
+            self.set_state(
+                key,
+                SubscriptionState::Behind(Box::new(Behind { from, why, urgent, again: false })),
+            );
             self.requeue(key, urgent);
             return None;
         }
@@ -299,7 +312,9 @@ impl Session {
         if behind.again {
             // A suspension has been published since: request everything again, including it.
             behind.again = false;
-            if let (Some(id), HostResponse::CatchUp(CatchUp { channel, head, .. })) = (set, &response) {
+            if let (Some(id), HostResponse::CatchUp(CatchUp { channel, head, .. })) =
+                (set, &response)
+            {
                 let reply = protocol::subscribed(id, sub.options, channel, *head, Some(Ok(())));
                 context.outbox.push_reply(reply, context.now);
             }
@@ -345,7 +360,11 @@ impl Session {
         (self.advance(key, catch_up, context), Vec::new())
     }
 
-    pub(super) fn channel_gone(&mut self, key: usize, context: &mut SessionContext<'_>) -> Option<FollowerRef> {
+    pub(super) fn channel_gone(
+        &mut self,
+        key: usize,
+        context: &mut SessionContext<'_>,
+    ) -> Option<FollowerRef> {
         let name = &self.subscriptions.get(key)?.channel.name;
         let gone = match self.dialect {
             Dialect::Stream | Dialect::Bare => Some(protocol::channel_gone(name.as_str())),

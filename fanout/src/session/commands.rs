@@ -7,7 +7,7 @@ use crate::{
     Micros,
     catch_up::HostRequest,
     channel::Pattern,
-    protocol::{self, Code, Command, Refusal, StartPoint, SubscribeOptions, OptionChanges},
+    protocol::{self, Code, Command, OptionChanges, Refusal, StartPoint, SubscribeOptions},
     topics::{FollowerRef, Topics},
 };
 
@@ -43,7 +43,12 @@ impl Session {
             }
             Command::Subscribe { id, channel, from, options } if channel.is_wildcard() => {
                 let request = HostRequest::MatchChannels { pattern: channel.clone() };
-                self.set_pending(PendingRequest::SubscribeAll { id, pattern: channel, options, from });
+                self.set_pending(PendingRequest::SubscribeAll {
+                    id,
+                    pattern: channel,
+                    options,
+                    from,
+                });
                 (Vec::new(), Some(request))
             }
             Command::Subscribe { id, channel, from, options } => {
@@ -65,7 +70,8 @@ impl Session {
             self.refuse_one_more(&id, channel.as_str(), context);
             return None;
         }
-        let position = if let StartPoint::Position(position) = from { Some(*position) } else { None };
+        let position =
+            if let StartPoint::Position(position) = from { Some(*position) } else { None };
         let request = HostRequest::CatchUp {
             channel: channel.clone(),
             rate: options.rate,
@@ -86,7 +92,12 @@ impl Session {
         self.wildcards.len() < self.patterns_max as usize || self.wildcards.contains_key(pattern)
     }
 
-    pub(super) fn refuse_one_more(&self, id: &Value, channel: &str, context: &mut SessionContext<'_>) {
+    pub(super) fn refuse_one_more(
+        &self,
+        id: &Value,
+        channel: &str,
+        context: &mut SessionContext<'_>,
+    ) {
         let message = format!("a socket follows at most {} channels", self.channels_max);
         let refusal = Refusal::new(id, Code::Limit, message).about(channel);
         context.outbox.push_reply(protocol::error(&refusal), context.now);
@@ -131,7 +142,12 @@ impl Session {
     }
 
     /// Gives a subscription other options. Returns the entry that it leaves when its rate changes.
-    fn change(&mut self, key: usize, options: SubscribeOptions, topics: &Topics) -> Option<FollowerRef> {
+    fn change(
+        &mut self,
+        key: usize,
+        options: SubscribeOptions,
+        topics: &Topics,
+    ) -> Option<FollowerRef> {
         let rate = std::mem::replace(&mut self.subscriptions[key].options, options).rate;
         if rate == options.rate {
             return None;
@@ -165,7 +181,12 @@ impl Session {
         covered.into_iter().filter_map(|key| self.change(key, options, context.topics)).collect()
     }
 
-    fn unsubscribe(&mut self, id: &Value, pattern: &Pattern, context: &mut SessionContext<'_>) -> Vec<FollowerRef> {
+    fn unsubscribe(
+        &mut self,
+        id: &Value,
+        pattern: &Pattern,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
         context.outbox.push_reply(protocol::unsubscribed(id, pattern.as_str()), context.now);
         if !pattern.is_wildcard() {
             let Some(key) = self.by_name(pattern.as_str()) else { return Vec::new() };

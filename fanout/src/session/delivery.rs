@@ -1,6 +1,9 @@
 //! Publications for a client that does not keep up, and suspensions that go before its queued frames.
 
-use super::{DeliveryOutcome, SessionContext, Session, catch_up::PendingRequest, subscription::SubscriptionState};
+use super::{
+    DeliveryOutcome, Session, SessionContext, catch_up::PendingRequest,
+    subscription::SubscriptionState,
+};
 use crate::{
     channel::Publication,
     outbox::{FrameOrigin, Outbox},
@@ -65,11 +68,16 @@ impl Session {
 
     /// Catches up first the subscription to a channel that was suspended while it was behind. Returns the
     /// entries that leave the index.
-    pub fn prioritise(&mut self, channel: u32, context: &mut SessionContext<'_>) -> Vec<FollowerRef> {
+    pub fn prioritise(
+        &mut self,
+        channel: u32,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
         let Some(key) = self.by_number(channel) else { return Vec::new() };
-        let is_pending =
-            matches!(self.pending.as_deref(), Some(PendingRequest::CatchUp { key: own, .. }) if *own == key);
-        let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state else { return Vec::new() };
+        let is_pending = matches!(self.pending.as_deref(), Some(PendingRequest::CatchUp { key: own, .. }) if *own == key);
+        let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state else {
+            return Vec::new();
+        };
         if is_pending {
             (behind.urgent, behind.again) = (true, true);
         } else if !behind.urgent {
@@ -80,7 +88,11 @@ impl Session {
 
     /// Removes the queued frames of a subscription that is behind, and of those that must not get ahead
     /// of it. Returns the entries that leave the index.
-    pub(super) fn move_to_front(&mut self, key: usize, context: &mut SessionContext<'_>) -> Vec<FollowerRef> {
+    pub(super) fn move_to_front(
+        &mut self,
+        key: usize,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
         self.withdraw(key, context.outbox);
         if let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state {
             behind.urgent = true;
@@ -99,7 +111,9 @@ impl Session {
     /// Removes the queued frames of a subscription that is behind.
     fn withdraw(&mut self, key: usize, outbox: &mut Outbox) {
         let sub = &mut self.subscriptions[key];
-        let Some(before) = outbox.withdraw(sub.channel.number, sub.channel.deliver_last) else { return };
+        let Some(before) = outbox.withdraw(sub.channel.number, sub.channel.deliver_last) else {
+            return;
+        };
         let from = before.map(|seq| sub.at(seq));
         if let SubscriptionState::Behind(behind) = &mut sub.state {
             behind.from = from;

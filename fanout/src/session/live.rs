@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{
     Join, Session, SessionContext,
     catch_up::PendingRequest,
-    subscription::{SubscriptionState, Subscription},
+    subscription::{Subscription, SubscriptionState},
 };
 use crate::{
-    catch_up::{HostResponse, HostRequest, Verdict},
+    catch_up::{HostRequest, HostResponse, Verdict},
     channel::{Channel, Position},
     live::{self, Code, Command, EVENTS_MAX, Event, EventChannel, Refusal},
     protocol::SubscribeOptions,
@@ -19,7 +19,11 @@ use crate::{
 impl Session {
     /// Carries out one command and queues its replies. Returns the entries that leave the index, and a
     /// request to the host, if any.
-    pub fn apply_live_command(&mut self, command: Command, context: &mut SessionContext<'_>) -> (Vec<FollowerRef>, Option<HostRequest>) {
+    pub fn apply_live_command(
+        &mut self,
+        command: Command,
+        context: &mut SessionContext<'_>,
+    ) -> (Vec<FollowerRef>, Option<HostRequest>) {
         match command {
             Command::Ping => {
                 context.outbox.push_reply(live::pong(), context.now);

@@ -1,6 +1,6 @@
 //! What a session may follow, and what happens when that changes.
 
-use super::{Dialect, SessionContext, Session, catch_up::PendingRequest};
+use super::{Dialect, Session, SessionContext, catch_up::PendingRequest};
 use crate::{
     Micros,
     catch_up::HostRequest,
@@ -35,7 +35,11 @@ impl Session {
 
     /// Ends the subscriptions that the permission no longer covers, and informs the client by one frame.
     /// Returns the entries that leave the index.
-    pub fn renew_permission(&mut self, time_of_day: Micros, context: &mut SessionContext<'_>) -> Vec<FollowerRef> {
+    pub fn renew_permission(
+        &mut self,
+        time_of_day: Micros,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
         let classes = self.permission.classes(time_of_day);
         let gained = !self.classes.cover(classes);
         self.classes = classes;

@@ -68,7 +68,7 @@ impl Subscription {
         match self.state {
             SubscriptionState::Live(follower) => {
                 self.delivered.max(Some(topics.head(follower.topic)))
-            },
+            }
             SubscriptionState::Behind(_) => self.delivered,
         }
     }

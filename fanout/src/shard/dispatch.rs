@@ -1,4 +1,4 @@
-//! What clients say, in the words of their dialect.
+//! Handles what clients send, in their dialect.
 
 use bytes::Bytes;
 use metrics::counter;
@@ -7,28 +7,28 @@ use serde_json::Value;
 use super::Shard;
 use crate::{
     Micros,
-    subscribers::Command,
     close::Close,
     encode,
-    inbound::Received,
+    inbound::InboundEvent,
     live,
     protocol::{self, Code, Refusal},
     session::Dialect,
+    subscribers::Command,
 };
 
 impl Shard {
-    pub(super) fn received(&mut self, slot: usize, received: Received, now: Micros) {
+    pub(super) fn handle(&mut self, slot: usize, event: InboundEvent, now: Micros) {
         let is_echo = self.subscribers.get(slot).is_some_and(|subscriber| subscriber.sink.is_echo);
-        match received {
-            Received::Text(text) if is_echo => {
+        match event {
+            InboundEvent::Text(text) if is_echo => {
                 let frame = encode::text_frame(|out| out.extend_from_slice(text.as_bytes()));
                 self.subscribers.reply(slot, frame, now);
             }
-            Received::Binary(payload) if is_echo => {
+            InboundEvent::Binary(payload) if is_echo => {
                 self.subscribers.reply(slot, encode::binary_frame(&payload), now);
             }
-            Received::Text(text) => self.command(slot, &text, now),
-            Received::Binary(_) => {
+            InboundEvent::Text(text) => self.command(slot, &text, now),
+            InboundEvent::Binary(_) => {
                 let message = "commands are text messages";
                 let frame = match self.dialect(slot) {
                     Dialect::Stream => error(Code::BadCommand, message),
@@ -37,22 +37,25 @@ impl Shard {
                 };
                 self.subscribers.reply(slot, frame, now);
             }
-            Received::Ping(payload) => {
+            InboundEvent::Ping(payload) => {
                 self.subscribers.reply(slot, encode::pong_frame(&payload), now);
             }
-            Received::Pong => {}
-            Received::End(close) => self.close(slot, close, now),
+            InboundEvent::Pong => {}
+            InboundEvent::End(close) => self.close(slot, close, now),
         }
     }
 
     fn dialect(&self, slot: usize) -> Dialect {
-        self.subscribers.get(slot).map(|subscriber| subscriber.session.dialect()).unwrap_or_default()
+        self.subscribers
+            .get(slot)
+            .map(|subscriber| subscriber.session.dialect())
+            .unwrap_or_default()
     }
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
         let is_long = text.len() > self.shared.limits.command_bytes_max;
         if is_long && let Some(key) = self.key(slot) {
-            self.credit.charge_command(key, text.len(), now);
+            self.token_buckets.charge_command(key, text.len(), now);
         }
         let command = match self.dialect(slot) {
             Dialect::Stream => protocol::Command::parse(text)

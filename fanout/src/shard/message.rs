@@ -1,4 +1,4 @@
-//! What lies in a shard's mailbox.
+//! The messages in a shard's mailbox.
 
 use std::sync::Arc;
 
@@ -7,47 +7,48 @@ use crate::{
     catch_up::{HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
-    connection::Arrival,
-    mailbox::Letter,
+    connection::NewConnection,
+    mailbox::MailboxMessage,
     permission::Permission,
 };
 
+/// A message to a shard.
 #[derive(Debug)]
-pub(crate) enum Item {
+pub(crate) enum ShardMessage {
     Publish(Rate, Arc<Publication>),
-    /// A channel has come to be; the publication is its image at sequence 0.
+    /// A new channel; the publication is its image at sequence 0.
     Opened(Arc<Publication>),
     Closed(Channel),
     /// With the bytes of work that it cost.
-    Answer(Requester, HostResponse, usize),
-    Connect(Box<Arrival>),
-    /// Every connection that came with this key is to be closed.
-    End(u64, Close),
-    /// Every connection that came with this key gets this permission, and its right to be here this end.
+    Response(Requester, HostResponse, usize),
+    Connect(Box<NewConnection>),
+    /// Close every connection of this key.
+    CloseKey(u64, Close),
+    /// Give every connection of this key this permission and this expiry.
     Permit(u64, Permission, Option<Micros>),
-    /// Every connection is to be closed, each with its own delay within the window.
+    /// Close every connection, each with its own delay to reconnect within the window.
     Drain {
         window_ms: u32,
     },
     Stop,
-    /// Publications that came here found no room.
-    Lost,
+    /// Publications were dropped here, because there was no room.
+    Overflow,
 }
 
-impl Letter for Item {
-    fn counts(&self) -> bool {
+impl MailboxMessage for ShardMessage {
+    fn is_limited(&self) -> bool {
         matches!(self, Self::Publish(..))
     }
 
-    fn waits_its_turn(&self) -> bool {
+    fn is_deferrable(&self) -> bool {
         matches!(self, Self::Connect(_))
     }
 
-    fn dropped() -> Self {
-        Self::Lost
+    fn overflow() -> Self {
+        Self::Overflow
     }
 
-    fn is_dropped(&self) -> bool {
-        matches!(self, Self::Lost)
+    fn is_overflow(&self) -> bool {
+        matches!(self, Self::Overflow)
     }
 }

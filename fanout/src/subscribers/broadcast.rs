@@ -61,8 +61,7 @@ impl<S: Write> Subscribers<S> {
             let start = self.rotation % entry.followers.len();
             let (last, first) = entry.followers.split_at_mut(start);
             // Neighbours usually have the same set.
-            let (mut from, mut to) =
-                (TopicSet::EMPTY, batch.extend(TopicSet::EMPTY, topic));
+            let (mut from, mut to) = (TopicSet::EMPTY, batch.extend(TopicSet::EMPTY, topic));
             for follower in first.iter_mut().chain(last) {
                 let subscriber = &mut subscribers[follower.slot as usize];
                 if follower.is_new || has_gap || !subscriber.keeps_up() {

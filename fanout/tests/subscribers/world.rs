@@ -1,15 +1,15 @@
-//! A shard with its clients, and what may happen to them.
+//! A shard with its clients, and the steps of a test.
 
 use std::collections::{VecDeque, btree_map::Entry};
 
 use fanout::{
     Publication,
-    subscribers::{Subscribers, Effect, SubscriberLimits},
     catch_up::HostRequest,
     channel::Rate,
     outbox::Budget,
     protocol::Command,
     session::Session,
+    subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ impl World {
     }
 
     pub(crate) fn session(&self, subscriber: usize) -> &Session {
-        &self.subscribers.get(subscriber).expect("nobody leaves").session
+        &self.subscribers.get(subscriber).expect("no client is removed").session
     }
 
     pub(crate) fn command(&mut self, subscriber: usize, text: &str) {
@@ -57,8 +57,8 @@ impl World {
 
     pub(crate) fn publish(&mut self, number: u32) {
         self.now += 1;
-        if let Entry::Vacant(unborn) = self.host.heads.entry(number) {
-            unborn.insert(0);
+        if let Entry::Vacant(vacant) = self.host.heads.entry(number) {
+            vacant.insert(0);
             let body = Payload(format!("image {number} 0"));
             let image = Publication::new(Host::channel(number), 0, 0, Box::new(body));
             self.subscribers.channel_opened(&image, self.now);
@@ -69,9 +69,9 @@ impl World {
         self.take_effects();
     }
 
-    fn flush_lane(&mut self, number: u32) {
+    fn flush_tier(&mut self, number: u32) {
         let head = self.host.heads.get(&number).copied().unwrap_or(0);
-        if let Some((rate, publication)) = self.host.flush_lane(number, head) {
+        if let Some((rate, publication)) = self.host.flush_tier(number, head) {
             self.subscribers.publish(rate, publication, self.now);
         }
         self.take_effects();
@@ -86,16 +86,16 @@ impl World {
             while let Some(text) = client.next_frame() {
                 client.check(&text);
             }
-            let subscriber = self.subscribers.get_mut(slot).expect("nobody leaves");
+            let subscriber = self.subscribers.get_mut(slot).expect("no client is removed");
             client.delivered += subscriber.outbox.take_delivered();
-            assert_eq!(client.delivered, client.data, "delivered, and came whole");
+            assert_eq!(client.delivered, client.data, "all delivered frames arrived completely");
         }
     }
 
-    pub(crate) fn answer(&mut self) {
+    pub(crate) fn respond(&mut self) {
         if let Some((slot, request)) = self.requests.pop_front() {
-            let answer = self.host.answer(&request);
-            self.subscribers.apply_response(slot, answer, self.now);
+            let response = self.host.respond(&request);
+            self.subscribers.apply_response(slot, response, self.now);
             self.take_effects();
         }
     }
@@ -105,7 +105,7 @@ impl World {
             match effect {
                 Effect::Submit(request) => self.requests.push_back((slot, request)),
                 Effect::Resume => {}
-                Effect::TooSlow | Effect::Failed => panic!("{effect:?}: nobody asked for that"),
+                Effect::TooSlow | Effect::Failed => panic!("unexpected effect {effect:?}"),
             }
         }
     }
@@ -122,21 +122,21 @@ impl World {
         self.take_effects();
     }
 
-    /// Everything is answered and read.
+    /// Responds to all requests and reads everything.
     pub(crate) fn settle(&mut self) {
         for _ in 0..10_000 {
-            (0..CHANNELS).for_each(|number| self.flush_lane(number));
+            (0..CHANNELS).for_each(|number| self.flush_tier(number));
             (0..CLIENTS).for_each(|subscriber| self.read(subscriber, usize::MAX));
-            self.answer();
+            self.respond();
             let waits = |subscriber: usize| {
-                let subscriber = self.subscribers.get(subscriber).expect("nobody leaves");
+                let subscriber = self.subscribers.get(subscriber).expect("no client is removed");
                 subscriber.is_slow() || subscriber.session.is_waiting()
             };
             if self.requests.is_empty() && !(0..CLIENTS).any(waits) {
                 return self.clients.iter().for_each(Client::check_events);
             }
         }
-        panic!("it does not come to rest");
+        panic!("the system does not become idle");
     }
 }
 
@@ -148,9 +148,9 @@ pub(crate) enum Step {
     Set(usize, u32, Rate),
     SetAll(usize, Rate),
     Unsubscribe(usize, u32),
-    Answer,
+    Respond,
     Turn,
-    FlushLane(u32),
+    FlushTier(u32),
     Read(usize, usize),
     Beat(usize),
     LosePublications,
@@ -165,9 +165,9 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         2 => (0..CLIENTS, 0..CHANNELS, rate()).prop_map(|(m, c, r)| Step::Set(m, c, r)),
         1 => (0..CLIENTS, rate()).prop_map(|(m, r)| Step::SetAll(m, r)),
         1 => (0..CLIENTS, 0..CHANNELS).prop_map(|(m, c)| Step::Unsubscribe(m, c)),
-        8 => Just(Step::Answer),
+        8 => Just(Step::Respond),
         4 => Just(Step::Turn),
-        3 => (0..CHANNELS).prop_map(Step::FlushLane),
+        3 => (0..CHANNELS).prop_map(Step::FlushTier),
         9 => (0..CLIENTS, 0_usize..300).prop_map(|(m, bytes)| Step::Read(m, bytes)),
         2 => (0..CLIENTS).prop_map(Step::Beat),
         1 => Just(Step::LosePublications),
@@ -175,7 +175,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
 }
 
 impl World {
-    pub(crate) fn take(&mut self, step: Step) {
+    pub(crate) fn apply(&mut self, step: Step) {
         match step {
             Step::Publish(number) => self.publish(number),
             Step::Subscribe(subscriber, number, rate) => {
@@ -201,14 +201,17 @@ impl World {
             }
             Step::SetAll(subscriber, rate) => {
                 let every = rate.every_ms();
-                self.command(subscriber, &format!(r#"{{"op":"set","ch":"c/*","every_ms":{every}}}"#));
+                self.command(
+                    subscriber,
+                    &format!(r#"{{"op":"set","ch":"c/*","every_ms":{every}}}"#),
+                );
             }
             Step::Unsubscribe(subscriber, number) => {
                 self.command(subscriber, &format!(r#"{{"op":"unsubscribe","ch":"c/{number}"}}"#));
             }
-            Step::Answer => self.answer(),
+            Step::Respond => self.respond(),
             Step::Turn => self.turn(),
-            Step::FlushLane(number) => self.flush_lane(number),
+            Step::FlushTier(number) => self.flush_tier(number),
             Step::Read(subscriber, bytes) => self.read(subscriber, bytes),
             Step::Beat(subscriber) => self.subscribers.beat(subscriber, self.now),
             Step::LosePublications => self.lose_publications(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fanout::{
     ChannelId, Classes, Epoch, Micros, Position, Seq,
-    catch_up::{HostResponse, CatchUp, CatchUpFrame, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, HostResponse, Verdict},
     channel::Channel,
     encode::{Encode, text_frame},
     live::EventChannel,
@@ -88,7 +88,8 @@ impl Hub {
         why: &str,
         bytes_max: usize,
     ) -> HostResponse {
-        let (Some(id), Some(name)) = (self.told_match(channel), EventChannel::parse(channel)) else {
+        let (Some(id), Some(name)) = (self.told_match(channel), EventChannel::parse(channel))
+        else {
             return HostResponse::NotTracked;
         };
         let Some(line) = self.relay.lines.get(&id) else { return HostResponse::NotTracked };
