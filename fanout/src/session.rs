@@ -7,7 +7,6 @@
 mod catch_up;
 mod commands;
 mod delivery;
-
 mod index;
 mod live;
 mod permission;

@@ -74,7 +74,10 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) -> Vec<FollowerRef> {
         let Some(key) = self.by_number(channel) else { return Vec::new() };
-        let is_pending = matches!(self.pending.as_deref(), Some(PendingRequest::CatchUp { key: own, .. }) if *own == key);
+        let is_pending = match self.pending.as_deref() {
+            Some(PendingRequest::CatchUp { key: pending, .. }) => *pending == key,
+            _ => false,
+        };
         let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state else {
             return Vec::new();
         };
