@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use bytes::Bytes;
 use fanout::{
     Change, Epoch, Micros, Pattern, Position, Publication,
-    catch_up::{HostResponse, CatchUp, Gap, HostRequest, Verdict},
+    catch_up::{CatchUp, Gap, HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
 use ingest::event::Batch;
@@ -197,7 +197,9 @@ impl Bench {
         let mut named = Vec::new();
         for pattern in ["*", "*/*", "*/*/odds", "*/*/odds/*"] {
             let pattern = Pattern::parse(pattern).expect("it is well formed");
-            let HostResponse::Channels(channels) = self.hub.answer(&HostRequest::MatchChannels { pattern }) else {
+            let HostResponse::Channels(channels) =
+                self.hub.answer(&HostRequest::MatchChannels { pattern })
+            else {
                 panic!("a pattern is answered with channels");
             };
             named.extend(channels.into_iter().map(|channel| channel.name.to_string()));

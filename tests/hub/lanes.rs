@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fanout::{
     Change, Micros, Pattern,
-    catch_up::{HostResponse, Lease, HostRequest},
+    catch_up::{HostRequest, HostResponse, Lease},
     channel::Rate,
 };
 use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fanout::{
     Change, ChannelId, Position, Seq,
-    catch_up::{HostResponse, CatchUp, HostRequest},
+    catch_up::{CatchUp, HostRequest, HostResponse},
     encode::payload,
     live::EventChannel,
 };

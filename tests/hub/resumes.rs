@@ -2,7 +2,7 @@
 
 use fanout::{
     Pattern, Position,
-    catch_up::{HostResponse, HostRequest, Verdict},
+    catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
 use ingest::event::{Fact, MarketChange, MarketStatus, OddsFact};
