@@ -90,7 +90,7 @@ impl Host {
     }
 
     pub(crate) fn respond(&mut self, request: &HostRequest) -> HostResponse {
-        match question {
+        match request {
             HostRequest::MatchChannels { pattern } => {
                 let all = self.heads.keys().map(|number| Self::channel(*number));
                 HostResponse::Channels(
