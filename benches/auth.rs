@@ -64,7 +64,7 @@ fn requests(hub: &Hub, paying: &str, free: &str, effort: Effort) {
         ("request, with a key and a quota", request("/api/v2/none/", free)),
     ];
     let mut lines =
-        kinds.each_ref().map(|(_, request)| Lines::connect(hub.program.address, request));
+        kinds.each_ref().map(|(_, request)| Connections::connect(hub.program.address, request));
     compare(&kinds.each_ref().map(|kind| kind.0), effort.rounds, |kind| {
         let ask = || lines[kind].ask(effort.requests / CONNECTIONS);
         hub.program.cost(ask, effort.requests)
@@ -122,14 +122,14 @@ async fn look_ups(looks: u32) {
     accounts.close().await;
 }
 
-/// Connections that stay open, and what is asked on each again and again.
-struct Lines {
+/// Connections that stay open, and the request that is repeated on each.
+struct Connections {
     streams: Vec<TcpStream>,
     request: String,
     answer: Vec<u8>,
 }
 
-impl Lines {
+impl Connections {
     fn connect(address: SocketAddr, request: &str) -> Self {
         let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connected(address)).collect();
         let mut bytes = 0;

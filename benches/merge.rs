@@ -8,7 +8,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Change, ChannelId, Pattern, Position, Publication,
-    catch_up::{Answer, Lease, Question, Verdict},
+    catch_up::{HostRequest, HostResponse, Lease, Verdict},
     channel::Rate,
 };
 use ingest::event::Timed;
@@ -25,7 +25,7 @@ fn catch_up(c: &mut Criterion) {
         let (mut stage, busiest) = played(&batches);
         for behind in BEHIND {
             let channel = busiest.channel.name.as_str();
-            let question = Question::CatchUp {
+            let request = HostRequest::CatchUp {
                 channel: Pattern::parse(channel).expect("a name is a pattern"),
                 rate: Rate::Each,
                 from: Some(Position {
@@ -38,10 +38,10 @@ fn catch_up(c: &mut Criterion) {
             group.throughput(Throughput::Elements(behind));
             group.bench_function(format!("{name}/{behind}"), |b| {
                 b.iter(|| {
-                    let answer = stage.hub.answer(&question);
-                    let Answer::CaughtUp(caught_up) = answer else { panic!("{answer:?}") };
-                    assert_eq!(caught_up.verdict, Verdict::Resumed);
-                    caught_up
+                    let answer = stage.hub.answer(&request);
+                    let HostResponse::CatchUp(catch_up) = answer else { panic!("{answer:?}") };
+                    assert_eq!(catch_up.verdict, Verdict::Resumed);
+                    catch_up
                 });
             });
         }
@@ -86,12 +86,12 @@ fn followed(before: &[Timed], channel: &ChannelId, rates: &[Rate]) -> (Stage, Ve
     before.iter().for_each(|timed| stage.apply(timed, &mut Vec::new()));
     let lease = |rate: &Rate| {
         let channel = Pattern::parse(channel.as_str()).expect("a name is a pattern");
-        let question =
-            Question::CatchUp { channel, rate: *rate, from: None, why: "rate", bytes_max: 0 };
-        let Answer::CaughtUp(caught_up) = stage.hub.answer(&question) else {
+        let request =
+            HostRequest::CatchUp { channel, rate: *rate, from: None, why: "rate", bytes_max: 0 };
+        let HostResponse::CatchUp(catch_up) = stage.hub.answer(&request) else {
             panic!("the channel is open")
         };
-        caught_up.lease.expect("a rate has a lease")
+        catch_up.lease.expect("a rate has a lease")
     };
     let leases = rates.iter().map(lease).collect();
     (stage, leases)
@@ -109,7 +109,7 @@ fn opened(batches: &[Timed], channel: &ChannelId) -> usize {
 }
 
 /// A hub that has heard everything, and the newest change of its busiest channel.
-fn played(batches: &[Timed]) -> (Stage, Newest) {
+fn played(batches: &[Timed]) -> (Stage, SharedPublication) {
     let mut stage = Stage::new();
     let (mut busiest, mut changes) = (None, Vec::new());
     for timed in batches {
@@ -124,10 +124,10 @@ fn played(batches: &[Timed]) -> (Stage, Newest) {
     (stage, busiest.expect("something was published"))
 }
 
-type Newest = Arc<Publication>;
+type SharedPublication = Arc<Publication>;
 
 /// The one of the channel that has changed more often.
-fn busier(one: Option<Newest>, other: Newest) -> Option<Newest> {
+fn busier(one: Option<SharedPublication>, other: SharedPublication) -> Option<SharedPublication> {
     one.filter(|one| one.seq > other.seq).or(Some(other))
 }
 

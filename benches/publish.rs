@@ -22,7 +22,7 @@ use criterion::{
 };
 use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
-    catch_up::{Answer, Ask, CaughtUp, Host, Verdict},
+    catch_up::{CatchUp, Host, HostResponse, ShardRequest, Verdict},
     channel::{Channel, Rate},
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},
@@ -70,7 +70,7 @@ fn bytes(frames: &[Bytes]) -> usize {
 // ------------------------------------------------------------------------------- the fan-out
 
 fn fan_out(group: &mut BenchmarkGroup<'_, WallTime>, frames: &[Bytes]) {
-    let Rig { fanout, mut publisher, mut readers } = Rig::new();
+    let Setup { fanout, mut publisher, mut readers } = Setup::new();
     group.bench_function("fanout", |b| {
         b.iter_batched(
             || publisher.publications(frames),
@@ -86,8 +86,8 @@ fn fan_out(group: &mut BenchmarkGroup<'_, WallTime>, frames: &[Bytes]) {
     fanout.stop();
 }
 
-/// A fan-out of one shard and those who follow its one channel.
-struct Rig {
+/// One shard and the readers of its only channel.
+struct Setup {
     fanout: Fanout,
     publisher: Publisher,
     readers: Readers,
@@ -99,25 +99,25 @@ struct Publisher {
     seq: Seq,
 }
 
-/// A host whose questions are answered by whoever holds the other end.
-struct Desk(mpsc::SyncSender<Ask>);
+/// A host that passes requests to a channel.
+struct RequestQueue(mpsc::SyncSender<ShardRequest>);
 
-impl Host for Desk {
-    fn ask(&self, ask: Ask) {
-        self.0.send(ask).expect("the bench answers");
+impl Host for RequestQueue {
+    fn submit(&self, request: ShardRequest) {
+        self.0.send(request).expect("the bench answers");
     }
 }
 
-impl Rig {
+impl Setup {
     fn new() -> Self {
-        let (asked, questions) = mpsc::sync_channel(SUBSCRIBERS);
-        let fanout = Fanout::start(limits(), "bench", Box::new(Desk(asked)))
+        let (sender, requests) = mpsc::sync_channel(SUBSCRIBERS);
+        let fanout = Fanout::start(limits(), "bench", Box::new(RequestQueue(sender)))
             .expect("the system gives a thread");
         let channel = Channel {
             number: 1,
             name: ChannelId::new("bench"),
             epoch: Epoch(1),
-            trails: false,
+            deliver_last: false,
             needs: fanout::Classes::NONE,
         };
         let (mut readers, streams) = Readers::connect();
@@ -131,8 +131,8 @@ impl Rig {
             fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
         }
         readers.subscribe();
-        for Ask { asker, .. } in questions.iter().take(SUBSCRIBERS) {
-            let caught_up = CaughtUp {
+        for ShardRequest { requester, .. } in requests.iter().take(SUBSCRIBERS) {
+            let catch_up = CatchUp {
                 channel: channel.clone(),
                 head: 0,
                 verdict: Verdict::Fresh,
@@ -140,7 +140,7 @@ impl Rig {
                 to: 0,
                 lease: None,
             };
-            fanout.answer(asker, Answer::CaughtUp(caught_up), 0);
+            fanout.respond(requester, HostResponse::CatchUp(catch_up), 0);
         }
         readers.await_subscribed();
         Self { fanout, publisher: Publisher { channel, seq: 0 }, readers }
@@ -153,7 +153,7 @@ impl Publisher {
         let mut publication = |frame| {
             let prev = self.seq;
             self.seq += 1;
-            let body = Box::new(Rendered(payload(frame)));
+            let body = Box::new(RenderedPayload(payload(frame)));
             let publication = Publication::new(self.channel.clone(), prev, self.seq, body);
             Change::Published(Rate::Each, Arc::new(publication))
         };
@@ -183,11 +183,11 @@ fn limits() -> Limits {
     }
 }
 
-/// What the hub would render; encoding has a bench of its own.
+/// What the hub would render. Encoding has its own bench.
 #[derive(Debug)]
-struct Rendered(Bytes);
+struct RenderedPayload(Bytes);
 
-impl Encode for Rendered {
+impl Encode for RenderedPayload {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0);
     }

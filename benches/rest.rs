@@ -106,30 +106,30 @@ fn live(hub: &Program, (paying, free): (&str, &str), folder: &Path, effort: Effo
         ("detail, 304", &*detail, paying, known),
         ("detail, gzip", &*detail, paying, gzip),
     ];
-    let asked: Vec<_> = kinds
+    let requests: Vec<_> = kinds
         .iter()
-        .map(|(name, path, key, more)| Asked { name, path, key: (*key).to_owned(), more })
+        .map(|(name, path, key, more)| BenchRequest { name, path, key: (*key).to_owned(), more })
         .collect();
-    let files: Vec<PathBuf> = asked
+    let files: Vec<PathBuf> = requests
         .iter()
         .enumerate()
-        .map(|(number, asked)| {
+        .map(|(number, request)| {
             let file = folder.join(number.to_string());
-            fs::write(&file, asked.answer(hub.address)).expect("it is written");
+            fs::write(&file, request.answer(hub.address)).expect("it is written");
             file
         })
         .collect();
     let mut command = on_first_core(&env::current_exe().expect("this program has a name"));
     command.arg("floor").args(&files).stderr(Stdio::inherit());
     let floor = Program::start(&mut command);
-    for (number, asked) in asked.iter().enumerate() {
-        let request = asked.request(asked.path);
-        let at_floor = asked.request(&floor::path(number));
+    for (number, kind) in requests.iter().enumerate() {
+        let request = kind.request(kind.path);
+        let at_floor = kind.request(&floor::path(number));
         let mut lines = [
-            (&floor, Lines::connect(floor.address, &at_floor)),
-            (hub, Lines::connect(hub.address, &request)),
+            (&floor, Connections::connect(floor.address, &at_floor)),
+            (hub, Connections::connect(hub.address, &request)),
         ];
-        let names = [format!("{}: bare handler", asked.name), format!("{}: hub", asked.name)];
+        let names = [format!("{}: bare handler", kind.name), format!("{}: hub", kind.name)];
         compare(&names.each_ref().map(String::as_str), effort.rounds, |kind| {
             let (program, lines) = &mut lines[kind];
             program.cost(|| lines.ask(effort.requests / CONNECTIONS), effort.requests)
@@ -137,16 +137,16 @@ fn live(hub: &Program, (paying, free): (&str, &str), folder: &Path, effort: Effo
         drop(lines);
         if effort.rounds > 1 {
             wrk::compare(
-                [(floor.address, &*floor::path(number)), (hub.address, asked.path)],
-                &asked.headers(),
+                [(floor.address, &*floor::path(number)), (hub.address, kind.path)],
+                &kind.headers(),
                 effort.rounds,
             );
         }
     }
 }
 
-/// A request that is asked again and again.
-struct Asked<'a> {
+/// A request that is repeated.
+struct BenchRequest<'a> {
     name: &'a str,
     path: &'a str,
     key: String,
@@ -154,13 +154,13 @@ struct Asked<'a> {
     more: &'a str,
 }
 
-impl Asked<'_> {
+impl BenchRequest<'_> {
     fn request(&self, path: &str) -> String {
         let Self { key, more, .. } = self;
         format!("GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Token {key}\r\n{more}\r\n")
     }
 
-    /// The lines of its head, as `wrk` is told them.
+    /// The lines of its head, in the form that `wrk` takes.
     fn headers(&self) -> Vec<String> {
         let own = format!("authorization: Token {}", self.key);
         [own].into_iter().chain(self.more.lines().map(ToOwned::to_owned)).collect()
@@ -183,14 +183,14 @@ fn length(head: &str) -> usize {
     length.map_or(0, |length| length.parse().expect("a number"))
 }
 
-/// Connections that stay open, and what is asked on each again and again.
-struct Lines {
+/// Connections that stay open, and the request that is repeated on each.
+struct Connections {
     streams: Vec<TcpStream>,
     request: String,
     read: Vec<u8>,
 }
 
-impl Lines {
+impl Connections {
     fn connect(address: SocketAddr, request: &str) -> Self {
         let streams = (0..CONNECTIONS).map(|_| connected(address)).collect();
         Self { streams, request: request.to_owned(), read: vec![0; 1 << 20] }

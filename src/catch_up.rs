@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use fanout::{
     Position, Seq,
-    catch_up::{Answer, CaughtUp, Forward, Gap, Question, Verdict, check},
+    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict, check},
     encode::text_frame,
     live,
 };
@@ -53,39 +53,39 @@ const MATCH_WORK: usize = 32;
 
 impl Hub {
     /// Answers a question of the fan-out, whatever it costs.
-    pub fn answer(&mut self, question: &Question) -> Answer {
+    pub fn answer(&mut self, question: &HostRequest) -> HostResponse {
         self.answer_within(question, &mut Work::up_to(usize::MAX))
     }
 
     /// Answers a question of the fan-out. A reader far behind gets a part of what leads to the head,
     /// and asks again.
-    pub fn answer_within(&mut self, question: &Question, work: &mut Work) -> Answer {
+    pub fn answer_within(&mut self, question: &HostRequest, work: &mut Work) -> HostResponse {
         match question {
-            Question::Match { pattern } => {
+            HostRequest::MatchChannels { pattern } => {
                 work.spent += self.channels.len() * MATCH_WORK;
-                Answer::Matched(self.channels.matching(pattern))
+                HostResponse::Channels(self.channels.matching(pattern))
             }
-            Question::Begin { channel, book, from, bytes_max } => {
+            HostRequest::StartEvent { channel, book, from, bytes_max } => {
                 let answer = self.begin(channel, book.as_ref(), *from, *bytes_max);
                 work.spent += rendered(&answer);
                 answer
             }
-            Question::CatchUp { channel, from, why, bytes_max, .. }
-                if live::Name::of(channel.as_str()).is_some() =>
+            HostRequest::CatchUp { channel, from, why, bytes_max, .. }
+                if live::EventChannel::parse(channel.as_str()).is_some() =>
             {
                 let answer = self.bring_forward(channel.as_str(), *from, why, *bytes_max);
                 work.spent += rendered(&answer);
                 answer
             }
-            Question::CatchUp { channel, rate, from, why, bytes_max } => {
+            HostRequest::CatchUp { channel, rate, from, why, bytes_max } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
-                    return Answer::NotTracked;
+                    return HostResponse::NotTracked;
                 };
                 let caught_up = self.catch_up(subject, *from, why, *bytes_max, work);
                 let lease = self.channels.get_mut(subject).and_then(|it| it.lanes.lease(*rate));
                 match caught_up {
-                    Some(caught_up) => Answer::CaughtUp(CaughtUp { lease, ..caught_up }),
-                    None => Answer::NotTracked,
+                    Some(caught_up) => HostResponse::CatchUp(CatchUp { lease, ..caught_up }),
+                    None => HostResponse::NotTracked,
                 }
             }
         }
@@ -98,14 +98,14 @@ impl Hub {
         why: &str,
         bytes_max: usize,
         work: &mut Work,
-    ) -> Option<CaughtUp> {
+    ) -> Option<CatchUp> {
         let entry = self.channels.get_mut(subject)?;
         let verdict = from.map(|from| verify(entry, from));
         if let Some(Ok(from)) = verdict {
             let (frames, to) = since(&mut entry.sequence, from, why, bytes_max, work);
             let head = entry.sequence.head();
             let channel = entry.sequence.channel.clone();
-            return Some(CaughtUp {
+            return Some(CatchUp {
                 channel,
                 head,
                 verdict: Verdict::Resumed,
@@ -118,14 +118,14 @@ impl Hub {
         let was_there = entry.image.is_some();
         let image = self.shared_image(subject)?;
         work.spent += if was_there { 0 } else { image.frame.len() };
-        Some(CaughtUp {
+        Some(CatchUp {
             channel,
             head: image.seq,
             verdict: match verdict {
                 Some(Err(gap)) => Verdict::Refused(gap),
                 _ => Verdict::Fresh,
             },
-            frames: vec![Forward { frame: image.frame, to: image.seq }],
+            frames: vec![CatchUpFrame { frame: image.frame, to: image.seq }],
             to: image.seq,
             lease: None,
         })
@@ -160,12 +160,12 @@ fn verify(entry: &Entry, from: Position) -> Result<Seq, Gap> {
 }
 
 /// Bytes of the frames of an answer.
-fn rendered(answer: &Answer) -> usize {
+fn rendered(answer: &HostResponse) -> usize {
     match answer {
-        Answer::CaughtUp(caught_up) | Answer::Began(caught_up, _) => {
+        HostResponse::CatchUp(caught_up) | HostResponse::EventStarted(caught_up, _) => {
             caught_up.frames.iter().map(|forward| forward.frame.len()).sum()
         }
-        Answer::NotTracked | Answer::Matched(_) | Answer::NoBook => 0,
+        HostResponse::NotTracked | HostResponse::Channels(_) | HostResponse::UnknownBook => 0,
     }
 }
 
@@ -178,7 +178,7 @@ fn since(
     why: &str,
     bytes_max: usize,
     work: &mut Work,
-) -> (Vec<Forward>, Seq) {
+) -> (Vec<CatchUpFrame>, Seq) {
     let channel = sequence.channel.name.clone();
     let mut frames = Vec::new();
     let (mut bytes, mut to) = (0, from);
@@ -198,7 +198,7 @@ fn since(
         bytes += frame.len();
         work.spent += frame.len();
         to = run.last;
-        frames.push(Forward { frame, to });
+        frames.push(CatchUpFrame { frame, to });
         if bytes >= bytes_max || work.is_spent() {
             break;
         }

@@ -71,8 +71,8 @@ impl Channels {
         header: Header,
     ) -> &Entry {
         let number = self.next_number();
-        let trails = subject == Subject::Feeds;
-        let channel = Channel { number, name: name.clone(), epoch, trails, needs };
+        let deliver_last = subject == Subject::Feeds;
+        let channel = Channel { number, name: name.clone(), epoch, deliver_last, needs };
         let sequence = Sequence::new(channel);
         let lanes = Lanes::default();
         let entry = Entry { subject, sequence, lanes, header, image: None, stamp: None };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fanout::{
     Classes, Micros, Permission,
-    permission::{Product as Sold, Step},
+    permission::{PermissionPeriod, Product as Sold},
 };
 use ingest::event::Sport;
 use serde_json::json;
@@ -101,7 +101,7 @@ impl Entitlement {
         let ends = ends.chain(self.catalogue.odds_free_until);
         let mut moments: Vec<Micros> = ends.filter(|end| *end > now).chain([now]).collect();
         moments.sort_unstable();
-        let steps = moments.into_iter().map(|from| Step {
+        let periods = moments.into_iter().map(|from| PermissionPeriod {
             from,
             classes: self.classes(caller, from),
             names: Addon::ALL
@@ -110,7 +110,7 @@ impl Entitlement {
                 .map(Addon::as_str)
                 .collect(),
         });
-        Permission::new(steps.collect(), Arc::clone(&self.sold), BOOK)
+        Permission::new(periods.collect(), Arc::clone(&self.sold), BOOK)
     }
 
     fn classes(&self, caller: &Caller, now: Micros) -> Classes {

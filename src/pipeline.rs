@@ -8,7 +8,7 @@ use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
 
 use fanout::{
     Change, Fanout, Micros, Seq,
-    catch_up::{Ask, Host},
+    catch_up::{Host, ShardRequest},
 };
 use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -80,7 +80,7 @@ pub enum Input {
 /// A question to the writer.
 #[derive(Debug)]
 pub enum Request {
-    FanOut(Ask),
+    FanOut(ShardRequest),
     /// The image of a channel, as soon as it has reached `at_least`.
     Image {
         channel: String,
@@ -236,10 +236,10 @@ impl Ends {
 }
 
 impl Host for Doors {
-    fn ask(&self, ask: Ask) {
+    fn submit(&self, request: ShardRequest) {
         // On the thread of the shard that asks.
         fault::point();
-        if self.requests.try_send(Request::FanOut(ask)).is_err() {
+        if self.requests.try_send(Request::FanOut(request)).is_err() {
             // Only while stopping: the queue has room for a question of every socket.
             counter!("matchwire_questions_dropped_total").increment(1);
         }
@@ -490,10 +490,10 @@ impl Writer {
     /// Answers a question. Returns what it cost, or nothing when it is the last.
     fn request(&mut self, request: Request) -> Option<usize> {
         match request {
-            Request::FanOut(Ask { asker, question }) => {
+            Request::FanOut(ShardRequest { requester, request }) => {
                 let mut work = Work::up_to(QUESTION_WORK);
-                let answer = self.hub.answer_within(&question, &mut work);
-                self.fanout.answer(asker, answer, work.spent);
+                let answer = self.hub.answer_within(&request, &mut work);
+                self.fanout.respond(requester, answer, work.spent);
                 return Some(work.spent);
             }
             Request::Image { channel, at_least, reply } => {

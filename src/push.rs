@@ -194,7 +194,7 @@ impl Sources {
 
     /// Waits until followers and the hub have room for more.
     async fn room(&self) -> Result<Room<'_>, Stuck> {
-        self.fanout.room().await;
+        self.fanout.wait_for_room().await;
         self.doors.inputs.reserve().await.map_err(|_| Stuck::Stopping)
     }
 }

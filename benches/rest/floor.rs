@@ -13,25 +13,25 @@ use hyper::{
 };
 use tokio::{net::TcpListener, runtime::Runtime};
 
-/// An answer, to be given again and again.
+/// A response that is sent repeatedly.
 #[derive(Clone)]
-struct Noted {
+struct RecordedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-/// Where the answer of this number is: as long as what the hub is asked.
+/// The path of the response with this number, as long as the path on the hub.
 pub(crate) fn path(number: usize) -> String {
     format!("/api/v2/floor/live/{number}/")
 }
 
-/// Gives the answers in these files until it is killed.
+/// Serves the responses in these files until it is killed.
 pub(crate) fn serve(files: &[String]) {
     let mut router = Router::new();
     for (number, file) in files.iter().enumerate() {
-        let noted = noted(&fs::read(file).expect("an answer was noted"));
-        router = router.route(&path(number), get(answer).with_state(noted));
+        let response = parse_response(&fs::read(file).expect("a recorded response"));
+        router = router.route(&path(number), get(answer).with_state(response));
     }
     Runtime::new().expect("a runtime").block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -41,14 +41,14 @@ pub(crate) fn serve(files: &[String]) {
     });
 }
 
-async fn answer(State(noted): State<Noted>) -> impl IntoResponse {
-    (noted.status, noted.headers, noted.body)
+async fn answer(State(response): State<RecordedResponse>) -> impl IntoResponse {
+    (response.status, response.headers, response.body)
 }
 
-fn noted(answer: &[u8]) -> Noted {
+fn parse_response(response: &[u8]) -> RecordedResponse {
     let mut fields = [httparse::EMPTY_HEADER; 64];
     let mut head = httparse::Response::new(&mut fields);
-    let end = head.parse(answer).expect("an answer").unwrap();
+    let end = head.parse(response).expect("an answer").unwrap();
     let mut headers = HeaderMap::new();
     for field in head.headers.iter() {
         let name: HeaderName = field.name.parse().expect("a name");
@@ -58,5 +58,5 @@ fn noted(answer: &[u8]) -> Noted {
         }
     }
     let status = StatusCode::from_u16(head.code.expect("a status")).expect("a status");
-    Noted { status, headers, body: Bytes::copy_from_slice(&answer[end..]) }
+    RecordedResponse { status, headers, body: Bytes::copy_from_slice(&response[end..]) }
 }

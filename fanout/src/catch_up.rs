@@ -1,8 +1,9 @@
-//! The one thing asked of the host: bring a reader from where it stands to where the channel is.
+//! The one thing that the crate needs from its host: to catch a reader up from its position to the head
+//! of the channel.
 //!
-//! The host answers through the queue that its publications take. So every change up to the answer
-//! stands before it in the queue and every later one behind it: whoever joins at the answer misses
-//! nothing and gets nothing twice, without a lock and without a gate.
+//! The host responds through the queue that its publications take. Every change that the response
+//! includes is before it in the queue and every later one after it, so a reader that joins with the
+//! response misses nothing and gets nothing twice, without a lock.
 
 use std::sync::Arc;
 
@@ -11,114 +12,118 @@ use bytes::Bytes;
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
 use crate::{Micros, clock};
 
-/// Who asks: a connection of a shard. A connection that is gone when the answer comes is passed over.
+/// The connection that a request came from. If it has ended by then, the response is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asker {
+pub struct Requester {
     pub shard: usize,
     pub slot: usize,
     pub generation: u64,
 }
 
+/// A request to the host and where it came from.
 #[derive(Debug)]
-pub struct Ask {
-    pub asker: Asker,
-    pub question: Question,
+pub struct ShardRequest {
+    pub requester: Requester,
+    pub request: HostRequest,
 }
 
+/// A request to the host.
 #[derive(Debug)]
-pub enum Question {
-    /// Bring me up to date on this channel, from `from` where that can be honoured.
+pub enum HostRequest {
+    /// Catch the reader up on this channel, from `from` if that is possible.
     CatchUp {
         channel: Pattern,
-        /// At which rate it will be followed from then on.
+        /// The rate at which it will be followed.
         rate: Rate,
         from: Option<Position>,
         /// The `why` of updates that merge values: `resume`, `slow` or `rate`.
         why: &'static str,
-        /// Frames are made up to about this many bytes; what is left is asked for again.
+        /// Frames are made up to about this many bytes; the rest is requested again.
         bytes_max: usize,
     },
-    /// Which channels match now?
-    Match { pattern: Pattern },
-    /// Begin a match for me as the older sockets tell it, from `from` where that can be honoured.
-    Begin {
-        /// See [`crate::live::Name`].
+    /// The channels that match now.
+    MatchChannels { pattern: Pattern },
+    /// Start a match in the dialect of the older sockets, from `from` if that is possible.
+    StartEvent {
+        /// See [`crate::live::EventChannel`].
         channel: ChannelId,
-        /// The bookmaker whose prices are wanted beside.
+        /// The bookmaker whose prices the client also wants.
         book: Option<Arc<str>>,
         from: Option<Position>,
         bytes_max: usize,
     },
 }
 
+/// The host's response to a [`HostRequest`].
 #[derive(Debug)]
-pub enum Answer {
-    CaughtUp(CaughtUp),
+pub enum HostResponse {
+    CatchUp(CatchUp),
     /// The channel does not exist (yet, or any more).
     NotTracked,
-    Matched(Vec<Channel>),
-    /// A match of the older sockets: its first frame says how it begins. Where prices of a bookmaker
-    /// were asked for, with their channel, and where that stands in the first frame.
-    Began(CaughtUp, Option<(Channel, Seq)>),
-    /// Nobody tells prices of that bookmaker.
-    NoBook,
+    Channels(Vec<Channel>),
+    /// A match of the older sockets; the first frame says how it starts. If prices of a bookmaker were
+    /// requested, with their channel and its position in the first frame.
+    EventStarted(CatchUp, Option<(Channel, Seq)>),
+    /// There are no prices of that bookmaker.
+    UnknownBook,
 }
 
+/// What catches a reader up.
 #[derive(Debug)]
-pub struct CaughtUp {
+pub struct CatchUp {
     pub channel: Channel,
     /// The channel's own position now.
     pub head: Seq,
     pub verdict: Verdict,
-    /// Whole frames, in order: the image, or the updates since `from`.
-    pub frames: Vec<Forward>,
-    /// Where a reader of `frames` stands; before `head` when `bytes_max` cut them short.
+    /// CombinedFrames frames, in order: the image, or the updates since `from`.
+    pub frames: Vec<CatchUpFrame>,
+    /// The reader's position after `frames`: less than `head` if `bytes_max` cut them short.
     pub to: Seq,
-    /// Held for as long as the channel is followed, where the host makes it for its followers alone:
-    /// at a rate other than [`Rate::Each`], and in the dialect of the older sockets.
+    /// Held while the channel is followed, if the host renders it only for its followers: at a rate other
+    /// than [`Rate::Each`], and in the dialect of the older sockets.
     pub lease: Option<Lease>,
 }
 
-/// A frame that brings a reader forward.
+/// A frame of a catch-up.
 #[derive(Debug, Clone)]
-pub struct Forward {
+pub struct CatchUpFrame {
     pub frame: Bytes,
-    /// Where a reader stands after it.
+    /// The reader's position after it.
     pub to: Seq,
 }
 
-/// Somebody follows a channel at some rate, or a match as the older sockets tell it: the host merges
-/// changes for it, or tells it, while a clone of its lease is held, whether on its way in an answer or by a subscription.
+/// Keeps the host merging changes at a rate, or rendering a match for the older sockets, while a clone is
+/// held by a response on its way or by a subscription.
 #[derive(Debug, Clone, Default)]
 pub struct Lease(Arc<()>);
 
 impl Lease {
-    /// Whether a clone of this one is held anywhere.
+    /// Whether a clone of this lease is held anywhere.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 }
 
-/// Whether the asker's `from` could be honoured.
+/// Whether the reader could resume from `from`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// No `from` was given; `frames` is the image.
     Fresh,
-    /// `frames` are the updates since `from`, every event among them.
+    /// `frames` are the updates since `from`, including every event.
     Resumed,
-    /// `frames` is the image, because of this.
+    /// `frames` is the image, for this reason.
     Refused(Gap),
 }
 
-/// Why a position could not be honoured.
+/// Why a reader could not resume from a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
-    /// It is older than the tail that is kept.
+    /// It is older than the stored tail.
     Window,
-    /// It is of another epoch.
+    /// It belongs to another epoch.
     Epoch,
-    /// It lies ahead of the channel.
+    /// It is ahead of the channel.
     Ahead,
 }
 
@@ -134,30 +139,29 @@ impl Gap {
     }
 }
 
-/// What the fan-out needs of its host.
+/// What this crate needs from its host.
 pub trait Host: Send + Sync + 'static {
-    /// Takes a question; its answer comes to the shard by [`crate::Fanout::answer`]. At most one
-    /// question of each connection is open at a time, so the host's queue is bounded by the number
-    /// of sockets.
-    fn ask(&self, ask: Ask);
+    /// Takes a request, which the host completes with [`crate::Fanout::respond`]. Each connection has at
+    /// most one pending request, so the host's queue is bounded by the number of sockets.
+    fn submit(&self, request: ShardRequest);
 
-    /// The time for stamps that clients see. It must never go back. Nothing is scheduled by it: that is
-    /// done by the monotonic clock.
+    /// The time for timestamps that clients see. It must never go back. Timers use the monotonic clock
+    /// instead.
     fn stamp(&self) -> Micros {
         clock::system()
     }
 
-    /// The time of day, by which a connection's right ends and its use is counted.
+    /// The time of day, for the expiry and the usage of connections.
     fn time_of_day(&self) -> Micros {
         clock::system()
     }
 }
 
-/// Checks a reader's position against a channel that keeps its tail from `oldest` on.
+/// Checks whether a reader can resume from a position in a channel whose tail starts at `oldest`.
 ///
 /// # Errors
 ///
-/// Why the tail cannot bring this reader forward.
+/// Why the reader cannot resume from this position.
 pub fn check(from: Position, epoch: Epoch, oldest: Seq, head: Seq) -> Result<Seq, Gap> {
     if from.epoch != Some(epoch) {
         Err(Gap::Epoch)

@@ -1,4 +1,4 @@
-//! The vocabulary: channels, positions, publications.
+//! Channels, positions and publications.
 
 use std::{fmt, sync::Arc, sync::OnceLock};
 
@@ -10,7 +10,7 @@ use crate::{
     permission::Classes,
 };
 
-/// A change's number within its channel and epoch. The first change is 1; 0 is the empty document.
+/// The number of a change within its channel and epoch. The first change is 1; 0 is the empty document.
 pub type Seq = u64;
 
 /// The name of a channel: segments joined by `/`, such as `football/204849/odds`.
@@ -35,11 +35,11 @@ impl fmt::Display for ChannelId {
     }
 }
 
-/// What a client asks to follow: a channel's name, in which `*` stands for any one segment.
+/// What a client subscribes to: a channel's name, in which `*` matches any one segment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pattern(Arc<str>);
 
-/// The longest channel name that is accepted, in bytes. Ours have fewer than 80.
+/// The longest channel name that is accepted, in bytes. The hub's names have fewer than 80.
 pub const NAME_BYTES_MAX: usize = 200;
 
 impl Pattern {
@@ -54,7 +54,7 @@ impl Pattern {
         (name.len() <= NAME_BYTES_MAX && name.split('/').all(segment)).then(|| Self(name.into()))
     }
 
-    /// The one that covers this channel alone.
+    /// The pattern that covers only this channel.
     #[must_use]
     pub fn exactly(channel: &ChannelId) -> Self {
         Self(Arc::clone(&channel.0))
@@ -72,9 +72,9 @@ impl Pattern {
 
     #[must_use]
     pub fn matches(&self, channel: &ChannelId) -> bool {
-        let (mut own, mut its) = (self.0.split('/'), channel.0.split('/'));
+        let (mut parts, mut segments) = (self.0.split('/'), channel.0.split('/'));
         loop {
-            match (own.next(), its.next()) {
+            match (parts.next(), segments.next()) {
                 (None, None) => return true,
                 (Some(part), Some(segment)) if part == "*" || part == segment => {}
                 _ => return false,
@@ -83,8 +83,8 @@ impl Pattern {
     }
 }
 
-/// A run of a channel within which sequences rise by one. It changes only when the host cannot
-/// prove that nothing was lost.
+/// Identifies a numbering of a channel: within an epoch, sequences increase by one. It changes only when
+/// the host cannot prove that nothing was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub u32);
 
@@ -106,7 +106,7 @@ impl fmt::Display for Epoch {
 }
 
 impl Epoch {
-    /// Reads what [`fmt::Display`] wrote; anything else is no epoch of ours.
+    /// Parses the output of [`fmt::Display`] and nothing else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let canonical = text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
@@ -114,31 +114,30 @@ impl Epoch {
     }
 }
 
-/// Where a reader stands in a channel.
+/// A reader's position in a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// `None` where the client's epoch is not even of our form: it can match nothing.
+    /// `None` if the client's epoch is malformed and so matches no epoch.
     pub epoch: Option<Epoch>,
     pub seq: Seq,
 }
 
-/// A channel as the host knows it: its name, and a number that finds it in an index at once.
-/// Numbers are never used again.
+/// A channel as the host knows it: its name, and a number for fast look-up. Numbers are never reused.
 #[derive(Debug, Clone)]
 pub struct Channel {
     pub number: u32,
     pub name: ChannelId,
     pub epoch: Epoch,
-    /// It tells of other channels (that their source has ended, say), so on a socket it never gets
-    /// ahead of one that is still being caught up.
-    pub trails: bool,
-    /// What a connection must have to follow it.
+    /// It reports on other channels (for example that their source has ended), so on a socket it is
+    /// delivered only after all others have caught up.
+    pub deliver_last: bool,
+    /// The classes that a connection must have to follow it.
     pub needs: Classes,
 }
 
-/// How often at most a follower gets an update of a channel.
+/// The highest rate at which a follower gets updates of a channel.
 ///
-/// The host merges the changes between two updates of a rate once for all who follow at it.
+/// The host merges the changes between two updates of a rate once for all followers at that rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Rate {
     /// Each change, at once.
@@ -177,23 +176,23 @@ impl Rate {
         }
     }
 
-    /// The rate of so many milliseconds, if it is one that is served.
+    /// The rate with this interval, if there is one.
     #[must_use]
     pub fn from_ms(ms: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|rate| u64::from(rate.every_ms()) == ms)
     }
 }
 
-/// One change of one channel, addressed and numbered; shared by all shards.
+/// One numbered change of one channel, shared by all shards.
 #[derive(Debug)]
 pub struct Publication {
     pub channel: Channel,
     /// The change's number. It applies to every document from `prev` up to before `seq`.
     pub seq: Seq,
     pub prev: Seq,
-    /// It goes ahead of everything that waits for a slow reader: a suspension.
+    /// It goes ahead of everything queued for a slow reader: a suspension.
     pub urgent: bool,
-    /// When it was published, where the host says so: to measure how long delivering takes.
+    /// When it was published, if the host gives the time, to measure delivery delays.
     pub published: Option<Micros>,
     body: Option<Box<dyn Encode>>,
     frame: OnceLock<Bytes>,
@@ -206,27 +205,27 @@ impl Publication {
         Self { channel, seq, prev, urgent, published, body: Some(body), frame }
     }
 
-    /// One whose frame is there already.
+    /// A publication whose frame is already encoded.
     #[must_use]
-    pub fn rendered(channel: Channel, prev: Seq, seq: Seq, frame: Bytes) -> Self {
+    pub fn with_frame(channel: Channel, prev: Seq, seq: Seq, frame: Bytes) -> Self {
         let frame = OnceLock::from(frame);
         Self { channel, seq, prev, urgent: false, published: None, body: None, frame }
     }
 
-    /// Lets it go ahead of everything that waits for a slow reader.
+    /// Sets whether it goes ahead of everything queued for a slow reader.
     #[must_use]
     pub fn urgent(self, urgent: bool) -> Self {
         Self { urgent, ..self }
     }
 
-    /// Notes when it was published.
+    /// Sets when it was published.
     #[must_use]
     pub fn published(self, at: Micros) -> Self {
         Self { published: Some(at), ..self }
     }
 
-    /// The frame that every follower gets. The first shard that needs it encodes it; a publication
-    /// that nobody follows is never encoded.
+    /// The frame that every follower gets. The first shard that needs it encodes it; a publication without
+    /// followers is never encoded.
     pub fn frame(&self) -> &Bytes {
         self.frame
             .get_or_init(|| text_frame(|out| self.body.iter().for_each(|body| body.encode(out))))
@@ -238,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn star_stands_for_exactly_one_segment() {
+    fn star_matches_exactly_one_segment() {
         let check = |pattern: &str, channel: &str| {
             Pattern::parse(pattern).expect("well formed").matches(&ChannelId::new(channel))
         };
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_are_read_as_they_are_written() {
+    fn epochs_are_parsed_as_they_are_displayed() {
         for epoch in [0, 1, 35, 36, u32::MAX] {
             assert_eq!(Epoch::parse(&Epoch(epoch).to_string()), Some(Epoch(epoch)));
         }

@@ -1,26 +1,26 @@
-//! Why a socket is closed, with which code, and whether to come back.
+//! Why a socket is closed, with which code, and whether the client should reconnect.
 
 /// How the hub ends a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Close {
-    /// No key, or one that is not valid. Come back with another.
+    /// No key or an invalid one. Reconnect with another key.
     Unauthorised,
-    /// The account lacks the WebSocket add-on. Come back when it is paid.
+    /// The account lacks the WebSocket add-on. Reconnect when it is paid.
     AddonRequired,
-    /// There is no such socket. Do not come back here.
+    /// There is no such socket. Do not reconnect here.
     NotFound,
-    /// Nothing was heard from the client, not even the answer to a ping. Come back at once.
+    /// The client sent nothing, not even a pong. Reconnect at once.
     Idle,
-    /// The key was regenerated or revoked. Come back with the new one.
+    /// The key was regenerated or revoked. Reconnect with the new one.
     TokenRevoked,
-    /// A command had more bytes or more fragments than the limits allow. Mend the client.
+    /// A command had more bytes or more fragments than the limits allow. Fix the client.
     CommandTooLarge,
-    /// The account has as many sockets as it may. Close another first.
+    /// The account has reached its limit of sockets. Close another one first.
     TooManySockets,
-    /// The hub is stopping. Come back after the delay that the `bye` told.
+    /// The hub is stopping. Reconnect after the delay given in `bye`.
     Drain { reconnect_after_ms: u32 },
-    /// The client asked to be closed rather than to get merged values, or took nothing at all for
-    /// too long. Come back at once; resume works.
+    /// The client chose to be closed rather than to get merged values, or read nothing for too long.
+    /// Reconnect at once; resuming works.
     TooSlow,
     /// The client broke the WebSocket protocol.
     Protocol,
@@ -68,7 +68,7 @@ impl Close {
         }
     }
 
-    /// The `why` and `reconnect_after_ms` of the `bye` frame that goes ahead, where there is one.
+    /// The `why` and `reconnect_after_ms` of the `bye` frame before the close frame, if there is one.
     #[must_use]
     pub fn bye(self) -> Option<(&'static str, u32)> {
         match self {

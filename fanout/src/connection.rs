@@ -1,4 +1,4 @@
-//! One connected client: its socket, what it sends, who holds it, and how it ends.
+//! One connected client: its socket, its messages, its owner, and how it ends.
 
 use std::{
     fmt,
@@ -10,36 +10,35 @@ use bytes::Bytes;
 use crate::{
     Micros,
     close::Close,
-    inbound::{Inbound, MessageLimits, Received},
+    inbound::{Inbound, InboundEvent, MessageLimits},
     permission::Permission,
     session::Dialect,
     socket::{Socket, Stream},
 };
 
-/// Who holds a connection, as far as the fan-out must know.
+/// The owner of a connection, as far as this crate must know.
 pub struct Owner {
     /// The key it came with: revoking it closes the connection.
     pub key: u64,
-    /// When its right to be here ends, if it does.
+    /// When it is no longer allowed to be connected, if ever.
     pub expires: Option<Micros>,
     /// What it may follow.
     pub permission: Permission,
-    /// Told what the connection uses, and dropped when it ends.
+    /// Records what the connection uses; dropped when it ends.
     pub guard: Box<dyn Guard>,
 }
 
-/// What stands for a connection with its host for as long as it lasts, such as a permit that counts
-/// sockets. Its shard calls it, so it must not wait.
+/// Represents a connection to the host while it lasts, such as a permit that counts sockets. It is called
+/// on the shard's thread, so it must not block.
 pub trait Guard: Send {
-    /// What the connection was given until `now`, a time of day: so many messages with data that its socket has
-    /// taken whole, in so many milliseconds. Told at each beat and at the end, each time what came
-    /// since the time before.
-    fn used(&self, messages: u64, open_ms: u64, now: Micros);
+    /// Records the usage since the last call, up to `now`, a time of day: messages with data that the
+    /// socket has accepted completely, and milliseconds connected. Called at each beat and at the end.
+    fn record_usage(&self, messages: u64, open_ms: u64, now: Micros);
 }
 
-/// For hosts that count nothing.
+/// For hosts that do not count usage.
 impl Guard for () {
-    fn used(&self, _messages: u64, _open_ms: u64, _now: Micros) {}
+    fn record_usage(&self, _messages: u64, _open_ms: u64, _now: Micros) {}
 }
 
 impl fmt::Debug for Owner {
@@ -49,14 +48,14 @@ impl fmt::Debug for Owner {
 }
 
 impl Owner {
-    fn is_over(&self, time_of_day: Micros) -> bool {
+    fn has_expired(&self, time_of_day: Micros) -> bool {
         self.expires.is_some_and(|expires| time_of_day >= expires)
     }
 }
 
-/// A connection on its way to a shard. `read_ahead`: bytes that came in behind the handshake.
+/// A connection on its way to a shard. `read_ahead`: bytes that arrived after the handshake.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct NewConnection {
     pub(crate) stream: Stream,
     pub(crate) read_ahead: Vec<u8>,
     pub(crate) purpose: Purpose,
@@ -65,20 +64,20 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) enum Purpose {
     Serve(Owner, Dialect),
-    /// To follow one bare channel, by its number among those.
+    /// Follow one bare channel, by its number among the bare channels.
     Bare(u32),
-    /// To be sent each of its messages back.
+    /// Send each of its messages back.
     Echo,
-    /// To be told by a frame why it is not served, and closed.
+    /// Send this frame, which says why it is refused, and close it.
     Refuse(Bytes, Close),
 }
 
-/// What an echoed message may use: the largest message of the Autobahn test suite. The number of its
-/// fragments is limited by their heads alone.
+/// Limits of an echoed message: the largest message of the Autobahn test suite. The number of its
+/// fragments is limited only by the bytes of their headers.
 pub(crate) const ECHO_LIMITS: MessageLimits =
     MessageLimits { bytes_max: 16 * 1024 * 1024, fragments_max: u32::MAX };
 
-/// How long a closed connection may take to hear of it before it is cut, in microseconds.
+/// How long a closing connection may take before it is removed, in microseconds.
 const LINGER_US: Micros = 2_000_000;
 
 #[derive(Debug)]
@@ -87,55 +86,55 @@ pub(crate) struct Connection {
     pub(crate) owner: Option<Owner>,
     /// Its messages are sent back.
     pub(crate) is_echo: bool,
-    /// It is in the shard's list of those to read from at the next turn.
+    /// It is in the shard's list of connections to read from in the next turn.
     pub(crate) is_unread: bool,
     socket: Socket,
     inbound: Inbound,
     phase: Phase,
-    /// The socket may have more to read: it tells so once only.
+    /// The socket may have more to read. It reports that only once.
     readable: bool,
-    pinged: bool,
+    ping_sent: bool,
     /// Its commands wait because its key is in debt.
     pub(crate) is_indebted: bool,
-    /// Its delay has been told to the client, last at this time.
-    pub(crate) lag_told: Option<Micros>,
+    /// When the last lag frame was sent, while the client is slow.
+    pub(crate) lag_sent_at: Option<Micros>,
     /// When the client last sent anything.
-    heard: Micros,
-    /// Until when the owner's guard has been told what was used.
-    told: Micros,
+    last_received: Micros,
+    /// Up to when usage has been reported to the owner's guard.
+    usage_reported: Micros,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// The close frame is queued; what the client still sends is thrown away until it goes.
+    /// The close frame is queued; everything that the client still sends is discarded.
     Closing {
         deadline: Micros,
-        /// It is sent, and nothing will follow.
+        /// The close frame is sent, and this half of the stream is ended.
         hung_up: bool,
     },
 }
 
-/// What reading brought.
+/// The result of [`Connection::receive`].
 #[derive(Debug)]
-pub(crate) enum Reading {
-    Message(Received),
+pub(crate) enum ReadOutcome {
+    Message(InboundEvent),
     /// Nothing now.
     Empty,
     /// The reads of this turn are used up, and there may be more.
     Later,
-    /// The client is gone.
+    /// The client has disconnected.
     Gone,
 }
 
-/// What time alone makes due.
+/// What a connection's timers require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Overdue {
+pub(crate) enum TimerAction {
     Nothing,
     Ping,
     Close(Close),
-    /// It had its time to go.
-    Cut,
+    /// Remove it: its time to close has passed.
+    Remove,
 }
 
 impl Connection {
@@ -153,18 +152,18 @@ impl Connection {
             inbound,
             phase: Phase::Open,
             readable: true,
-            pinged: false,
+            ping_sent: false,
             is_indebted: false,
-            lag_told: None,
-            heard: now,
-            told: now,
+            lag_sent_at: None,
+            last_received: now,
+            usage_reported: now,
         }
     }
 
-    /// Tells the owner's guard of what was used since the last time. `open_us_max`: the longest time
-    /// there can be between two times, so that a shard which stood still adds no more than that. `now`
-    /// is the monotonic clock, and the guard gets the time of day.
-    pub(crate) fn tell_use(
+    /// Reports the usage since the last report to the owner's guard. `open_us_max`: the longest time to
+    /// report, so that a shard that was suspended adds no more than that. `now` is monotonic; the guard
+    /// gets the time of day.
+    pub(crate) fn report_usage(
         &mut self,
         messages: u64,
         open_us_max: Micros,
@@ -172,70 +171,70 @@ impl Connection {
         time_of_day: Micros,
     ) {
         let Some(owner) = &self.owner else { return };
-        let open_us = now.saturating_sub(self.told).clamp(0, open_us_max);
-        owner.guard.used(messages, u64::try_from(open_us / 1000).unwrap_or(0), time_of_day);
-        // What is left of a millisecond is told the next time.
-        self.told = now - open_us % 1000;
+        let open_us = now.saturating_sub(self.usage_reported).clamp(0, open_us_max);
+        owner.guard.record_usage(messages, u64::try_from(open_us / 1000).unwrap_or(0), time_of_day);
+        // The rest of a millisecond is reported the next time.
+        self.usage_reported = now - open_us % 1000;
     }
 
     pub(crate) fn is_closing(&self) -> bool {
         matches!(self.phase, Phase::Closing { .. })
     }
 
-    /// Notes that the socket has something to read.
-    pub(crate) fn readable(&mut self) {
+    /// Records that the socket has something to read.
+    pub(crate) fn set_readable(&mut self) {
         self.readable = true;
     }
 
-    /// Reads the next message, through a buffer that all connections share. `reads`: how often the
-    /// socket may still be read from in this turn, so that a client that never stops sending delays
-    /// nobody.
+    /// Reads the next message, through a buffer that all connections share. `reads`: how many times the
+    /// socket may still be read in this turn, so that a client that never stops sending does not delay
+    /// others.
     ///
-    /// While the connection is closing, what comes is thrown away: dropping the socket with unread
-    /// bytes would reset it, and the client would never see the close code.
+    /// While the connection is closing, what arrives is discarded: dropping the socket with unread bytes
+    /// would reset it, and the client would never see the close code.
     pub(crate) fn receive(
         &mut self,
         buffer: &mut [u8],
         limits: MessageLimits,
         reads: &mut usize,
         now: Micros,
-    ) -> Reading {
+    ) -> ReadOutcome {
         loop {
             if let Some(received) = self.inbound.next(limits) {
-                return Reading::Message(received);
+                return ReadOutcome::Message(received);
             }
             if !self.readable {
-                return Reading::Empty;
+                return ReadOutcome::Empty;
             }
             if *reads == 0 {
-                return Reading::Later;
+                return ReadOutcome::Later;
             }
             *reads -= 1;
             match self.socket.read(buffer) {
-                Ok(0) => return Reading::Gone,
+                Ok(0) => return ReadOutcome::Gone,
                 Ok(_) if self.is_closing() => {}
                 Ok(count) => {
-                    self.heard = now;
-                    self.pinged = false;
+                    self.last_received = now;
+                    self.ping_sent = false;
                     self.inbound.extend(&buffer[..count]);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Reading::Gone,
+                Err(_) => return ReadOutcome::Gone,
             }
         }
     }
 
-    /// Begins to end: it owes nobody anything from now on, but has some time to hear of it.
+    /// Starts to close: drops the owner, and gives the client some time to receive the close frame.
     pub(crate) fn close(&mut self, now: Micros) {
         self.phase = Phase::Closing { deadline: now + LINGER_US, hung_up: false };
         self.owner = None;
         self.inbound = Inbound::default();
     }
 
-    /// Ends its own half of the stream once the close frame is sent, since a client waits for that
-    /// (RFC 6455 section 7.1.1). Its other half stays, so that the client is not cut while it answers.
-    /// Whether that is done.
+    /// Ends its own half of the stream after the close frame is sent, since a client waits for that (RFC
+    /// 6455, section 7.1.1). The other half stays open, so that the client can still reply. Returns
+    /// whether the half is ended.
     pub(crate) fn hang_up(&mut self) -> bool {
         if let Phase::Closing { hung_up, .. } = &mut self.phase
             && !*hung_up
@@ -245,37 +244,39 @@ impl Connection {
         matches!(self.phase, Phase::Closing { hung_up: true, .. })
     }
 
-    /// What time alone makes due. `stalled`: for how long its socket has taken nothing. `now` is the
-    /// monotonic clock; only the owner's right ends by the time of day.
-    pub(crate) fn overdue(
+    /// Checks the timers. `stalled`: how long the socket has accepted nothing. `now` is monotonic; only
+    /// the owner's expiry uses the time of day.
+    pub(crate) fn check_timers(
         &mut self,
         limits: &crate::Limits,
         stalled: Micros,
         now: Micros,
         time_of_day: Micros,
-    ) -> Overdue {
+    ) -> TimerAction {
         match self.phase {
-            Phase::Closing { deadline, .. } if now > deadline => Overdue::Cut,
-            Phase::Closing { .. } => Overdue::Nothing,
-            Phase::Open if stalled > limits.stall_us() => Overdue::Close(Close::TooSlow),
-            Phase::Open if self.owner.as_ref().is_some_and(|owner| owner.is_over(time_of_day)) => {
-                Overdue::Close(Close::AddonRequired)
+            Phase::Closing { deadline, .. } if now > deadline => TimerAction::Remove,
+            Phase::Closing { .. } => TimerAction::Nothing,
+            Phase::Open if stalled > limits.stall_us() => TimerAction::Close(Close::TooSlow),
+            Phase::Open
+                if self.owner.as_ref().is_some_and(|owner| owner.has_expired(time_of_day)) =>
+            {
+                TimerAction::Close(Close::AddonRequired)
             }
-            Phase::Open => self.idle(limits, now),
+            Phase::Open => self.check_idle(limits, now),
         }
     }
 
-    fn idle(&mut self, limits: &crate::Limits, now: Micros) -> Overdue {
-        let silent = now - self.heard;
+    fn check_idle(&mut self, limits: &crate::Limits, now: Micros) -> TimerAction {
+        let silent = now - self.last_received;
         if limits.idle_us() == 0 || silent < limits.idle_us() / 2 {
-            Overdue::Nothing
-        } else if silent >= limits.idle_us() && self.pinged {
-            Overdue::Close(Close::Idle)
-        } else if self.pinged {
-            Overdue::Nothing
+            TimerAction::Nothing
+        } else if silent >= limits.idle_us() && self.ping_sent {
+            TimerAction::Close(Close::Idle)
+        } else if self.ping_sent {
+            TimerAction::Nothing
         } else {
-            self.pinged = true;
-            Overdue::Ping
+            self.ping_sent = true;
+            TimerAction::Ping
         }
     }
 }
@@ -306,17 +307,17 @@ mod tests {
     use super::*;
     use crate::socket::SocketOptions;
 
-    /// What a guard was told: messages, milliseconds and the moment.
+    /// The calls of a guard: messages, milliseconds and the time.
     #[derive(Debug, Default, Clone)]
-    struct Told(Arc<Mutex<Vec<(u64, u64, Micros)>>>);
+    struct UsageRecorder(Arc<Mutex<Vec<(u64, u64, Micros)>>>);
 
-    impl Guard for Told {
-        fn used(&self, messages: u64, open_ms: u64, now: Micros) {
+    impl Guard for UsageRecorder {
+        fn record_usage(&self, messages: u64, open_ms: u64, now: Micros) {
             self.0.lock().expect("no panic").push((messages, open_ms, now));
         }
     }
 
-    fn connection(guard: Told, now: Micros) -> Connection {
+    fn connection(guard: UsageRecorder, now: Micros) -> Connection {
         let poll = Poll::new().expect("a poll");
         let (stream, _) = UnixStream::pair().expect("a pair of sockets");
         let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn client_sees_the_end_with_the_close_frame_and_may_still_answer() {
+    fn client_sees_the_end_after_the_close_frame_and_may_still_reply() {
         let poll = Poll::new().expect("a poll");
         let (stream, mut client) = UnixStream::pair().expect("a pair of sockets");
         let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
@@ -342,24 +343,24 @@ mod tests {
         connection.close(0);
         connection.write_all(b"the close frame").expect("there is room");
         assert!(connection.hang_up());
-        let mut told = String::new();
-        // Nobody moves the clock: without the end this would wait for ever.
-        client.read_to_string(&mut told).expect("the end comes");
-        assert_eq!(told, "the close frame");
-        client.write_all(b"its answer").expect("it is still heard");
+        let mut received = String::new();
+        // The clock does not advance: without the end this would wait forever.
+        client.read_to_string(&mut received).expect("the stream ends");
+        assert_eq!(received, "the close frame");
+        client.write_all(b"its reply").expect("the other half is open");
         drop(client);
-        let reading = connection.receive(&mut [0; 64], ECHO_LIMITS, &mut 8, 0);
-        assert!(matches!(reading, Reading::Gone), "{reading:?}");
+        let outcome = connection.receive(&mut [0; 64], ECHO_LIMITS, &mut 8, 0);
+        assert!(matches!(outcome, ReadOutcome::Gone), "{outcome:?}");
     }
 
     #[test]
-    fn endless_sender_is_read_a_share_at_a_time() {
+    fn endless_sender_gets_a_limited_number_of_reads_a_turn() {
         let poll = Poll::new().expect("a poll");
         let (stream, mut client) = UnixStream::pair().expect("a pair of sockets");
         let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
         let socket = Socket::register(Stream::Unix(stream), options, poll.registry(), Token(0));
         let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], 0);
-        // A message that has no end: empty fragments, as many as the socket takes at once.
+        // A message without an end: as many empty fragments as the socket accepts at once.
         let fragment = [0, 0x80, 1, 2, 3, 4];
         client
             .write_all(&[&[1, 0x80, 1, 2, 3, 4], &fragment.repeat(999)[..]].concat())
@@ -369,39 +370,39 @@ mod tests {
             let mut reads = 2;
             turns += 1;
             match connection.receive(&mut buffer, ECHO_LIMITS, &mut reads, 0) {
-                Reading::Later => assert_eq!(reads, 0),
-                reading => break assert!(matches!(reading, Reading::Empty), "{reading:?}"),
+                ReadOutcome::Later => assert_eq!(reads, 0),
+                outcome => break assert!(matches!(outcome, ReadOutcome::Empty), "{outcome:?}"),
             }
         }
         assert_eq!(turns, 6, "6,000 bytes at 1,200 a turn, and the turn that finds no more");
     }
 
     #[test]
-    fn guard_is_told_each_use_once_and_no_millisecond_is_lost() {
-        let told = Told::default();
-        let mut connection = connection(told.clone(), 0);
-        connection.tell_use(3, 1_000_000, 1_700, 71_700);
-        connection.tell_use(0, 1_000_000, 2_000, 72_000);
-        connection.tell_use(1, 1_000_000, 500_000, 570_000);
+    fn usage_is_reported_once_and_no_millisecond_is_lost() {
+        let usage = UsageRecorder::default();
+        let mut connection = connection(usage.clone(), 0);
+        connection.report_usage(3, 1_000_000, 1_700, 71_700);
+        connection.report_usage(0, 1_000_000, 2_000, 72_000);
+        connection.report_usage(1, 1_000_000, 500_000, 570_000);
         connection.close(600_000);
-        connection.tell_use(9, 1_000_000, 700_000, 770_000);
-        let told = told.0.lock().expect("no panic").clone();
-        assert_eq!(told, [(3, 1, 71_700), (0, 1, 72_000), (1, 498, 570_000)]);
+        connection.report_usage(9, 1_000_000, 700_000, 770_000);
+        let calls = usage.0.lock().expect("no panic").clone();
+        assert_eq!(calls, [(3, 1, 71_700), (0, 1, 72_000), (1, 498, 570_000)]);
     }
 
     #[test]
-    fn moved_wall_clock_is_no_time_on_the_socket() {
-        let told = Told::default();
-        let mut connection = connection(told.clone(), 10_000_000);
-        connection.tell_use(0, 20_000, 10_008_000, 900_000_000);
-        connection.tell_use(0, 20_000, 10_013_000, 5_000_000);
-        let open: Vec<u64> = told.0.lock().expect("no panic").iter().map(|told| told.1).collect();
+    fn moving_the_wall_clock_does_not_change_usage() {
+        let usage = UsageRecorder::default();
+        let mut connection = connection(usage.clone(), 10_000_000);
+        connection.report_usage(0, 20_000, 10_008_000, 900_000_000);
+        connection.report_usage(0, 20_000, 10_013_000, 5_000_000);
+        let open: Vec<u64> = usage.0.lock().expect("no panic").iter().map(|call| call.1).collect();
         assert_eq!(open, [8, 5]);
     }
 
     #[test]
-    fn right_ends_by_the_time_of_day_alone() {
-        let mut connection = connection(Told::default(), 0);
+    fn owner_expires_by_the_time_of_day_only() {
+        let mut connection = connection(UsageRecorder::default(), 0);
         connection.owner.as_mut().expect("an owner").expires = Some(5_000);
         let limits = crate::Limits {
             shards: 1,
@@ -421,10 +422,10 @@ mod tests {
             stall_ms: 1_000,
             sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
         };
-        for (now, time_of_day, over) in [(9_000, 4_999, false), (1, 5_000, true)] {
-            let overdue = connection.overdue(&limits, 0, now, time_of_day);
-            let closes = matches!(overdue, Overdue::Close(Close::AddonRequired));
-            assert_eq!(closes, over, "{overdue:?} at {time_of_day}");
+        for (now, time_of_day, expired) in [(9_000, 4_999, false), (1, 5_000, true)] {
+            let action = connection.check_timers(&limits, 0, now, time_of_day);
+            let closes = matches!(action, TimerAction::Close(Close::AddonRequired));
+            assert_eq!(closes, expired, "{action:?} at {time_of_day}");
         }
     }
 }

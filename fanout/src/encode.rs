@@ -1,18 +1,18 @@
-//! From a message to the bytes of a WebSocket frame, header and payload in one buffer.
+//! Encodes messages as WebSocket frames, header and payload in one buffer.
 //!
-//! Frames of a server carry no mask (RFC 6455, 5.1), so the same bytes serve every follower.
+//! Frames of a server are not masked (RFC 6455, section 5.1), so all followers get the same bytes.
 
 use std::fmt;
 
 use bytes::{Buf, Bytes};
 
-/// A payload that its host can render. Called at most once for each publication.
+/// A payload that the host renders, at most once for each publication.
 pub trait Encode: fmt::Debug + Send + Sync {
     /// Appends one JSON text to `out`.
     fn encode(&self, out: &mut Vec<u8>);
 }
 
-/// The longest header without a mask: two bytes and a 64 bit length.
+/// The longest header without a mask: two bytes and a 64-bit length.
 const HEADER_BYTES_MAX: usize = 10;
 const FIN_TEXT: u8 = 0x81;
 const FIN_BINARY: u8 = 0x82;
@@ -31,7 +31,7 @@ pub fn binary_frame(payload: &[u8]) -> Bytes {
     frame(FIN_BINARY, |out| out.extend_from_slice(payload))
 }
 
-/// The payload of a frame of ours, sharing its bytes.
+/// The payload of a frame made by this module, sharing its bytes.
 #[must_use]
 pub fn payload(frame: &Bytes) -> Bytes {
     let header = match frame.get(1) {
@@ -42,7 +42,7 @@ pub fn payload(frame: &Bytes) -> Bytes {
     frame.slice(header.min(frame.len())..)
 }
 
-/// A close frame. The reason is cut to what a control frame may hold.
+/// A close frame. The reason is truncated to what a control frame may contain.
 #[must_use]
 pub fn close_frame(code: u16, reason: &str) -> Bytes {
     frame(FIN_CLOSE, |out| {
@@ -62,9 +62,9 @@ pub fn pong_frame(payload: &[u8]) -> Bytes {
     frame(FIN_PONG, |out| out.extend_from_slice(payload))
 }
 
-/// The payload is written behind room for the longest header; the header then goes right before it
-/// and what is left of the room is cut off: no second buffer, no copy. A frame may wait long, for a
-/// reader or in a tail, so it gives back the capacity that it does not need.
+/// The payload is written after room for the longest header. The header then goes directly before it
+/// and the rest of the room is cut off, without a second buffer or a copy. A frame may be stored for
+/// long, in an outbox or in a tail, so its unused capacity is freed.
 fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let mut buffer = Vec::with_capacity(512);
     buffer.resize(HEADER_BYTES_MAX, 0);

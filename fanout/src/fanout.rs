@@ -1,4 +1,4 @@
-//! The handle that the host holds: starts the shards, hands them work, stops them.
+//! The handle that the host holds: starts the shards, sends them messages, stops them.
 
 use std::{
     mem,
@@ -15,15 +15,15 @@ use tokio::sync::Notify;
 
 use crate::{
     Micros, Seq,
-    catch_up::{Answer, Asker, Host},
+    catch_up::{Host, HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
-    connection::{Arrival, Purpose},
+    connection::{NewConnection, Purpose},
     encode::binary_frame,
     inbound::MessageLimits,
     mailbox::Mailbox,
     permission::Permission,
-    shard::{self, Item, Shard, bare_channel},
+    shard::{self, Shard, ShardMessage, bare_channel},
     socket::{SocketOptions, Stream},
 };
 
@@ -32,40 +32,41 @@ pub use crate::{
     session::Dialect,
 };
 
-/// What the fan-out may use, and how long it waits.
+/// Limits and intervals.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Threads that serve sockets.
     pub shards: usize,
-    /// Bytes that may wait for one connection before it is brought forward from the tail instead, with
+    /// Bytes that may be queued for one connection before it is caught up from the tail instead, including
     /// [`FRAME_BYTES`](crate::outbox::FRAME_BYTES) for each frame.
     pub outbox_bytes: usize,
-    /// Milliseconds for which they may have waited when more comes.
+    /// Milliseconds for which the oldest frame may be queued when another is added.
     pub outbox_age_ms: u32,
-    /// Bytes written to one connection at a turn, for fairness to the others.
+    /// Bytes written to one connection in a turn, for fairness to the others.
     pub write_bytes_max: usize,
     /// Channels that one connection may follow.
     pub channels_max: usize,
     /// Patterns that one connection may follow.
     pub patterns_max: usize,
-    /// Bytes of one command, the heads of its fragments after the first included.
+    /// Bytes of one command, including the headers of its fragments after the first.
     pub command_bytes_max: usize,
     /// Fragments of one command.
     pub command_fragments_max: u32,
     /// Bytes of a `subscribe` to a pattern that carries positions.
     pub from_bytes_max: usize,
-    /// Answers of the host that the connections of one key may use up at once in each shard, and that
-    /// they get back in a second: then commands of that key wait.
+    /// Responses of the host that the connections of one key may use at once in each shard. Beyond that,
+    /// commands of that key wait.
     pub catch_up_burst: u32,
+    /// Responses by which that allowance is refilled each second.
     pub catch_ups_per_second: u32,
-    /// Publications that may wait for one shard.
+    /// Publications that may be queued for one shard.
     pub mailbox_max: usize,
     /// Milliseconds between two beats.
     pub beat_ms: u32,
-    /// Milliseconds without a byte from the client after which it is closed; half of it brings a
-    /// ping. 0: never.
+    /// Milliseconds without a byte from the client after which it is closed. It gets a ping after half of
+    /// it. 0: never.
     pub idle_ms: u32,
-    /// Milliseconds for which a socket may take nothing of what waits for it.
+    /// Milliseconds for which a socket may accept nothing of what is queued for it.
     pub stall_ms: u32,
     /// How sockets are set up.
     pub sockets: SocketOptions,
@@ -75,8 +76,8 @@ pub struct Limits {
 const DEBT_US_MAX: Micros = 5_000_000;
 
 impl Limits {
-    /// The limits of a message in this dialect. Of the stream protocol, the command may be one that
-    /// carries positions, which shows once it is there.
+    /// The limits of a message in this dialect. In the stream protocol, a command may carry positions,
+    /// which is known only after it is read.
     pub(crate) fn command_limits(&self, dialect: Dialect) -> MessageLimits {
         MessageLimits {
             bytes_max: match dialect {
@@ -91,7 +92,7 @@ impl Limits {
         Micros::from(self.outbox_age_ms) * 1000
     }
 
-    /// How often each connection is looked at: for its beat, and often enough to see it idle.
+    /// How often each connection is checked: for its beat, and often enough to detect that it is idle.
     pub(crate) fn round_us(&self) -> Micros {
         let beat = Micros::from(self.beat_ms) * 1000;
         if self.idle_ms == 0 { beat.max(1) } else { beat.min(self.idle_us() / 4).max(1) }
@@ -101,8 +102,8 @@ impl Limits {
         Micros::from(self.idle_ms) * 1000
     }
 
-    /// The longest that the commands of a key in debt wait. Meanwhile its sockets are not read, and must
-    /// not seem idle for it.
+    /// The longest that the commands of a key in debt wait. Its sockets are not read meanwhile, and must
+    /// not be closed as idle because of that.
     pub(crate) fn debt_us_max(&self) -> Micros {
         let idle_us = if self.idle_ms == 0 { Micros::MAX } else { self.idle_us() };
         DEBT_US_MAX.min(idle_us / 4)
@@ -113,7 +114,7 @@ impl Limits {
     }
 }
 
-/// The running shards. Cheap to clone; all clones are the same fan-out.
+/// The running shards. Cheap to clone; all clones refer to the same shards.
 #[derive(Debug, Clone)]
 pub struct Fanout {
     shared: Arc<Shared>,
@@ -122,19 +123,19 @@ pub struct Fanout {
 
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
-    /// What `hello` calls the server: name and version.
+    /// The name and version of the server in `hello`.
     pub(crate) server: String,
     pub(crate) host: Box<dyn Host>,
-    pub(crate) mailboxes: Vec<Mailbox<Item, mio::Waker>>,
-    /// Told when a shard has served what was in its mailbox.
-    relieved: Notify,
-    /// Shards on which readers of bare channels have much waiting.
+    pub(crate) mailboxes: Vec<Mailbox<ShardMessage, mio::Waker>>,
+    /// Notified when a shard has processed its mailbox.
+    progress: Notify,
+    /// By shard: whether readers of bare channels have much queued.
     crowded: Vec<AtomicBool>,
     /// Messages on bare channels so far.
     bare: AtomicU64,
     /// Connections of each shard.
     pub(crate) sockets: Vec<AtomicUsize>,
-    /// Somebody has followed something.
+    /// Something has been followed.
     pub(crate) followed: AtomicBool,
 }
 
@@ -145,22 +146,22 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// A shard has served what was in its mailbox. `is_crowded`: bare channels should get no more for
-    /// now.
-    pub(crate) fn served(&self, shard: usize, is_crowded: bool) {
+    /// Records that a shard has processed its mailbox. `is_crowded`: publishers on bare channels should
+    /// pause.
+    pub(crate) fn notify_progress(&self, shard: usize, is_crowded: bool) {
         self.crowded[shard].store(is_crowded, Ordering::Release);
-        self.relieved.notify_waiters();
+        self.progress.notify_waiters();
     }
 
-    async fn until(&self, holds: impl Fn(&Self) -> bool) {
+    async fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
         loop {
-            let mut relieved = pin!(self.relieved.notified());
-            // From here on no word of relief is missed.
-            relieved.as_mut().enable();
+            let mut progress = pin!(self.progress.notified());
+            // From here on no notification is missed.
+            progress.as_mut().enable();
             if holds(self) {
                 return;
             }
-            relieved.await;
+            progress.await;
         }
     }
 }
@@ -173,14 +174,14 @@ pub struct StartError {
     source: std::io::Error,
 }
 
-/// What happened to channels, in the order in which readers are to see it.
+/// A change of a channel. Readers see changes in the order in which they are published.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// The channel has come to be; the publication renders its image at sequence 0.
+    /// A new channel; the publication renders its image at sequence 0.
     Opened(Arc<Publication>),
-    /// An update for those who follow at this rate.
+    /// An update for the followers at this rate.
     Published(Rate, Arc<Publication>),
-    /// The channel is gone.
+    /// The channel no longer exists.
     Closed(Channel),
 }
 
@@ -189,7 +190,7 @@ impl Fanout {
     ///
     /// # Errors
     ///
-    /// When the system refuses a thread or its event queue.
+    /// If the system refuses a thread or its event queue.
     pub fn start(
         limits: Limits,
         server: impl Into<String>,
@@ -200,9 +201,9 @@ impl Fanout {
         Self::start_on(limits, server, host, spawn)
     }
 
-    /// The same on threads that the host starts: `spawn` gets the name of a shard's thread and what runs
-    /// on it. A shard that panics leaves its mailbox closed, so that nobody waits for it; to notice is
-    /// the host's.
+    /// Like [`Fanout::start`], on threads that the host starts: `spawn` gets the name of a shard's thread and
+    /// its main function. A shard that panics closes its mailbox, so that nothing waits for it; the host
+    /// must notice the panic.
     ///
     /// # Errors
     ///
@@ -224,7 +225,7 @@ impl Fanout {
             server: server.into(),
             host,
             mailboxes,
-            relieved: Notify::new(),
+            progress: Notify::new(),
             crowded: (0..shards).map(|_| AtomicBool::new(false)).collect(),
             bare: AtomicU64::new(0),
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
@@ -233,10 +234,10 @@ impl Fanout {
         });
         let mut threads = Vec::new();
         for (shard, poll) in polls.into_iter().enumerate() {
-            let leaving = Leaving { shared: Arc::clone(&shared), shard };
+            let guard = ExitGuard { shared: Arc::clone(&shared), shard };
             let running = Shard::new(shard, Arc::clone(&shared), poll);
             let run = move || {
-                let _leaving = leaving;
+                let _guard = guard;
                 running.run();
             };
             let thread = spawn(format!("shard-{shard}"), Box::new(run));
@@ -245,152 +246,158 @@ impl Fanout {
         Ok(Self { shared, threads: Arc::new(Mutex::new(threads)) })
     }
 
-    /// Hands changes to all shards in one piece: nobody sees a part of them. Never waits.
+    /// Sends changes to all shards atomically: no reader sees a part of them. Never blocks.
     pub fn publish(&self, changes: &[Change]) {
         for mailbox in &self.shared.mailboxes {
             mailbox.push(changes.iter().map(|change| match change {
-                Change::Opened(image) => Item::Opened(Arc::clone(image)),
+                Change::Opened(image) => ShardMessage::Opened(Arc::clone(image)),
                 Change::Published(rate, publication) => {
-                    Item::Publish(*rate, Arc::clone(publication))
+                    ShardMessage::Publish(*rate, Arc::clone(publication))
                 }
-                Change::Closed(channel) => Item::Closed(channel.clone()),
+                Change::Closed(channel) => ShardMessage::Closed(channel.clone()),
             }));
         }
     }
 
-    /// Publishes messages on bare channels in one piece, each with the channel's number among those
-    /// and its payload: whoever follows such a channel gets the bare payload as one binary message.
-    /// Nothing is lost for a reader who takes what it gets if [`Fanout::room_raw`] was awaited before,
-    /// and the piece is no larger than half of what may wait for a reader.
-    pub fn publish_raw(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
+    /// Publishes messages on bare channels atomically, each given by the channel's number among the bare
+    /// channels and its payload. Followers get the payload as one binary message. A reader that keeps
+    /// reading loses nothing if [`Fanout::wait_for_bare_room`] was awaited before and the messages are
+    /// no larger than half of its outbox.
+    pub fn publish_bare(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
         let changes = messages.into_iter().map(|(channel, payload)| {
             let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
             let frame = binary_frame(&payload);
-            let publication = Publication::rendered(bare_channel(channel), seq - 1, seq, frame);
+            let publication = Publication::with_frame(bare_channel(channel), seq - 1, seq, frame);
             Change::Published(Rate::Each, Arc::new(publication))
         });
         self.publish(&changes.collect::<Vec<_>>());
     }
 
-    /// Waits until all that was published has been written, and nobody who follows a bare channel has
-    /// much waiting; but one who takes nothing for a while holds up nobody, and loses what its outbox
-    /// has no room for.
-    pub async fn room_raw(&self) {
+    /// Waits until everything published has been written and no follower of a bare channel has much queued.
+    /// A follower that reads nothing for a while is ignored, and loses what its outbox has no room for.
+    pub async fn wait_for_bare_room(&self) {
         self.shared
-            .until(|shared| {
-                shared.mailboxes.iter().all(Mailbox::is_served)
+            .wait_until(|shared| {
+                shared.mailboxes.iter().all(Mailbox::is_processed)
                     && !shared.crowded.iter().any(|crowded| crowded.load(Ordering::Acquire))
             })
             .await;
     }
 
     /// Waits until no shard's mailbox is more than half full. For sources that can wait, such as a
-    /// recording played as fast as it goes; a live source never does.
-    pub async fn room(&self) {
-        self.shared.until(|shared| !shared.mailboxes.iter().any(Mailbox::is_crowded)).await;
+    /// recording that is replayed at full speed; live sources never wait.
+    pub async fn wait_for_room(&self) {
+        self.shared.wait_until(|shared| !shared.mailboxes.iter().any(Mailbox::is_crowded)).await;
     }
 
-    /// Answers a question of [`Host::ask`], with the bytes of work that it cost: who asked is charged.
-    pub fn answer(&self, asker: Asker, answer: Answer, work: usize) {
-        self.shared.mailboxes[asker.shard].push([Item::Answer(asker, answer, work)]);
+    /// Responds to a request of [`Host::submit`]. `work`: the bytes of work that it cost, which are charged
+    /// to the requester's key.
+    pub fn respond(&self, requester: Requester, response: HostResponse, work: usize) {
+        self.shared.mailboxes[requester.shard]
+            .push([ShardMessage::Response(requester, response, work)]);
     }
 
-    /// Takes over a connection whose handshake is done. `read_ahead` is what came in behind it.
+    /// Takes over a connection after its handshake. `read_ahead`: bytes that arrived after the handshake.
     pub fn serve(&self, stream: Stream, read_ahead: Vec<u8>, owner: Owner, dialect: Dialect) {
-        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Serve(owner, dialect) });
+        self.connect(NewConnection { stream, read_ahead, purpose: Purpose::Serve(owner, dialect) });
     }
 
-    /// Takes over a connection whose handshake is done, to follow one bare channel.
-    pub fn serve_raw(&self, stream: Stream, read_ahead: Vec<u8>, channel: u32) {
-        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Bare(channel) });
+    /// Takes over a connection after its handshake, to follow one bare channel.
+    pub fn serve_bare(&self, stream: Stream, read_ahead: Vec<u8>, channel: u32) {
+        self.connect(NewConnection { stream, read_ahead, purpose: Purpose::Bare(channel) });
     }
 
-    /// Takes over a connection whose handshake is done, to send each of its messages back: text and
-    /// binary, up to 16 MiB.
+    /// Takes over a connection after its handshake, to send each of its messages back: text and binary, up
+    /// to 16 MiB.
     pub fn serve_echo(&self, stream: Stream, read_ahead: Vec<u8>) {
-        self.connect(Arrival { stream, read_ahead, purpose: Purpose::Echo });
+        self.connect(NewConnection { stream, read_ahead, purpose: Purpose::Echo });
     }
 
-    /// Takes over a connection whose handshake is done, only to tell it by a frame why it is not
-    /// served.
+    /// Takes over a connection after its handshake, only to send a frame that says why it is refused.
     pub fn refuse(&self, stream: Stream, frame: Bytes, close: Close) {
         let purpose = Purpose::Refuse(frame, close);
-        self.connect(Arrival { stream, read_ahead: Vec::new(), purpose });
+        self.connect(NewConnection { stream, read_ahead: Vec::new(), purpose });
     }
 
-    fn connect(&self, arrival: Arrival) {
+    fn connect(&self, connection: NewConnection) {
         let load = |shard: &usize| self.shared.sockets[*shard].load(Ordering::Relaxed);
         let is_open = |shard: &usize| !self.shared.mailboxes[*shard].is_closed();
         let all = 0..self.shared.mailboxes.len();
         let Some(emptiest) = all.filter(is_open).min_by_key(load) else { return };
         self.shared.sockets[emptiest].fetch_add(1, Ordering::Relaxed);
-        self.shared.mailboxes[emptiest].push([Item::Connect(Box::new(arrival))]);
+        self.shared.mailboxes[emptiest].push([ShardMessage::Connect(Box::new(connection))]);
     }
 
-    /// Closes every connection that came with this key.
+    /// Closes every connection of this key.
     pub fn close(&self, key: u64, close: Close) {
-        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::End(key, close)]));
+        self.shared
+            .mailboxes
+            .iter()
+            .for_each(|mailbox| mailbox.push([ShardMessage::CloseKey(key, close)]));
     }
 
-    /// Gives every connection that came with this key another permission, and another end. Each is told
-    /// by one frame what has changed for it, if anything has.
+    /// Gives every connection of this key another permission and another expiry. Each gets one frame about
+    /// what has changed for it, if anything has.
     pub fn permit(&self, key: u64, permission: &Permission, expires: Option<Micros>) {
-        let permit = || Item::Permit(key, permission.clone(), expires);
+        let permit = || ShardMessage::Permit(key, permission.clone(), expires);
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([permit()]));
     }
 
-    /// Closes every connection, each with its own delay to come back within `window_ms`.
+    /// Closes every connection, each with its own delay to reconnect within `window_ms`.
     pub fn drain(&self, window_ms: u32) {
-        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::Drain { window_ms }]));
+        self.shared
+            .mailboxes
+            .iter()
+            .for_each(|mailbox| mailbox.push([ShardMessage::Drain { window_ms }]));
     }
 
-    /// Connections now.
+    /// The number of connections.
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.shared.sockets.iter().map(|sockets| sockets.load(Ordering::Relaxed)).sum()
     }
 
-    /// Whether anybody has followed anything yet.
+    /// Whether any channel has ever been followed.
     #[must_use]
     pub fn was_followed(&self) -> bool {
         self.shared.followed.load(Ordering::Relaxed)
     }
 
-    /// Ends the shards' threads once their last connection has gone, which after a drain takes a
-    /// few seconds at most. Blocks.
+    /// Ends the shards' threads after their last connection has ended, which takes a few seconds at most
+    /// after a drain. Blocks.
     pub fn stop(&self) {
-        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([Item::Stop]));
+        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([ShardMessage::Stop]));
         let threads = mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // Whoever started the thread hears of a panic.
+            // A panic is reported where the thread was started.
             thread.join().ok();
         }
     }
 }
 
-/// Held by a shard's thread. However the thread ends, nobody waits for it afterwards.
-struct Leaving {
+/// Held by a shard's thread. However the thread ends, nothing waits for it afterwards.
+struct ExitGuard {
     shared: Arc<Shared>,
     shard: usize,
 }
 
-impl Drop for Leaving {
+impl Drop for ExitGuard {
     fn drop(&mut self) {
         self.shared.mailboxes[self.shard].close();
         self.shared.sockets[self.shard].store(0, Ordering::Relaxed);
-        self.shared.served(self.shard, false);
+        self.shared.notify_progress(self.shard, false);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catch_up::Ask;
+    use crate::catch_up::ShardRequest;
 
-    struct Nobody;
+    struct NullHost;
 
-    impl Host for Nobody {
-        fn ask(&self, _ask: Ask) {}
+    impl Host for NullHost {
+        fn submit(&self, _request: ShardRequest) {}
     }
 
     fn limits(shards: usize) -> Limits {
@@ -414,27 +421,27 @@ mod tests {
         }
     }
 
-    /// A source that waits for room, and the stop, must not hang because one shard is dead.
+    /// A source that waits for room, and the stop, must not hang because one shard has panicked.
     #[tokio::test]
-    async fn nobody_waits_for_a_shard_that_panicked() {
+    async fn nothing_waits_for_a_shard_that_panicked() {
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
             let panics = name == "shard-1";
             let run = move || {
                 if panics {
-                    // What it holds is dropped by the unwinding, as in a panic of the shard itself.
-                    let _held = run;
+                    // Dropped by the unwinding, as in a panic of the shard itself.
+                    let _dropped = run;
                     panic!("injected");
                 }
                 run();
             };
             thread::Builder::new().name(name).spawn(run)
         };
-        let fanout = Fanout::start_on(limits(2), "test", Box::new(Nobody), spawn);
+        let fanout = Fanout::start_on(limits(2), "test", Box::new(NullHost), spawn);
         let fanout = fanout.expect("it starts");
         for round in 0..100_u32 {
-            fanout.room().await;
-            fanout.room_raw().await;
-            fanout.publish_raw([(1, Bytes::from(round.to_string()))]);
+            fanout.wait_for_room().await;
+            fanout.wait_for_bare_room().await;
+            fanout.publish_bare([(1, Bytes::from(round.to_string()))]);
         }
         assert_eq!(fanout.sockets(), 0);
         fanout.drain(0);

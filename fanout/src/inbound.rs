@@ -1,39 +1,39 @@
-//! The WebSocket frames of a client: bytes in, whole messages out (RFC 6455).
+//! Parses the WebSocket frames of a client (RFC 6455): bytes in, complete messages out.
 //!
-//! A state machine without a socket. Each byte is examined once, however a client splits its bytes
-//! into packets and its messages into fragments, and a connection that has nothing half received
-//! holds no memory here.
+//! A state machine without a socket. Each byte is examined once, however a client splits its bytes into
+//! packets and its messages into fragments, and a connection without an incomplete message uses no
+//! memory here.
 
 use std::str;
 
 use crate::close::Close;
 
-/// What one message of a client may use.
+/// Limits of one message of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MessageLimits {
-    /// Payload bytes of a message, and the heads of its fragments after the first.
+    /// Payload bytes of a message, and the headers of its fragments after the first.
     pub(crate) bytes_max: usize,
     pub(crate) fragments_max: u32,
 }
 
 /// What a client sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum InboundEvent {
     Text(String),
     Binary(Vec<u8>),
-    /// Its payload goes back in a pong.
+    /// The payload goes back in a pong.
     Ping(Vec<u8>),
     Pong,
     /// The connection must end with this close.
     End(Close),
 }
 
-/// Bytes of a client that are not yet messages.
+/// Bytes of a client that are not yet complete messages.
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
-    /// `None` while nothing is half received.
+    /// `None` while no message is incomplete.
     state: Option<Box<State>>,
-    /// Steps of work so far: bytes examined and heads parsed.
+    /// Steps of work so far: bytes examined and headers parsed.
     #[cfg(test)]
     work: usize,
 }
@@ -44,7 +44,7 @@ struct State {
     /// How many of them have been examined.
     examined: usize,
     /// The frame whose payload comes next.
-    frame: Option<Frame>,
+    frame: Option<IncomingFrame>,
     /// The text or binary message that waits for its last fragment.
     message: Option<Message>,
     /// The payload of an unfinished control frame.
@@ -52,12 +52,12 @@ struct State {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Frame {
+struct IncomingFrame {
     opcode: Opcode,
     is_final: bool,
     mask: [u8; 4],
     length: u64,
-    /// How much of the payload has come.
+    /// How much of the payload has arrived.
     received: u64,
 }
 
@@ -68,7 +68,7 @@ struct Message {
     /// How much of a text is known to be UTF-8.
     utf8: usize,
     fragments: u32,
-    /// Declared payload bytes, and the heads of fragments after the first.
+    /// Declared payload bytes, and the headers of fragments after the first.
     cost: u64,
 }
 
@@ -89,21 +89,21 @@ impl Inbound {
         }
     }
 
-    /// The next whole message, or why the connection must end.
-    pub(crate) fn next(&mut self, limits: MessageLimits) -> Option<Received> {
+    /// The next complete message, or why the connection must end.
+    pub(crate) fn next(&mut self, limits: MessageLimits) -> Option<InboundEvent> {
         let state = self.state.as_mut()?;
         #[cfg(test)]
-        let (before, heads) = (state.examined, &mut self.work);
-        let received = loop {
+        let (before, steps) = (state.examined, &mut self.work);
+        let event = loop {
             #[cfg(test)]
             {
-                *heads += 1;
+                *steps += 1;
             }
             match state.step(limits) {
-                Ok(Step::Frame) => {}
-                Ok(Step::Received(received)) => break Some(received),
-                Ok(Step::Incomplete) => break None,
-                Err(close) => break Some(Received::End(close)),
+                Ok(ParseStep::Frame) => {}
+                Ok(ParseStep::Event(event)) => break Some(event),
+                Ok(ParseStep::Incomplete) => break None,
+                Err(close) => break Some(InboundEvent::End(close)),
             }
         };
         #[cfg(test)]
@@ -114,38 +114,38 @@ impl Inbound {
             if state.frame.is_none() && state.message.is_none() {
                 self.state = None;
             } else {
-                // Not cleared: its capacity would stay with a message that may take long to end.
+                // Not `clear()`: the capacity would stay allocated until the message ends.
                 state.bytes = Vec::new();
                 state.examined = 0;
             }
-        } else if received.is_none() {
-            // A part of a head: a few bytes.
+        } else if event.is_none() {
+            // Part of a header: a few bytes.
             state.bytes.drain(..state.examined);
             state.examined = 0;
         }
-        received
+        event
     }
 }
 
-enum Step {
-    /// A frame ended, and no message with it.
+enum ParseStep {
+    /// A frame ended, but no message.
     Frame,
-    Received(Received),
+    Event(InboundEvent),
     Incomplete,
 }
 
 impl State {
-    /// Reads on to the end of a frame.
-    fn step(&mut self, limits: MessageLimits) -> Result<Step, Close> {
+    /// Continues to the end of a frame.
+    fn step(&mut self, limits: MessageLimits) -> Result<ParseStep, Close> {
         let mut frame = match self.frame.take() {
             Some(frame) => frame,
-            None => match parse_head(&self.bytes[self.examined..])? {
-                Some((frame, head_bytes)) => {
-                    self.examined += head_bytes;
-                    self.begin(&frame, head_bytes, limits)?;
+            None => match parse_header(&self.bytes[self.examined..])? {
+                Some((frame, header_bytes)) => {
+                    self.examined += header_bytes;
+                    self.begin(&frame, header_bytes, limits)?;
                     frame
                 }
-                None => return Ok(Step::Incomplete),
+                None => return Ok(ParseStep::Incomplete),
             },
         };
         self.take_payload(&mut frame);
@@ -154,35 +154,35 @@ impl State {
                 message.check_text()?;
             }
             self.frame = Some(frame);
-            return Ok(Step::Incomplete);
+            return Ok(ParseStep::Incomplete);
         }
         if frame.opcode.is_control() {
             let payload = std::mem::take(&mut self.control);
-            return Ok(Step::Received(match frame.opcode {
-                Opcode::Close => Received::End(answer_to_close(&payload)),
-                Opcode::Ping => Received::Ping(payload),
-                _ => Received::Pong,
+            return Ok(ParseStep::Event(match frame.opcode {
+                Opcode::Close => InboundEvent::End(reply_to_close(&payload)),
+                Opcode::Ping => InboundEvent::Ping(payload),
+                _ => InboundEvent::Pong,
             }));
         }
         if !frame.is_final {
             if let Some(message) = &mut self.message {
                 message.check_text()?;
             }
-            return Ok(Step::Frame);
+            return Ok(ParseStep::Frame);
         }
         let message = self.message.take().unwrap_or_default();
-        Ok(Step::Received(if message.is_text {
-            Received::Text(String::from_utf8(message.payload).map_err(|_| Close::NotText)?)
+        Ok(ParseStep::Event(if message.is_text {
+            InboundEvent::Text(String::from_utf8(message.payload).map_err(|_| Close::NotText)?)
         } else {
-            Received::Binary(message.payload)
+            InboundEvent::Binary(message.payload)
         }))
     }
 
     /// Checks a new frame against its message and the limits.
     fn begin(
         &mut self,
-        frame: &Frame,
-        head_bytes: usize,
+        frame: &IncomingFrame,
+        header_bytes: usize,
         limits: MessageLimits,
     ) -> Result<(), Close> {
         if frame.opcode.is_control() {
@@ -193,17 +193,17 @@ impl State {
         }
         let is_text = frame.opcode == Opcode::Text;
         let message = self.message.get_or_insert_with(|| Message { is_text, ..Message::default() });
-        let head = if message.fragments > 0 { head_bytes as u64 } else { 0 };
+        let header = if message.fragments > 0 { header_bytes as u64 } else { 0 };
         message.fragments += 1;
-        message.cost = message.cost.saturating_add(frame.length).saturating_add(head);
+        message.cost = message.cost.saturating_add(frame.length).saturating_add(header);
         if message.cost > limits.bytes_max as u64 || message.fragments > limits.fragments_max {
             return Err(Close::CommandTooLarge);
         }
         Ok(())
     }
 
-    /// Moves what has come of a frame's payload to its message.
-    fn take_payload(&mut self, frame: &mut Frame) {
+    /// Moves the arrived part of a frame's payload to its message.
+    fn take_payload(&mut self, frame: &mut IncomingFrame) {
         let ready = &self.bytes[self.examined..];
         let left = usize::try_from(frame.length - frame.received).unwrap_or(usize::MAX);
         let ready = &ready[..ready.len().min(left)];
@@ -222,7 +222,7 @@ impl State {
 }
 
 impl Message {
-    /// Fails as soon as a text cannot become UTF-8, whatever still comes.
+    /// Fails as soon as a text cannot become UTF-8, whatever follows.
     fn check_text(&mut self) -> Result<(), Close> {
         if !self.is_text {
             return Ok(());
@@ -258,9 +258,9 @@ impl Opcode {
 /// The longest payload of a control frame.
 const CONTROL_BYTES_MAX: u64 = 125;
 
-/// A frame and the length of its head; `None` while the head is incomplete. What is wrong is found
-/// with the first byte that shows it.
-fn parse_head(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Close> {
+/// A frame and the length of its header; `None` while the header is incomplete. An error is detected at
+/// the first byte that shows it.
+fn parse_header(bytes: &[u8]) -> Result<Option<(IncomingFrame, usize)>, Close> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     let opcode = Opcode::parse(first & 0x0f).ok_or(Close::Protocol)?;
     let is_final = first & 0x80 != 0;
@@ -288,7 +288,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Close> {
         return Err(Close::Protocol);
     }
     let Some(mask) = bytes[2 + length_bytes..].first_chunk() else { return Ok(None) };
-    let frame = Frame { opcode, is_final, mask: *mask, length, received: 0 };
+    let frame = IncomingFrame { opcode, is_final, mask: *mask, length, received: 0 };
     Ok(Some((frame, 6 + length_bytes)))
 }
 
@@ -300,8 +300,8 @@ fn unmask(payload: &mut [u8], mask: [u8; 4]) {
     rest.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
 }
 
-/// How a client's close frame is answered (RFC 6455 sections 5.5.1 and 7.4).
-fn answer_to_close(payload: &[u8]) -> Close {
+/// The reply to a client's close frame (RFC 6455, sections 5.5.1 and 7.4).
+fn reply_to_close(payload: &[u8]) -> Close {
     let Some((code, reason)) = payload.split_first_chunk() else {
         // A code has two bytes.
         return if payload.is_empty() { Close::Client { code: 1000 } } else { Close::Protocol };
@@ -362,15 +362,15 @@ mod tests {
         frame(FIN | CLOSE, payload)
     }
 
-    /// The messages in these bytes, up to the one that ends the connection. The bytes arrive in
-    /// pieces of the given lengths, over and over.
-    fn received(bytes: &[u8], pieces: &[usize]) -> Vec<Received> {
+    /// The messages in these bytes, up to the one that ends the connection. The bytes arrive in pieces of
+    /// the given lengths, repeatedly.
+    fn received(bytes: &[u8], pieces: &[usize]) -> Vec<InboundEvent> {
         let (mut inbound, mut all, mut rest) = (Inbound::default(), Vec::new(), bytes);
         for piece in pieces.iter().cycle() {
             let (now, later) = rest.split_at((*piece).clamp(1, rest.len().max(1)).min(rest.len()));
             inbound.extend(now);
             while let Some(received) = inbound.next(LIMITS) {
-                let is_end = matches!(received, Received::End(_));
+                let is_end = matches!(received, InboundEvent::End(_));
                 all.push(received);
                 if is_end {
                     return all;
@@ -384,8 +384,8 @@ mod tests {
         all
     }
 
-    /// Something that a client may send: a control frame, or a message in fragments with pings
-    /// between them.
+    /// Something that a client may send: a control frame, or a message in fragments with pings between
+    /// them.
     fn sendable() -> impl Strategy<Value = Vec<u8>> {
         let fragments = prop::collection::vec(("[a-zäß€😀]{0,40}", any::<bool>()), 1..6);
         let message = (any::<bool>(), fragments).prop_map(|(is_text, fragments)| {
@@ -411,7 +411,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes are split into packets, the same messages come of them.
+        /// The messages do not depend on how the bytes are split into packets.
         #[test]
         fn splitting_does_not_matter(
             all_sent in prop::collection::vec(sendable(), 1..8),
@@ -419,14 +419,14 @@ mod tests {
         ) {
             let bytes = all_sent.concat();
             let whole = received(&bytes, &[bytes.len()]);
-            prop_assert!(!whole.iter().any(|it| matches!(it, Received::End(_))), "{whole:?}");
+            prop_assert!(!whole.iter().any(|it| matches!(it, InboundEvent::End(_))), "{whole:?}");
             prop_assert_eq!(&received(&bytes, &pieces), &whole);
             prop_assert_eq!(&received(&bytes, &[1]), &whole);
         }
 
-        /// Whatever comes, it is read without a panic and to the same end, however it is split.
+        /// Any bytes are parsed without a panic and with the same result, however they are split.
         #[test]
-        fn any_bytes_are_read_alike(
+        fn any_bytes_are_parsed_alike(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             pieces in prop::collection::vec(1_usize..60, 1..20),
         ) {
@@ -443,8 +443,8 @@ mod tests {
             let (first, second) = bytes.split_at(cut.min(bytes.len()));
             let sent = [frame(TEXT, first), frame(FIN, second)].concat();
             let expected = match String::from_utf8(bytes) {
-                Ok(text) => Received::Text(text),
-                Err(_) => Received::End(Close::NotText),
+                Ok(text) => InboundEvent::Text(text),
+                Err(_) => InboundEvent::End(Close::NotText),
             };
             prop_assert_eq!(received(&sent, &[piece]), [expected]);
         }
@@ -453,13 +453,14 @@ mod tests {
     #[test]
     fn fragments_become_one_message_and_a_ping_between_them_comes_first() {
         let parts = [frame(TEXT, b"one "), frame(FIN | PING, b"p"), frame(FIN, b"message")];
-        let expected = [Received::Ping(b"p".to_vec()), Received::Text("one message".to_owned())];
+        let expected =
+            [InboundEvent::Ping(b"p".to_vec()), InboundEvent::Text("one message".to_owned())];
         assert_eq!(received(&parts.concat(), &[3]), expected);
     }
 
     fn check_end(bytes: &[u8], code: u16) {
         let all = received(bytes, &[7]);
-        let Some(Received::End(close)) = all.last() else { panic!("{bytes:?}: {all:?}") };
+        let Some(InboundEvent::End(close)) = all.last() else { panic!("{bytes:?}: {all:?}") };
         assert_eq!(close.code(), code, "{bytes:?}");
     }
 
@@ -480,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn close_is_answered_in_kind() {
+    fn close_is_echoed() {
         check_end(&close(b""), 1000);
         check_end(&close(b"\x03"), 1002);
         check_end(&close(&[3, 232, 0xc3, 0x28]), 1007);
@@ -495,7 +496,7 @@ mod tests {
         }
     }
 
-    /// The head of a text message that never ends, and then the same fragment over and over.
+    /// The first frame of a text message that never ends, and then the same fragment repeatedly.
     fn endless(fragment: &[u8], count: usize) -> Vec<u8> {
         [frame(TEXT, b""), fragment.repeat(count)].concat()
     }
@@ -505,14 +506,14 @@ mod tests {
         let empty = frame(0, b"");
         check_end(&endless(&empty, 100), 4413);
         let just_enough = [endless(&empty, 98), frame(FIN, b"x")].concat();
-        assert_eq!(received(&just_enough, &[7]), [Received::Text("x".to_owned())]);
-        // Heads count too: 60 times 6 and 12 bytes are more than 1,000.
+        assert_eq!(received(&just_enough, &[7]), [InboundEvent::Text("x".to_owned())]);
+        // Headers count too: 60 times 6 and 12 bytes are more than 1,000.
         check_end(&endless(&frame(0, b"twelve bytes"), 60), 4413);
     }
 
-    /// A client that splits a message as finely as it may, and sends each byte by itself.
+    /// A client that splits a message into the smallest fragments and sends each byte separately.
     #[test]
-    fn work_grows_with_the_bytes_alone() {
+    fn work_is_proportional_to_the_bytes() {
         let limits = MessageLimits { bytes_max: 1 << 20, fragments_max: u32::MAX };
         let per_byte = |count: usize| {
             let ping = frame(FIN | PING, b"");
@@ -522,7 +523,7 @@ mod tests {
             for byte in &bytes {
                 inbound.extend(&[*byte]);
                 while let Some(received) = inbound.next(limits) {
-                    assert_eq!(received, Received::Ping(Vec::new()));
+                    assert_eq!(received, InboundEvent::Ping(Vec::new()));
                     pings += 1;
                 }
                 held = held.max(inbound.held_bytes());
@@ -546,11 +547,11 @@ mod tests {
     }
 
     #[test]
-    fn idle_connection_holds_nothing() {
+    fn idle_connection_uses_no_memory() {
         let mut inbound = Inbound::default();
         inbound.extend(&[text("hello"), frame(FIN | PING, b"?")].concat());
-        assert_eq!(inbound.next(LIMITS), Some(Received::Text("hello".to_owned())));
-        assert_eq!(inbound.next(LIMITS), Some(Received::Ping(b"?".to_vec())));
+        assert_eq!(inbound.next(LIMITS), Some(InboundEvent::Text("hello".to_owned())));
+        assert_eq!(inbound.next(LIMITS), Some(InboundEvent::Ping(b"?".to_vec())));
         assert_eq!(inbound.next(LIMITS), None);
         assert!(inbound.state.is_none());
     }

@@ -1,14 +1,25 @@
-//! Publications in, frames out.
+//! Delivers publications to WebSocket clients.
 //!
-//! The host (the hub) numbers what happens on its channels and hands [`Publication`]s to the
-//! [`Fanout`]; shards write them to the sockets that follow those channels. Each shard is one thread
-//! that owns its connections, its part of the index and nothing else; what shards share is immutable
-//! bytes. Whoever joins or has fallen behind is served by the host from its image and its tail
-//! ([`catch_up`]), through the same queue as publications, so that a join has no race and a slow
-//! reader costs a position, not a queue.
+//! **In:** the host (the hub) numbers the changes of its channels and passes them to the [`Fanout`] as
+//! [`Publication`]s, together with the connections that it has accepted, each with its [`Owner`] and
+//! [`Permission`]. **Out:** frames on sockets, close codes, and the usage of each connection. When a
+//! reader subscribes, resumes or has fallen behind, the crate requests a catch-up from its host
+//! ([`catch_up::Host`]). The response comes through the same queue as publications, so that joining has
+//! no race, and a slow reader costs a position instead of a queue.
 //!
-//! This crate knows channels and the words of two dialects: the stream protocol, and that of the older
-//! sockets. It does not know sports, and the documents it carries are opaque bytes to it.
+//! Each shard is one thread that owns its connections and its part of the index and nothing else. Shards
+//! share only immutable bytes: a publication is encoded once for all readers.
+//!
+//! **It must not know** sports, bookmakers, accounts, prices of add-ons, HTTP, or the contents of the
+//! documents that it carries: channels are names, permissions are bits, documents are opaque bytes. It
+//! knows the commands and control frames of two dialects: the stream protocol ([`protocol`]) and that of
+//! the older sockets ([`live`]). Three places still break the rule: [`live`] contains events and
+//! bookmakers, and [`close`] and [`protocol`] name the add-ons of the host.
+//!
+//! The modules, in reading order: [`channel`] and [`encode`] (what is published), [`catch_up`] (what the
+//! host must provide), [`protocol`], [`live`], [`close`] and [`permission`] (what clients see), [`topics`],
+//! [`patterns`], [`outbox`], [`session`], [`batch`] and [`subscribers`] (plain state of one shard), and
+//! then the threads and sockets around it.
 
 pub mod channel;
 pub mod encode;
@@ -19,11 +30,11 @@ pub mod live;
 pub mod permission;
 pub mod protocol;
 
-pub mod audience;
+pub mod batch;
 pub mod outbox;
 pub mod patterns;
-pub mod run;
 pub mod session;
+pub mod subscribers;
 pub mod topics;
 
 pub mod socket;

@@ -1,7 +1,7 @@
-//! The words of the two older sockets, on which a client follows matches by their ids.
+//! The protocol of the two older sockets, on which a client follows matches by their ids.
 //!
-//! Snapshots and all that happens are the host's to render; answers and errors are rendered here. Which
-//! sports a socket has are words that the host gives: this module does not know what they mean.
+//! The host renders snapshots and events; replies and errors are rendered here. The host also names
+//! the sports of a socket; this module does not know what they mean.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::{
     encode::text_frame,
 };
 
-/// Matches that one socket follows at a time.
+/// The number of matches that one socket may follow at a time.
 pub const EVENTS_MAX: usize = 10;
 
-/// Which sports a socket has, by their names in commands. The first is the one of commands that name
-/// none; frames about the others name theirs.
+/// The sports of a socket, by their names in commands. The first is the default: commands and frames
+/// about it need not name it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sports(pub &'static [&'static str]);
 
@@ -26,19 +26,19 @@ pub struct Sports(pub &'static [&'static str]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     pub id: u64,
-    /// Named in frames; absent for the sport that need not be.
+    /// As named in frames; `None` for the default sport.
     pub sport: Option<&'static str>,
     default_sport: &'static str,
 }
 
-/// What a client may ask for.
+/// A command of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     Subscribe {
         event: Event,
-        /// The bookmaker whose prices are wanted beside.
+        /// The bookmaker whose prices the client also wants.
         book: Option<Arc<str>>,
-        /// Where the client stands, if it says so in a form that can be proved.
+        /// The client's position, if it gives one with an epoch.
         from: Option<Position>,
     },
     Unsubscribe {
@@ -47,7 +47,7 @@ pub enum Command {
     Ping,
 }
 
-/// What cannot be done, told in an `error` frame.
+/// Why a command cannot be carried out, sent to the client in an `error` frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub code: Code,
@@ -70,7 +70,7 @@ pub enum Code {
     NotFound,
 }
 
-/// Whatever stands in front of a name of ours no client of the stream protocol can spell.
+/// The first character of channel names of this dialect. No pattern of the stream protocol may contain it.
 const MARK: char = '~';
 
 impl Event {
@@ -81,32 +81,32 @@ impl Event {
         ChannelId::new(format!("{MARK}{sport}/{}", self.id))
     }
 
-    /// The channel of one bookmaker's prices of it.
+    /// The channel of one bookmaker's prices for it.
     #[must_use]
     pub fn book_channel(&self, slug: &str) -> ChannelId {
         ChannelId::new(format!("{}/{slug}", self.channel()))
     }
 }
 
-/// What a channel of this dialect is about.
+/// What the name of a channel of this dialect stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Name<'a> {
+pub struct EventChannel<'a> {
     pub sport: &'a str,
     pub id: u64,
-    /// The bookmaker, where it is the channel of one's prices.
+    /// The bookmaker, if it is a channel of prices.
     pub book: Option<&'a str>,
 }
 
-impl<'a> Name<'a> {
+impl<'a> EventChannel<'a> {
     /// `None` for a channel of the stream protocol.
     #[must_use]
-    pub fn of(channel: &'a str) -> Option<Self> {
+    pub fn parse(channel: &'a str) -> Option<Self> {
         let mut parts = channel.strip_prefix(MARK)?.splitn(3, '/');
         let (sport, id) = (parts.next()?, parts.next()?.parse().ok()?);
         Some(Self { sport, id, book: parts.next() })
     }
 
-    /// The match as a client of these sports knows it.
+    /// The match as commands on a socket with these sports name it.
     pub(crate) fn event(&self, sports: &'static Sports) -> Option<Event> {
         sports.event(self.id, self.sport)
     }
@@ -115,7 +115,7 @@ impl<'a> Name<'a> {
 impl Sports {
     fn event(&'static self, id: u64, sport: &str) -> Option<Event> {
         let default_sport = self.0.first()?;
-        let sport = self.0.iter().find(|own| **own == sport)?;
+        let sport = self.0.iter().find(|name| **name == sport)?;
         Some(Event { id, sport: (sport != default_sport).then_some(sport), default_sport })
     }
 }
@@ -137,7 +137,7 @@ impl Refusal {
     }
 }
 
-/// The longest word of a client's that an answer repeats, in characters.
+/// The longest text from a client that an error repeats, in characters.
 const REPEATED_MAX: usize = 64;
 
 impl Command {
@@ -167,15 +167,15 @@ impl Command {
 }
 
 fn unknown_action(action: Option<&Value>) -> Refusal {
-    let shown: String = match action {
+    let action: String = match action {
         None | Some(Value::Null) => "None".to_owned(),
         Some(Value::String(action)) => action.chars().take(REPEATED_MAX).collect(),
         Some(other) => other.to_string().chars().take(REPEATED_MAX).collect(),
     };
-    Refusal::new(Code::BadAction, format!("Unknown action: {shown}"))
+    Refusal::new(Code::BadAction, format!("Unknown action: {action}"))
 }
 
-/// An id is an integer, or a text of one.
+/// An id is an integer or a string that contains one.
 fn event(fields: &Map<String, Value>, sports: &'static Sports) -> Result<Event, Refusal> {
     let id = match fields.get("event_id") {
         Some(Value::Number(id)) => id.as_u64(),
@@ -196,7 +196,7 @@ fn event(fields: &Map<String, Value>, sports: &'static Sports) -> Result<Event, 
     }
 }
 
-/// Anything but `{epoch, seq}` proves nothing, and counts as no position.
+/// Anything but `{epoch, seq}` counts as no position.
 fn position(fields: &Map<String, Value>) -> Option<Position> {
     let from = fields.get("from")?;
     let epoch = Epoch::parse(from.get("epoch")?.as_str()?);
@@ -207,7 +207,7 @@ fn position(fields: &Map<String, Value>) -> Option<Position> {
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Frame<'a> {
+enum ReplyFrame<'a> {
     Unsubscribed {
         event_id: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -228,24 +228,24 @@ enum Frame<'a> {
 
 fn json_frame(value: &impl Serialize) -> Bytes {
     text_frame(|out| {
-        serde_json::to_writer(out, value).expect("our own frames have string keys only");
+        serde_json::to_writer(out, value).expect("reply frames have string keys only");
     })
 }
 
-/// `why`: where the client did not ask for it.
+/// `why`: present unless the client unsubscribed.
 #[must_use]
 pub fn unsubscribed(event: Event, why: Option<&str>) -> Bytes {
-    json_frame(&Frame::Unsubscribed { event_id: event.id, sport: event.sport, why })
+    json_frame(&ReplyFrame::Unsubscribed { event_id: event.id, sport: event.sport, why })
 }
 
 #[must_use]
 pub fn pong() -> Bytes {
-    json_frame(&Frame::Pong)
+    json_frame(&ReplyFrame::Pong)
 }
 
 #[must_use]
 pub fn error(refusal: &Refusal) -> Bytes {
-    json_frame(&Frame::Error {
+    json_frame(&ReplyFrame::Error {
         code: refusal.code,
         message: &refusal.message,
         event_id: refusal.event.map(|event| event.id),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_are_named_as_clients_in_the_wild_do() {
+    fn commands_of_existing_clients_are_understood() {
         check(r#"{"action":"subscribe","event_id":7}"#, &ONE, "~football/7");
         check(r#"{"action":"subscribe","event_id":"7","sport":null}"#, &ONE, "~football/7");
         check(r#"{"action":"subscribe","event_id":7,"sport":"football"}"#, &BOTH, "~football/7");
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_is_wrong_in_the_words_of_the_wild() {
+    fn errors_use_the_texts_that_existing_clients_expect() {
         let none = r#"{"type":"error","code":"bad_action","message":"Unknown action: None"}"#;
         refused("{}", &ONE, none);
         refused(r#"{"action":null}"#, &ONE, none);
@@ -328,15 +328,15 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_back_to_the_match() {
+    fn channel_names_are_parsed_back_to_the_match() {
         let event = BOTH.event(7, "tennis").expect("a sport of the socket");
         let name = event.book_channel("bet-fair");
-        let read = Name::of(name.as_str()).expect("a channel of this dialect");
-        assert_eq!(read, Name { sport: "tennis", id: 7, book: Some("bet-fair") });
+        let read = EventChannel::parse(name.as_str()).expect("a channel of this dialect");
+        assert_eq!(read, EventChannel { sport: "tennis", id: 7, book: Some("bet-fair") });
         assert_eq!(read.event(&BOTH), Some(event));
         for other in ["football/7", "~football", "~football/x", "feeds"] {
-            assert_eq!(Name::of(other), None, "{other}");
+            assert_eq!(EventChannel::parse(other), None, "{other}");
         }
-        assert!(crate::Pattern::parse(name.as_str()).is_none(), "nobody else can spell it");
+        assert!(crate::Pattern::parse(name.as_str()).is_none(), "no pattern matches it");
     }
 }

@@ -1,147 +1,148 @@
-//! What reaches a shard from outside: one bounded queue, taken at each turn.
+//! The bounded queue through which a shard gets messages from other threads.
 
 use std::{collections::VecDeque, mem};
 
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, unpoisoned};
 
-/// Wakes whoever takes from a mailbox.
+/// Wakes the receiver of a mailbox.
 pub(crate) trait Wake {
     fn wake(&self);
 }
 
-/// What a mailbox can hold.
-pub(crate) trait Letter: Sized {
-    /// Whether it counts towards the limit, and is dropped beyond it. The others are bounded by the
-    /// number of sockets, and are never dropped.
-    fn counts(&self) -> bool;
-    /// Whether it may wait while others of its kind are dealt with: no more than so many at a turn.
-    fn waits_its_turn(&self) -> bool;
-    /// Says, at this place in the queue, that letters were dropped.
-    fn dropped() -> Self;
-    fn is_dropped(&self) -> bool;
+/// A message in a mailbox.
+pub(crate) trait MailboxMessage: Sized {
+    /// Whether it counts towards the limit and is dropped beyond it. Other messages are bounded by the
+    /// number of sockets and are never dropped.
+    fn is_limited(&self) -> bool;
+    /// Whether it may be left for a later turn. The receiver limits how many of these it takes at a time.
+    fn is_deferrable(&self) -> bool;
+    /// Marks the place in the queue at which messages were dropped.
+    fn overflow() -> Self;
+    fn is_overflow(&self) -> bool;
 }
 
-/// A queue that many put letters into and one takes from.
+/// A queue with many senders and one receiver.
 #[derive(Debug)]
 pub(crate) struct Mailbox<T, W> {
     queue: Mutex<Queue<T>>,
-    /// The taker has been woken, or is about to take.
+    /// The receiver has been woken or is about to take.
     woken: AtomicBool,
     wake: W,
-    /// Letters that count and wait.
+    /// Limited messages in the queue.
     waiting: AtomicUsize,
-    /// Letters have been put in since the taker said last that it had served what it took.
-    unserved: AtomicBool,
-    counted_max: usize,
-    /// Nobody takes any more.
+    /// Messages have been pushed since the receiver last reported that it had processed everything.
+    unprocessed: AtomicBool,
+    limited_max: usize,
+    /// The receiver has gone.
     closed: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Queue<T> {
-    letters: Vec<T>,
-    in_turn: VecDeque<T>,
-    counted: usize,
+    messages: Vec<T>,
+    deferrable: VecDeque<T>,
+    limited: usize,
 }
 
-impl<T: Letter, W: Wake> Mailbox<T, W> {
-    pub(crate) fn new(counted_max: usize, wake: W) -> Self {
-        let queue = Queue { letters: Vec::new(), in_turn: VecDeque::new(), counted: 0 };
+impl<T: MailboxMessage, W: Wake> Mailbox<T, W> {
+    pub(crate) fn new(limited_max: usize, wake: W) -> Self {
+        let queue = Queue { messages: Vec::new(), deferrable: VecDeque::new(), limited: 0 };
         Self {
             queue: Mutex::new(queue),
             woken: AtomicBool::new(false),
             wake,
             waiting: AtomicUsize::new(0),
-            unserved: AtomicBool::new(false),
-            counted_max,
+            unprocessed: AtomicBool::new(false),
+            limited_max,
             closed: AtomicBool::new(false),
         }
     }
 
-    /// Puts letters into the queue in one piece. Never waits: when there is no room for letters that
-    /// count, they are dropped, and a letter that says so stands in their place.
-    pub(crate) fn push(&self, letters: impl IntoIterator<Item = T>) {
+    /// Adds messages to the queue atomically. Never blocks: without room, limited messages are dropped and
+    /// replaced by one overflow message.
+    pub(crate) fn push(&self, messages: impl IntoIterator<Item = T>) {
         let mut queue = self.lock();
         if self.is_closed() {
             return;
         }
-        for letter in letters {
-            if letter.waits_its_turn() {
-                queue.in_turn.push_back(letter);
-            } else if !letter.counts() {
-                queue.letters.push(letter);
-            } else if queue.counted < self.counted_max {
-                queue.counted += 1;
-                queue.letters.push(letter);
-            } else if !queue.letters.last().is_some_and(Letter::is_dropped) {
-                queue.letters.push(T::dropped());
+        for message in messages {
+            if message.is_deferrable() {
+                queue.deferrable.push_back(message);
+            } else if !message.is_limited() {
+                queue.messages.push(message);
+            } else if queue.limited < self.limited_max {
+                queue.limited += 1;
+                queue.messages.push(message);
+            } else if !queue.messages.last().is_some_and(MailboxMessage::is_overflow) {
+                queue.messages.push(T::overflow());
             }
         }
-        self.waiting.store(queue.counted, Ordering::Relaxed);
-        self.unserved.store(true, Ordering::Release);
+        self.waiting.store(queue.limited, Ordering::Relaxed);
+        self.unprocessed.store(true, Ordering::Release);
         drop(queue);
         if !self.woken.swap(true, Ordering::AcqRel) {
             self.wake.wake();
         }
     }
 
-    /// Takes all letters, and up to `turns` of those that wait their turn. The taker is woken for what
-    /// comes after this, but not for what it left.
-    pub(crate) fn take(&self, turns: usize) -> Taken<T> {
-        // Before the queue is looked at: whatever is put into it later wakes.
+    /// Takes all messages, and up to `deferrable_max` of the deferrable ones. The receiver is woken for
+    /// messages that are pushed after this, but not for those that it left.
+    pub(crate) fn take(&self, deferrable_max: usize) -> MessageBatch<T> {
+        // Before the queue is read, so that every later push wakes the receiver.
         self.woken.swap(false, Ordering::AcqRel);
         let mut queue = self.lock();
-        let letters = mem::take(&mut queue.letters);
-        let turns = turns.min(queue.in_turn.len());
-        let in_turn = queue.in_turn.drain(..turns).collect();
-        let more = !queue.in_turn.is_empty();
+        let messages = mem::take(&mut queue.messages);
+        let count = deferrable_max.min(queue.deferrable.len());
+        let deferrable = queue.deferrable.drain(..count).collect();
+        let more = !queue.deferrable.is_empty();
         if !more {
-            queue.in_turn = VecDeque::new();
+            queue.deferrable = VecDeque::new();
         }
-        queue.counted = 0;
+        queue.limited = 0;
         self.waiting.store(0, Ordering::Relaxed);
-        Taken { letters, in_turn, more }
+        MessageBatch { messages, deferrable, more }
     }
 
-    /// Takes all that wait their turn.
-    pub(crate) fn take_in_turn(&self) -> impl Iterator<Item = T> {
-        mem::take(&mut self.lock().in_turn).into_iter()
+    /// Takes all deferrable messages.
+    pub(crate) fn take_deferrable(&self) -> impl Iterator<Item = T> {
+        mem::take(&mut self.lock().deferrable).into_iter()
     }
 
-    /// Drops what waits and what comes from now on: the taker has gone. Nobody waits for it any more.
+    /// Drops all messages, now and in the future, because the receiver has gone. Senders no longer wait
+    /// for it.
     pub(crate) fn close(&self) {
         let mut queue = self.lock();
         self.closed.store(true, Ordering::Release);
-        let dropped = mem::take(&mut queue.letters);
-        let dropped_in_turn = mem::take(&mut queue.in_turn);
-        queue.counted = 0;
+        let dropped = mem::take(&mut queue.messages);
+        let dropped_deferrable = mem::take(&mut queue.deferrable);
+        queue.limited = 0;
         self.waiting.store(0, Ordering::Relaxed);
-        self.unserved.store(false, Ordering::Release);
+        self.unprocessed.store(false, Ordering::Release);
         drop(queue);
-        // Outside the lock: what they hold may do more than free memory.
-        drop((dropped, dropped_in_turn));
+        // Outside the lock: dropping messages may do more than free memory.
+        drop((dropped, dropped_deferrable));
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Whether more than half of the room for letters that count is in use.
+    /// Whether more than half of the room for limited messages is in use.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > self.counted_max / 2
+        self.waiting.load(Ordering::Relaxed) > self.limited_max / 2
     }
 
-    /// The taker has served what it took. Whatever has come since keeps this from being so.
-    pub(crate) fn served(&self) {
+    /// Records that the receiver has processed what it took. No effect if messages have been pushed since.
+    pub(crate) fn mark_processed(&self) {
         let queue = self.lock();
-        if queue.letters.is_empty() {
-            self.unserved.store(false, Ordering::Release);
+        if queue.messages.is_empty() {
+            self.unprocessed.store(false, Ordering::Release);
         }
     }
 
-    /// Whether everything that was put in has been served.
-    pub(crate) fn is_served(&self) -> bool {
-        !self.unserved.load(Ordering::Acquire)
+    /// Whether everything that was pushed has been processed.
+    pub(crate) fn is_processed(&self) -> bool {
+        !self.unprocessed.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<T>> {
@@ -149,12 +150,12 @@ impl<T: Letter, W: Wake> Mailbox<T, W> {
     }
 }
 
-/// What was taken at a turn.
+/// The messages of one turn.
 #[derive(Debug)]
-pub(crate) struct Taken<T> {
-    pub(crate) letters: Vec<T>,
-    pub(crate) in_turn: Vec<T>,
-    /// Others still wait their turn.
+pub(crate) struct MessageBatch<T> {
+    pub(crate) messages: Vec<T>,
+    pub(crate) deferrable: Vec<T>,
+    /// Deferrable messages are left in the queue.
     pub(crate) more: bool,
 }
 
@@ -163,91 +164,93 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-    enum Mail {
-        Counted(u32),
+    enum TestMessage {
+        Limited(u32),
         Other(u32),
-        InTurn(u32),
-        Dropped,
+        Deferrable(u32),
+        Overflow,
     }
 
-    impl Letter for Mail {
-        fn counts(&self) -> bool {
-            matches!(self, Self::Counted(_))
+    impl MailboxMessage for TestMessage {
+        fn is_limited(&self) -> bool {
+            matches!(self, Self::Limited(_))
         }
 
-        fn waits_its_turn(&self) -> bool {
-            matches!(self, Self::InTurn(_))
+        fn is_deferrable(&self) -> bool {
+            matches!(self, Self::Deferrable(_))
         }
 
-        fn dropped() -> Self {
-            Self::Dropped
+        fn overflow() -> Self {
+            Self::Overflow
         }
 
-        fn is_dropped(&self) -> bool {
-            *self == Self::Dropped
+        fn is_overflow(&self) -> bool {
+            *self == Self::Overflow
         }
     }
 
     #[cfg(not(feature = "loom"))]
     mod alone {
-        use super::{Mail::*, *};
+        use super::{TestMessage::*, *};
 
-        struct Nobody;
+        struct NoReceiver;
 
-        impl Wake for Nobody {
+        impl Wake for NoReceiver {
             fn wake(&self) {}
         }
 
         #[test]
-        fn what_finds_no_room_is_told_at_its_place() {
-            let mailbox = Mailbox::new(2, Nobody);
-            mailbox.push([Counted(1), Other(2), Counted(3), Counted(4), Counted(5), Other(6)]);
-            mailbox.push([Counted(7)]);
+        fn overflow_is_marked_where_messages_were_dropped() {
+            let mailbox = Mailbox::new(2, NoReceiver);
+            mailbox.push([Limited(1), Other(2), Limited(3), Limited(4), Limited(5), Other(6)]);
+            mailbox.push([Limited(7)]);
             assert!(mailbox.is_crowded());
-            let taken = mailbox.take(0).letters;
-            assert_eq!(taken, [Counted(1), Other(2), Counted(3), Dropped, Other(6), Dropped]);
+            let messages = mailbox.take(0).messages;
+            assert_eq!(messages, [Limited(1), Other(2), Limited(3), Overflow, Other(6), Overflow]);
             assert!(!mailbox.is_crowded());
-            mailbox.push([Counted(8)]);
-            assert_eq!(mailbox.take(0).letters, [Counted(8)]);
+            mailbox.push([Limited(8)]);
+            assert_eq!(mailbox.take(0).messages, [Limited(8)]);
         }
 
         #[test]
-        fn nobody_waits_for_a_taker_that_has_gone() {
-            let mailbox = Mailbox::new(2, Nobody);
-            mailbox.push([Counted(1), Counted(2), InTurn(3)]);
-            assert!(mailbox.is_crowded() && !mailbox.is_served());
+        fn closed_mailbox_makes_nobody_wait() {
+            let mailbox = Mailbox::new(2, NoReceiver);
+            mailbox.push([Limited(1), Limited(2), Deferrable(3)]);
+            assert!(mailbox.is_crowded() && !mailbox.is_processed());
             mailbox.close();
-            mailbox.push([Counted(4), Other(5), InTurn(6)]);
-            assert!(!mailbox.is_crowded() && mailbox.is_served());
-            assert_eq!(mailbox.take(8).letters, []);
+            mailbox.push([Limited(4), Other(5), Deferrable(6)]);
+            assert!(!mailbox.is_crowded() && mailbox.is_processed());
+            assert_eq!(mailbox.take(8).messages, []);
         }
 
         #[test]
-        fn panic_under_the_lock_keeps_nobody_out() {
-            let mailbox = Mailbox::new(2, Nobody);
+        fn panic_under_the_lock_does_not_poison_the_mailbox() {
+            let mailbox = Mailbox::new(2, NoReceiver);
             let panics = std::panic::AssertUnwindSafe(|| {
-                mailbox.push(std::iter::from_fn(|| -> Option<Mail> { panic!("while it is held") }));
+                mailbox.push(std::iter::from_fn(|| -> Option<TestMessage> {
+                    panic!("under the lock")
+                }));
             });
             assert!(std::panic::catch_unwind(panics).is_err());
-            mailbox.push([Counted(1)]);
-            assert_eq!(mailbox.take(0).letters, [Counted(1)]);
+            mailbox.push([Limited(1)]);
+            assert_eq!(mailbox.take(0).messages, [Limited(1)]);
         }
 
         #[test]
-        fn turns_are_shared_out() {
-            let mailbox = Mailbox::new(2, Nobody);
-            mailbox.push([InTurn(1), Other(2), InTurn(3), InTurn(4)]);
-            let Taken { letters, in_turn, more } = mailbox.take(2);
+        fn deferrable_messages_are_limited_each_turn() {
+            let mailbox = Mailbox::new(2, NoReceiver);
+            mailbox.push([Deferrable(1), Other(2), Deferrable(3), Deferrable(4)]);
+            let MessageBatch { messages, deferrable, more } = mailbox.take(2);
             assert_eq!(
-                (letters, in_turn, more),
-                (vec![Other(2)], vec![InTurn(1), InTurn(3)], true)
+                (messages, deferrable, more),
+                (vec![Other(2)], vec![Deferrable(1), Deferrable(3)], true)
             );
-            let Taken { in_turn, more, .. } = mailbox.take(2);
-            assert_eq!((in_turn, more), (vec![InTurn(4)], false));
+            let MessageBatch { deferrable, more, .. } = mailbox.take(2);
+            assert_eq!((deferrable, more), (vec![Deferrable(4)], false));
         }
     }
 
-    /// Every interleaving of two who put letters in and one who sleeps until it is woken:
+    /// Every interleaving of two senders and one receiver that sleeps until it is woken:
     /// `cargo test -p matchwire-fanout --features loom mailbox`.
     #[cfg(feature = "loom")]
     mod interleaved {
@@ -256,58 +259,58 @@ mod tests {
             thread,
         };
 
-        use super::{Mail::*, *};
+        use super::{TestMessage::*, *};
 
-        /// Sleeps and wakes as an event queue does: what is told before is not forgotten.
+        /// Sleeps and wakes like an event queue: a wake-up before the wait is not lost.
         #[derive(Clone)]
-        struct Bell(Arc<(Mutex<bool>, Condvar)>);
+        struct Waker(Arc<(Mutex<bool>, Condvar)>);
 
-        impl Wake for Bell {
+        impl Wake for Waker {
             fn wake(&self) {
                 *unpoisoned(self.0.0.lock()) = true;
                 self.0.1.notify_one();
             }
         }
 
-        impl Bell {
+        impl Waker {
             fn wait(&self) {
-                let mut told = unpoisoned(self.0.0.lock());
-                while !*told {
-                    told = unpoisoned(self.0.1.wait(told));
+                let mut woken = unpoisoned(self.0.0.lock());
+                while !*woken {
+                    woken = unpoisoned(self.0.1.wait(woken));
                 }
-                *told = false;
+                *woken = false;
             }
         }
 
-        /// Nobody sleeps for ever over a letter, and where one found no room that is told.
+        /// The receiver never sleeps while there are messages, and dropped messages are marked.
         #[test]
-        fn no_letter_is_slept_over() {
+        fn no_wake_up_is_lost() {
             let mut model = loom::model::Builder::new();
-            // Beyond three switches in the midst of something there are only more of the same.
+            // More than three preemptions bring no new kinds of interleaving.
             model.preemption_bound = Some(3);
             model.check(|| {
-                let bell = Bell(Arc::new((Mutex::new(false), Condvar::new())));
-                let mailbox = Arc::new(Mailbox::new(1, bell.clone()));
+                let waker = Waker(Arc::new((Mutex::new(false), Condvar::new())));
+                let mailbox = Arc::new(Mailbox::new(1, waker.clone()));
                 let senders = [1, 2].map(|number| {
                     let mailbox = Arc::clone(&mailbox);
                     thread::spawn(move || {
-                        mailbox.push([Counted(number), Other(number)]);
+                        mailbox.push([Limited(number), Other(number)]);
                     })
                 });
-                let (mut counted, mut others, mut dropped) = (Vec::new(), 0, false);
-                // The letters that are never dropped say when all has come.
+                let (mut limited, mut others, mut overflow) = (Vec::new(), 0, false);
+                // The messages that are never dropped show when everything has arrived.
                 while others < 2 {
-                    bell.wait();
-                    for letter in mailbox.take(0).letters {
-                        match letter {
-                            Counted(number) => counted.push(number),
+                    waker.wait();
+                    for message in mailbox.take(0).messages {
+                        match message {
+                            Limited(number) => limited.push(number),
                             Other(_) => others += 1,
-                            Dropped => dropped = true,
-                            InTurn(_) => unreachable!("nobody sends one"),
+                            Overflow => overflow = true,
+                            Deferrable(_) => unreachable!("no sender pushes one"),
                         }
                     }
                 }
-                assert_eq!(dropped, counted.len() < 2, "{counted:?}");
+                assert_eq!(overflow, limited.len() < 2, "{limited:?}");
                 senders.map(|sender| sender.join().expect("a sender does not panic"));
             });
         }

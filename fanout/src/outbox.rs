@@ -1,6 +1,6 @@
 //! One connection's bounded queue of frames: references to shared bytes, written in batches.
 //!
-//! In use only while its socket takes nothing: a reader who keeps up is written to directly.
+//! Used only while the socket is full: a reader that keeps up is written to directly.
 
 use std::{collections::VecDeque, io, io::IoSlice, mem};
 
@@ -8,68 +8,68 @@ use bytes::{Buf, Bytes};
 
 use crate::{Micros, channel::Seq};
 
-/// Frames waiting to be written, within a budget in bytes and in age. A frame larger than the budget
-/// is taken when nothing else waits, so that an image of any size gets through.
+/// Frames to be written, within a budget in bytes and in age. A frame larger than the budget is accepted
+/// if the queue is empty, so that an image of any size gets through.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    frames: VecDeque<Waiting>,
+    frames: VecDeque<QueuedFrame>,
     bytes: usize,
-    /// A part of the first frame is on its way: nothing can go before it any more.
-    begun: bool,
-    /// Frames that brought a channel forward and which the socket has taken whole.
+    /// A part of the first frame has been written, so nothing can go before it.
+    is_partly_written: bool,
+    /// Data frames that the socket has accepted completely.
     delivered: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedFrame {
     frame: Bytes,
-    kind: Kind,
-    /// Since when it waits.
+    kind: FrameKind,
+    /// When it was queued.
     since: Micros,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FrameKind {
     Reply,
-    /// Says how far the reader is behind.
+    /// How far the reader is behind.
     Lag,
-    /// Says where the frames before it lead to; what overtakes it makes it untrue.
+    /// The positions after the frames before it. Invalid as soon as a frame goes ahead of it.
     Beat,
-    Forward(Of),
-    /// What is left of one of those.
-    Rest,
+    Data(FrameOrigin),
+    /// The rest of a data frame of which the socket has accepted a part.
+    DataRest,
 }
 
-/// What a frame brings forward, and from where: to know where a reader stands without it.
+/// The channel of a data frame and the position before it, which is the reader's position without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Of {
+pub struct FrameOrigin {
     /// The channel's number.
     pub channel: u32,
-    /// Where the reader stands before it; `None` where it has nothing of the channel.
+    /// The reader's position before it; `None` if the reader has nothing of the channel.
     pub before: Option<Seq>,
 }
 
-/// What may wait for one connection.
+/// What may be queued for one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     pub bytes: usize,
-    /// What each frame counts besides its own bytes, as a rule [`FRAME_BYTES`].
+    /// What each frame counts in addition to its bytes, usually [`FRAME_BYTES`].
     pub frame_bytes: usize,
-    /// How long the oldest frame may have waited when another is added, in microseconds.
+    /// How long the oldest frame may have been queued when another is added, in microseconds.
     pub age_us: Micros,
 }
 
-/// What a queued frame costs besides its own bytes: its place in a queue that doubles as it grows, and
-/// what the allocator and the reference count add to the bytes. Without it, short frames such as pongs
-/// would take many times what the budget allows.
-pub const FRAME_BYTES: usize = 2 * size_of::<Waiting>() + 64;
+/// What a queued frame costs in addition to its bytes: an element of a queue that doubles as it grows,
+/// and what the allocator and the reference count add. Without it, short frames such as pongs would use
+/// many times the memory that the budget allows.
+pub const FRAME_BYTES: usize = 2 * size_of::<QueuedFrame>() + 64;
 
 /// The queue has no room for another frame: the reader is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// Frames of one vectored write. Linux takes 1,024; at 64 the cost of the call is spread thin
-/// already, and the array stays on the stack.
+/// Frames of one vectored write. Linux accepts 1,024; with 64 the cost of the call for each frame is
+/// already small, and the array stays on the stack.
 const SLICES_MAX: usize = 64;
 
 impl Outbox {
@@ -78,114 +78,126 @@ impl Outbox {
     /// # Errors
     ///
     /// [`Full`] when it would exceed the budget; nothing is queued then.
-    pub fn push(&mut self, frame: Bytes, of: Of, budget: Budget, now: Micros) -> Result<(), Full> {
+    pub fn push(
+        &mut self,
+        frame: Bytes,
+        origin: FrameOrigin,
+        budget: Budget,
+        now: Micros,
+    ) -> Result<(), Full> {
         let is_over = self.cost(budget) + frame.len() + budget.frame_bytes > budget.bytes;
         if !self.frames.is_empty() && (is_over || self.age(now) > budget.age_us) {
             return Err(Full);
         }
-        self.add(frame, Some(of), now);
+        self.add(frame, Some(origin), now);
         Ok(())
     }
 
-    /// Queues what a reader was asked for or brought forward by, whatever the budget. The connection
-    /// takes no further command while [`Outbox::is_over`], so this is bounded by one answer.
-    pub fn add(&mut self, frame: Bytes, of: Option<Of>, now: Micros) {
-        self.put(frame, of.map_or(Kind::Reply, Kind::Forward), now);
+    /// Queues a reply, or a data frame with its origin, regardless of the budget. The connection takes no
+    /// further command while [`Outbox::is_over`], so this is bounded by one response.
+    pub fn add(&mut self, frame: Bytes, origin: Option<FrameOrigin>, now: Micros) {
+        self.put(frame, origin.map_or(FrameKind::Reply, FrameKind::Data), now);
     }
 
-    fn put(&mut self, frame: Bytes, kind: Kind, now: Micros) {
+    fn put(&mut self, frame: Bytes, kind: FrameKind, now: Micros) {
         self.bytes += frame.len();
-        self.frames.push_back(Waiting { frame, kind, since: now });
+        self.frames.push_back(QueuedFrame { frame, kind, since: now });
     }
 
     /// Queues a beat.
     pub fn push_beat(&mut self, frame: Bytes, now: Micros) {
-        self.put(frame, Kind::Beat, now);
+        self.put(frame, FrameKind::Beat, now);
     }
 
-    /// Queues an answer to the client, whatever the budget.
+    /// Queues a reply to the client, regardless of the budget.
     pub fn push_reply(&mut self, frame: Bytes, now: Micros) {
         self.add(frame, None, now);
     }
 
-    /// Puts frames of a channel before everything that has not been begun, but behind what is left of
-    /// that channel. They count as waiting for as long as what they overtake.
-    pub fn add_first(&mut self, channel: u32, frames: Vec<(Bytes, Option<Of>)>, now: Micros) {
-        self.drop_all(Kind::Beat);
-        let is_own = |waiting: &Waiting| waiting.forwards().is_some_and(|of| of.channel == channel);
-        let behind_own = self.frames.iter().rposition(is_own).map_or(0, |place| place + 1);
-        let first = behind_own.max(usize::from(self.begun));
-        for (place, (frame, of)) in frames.into_iter().enumerate() {
-            self.insert(first + place, frame, of.map_or(Kind::Reply, Kind::Forward), now);
+    /// Queues frames of a channel ahead of everything that has not been partly written, but after other
+    /// frames of that channel. They count as queued for as long as the frames that they go ahead of.
+    pub fn add_first(
+        &mut self,
+        channel: u32,
+        frames: Vec<(Bytes, Option<FrameOrigin>)>,
+        now: Micros,
+    ) {
+        self.drop_all(FrameKind::Beat);
+        let is_own =
+            |queued: &QueuedFrame| queued.origin().is_some_and(|origin| origin.channel == channel);
+        let after_own = self.frames.iter().rposition(is_own).map_or(0, |at| at + 1);
+        let first = after_own.max(usize::from(self.is_partly_written));
+        for (at, (frame, origin)) in frames.into_iter().enumerate() {
+            self.insert(first + at, frame, origin.map_or(FrameKind::Reply, FrameKind::Data), now);
         }
     }
 
-    /// Puts a word about the reader's delay before everything that has not been begun, in place of an
-    /// earlier one.
+    /// Queues a lag frame ahead of everything that has not been partly written, and removes an earlier
+    /// lag frame.
     pub fn add_lag(&mut self, frame: Bytes, now: Micros) {
-        self.drop_all(Kind::Lag);
-        self.insert(usize::from(self.begun), frame, Kind::Lag, now);
+        self.drop_all(FrameKind::Lag);
+        self.insert(usize::from(self.is_partly_written), frame, FrameKind::Lag, now);
     }
 
-    fn insert(&mut self, place: usize, frame: Bytes, kind: Kind, now: Micros) {
+    fn insert(&mut self, index: usize, frame: Bytes, kind: FrameKind, now: Micros) {
         self.bytes += frame.len();
-        let since = self.frames.front().map_or(now, |waiting| waiting.since);
-        self.frames.insert(place.min(self.frames.len()), Waiting { frame, kind, since });
+        let since = self.frames.front().map_or(now, |queued| queued.since);
+        self.frames.insert(index.min(self.frames.len()), QueuedFrame { frame, kind, since });
     }
 
-    /// Queues the rest of an update of which the socket has taken a part.
-    pub fn begin(&mut self, rest: Bytes, now: Micros) {
-        debug_assert!(self.frames.is_empty(), "what was begun stands first");
-        self.begun = true;
-        self.put(rest, Kind::Rest, now);
+    /// Queues the rest of a data frame of which the socket has accepted a part.
+    pub fn push_partial(&mut self, rest: Bytes, now: Micros) {
+        debug_assert!(self.frames.is_empty(), "a partly written frame is the first");
+        self.is_partly_written = true;
+        self.put(rest, FrameKind::DataRest, now);
     }
 
-    /// Counts updates that the socket has taken past the queue.
-    pub fn passed(&mut self, frames: u64) {
+    /// Counts data frames that the socket has accepted without being queued.
+    pub fn count_delivered(&mut self, frames: u64) {
         self.delivered += frames;
     }
 
-    /// How many frames that brought a channel forward the socket has taken whole since this was last
-    /// asked. Such a frame is an image, an update or an event, or says that a channel begins anew; what
-    /// is said besides (answers, beats, pings, lag) is none, and neither is what still waits.
+    /// How many data frames the socket has accepted completely since this was last called. Data frames are
+    /// images, updates, events and resyncs; replies, beats, pings and lag frames are not, and neither
+    /// are frames that are still queued.
     pub fn take_delivered(&mut self) -> u64 {
         mem::take(&mut self.delivered)
     }
 
-    /// Takes back the frames of a channel that have not been begun; with `image` even its images,
-    /// which otherwise stay, with all that stands before them. Returns where the reader stands without
-    /// what was taken back, if there was any.
-    pub fn take_back(&mut self, channel: u32, image: bool) -> Option<Option<Seq>> {
-        let (mut place, mut bytes, mut position) = (0, 0, None);
-        let is_image = |waiting: &Waiting| {
-            waiting.forwards().is_some_and(|of| of.channel == channel && of.before.is_none())
+    /// Removes the frames of a channel that have not been partly written. Without `image`, its last image
+    /// and everything before it stay. Returns the reader's position without the removed frames, or `None`
+    /// if there were none.
+    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Option<Seq>> {
+        let (mut count, mut bytes, mut position) = (0, 0, None);
+        let is_image = |queued: &QueuedFrame| {
+            queued.origin().is_some_and(|it| it.channel == channel && it.before.is_none())
         };
         let image = self.frames.iter().rposition(is_image).filter(|_| !image);
-        let first = usize::from(self.begun).max(image.map_or(0, |place| place + 1));
-        self.frames.retain(|waiting| {
-            place += 1;
-            let own = waiting.forwards().filter(|of| of.channel == channel && place > first);
-            let Some(of) = own else { return true };
-            position = position.or(Some(of.before));
-            bytes += waiting.frame.len();
+        let first = usize::from(self.is_partly_written).max(image.map_or(0, |at| at + 1));
+        self.frames.retain(|queued| {
+            count += 1;
+            let own = queued.origin().filter(|it| it.channel == channel && count > first);
+            let Some(origin) = own else { return true };
+            position = position.or(Some(origin.before));
+            bytes += queued.frame.len();
             false
         });
         self.bytes -= bytes;
         if position.is_some() {
-            // They tell where the frames before them lead to, which is not so any more.
-            self.drop_all(Kind::Beat);
+            // Queued beats contain positions that are no longer true.
+            self.drop_all(FrameKind::Beat);
         }
         position
     }
 
-    /// Drops all frames of a kind that have not been begun.
-    fn drop_all(&mut self, kind: Kind) {
-        let (mut place, mut bytes, begun) = (0, 0, usize::from(self.begun));
-        self.frames.retain(|waiting| {
-            place += 1;
-            let goes = waiting.kind == kind && place > begun;
-            bytes += if goes { waiting.frame.len() } else { 0 };
-            !goes
+    /// Removes all frames of a kind that have not been partly written.
+    fn drop_all(&mut self, kind: FrameKind) {
+        let (mut count, mut bytes, started) = (0, 0, usize::from(self.is_partly_written));
+        self.frames.retain(|queued| {
+            count += 1;
+            let is_dropped = queued.kind == kind && count > started;
+            bytes += if is_dropped { queued.frame.len() } else { 0 };
+            !is_dropped
         });
         self.bytes -= bytes;
     }
@@ -195,22 +207,22 @@ impl Outbox {
         self.frames.is_empty()
     }
 
-    /// Bytes that wait for the socket.
+    /// Bytes queued for the socket.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What the waiting frames count towards the budget.
+    /// What the queued frames count towards the budget.
     #[must_use]
     pub fn cost(&self, budget: Budget) -> usize {
         self.bytes + self.frames.len() * budget.frame_bytes
     }
 
-    /// How long the first frame has waited, in microseconds.
+    /// How long the first frame has been queued, in microseconds.
     #[must_use]
     pub fn age(&self, now: Micros) -> Micros {
-        self.frames.front().map_or(0, |waiting| now - waiting.since)
+        self.frames.front().map_or(0, |queued| now - queued.since)
     }
 
     #[must_use]
@@ -218,37 +230,37 @@ impl Outbox {
         self.cost(budget) >= budget.bytes
     }
 
-    /// Whether there is room for a reader who is behind to be brought forward.
+    /// Whether there is room to catch up a reader that is behind.
     #[must_use]
     pub fn has_room(&self, budget: Budget) -> bool {
         self.cost(budget) <= budget.bytes / 2
     }
 
-    /// How many bytes a catch-up may bring.
+    /// How many bytes a catch-up may add.
     #[must_use]
     pub fn room(&self, budget: Budget) -> usize {
         budget.bytes.saturating_sub(self.cost(budget))
     }
 
-    /// Writes as much as `write` takes, up to `bytes_max` bytes for fairness to other connections.
+    /// Writes as much as `write` accepts, up to `bytes_max` bytes for fairness to other connections.
     ///
     /// # Errors
     ///
-    /// Whatever `write` returns but `WouldBlock`, which is a normal outcome here.
+    /// Any error of `write` except `WouldBlock`, which is a normal outcome here.
     pub fn write(
         &mut self,
         bytes_max: usize,
         mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
-    ) -> io::Result<Written> {
+    ) -> io::Result<WriteOutcome> {
         let mut total = 0;
         while !self.frames.is_empty() {
             if total >= bytes_max {
-                return Ok(Written::Cap);
+                return Ok(WriteOutcome::Cap);
             }
             let mut slices = [IoSlice::new(&[]); SLICES_MAX];
             let count = self.frames.len().min(SLICES_MAX);
-            for (slice, waiting) in slices.iter_mut().zip(&self.frames) {
-                *slice = IoSlice::new(&waiting.frame);
+            for (slice, queued) in slices.iter_mut().zip(&self.frames) {
+                *slice = IoSlice::new(&queued.frame);
             }
             match write(&slices[..count]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -257,13 +269,13 @@ impl Outbox {
                     total += written;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Written::Blocked { progress: total > 0 });
+                    return Ok(WriteOutcome::Blocked { progress: total > 0 });
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Written::All)
+        Ok(WriteOutcome::All)
     }
 
     fn advance(&mut self, mut written: usize) {
@@ -271,11 +283,11 @@ impl Outbox {
         while let Some(first) = self.frames.front_mut() {
             if first.frame.len() > written {
                 first.frame.advance(written);
-                self.begun |= written > 0;
+                self.is_partly_written |= written > 0;
                 return;
             }
             written -= first.frame.len();
-            self.begun = false;
+            self.is_partly_written = false;
             self.delivered += u64::from(first.is_data());
             self.frames.pop_front();
         }
@@ -284,24 +296,24 @@ impl Outbox {
     }
 }
 
-impl Waiting {
+impl QueuedFrame {
     fn is_data(&self) -> bool {
-        matches!(self.kind, Kind::Forward(_) | Kind::Rest)
+        matches!(self.kind, FrameKind::Data(_) | FrameKind::DataRest)
     }
 
-    fn forwards(&self) -> Option<Of> {
-        if let Kind::Forward(of) = self.kind { Some(of) } else { None }
+    fn origin(&self) -> Option<FrameOrigin> {
+        if let FrameKind::Data(origin) = self.kind { Some(origin) } else { None }
     }
 }
 
-/// How a turn of writing ended.
+/// How [`Outbox::write`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// Nothing is left.
     All,
-    /// The turn's share is used up; there is more.
+    /// `bytes_max` is reached; there is more.
     Cap,
-    /// The socket takes no more now.
+    /// The socket is full.
     Blocked { progress: bool },
 }
 
@@ -313,11 +325,11 @@ mod tests {
 
     const BUDGET: Budget = Budget { bytes: 100, frame_bytes: 0, age_us: 1000 };
 
-    fn of(channel: u32, before: Seq) -> Of {
-        Of { channel, before: Some(before) }
+    fn origin(channel: u32, before: Seq) -> FrameOrigin {
+        FrameOrigin { channel, before: Some(before) }
     }
 
-    /// Writes so many bytes and then no more; returns what was written.
+    /// Writes this many bytes, then blocks. Returns what was written.
     fn take(outbox: &mut Outbox, mut bytes: usize) -> Vec<u8> {
         let mut sent = Vec::new();
         let written = outbox.write(usize::MAX, |slices| {
@@ -332,8 +344,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a socket takes at a time, the bytes come out whole and in order, and the queue
-        /// never holds more than its budget and one frame.
+        /// However little a socket accepts at a time, the bytes come out complete and in order, and the
+        /// queue never exceeds its budget by more than one frame.
         #[test]
         fn bytes_come_out_in_order(
             frames in prop::collection::vec(1_usize..40, 0..60),
@@ -344,7 +356,7 @@ mod tests {
             let mut takes = takes.into_iter().cycle();
             for (number, length) in frames.into_iter().enumerate() {
                 let frame = vec![u8::try_from(number).expect("few frames"); length];
-                if outbox.push(Bytes::from(frame.clone()), of(1, 0), BUDGET, 0).is_ok() {
+                if outbox.push(Bytes::from(frame.clone()), origin(1, 0), BUDGET, 0).is_ok() {
                     accepted.extend(frame);
                 }
                 prop_assert!(outbox.bytes() <= 140);
@@ -354,10 +366,10 @@ mod tests {
             prop_assert_eq!(sent, accepted);
         }
 
-        /// What is taken back was never begun, what goes first splits no frame, and all else comes
-        /// out whole and in order.
+        /// Partly written frames are not withdrawn, frames that go first split no other frame, and
+        /// everything else comes out complete and in order.
         #[test]
-        fn what_overtakes_splits_no_frame(
+        fn frames_that_go_first_split_no_frame(
             steps in prop::collection::vec((0_u32..3, 1_usize..20, 0_usize..40), 1..60),
         ) {
             let mut outbox = Outbox::default();
@@ -370,11 +382,11 @@ mod tests {
                 let frame = Bytes::from(frame);
                 if channel == 0 {
                     let before = outbox.bytes();
-                    let position = outbox.take_back(1, true);
+                    let position = outbox.withdraw(1, true);
                     prop_assert_eq!(position.is_some(), outbox.bytes() < before);
                     outbox.add_first(9, vec![(frame, None)], 0);
                 } else {
-                    outbox.add(frame, Some(of(channel, number as u64)), 0);
+                    outbox.add(frame, Some(origin(channel, number as u64)), 0);
                 }
                 sent.extend(take(&mut outbox, taken));
             }
@@ -392,11 +404,11 @@ mod tests {
     #[test]
     fn frame_larger_than_the_budget_passes_when_alone() {
         let mut outbox = Outbox::default();
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 500]), of(1, 0), BUDGET, 0), Ok(()));
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 1]), of(1, 1), BUDGET, 0), Err(Full));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 500]), origin(1, 0), BUDGET, 0), Ok(()));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 1]), origin(1, 1), BUDGET, 0), Err(Full));
     }
 
-    /// What the queue holds is what the budget allows, however short its frames are.
+    /// The queue never uses more memory than the budget allows, however short its frames are.
     #[test]
     fn short_frames_count_what_they_cost() {
         let budget = Budget { bytes: 64 * 1024, frame_bytes: FRAME_BYTES, age_us: 1000 };
@@ -405,13 +417,13 @@ mod tests {
             while !outbox.is_over(budget) {
                 outbox.push_reply(crate::encode::pong_frame(&vec![b'x'; length]), 0);
             }
-            let queue = outbox.frames.capacity() * size_of::<Waiting>();
-            // Beside its bytes, a short frame has the room that the allocator adds.
-            let payload = outbox.frames.iter().map(|waiting| waiting.frame.len() + 32);
+            let queue = outbox.frames.capacity() * size_of::<QueuedFrame>();
+            // In addition to its bytes, a short frame has what the allocator adds.
+            let payload = outbox.frames.iter().map(|queued| queued.frame.len() + 32);
             let held = queue + payload.sum::<usize>();
             assert!(held <= budget.bytes + length + 512, "{held} bytes held at {length} a frame");
             assert!(held >= budget.bytes / 4, "{held} bytes held at {length} a frame");
-            assert!(outbox.push(Bytes::from_static(b"x"), of(1, 0), budget, 0).is_err());
+            assert!(outbox.push(Bytes::from_static(b"x"), origin(1, 0), budget, 0).is_err());
             take(&mut outbox, usize::MAX);
             assert_eq!((outbox.cost(budget), outbox.frames.capacity()), (0, 0));
         }
@@ -420,32 +432,32 @@ mod tests {
     #[test]
     fn age_spends_the_budget_too() {
         let mut outbox = Outbox::default();
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), of(1, 0), BUDGET, 0), Ok(()));
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), of(1, 1), BUDGET, 1000), Ok(()));
-        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), of(1, 2), BUDGET, 1001), Err(Full));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), origin(1, 0), BUDGET, 0), Ok(()));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), origin(1, 1), BUDGET, 1000), Ok(()));
+        assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), origin(1, 2), BUDGET, 1001), Err(Full));
     }
 
     #[test]
-    fn position_is_where_the_first_frame_taken_back_began() {
+    fn withdraw_returns_the_position_before_the_first_removed_frame() {
         let mut outbox = Outbox::default();
         for before in 3..6 {
-            outbox.add(Bytes::from_static(&[0; 10]), Some(of(1, before)), 0);
-            outbox.add(Bytes::from_static(&[0; 10]), Some(of(2, before)), 0);
+            outbox.add(Bytes::from_static(&[0; 10]), Some(origin(1, before)), 0);
+            outbox.add(Bytes::from_static(&[0; 10]), Some(origin(2, before)), 0);
         }
-        // The first frame of channel 1 has begun, so it stays.
+        // The first frame of channel 1 is partly written, so it stays.
         take(&mut outbox, 1);
-        assert_eq!(outbox.take_back(1, false), Some(Some(4)));
+        assert_eq!(outbox.withdraw(1, false), Some(Some(4)));
         assert_eq!(outbox.bytes(), 9 + 30);
-        assert_eq!(outbox.take_back(1, false), None);
+        assert_eq!(outbox.withdraw(1, false), None);
     }
 
     #[test]
-    fn turn_stops_at_its_cap() {
+    fn write_stops_at_its_cap() {
         let mut outbox = Outbox::default();
         for _ in 0..5 {
             outbox.add(Bytes::from_static(&[0; 100]), None, 0);
         }
         let written = outbox.write(150, |slices| Ok(slices[0].len())).expect("no error");
-        assert_eq!((written, outbox.bytes()), (Written::Cap, 300));
+        assert_eq!((written, outbox.bytes()), (WriteOutcome::Cap, 300));
     }
 }

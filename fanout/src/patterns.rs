@@ -1,9 +1,9 @@
-//! Which connections follow which patterns: an index by segments, pure.
+//! An index of the connections by the patterns that they follow. Plain state: a trie of segments.
 //!
-//! A pattern is a path of segments, each a text or `*`, and equal patterns of several connections are
-//! one path. To find who covers a channel, each of its segments leads to at most two nodes, that of
-//! its text and that of `*`: a name of k segments visits fewer than 2^(k+1) nodes, however many
-//! patterns there are. Subscribing and unsubscribing cost one step for each segment.
+//! A pattern is a path of segments, each a text or `*`, and equal patterns of several connections share
+//! one path. When a channel is looked up, each of its segments leads to at most two nodes, that of its
+//! text and that of `*`: a name of k segments visits fewer than 2^(k+1) nodes, however many patterns
+//! there are. Subscribing and unsubscribing cost one step for each segment.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,46 +12,46 @@ use slab::Slab;
 
 use crate::channel::{ChannelId, Pattern};
 
-/// The root's place.
+/// The root's key in `nodes`.
 const ROOT: u32 = 0;
 
 #[derive(Debug)]
 pub struct Patterns {
-    nodes: Slab<Node>,
-    /// When the next pattern was subscribed to, to tell which of several came first.
+    nodes: Slab<PatternNode>,
+    /// The order number of the next subscription, to find the oldest of several.
     next: u64,
-    /// Nodes that lookups have visited: what tests count.
+    /// Nodes that lookups have visited, for tests.
     visited: u64,
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct PatternNode {
     parent: u32,
     segment: Box<str>,
-    /// By their text. Clients choose the texts, so the hash is one that cannot be provoked to collide.
+    /// By their text. Clients choose the texts, so the hash must resist provoked collisions.
     children: HashMap<Box<str>, u32>,
     star: Option<u32>,
-    /// Who follows the pattern that ends here.
-    followed: Option<Followed>,
+    /// The followers of the pattern that ends here.
+    followers: Option<PatternFollowers>,
 }
 
 #[derive(Debug)]
-struct Followed {
+struct PatternFollowers {
     pattern: Pattern,
-    /// By the connection's slot, and since when.
+    /// Order numbers of the subscriptions, by the connection's slot.
     since: BTreeMap<u32, u64>,
 }
 
 impl Default for Patterns {
     fn default() -> Self {
         let mut nodes = Slab::new();
-        nodes.insert(Node::default());
+        nodes.insert(PatternNode::default());
         Self { nodes, next: 0, visited: 0 }
     }
 }
 
 impl Patterns {
-    /// Notes that a connection follows a pattern. Returns the pattern as all who follow it share it.
+    /// Adds a pattern of a connection. Returns the pattern that all its followers share.
     pub fn add(&mut self, slot: u32, pattern: &Pattern) -> Pattern {
         let mut at = ROOT;
         for segment in pattern.as_str().split('/') {
@@ -60,14 +60,15 @@ impl Patterns {
         let since = self.next;
         self.next += 1;
         let node = &mut self.nodes[at as usize];
-        let followed = node
-            .followed
-            .get_or_insert_with(|| Followed { pattern: pattern.clone(), since: BTreeMap::new() });
-        followed.since.insert(slot, since);
-        followed.pattern.clone()
+        let followers = node.followers.get_or_insert_with(|| PatternFollowers {
+            pattern: pattern.clone(),
+            since: BTreeMap::new(),
+        });
+        followers.since.insert(slot, since);
+        followers.pattern.clone()
     }
 
-    /// Notes that a connection follows a pattern no longer.
+    /// Removes a pattern of a connection.
     pub fn remove(&mut self, slot: u32, pattern: &Pattern) {
         let mut at = ROOT;
         for segment in pattern.as_str().split('/') {
@@ -75,23 +76,23 @@ impl Patterns {
             at = child;
         }
         let node = &mut self.nodes[at as usize];
-        if let Some(followed) = &mut node.followed {
-            followed.since.remove(&slot);
-            if followed.since.is_empty() {
-                node.followed = None;
+        if let Some(followers) = &mut node.followers {
+            followers.since.remove(&slot);
+            if followers.since.is_empty() {
+                node.followers = None;
             }
         }
         self.prune(at);
     }
 
-    /// Takes away nodes that lead nowhere any more.
+    /// Removes nodes that no pattern uses any more.
     fn prune(&mut self, mut at: u32) {
         while at != ROOT {
             let node = &self.nodes[at as usize];
-            if node.followed.is_some() || !node.children.is_empty() || node.star.is_some() {
+            if node.followers.is_some() || !node.children.is_empty() || node.star.is_some() {
                 return;
             }
-            let Node { parent, segment, .. } = self.nodes.remove(at as usize);
+            let PatternNode { parent, segment, .. } = self.nodes.remove(at as usize);
             let up = &mut self.nodes[parent as usize];
             if &*segment == "*" {
                 up.star = None;
@@ -111,7 +112,7 @@ impl Patterns {
     }
 
     fn grow(&mut self, parent: u32, segment: &str) -> u32 {
-        let node = Node { parent, segment: segment.into(), ..Node::default() };
+        let node = PatternNode { parent, segment: segment.into(), ..PatternNode::default() };
         let child = u32::try_from(self.nodes.insert(node)).expect("fewer than 2^32 of anything");
         let up = &mut self.nodes[parent as usize];
         if segment == "*" {
@@ -122,18 +123,18 @@ impl Patterns {
         child
     }
 
-    /// Who follows a pattern that covers this channel, each once with the pattern that it has followed
-    /// for longest, by slot.
+    /// The connections that follow a pattern that covers this channel, sorted by slot. Each appears once,
+    /// with the pattern that it has followed for longest.
     pub fn covering(&mut self, channel: &ChannelId) -> Vec<(u32, Pattern)> {
         let mut found: HashMap<u32, (u64, Pattern), FxBuildHasher> = HashMap::default();
         let ends = self.ends(channel);
         for end in &ends {
-            let Some(followed) = &self.nodes[*end as usize].followed else { continue };
-            for (slot, since) in &followed.since {
+            let Some(followers) = &self.nodes[*end as usize].followers else { continue };
+            for (slot, since) in &followers.since {
                 let first =
-                    found.entry(*slot).or_insert_with(|| (*since, followed.pattern.clone()));
+                    found.entry(*slot).or_insert_with(|| (*since, followers.pattern.clone()));
                 if *since < first.0 {
-                    *first = (*since, followed.pattern.clone());
+                    *first = (*since, followers.pattern.clone());
                 }
             }
         }
@@ -146,12 +147,12 @@ impl Patterns {
     /// Whether a pattern that a connection follows covers this channel.
     pub fn covers(&mut self, slot: u32, channel: &ChannelId) -> bool {
         self.ends(channel).iter().any(|end| {
-            let followed = self.nodes[*end as usize].followed.as_ref();
-            followed.is_some_and(|followed| followed.since.contains_key(&slot))
+            let followers = self.nodes[*end as usize].followers.as_ref();
+            followers.is_some_and(|followers| followers.since.contains_key(&slot))
         })
     }
 
-    /// The nodes where patterns end that cover this channel.
+    /// The nodes at which patterns that cover this channel end.
     fn ends(&mut self, channel: &ChannelId) -> Vec<u32> {
         let mut reached = vec![ROOT];
         for segment in channel.as_str().split('/') {
@@ -171,10 +172,10 @@ impl Patterns {
         reached
     }
 
-    /// Patterns that somebody follows, each once, however many follow it.
+    /// The number of different patterns with followers.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.nodes.iter().filter(|(_, node)| node.followed.is_some()).count()
+        self.nodes.iter().filter(|(_, node)| node.followers.is_some()).count()
     }
 
     #[must_use]
@@ -205,8 +206,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that is gone through: the same connections, each by the pattern that it
-        /// followed first; and nothing is kept of what nobody follows any more.
+        /// Compared with a linear search: the same connections, each with the pattern that it followed
+        /// first. Nothing remains of patterns without followers.
         #[test]
         fn index_finds_what_the_list_finds(
             steps in prop::collection::vec((any::<bool>(), 0_u32..4, name()), 1..80),
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_a_channel_visits_the_same_few_nodes_beside_100_000_patterns() {
+    fn opening_a_channel_visits_the_same_few_nodes_with_100_000_patterns() {
         let mut index = Patterns::default();
         for number in 0..25_000 {
             for text in ["football/{}/odds/*", "*/{}", "*/*/odds/b{}", "*/{}/*/b{}"] {

@@ -1,8 +1,8 @@
-//! What a connection may follow, in terms that mean something to the host alone.
+//! What a connection may follow.
 //!
-//! Each channel needs some [`Classes`], and a connection has some. What they stand for, what they cost and
-//! when they change is the host's to say: this crate compares bits and passes on names. A permission is
-//! shared by all connections of a key, and costs each of them a pointer.
+//! Each channel needs some [`Classes`], and a connection has some. Only the host knows what they stand
+//! for, what they cost and when they change: this crate compares bits and passes names on. All
+//! connections of a key share one permission, which costs each of them a pointer.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Micros;
 
-/// A set of classes of channels, a bit each.
+/// A set of classes of channels, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Classes(pub u8);
 
@@ -23,80 +23,80 @@ impl Classes {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `needed` are among them.
+    /// Whether it contains all of `needed`.
     #[must_use]
     pub const fn cover(self, needed: Self) -> bool {
         needed.0 & !self.0 == 0
     }
 }
 
-/// What opens a class of channels, as it is shown to a client who lacks it.
+/// What opens a class of channels, as presented to a client that lacks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
     pub class: Classes,
-    /// In words, with its price.
+    /// As a text with its price.
     pub title: String,
-    /// The same for programs.
+    /// As JSON, for programs.
     pub offer: Value,
 }
 
-/// What a connection may follow from a moment on, up to the next step.
+/// What a connection may follow from a point in time until the next period.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct PermissionPeriod {
     pub from: Micros,
     pub classes: Classes,
-    /// What the client has then, by the host's names.
+    /// The host's names of what the client has in this period.
     pub names: Vec<&'static str>,
 }
 
-/// What a connection may follow, now and as time goes on.
+/// What a connection may follow, now and in the future.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Permission(Option<Arc<Plan>>);
+pub struct Permission(Option<Arc<Schedule>>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
-    /// By time; the first holds from the beginning.
-    steps: Vec<Step>,
+struct Schedule {
+    /// Sorted by time; the first also applies before its start.
+    periods: Vec<PermissionPeriod>,
     products: Arc<[Product]>,
-    /// What prices of one bookmaker beside a match of the older sockets need.
+    /// What the prices of one bookmaker need on the older sockets.
     book: Classes,
 }
 
 impl Permission {
-    /// Everything, for ever: for hosts that tell nothing apart.
+    /// Everything, forever: for hosts without permissions.
     pub const EVERYTHING: Self = Self(None);
 
-    /// `steps`: at least one, by time. `book`: what prices of one bookmaker beside a match of the older
-    /// sockets need.
+    /// `periods`: at least one, sorted by time. `book`: what the prices of one bookmaker need on the older
+    /// sockets.
     #[must_use]
-    pub fn new(steps: Vec<Step>, products: Arc<[Product]>, book: Classes) -> Self {
-        Self(Some(Arc::new(Plan { steps, products, book })))
+    pub fn new(periods: Vec<PermissionPeriod>, products: Arc<[Product]>, book: Classes) -> Self {
+        Self(Some(Arc::new(Schedule { periods, products, book })))
     }
 
-    fn step(&self, now: Micros) -> Option<&Step> {
-        let steps = &self.0.as_ref()?.steps;
-        steps.iter().rfind(|step| step.from <= now).or_else(|| steps.first())
+    fn period(&self, now: Micros) -> Option<&PermissionPeriod> {
+        let periods = &self.0.as_ref()?.periods;
+        periods.iter().rfind(|period| period.from <= now).or_else(|| periods.first())
     }
 
     #[must_use]
     pub fn classes(&self, now: Micros) -> Classes {
-        self.step(now).map_or(Classes::ALL, |step| step.classes)
+        self.period(now).map_or(Classes::ALL, |period| period.classes)
     }
 
     /// The host's names of what the client has now.
     #[must_use]
     pub fn names(&self, now: Micros) -> &[&'static str] {
-        self.step(now).map_or(&[], |step| &step.names)
+        self.period(now).map_or(&[], |period| &period.names)
     }
 
     #[must_use]
     pub fn book(&self) -> Classes {
-        self.0.as_ref().map_or(Classes::NONE, |plan| plan.book)
+        self.0.as_ref().map_or(Classes::NONE, |schedule| schedule.book)
     }
 
-    /// What a client who has `classes` lacks of `needed`.
+    /// The products that a client with `classes` lacks for `needed`.
     pub fn lacking(&self, classes: Classes, needed: Classes) -> impl Iterator<Item = &Product> {
-        let products = self.0.as_ref().map_or(&[][..], |plan| &plan.products);
+        let products = self.0.as_ref().map_or(&[][..], |schedule| &schedule.products);
         let lacks =
             move |product: &&Product| !classes.cover(product.class) && needed.cover(product.class);
         products.iter().filter(lacks)
@@ -111,13 +111,13 @@ mod tests {
     const BOOKS: Classes = Classes(2);
 
     #[test]
-    fn classes_change_with_time_and_what_is_lacking_is_named() {
+    fn classes_change_with_time_and_missing_products_are_named() {
         let product =
             |class, title: &str| Product { class, title: title.to_owned(), offer: Value::Null };
         let products = [product(SPORTS, "sports"), product(BOOKS, "books")];
-        let step = |from, classes| Step { from, classes, names: Vec::new() };
-        let steps = vec![step(10, BOOKS), step(20, Classes::NONE)];
-        let permission = Permission::new(steps, products.into(), BOOKS);
+        let period = |from, classes| PermissionPeriod { from, classes, names: Vec::new() };
+        let periods = vec![period(10, BOOKS), period(20, Classes::NONE)];
+        let permission = Permission::new(periods, products.into(), BOOKS);
         assert_eq!(permission.classes(5), BOOKS);
         assert_eq!(permission.classes(19), BOOKS);
         assert_eq!(permission.classes(20), Classes::NONE);

@@ -1,6 +1,6 @@
-//! The words of `/stream/v1`: commands that clients send, and the control frames they get.
+//! The protocol of `/stream/v1`: commands that clients send, and the control frames that they get.
 //!
-//! Updates and images are the host's to render; everything else on the socket is rendered here.
+//! The host renders updates and images; everything else on the socket is rendered here.
 
 use std::collections::HashMap;
 
@@ -14,65 +14,65 @@ use crate::{
     encode::text_frame,
 };
 
-/// What a client may ask for.
+/// A command of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    Subscribe { id: Value, channel: Pattern, from: From, terms: Terms },
-    Set { id: Value, channel: Pattern, wishes: Wishes },
+    Subscribe { id: Value, channel: Pattern, from: StartPoint, options: SubscribeOptions },
+    Set { id: Value, channel: Pattern, changes: OptionChanges },
     Unsubscribe { id: Value, channel: Pattern },
     Ping { id: Value, t: Option<Value> },
 }
 
-/// Where a reader wants to go on from.
+/// Where a subscription starts.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum From {
+pub enum StartPoint {
     #[default]
     Image,
     Position(Position),
-    /// For a wildcard: a position for each channel the client knows.
+    /// For a wildcard: a position for each channel that the client knows.
     Positions(HashMap<ChannelId, Position>),
 }
 
-/// How a channel is followed, as `subscribed` confirms it.
+/// The options of a subscription, as `subscribed` confirms them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct SubscribeOptions {
     pub rate: Rate,
     pub on_slow: OnSlow,
-    /// Whether to be told how far the connection's own delay goes.
+    /// Whether the client gets `lag` frames about its own delay.
     pub lag: bool,
 }
 
-/// What a command says of the terms; what it leaves out stays as it is.
+/// The options that a command changes. Those it leaves out stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wishes {
+pub struct OptionChanges {
     pub rate: Option<Rate>,
     pub on_slow: Option<OnSlow>,
     pub lag: Option<bool>,
 }
 
-impl Wishes {
-    /// These terms, with what is wished for.
+impl OptionChanges {
+    /// Returns the options with these changes.
     #[must_use]
-    pub fn on(self, terms: Terms) -> Terms {
-        Terms {
-            rate: self.rate.unwrap_or(terms.rate),
-            on_slow: self.on_slow.unwrap_or(terms.on_slow),
-            lag: self.lag.unwrap_or(terms.lag),
+    pub fn apply_to(self, options: SubscribeOptions) -> SubscribeOptions {
+        SubscribeOptions {
+            rate: self.rate.unwrap_or(options.rate),
+            on_slow: self.on_slow.unwrap_or(options.on_slow),
+            lag: self.lag.unwrap_or(options.lag),
         }
     }
 }
 
-/// What is done when a reader cannot keep up.
+/// What happens when a reader cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnSlow {
     /// Keep every event and merge values between them.
     #[default]
     Merge,
-    /// Leave out what is missing and send the image.
+    /// Skip what is missing and send the image.
     Resync,
     /// Close with 4508.
     Close,
-    /// Leave out whole messages. Only on bare channels, which have no document to keep whole.
+    /// Skip whole messages. Only on bare channels, which have no document to keep consistent.
     Skip,
 }
 
@@ -88,7 +88,7 @@ impl OnSlow {
     }
 }
 
-/// A command that cannot be carried out, told to the client in an `error` frame.
+/// Why a command cannot be carried out, sent to the client in an `error` frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
     pub id: Value,
@@ -96,7 +96,7 @@ pub struct Refusal {
     pub message: String,
     /// The channel it is about, where there is one.
     pub channel: Option<String>,
-    /// What would open it, as the host offers it.
+    /// The host's offers that would open it.
     pub offers: Vec<Value>,
 }
 
@@ -106,7 +106,7 @@ impl Refusal {
         Self { id: id.clone(), code, message: message.into(), channel: None, offers: Vec::new() }
     }
 
-    /// With what would open the channel.
+    /// Adds the offers that would open the channel.
     #[must_use]
     pub fn with_offers(self, offers: Vec<Value>) -> Self {
         Self { offers, ..self }
@@ -162,8 +162,8 @@ impl Command {
             Some("subscribe") => Self::subscribe(id, &fields),
             Some("set") => {
                 let channel = pattern(&id, &fields)?;
-                let wishes = wishes(&id, &fields)?;
-                Ok(Self::Set { id, channel, wishes })
+                let changes = option_changes(&id, &fields)?;
+                Ok(Self::Set { id, channel, changes })
             }
             Some("unsubscribe") => {
                 let channel = pattern(&id, &fields)?;
@@ -175,29 +175,29 @@ impl Command {
         }
     }
 
-    /// Whether it carries positions of many channels, and may be so much longer than others.
+    /// Whether it carries positions of many channels, for which it may be longer than other commands.
     #[must_use]
     pub fn has_positions(&self) -> bool {
-        matches!(self, Self::Subscribe { from: From::Positions(_), .. })
+        matches!(self, Self::Subscribe { from: StartPoint::Positions(_), .. })
     }
 
     fn subscribe(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
         let bad = |message: &str| Refusal::new(&id, Code::BadCommand, message);
         let channel = pattern(&id, fields)?;
         let from = match fields.get("from") {
-            None | Some(Value::Null) => From::Image,
+            None | Some(Value::Null) => StartPoint::Image,
             Some(from) if channel.is_wildcard() => positions(from)
                 .ok_or_else(|| bad("from of a wildcard is an object of channel to {epoch, seq}"))?,
-            Some(from) => {
-                From::Position(position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?)
-            }
+            Some(from) => StartPoint::Position(
+                position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?,
+            ),
         };
-        let terms = wishes(&id, fields)?.on(Terms::default());
-        Ok(Self::Subscribe { id, channel, from, terms })
+        let options = option_changes(&id, fields)?.on(SubscribeOptions::default());
+        Ok(Self::Subscribe { id, channel, from, options })
     }
 }
 
-fn wishes(id: &Value, fields: &Map<String, Value>) -> Result<Wishes, Refusal> {
+fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChanges, Refusal> {
     let bad = |message: &str| Refusal::new(id, Code::BadCommand, message);
     let rate = match fields.get("every_ms") {
         None => None,
@@ -219,7 +219,7 @@ fn wishes(id: &Value, fields: &Map<String, Value>) -> Result<Wishes, Refusal> {
         Some(Some("close")) => Some(OnSlow::Close),
         Some(_) => return Err(bad("on_slow is merge, resync or close")),
     };
-    Ok(Wishes { rate, on_slow, lag })
+    Ok(OptionChanges { rate, on_slow, lag })
 }
 
 fn id(fields: &Map<String, Value>) -> Result<Value, Refusal> {
@@ -247,22 +247,22 @@ fn position(value: &Value) -> Option<Position> {
     Some(Position { epoch, seq: value.get("seq")?.as_u64()? })
 }
 
-fn positions(value: &Value) -> Option<From> {
+fn positions(value: &Value) -> Option<StartPoint> {
     let positions = value.as_object()?.iter();
     let each =
         positions.map(|(name, value)| Some((ChannelId::new(name.as_str()), position(value)?)));
-    Some(From::Positions(each.collect::<Option<_>>()?))
+    Some(StartPoint::Positions(each.collect::<Option<_>>()?))
 }
 
 // ------------------------------------------------------------------------- frames to the client
 
 fn json_frame(value: &impl Serialize) -> Bytes {
     text_frame(|out| {
-        serde_json::to_writer(out, value).expect("our own frames have string keys only");
+        serde_json::to_writer(out, value).expect("control frames have string keys only");
     })
 }
 
-/// What a new connection is told first.
+/// The first frame on a new connection.
 #[derive(Debug, Clone, Serialize)]
 pub struct Hello<'a> {
     pub conn: &'a str,
@@ -277,14 +277,14 @@ pub struct HelloLimits {
     pub channels: usize,
     pub patterns: usize,
     pub command_bytes: usize,
-    /// Of a `subscribe` to a pattern with positions.
+    /// Bytes of a `subscribe` to a pattern with positions.
     pub from_bytes: usize,
 }
 
-/// The frames of control, each a `type` and its fields in the order of the protocol page.
+/// The control frames, each a `type` and its fields in the order of the protocol documentation.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Frame<'a> {
+enum ControlFrame<'a> {
     Hello(&'a Hello<'a>),
     Subscribed {
         id: &'a Value,
@@ -358,15 +358,15 @@ enum Frame<'a> {
 /// How far a connection is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Lag {
-    /// Bytes that wait for its socket.
+    /// Bytes queued for its socket.
     pub queued_bytes: usize,
-    /// How long the first of them has waited, in milliseconds.
+    /// How long the first of them has been queued, in milliseconds.
     pub oldest_ms: u64,
-    /// Changes that reached it merged into others, since it is behind.
+    /// Changes that reached it merged into others since it fell behind.
     pub merged: u64,
 }
 
-/// Channel to sequence, as a JSON object.
+/// Sequences by channel, as a JSON object.
 #[derive(Debug)]
 struct Heads<'a>(&'a [(&'a ChannelId, Seq)]);
 
@@ -378,23 +378,23 @@ impl Serialize for Heads<'_> {
 
 #[must_use]
 pub fn hello(hello: &Hello<'_>) -> Bytes {
-    json_frame(&Frame::Hello(hello))
+    json_frame(&ControlFrame::Hello(hello))
 }
 
-/// How a subscription to one channel begins: `resumed` is `None` where no position was given.
+/// Confirms a subscription to one channel. `resumed` is `None` if no position was given.
 #[must_use]
 pub fn subscribed(
     id: &Value,
-    terms: Terms,
+    options: SubscribeOptions,
     channel: &Channel,
     head: Seq,
     resumed: Option<Result<(), &str>>,
 ) -> Bytes {
-    json_frame(&Frame::Subscribed {
+    json_frame(&ControlFrame::Subscribed {
         id,
         ch: channel.name.as_str(),
-        every_ms: terms.rate.every_ms(),
-        on_slow: terms.on_slow.as_str(),
+        every_ms: options.rate.every_ms(),
+        on_slow: options.on_slow.as_str(),
         epoch: Some(channel.epoch.to_string()),
         seq: Some(head),
         channels: None,
@@ -405,32 +405,37 @@ pub fn subscribed(
     })
 }
 
-/// What the client has from now on, and what has ended by it: channels by name, the first of them where
-/// there are very many, and how many in all.
+/// The add-ons that the client has from now on, and the channels that end because of that: their names,
+/// truncated if there are very many, and their number.
 #[must_use]
 pub fn entitlement(addons: &[&'static str], ended: &[&str], channels: usize) -> Bytes {
-    json_frame(&Frame::Entitlement { addons, ended, channels })
+    json_frame(&ControlFrame::Entitlement { addons, ended, channels })
 }
 
-/// Of the channels that a pattern covers.
+/// Counts of the channels that a pattern covers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Coverage {
     /// Those that are followed.
     pub followed: usize,
     /// Those that the client's add-ons do not cover.
     pub not_entitled: usize,
-    /// Those for which the socket has no room.
+    /// Those beyond the limit of the socket.
     pub left_out: usize,
 }
 
-/// How a subscription to all channels of a pattern begins.
+/// Confirms a subscription to all channels of a pattern.
 #[must_use]
-pub fn subscribed_all(id: &Value, terms: Terms, pattern: &Pattern, coverage: Coverage) -> Bytes {
-    json_frame(&Frame::Subscribed {
+pub fn subscribed_all(
+    id: &Value,
+    options: SubscribeOptions,
+    pattern: &Pattern,
+    coverage: Coverage,
+) -> Bytes {
+    json_frame(&ControlFrame::Subscribed {
         id,
         ch: pattern.as_str(),
-        every_ms: terms.rate.every_ms(),
-        on_slow: terms.on_slow.as_str(),
+        every_ms: options.rate.every_ms(),
+        on_slow: options.on_slow.as_str(),
         epoch: None,
         seq: None,
         channels: Some(coverage.followed),
@@ -443,39 +448,39 @@ pub fn subscribed_all(id: &Value, terms: Terms, pattern: &Pattern, coverage: Cov
 
 #[must_use]
 pub fn unsubscribed(id: &Value, ch: &str) -> Bytes {
-    json_frame(&Frame::Unsubscribed { id: Some(id), ch, why: None })
+    json_frame(&ControlFrame::Unsubscribed { id: Some(id), ch, why: None })
 }
 
-/// The channel itself is gone: its match has ended long ago.
+/// The channel no longer exists: its match ended long ago.
 #[must_use]
 pub fn channel_gone(ch: &str) -> Bytes {
-    json_frame(&Frame::Unsubscribed { id: None, ch, why: Some("gone") })
+    json_frame(&ControlFrame::Unsubscribed { id: None, ch, why: Some("gone") })
 }
 
 #[must_use]
 pub fn pong(id: &Value, t: Option<&Value>, now: Micros) -> Bytes {
-    json_frame(&Frame::Pong { id, t, now })
+    json_frame(&ControlFrame::Pong { id, t, now })
 }
 
 #[must_use]
 pub fn resync(ch: &str, why: &str, from: Seq, to: Seq) -> Bytes {
-    json_frame(&Frame::Resync { ch, why, from, to })
+    json_frame(&ControlFrame::Resync { ch, why, from, to })
 }
 
 /// A beat, or a part of one. `more`: another part follows.
 #[must_use]
 pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)], more: bool) -> Bytes {
-    json_frame(&Frame::Beat { now, heads: Heads(heads), more })
+    json_frame(&ControlFrame::Beat { now, heads: Heads(heads), more })
 }
 
 #[must_use]
 pub fn lag(lag: Lag) -> Bytes {
-    json_frame(&Frame::Lag(lag))
+    json_frame(&ControlFrame::Lag(lag))
 }
 
 #[must_use]
 pub fn error(refusal: &Refusal) -> Bytes {
-    json_frame(&Frame::Error {
+    json_frame(&ControlFrame::Error {
         id: &refusal.id,
         ch: refusal.channel.as_deref(),
         code: refusal.code,
@@ -487,7 +492,7 @@ pub fn error(refusal: &Refusal) -> Bytes {
 
 #[must_use]
 pub fn bye(why: &str, reconnect_after_ms: u32) -> Bytes {
-    json_frame(&Frame::Bye { why, reconnect_after_ms })
+    json_frame(&ControlFrame::Bye { why, reconnect_after_ms })
 }
 
 #[cfg(test)]
@@ -505,30 +510,31 @@ mod tests {
     fn subscribe_is_read_with_all_its_fields() {
         let text = r#"{"op":"subscribe","id":1,"ch":"football/7","from":{"epoch":"k3f9","seq":812},
             "every_ms":250,"on_slow":"close","lag":true,"later":[]}"#;
-        let Ok(Command::Subscribe { id, channel, from, terms }) = Command::parse(text) else {
+        let Ok(Command::Subscribe { id, channel, from, options }) = Command::parse(text) else {
             panic!("a whole subscribe was refused");
         };
         assert_eq!((id, channel.as_str()), (Value::from(1), "football/7"));
         let position = Position { epoch: Epoch::parse("k3f9"), seq: 812 };
-        let expected = Terms { rate: Rate::Ms250, on_slow: OnSlow::Close, lag: true };
-        assert_eq!((from, terms), (From::Position(position), expected));
+        let expected = SubscribeOptions { rate: Rate::Ms250, on_slow: OnSlow::Close, lag: true };
+        assert_eq!((from, options), (StartPoint::Position(position), expected));
     }
 
     #[test]
     fn set_changes_what_it_names() {
         let text = r#"{"op":"set","id":2,"ch":"football/7","every_ms":1000}"#;
-        let Ok(Command::Set { wishes, .. }) = Command::parse(text) else {
+        let Ok(Command::Set { changes, .. }) = Command::parse(text) else {
             panic!("a whole set was refused");
         };
-        let before = Terms { rate: Rate::Each, on_slow: OnSlow::Resync, lag: true };
-        assert_eq!(wishes.on(before), Terms { rate: Rate::Ms1000, ..before });
+        let before = SubscribeOptions { rate: Rate::Each, on_slow: OnSlow::Resync, lag: true };
+        assert_eq!(changes.apply_to(before), SubscribeOptions { rate: Rate::Ms1000, ..before });
     }
 
     #[test]
     fn wildcard_takes_a_position_for_each_channel() {
         let text =
             r#"{"op":"subscribe","ch":"football/*","from":{"football/7":{"epoch":"a","seq":3}}}"#;
-        let Ok(Command::Subscribe { from: From::Positions(positions), .. }) = Command::parse(text)
+        let Ok(Command::Subscribe { from: StartPoint::Positions(positions), .. }) =
+            Command::parse(text)
         else {
             panic!("positions were not read");
         };

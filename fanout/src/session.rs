@@ -1,12 +1,12 @@
-//! One client's conversation: what it follows and how far it has got. No socket, no clock, no index.
+//! One client's session: its subscriptions and their positions. No socket, no clock, no index.
 //!
-//! A subscription is either **live** (it stands in the index and takes each publication) or
-//! **behind** (it holds a position, and the host will bring it forward when the outbox has room).
-//! Joining, resuming after a cut, another rate and catching up after being slow are that one mechanism.
+//! A subscription is either **live** (it is in the index and gets every publication) or **behind** (it
+//! holds a position, and the host catches it up when the outbox has room). Subscribing, resuming after
+//! a disconnect, changing the rate and catching up after being slow all use this one mechanism.
 
+mod catch_up;
 mod commands;
 mod delivery;
-mod forward;
 mod index;
 mod live;
 mod permission;
@@ -20,63 +20,63 @@ use serde_json::Value;
 use slab::Slab;
 
 use self::{
-    forward::Open,
-    index::{FEW, Index},
-    subscription::{Stand, Subscription},
+    catch_up::PendingRequest,
+    index::{LINEAR_SEARCH_MAX, SubscriptionIndex},
+    subscription::{Subscription, SubscriptionState},
 };
 use crate::{
     Micros,
-    catch_up::Question,
+    catch_up::HostRequest,
     channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
     live::Sports,
-    outbox::{Budget, Of, Outbox},
+    outbox::{Budget, FrameOrigin, Outbox},
     patterns::Patterns,
     permission::{Classes, Permission},
-    protocol::{self, Code, OnSlow, Refusal, Terms},
-    topics::{Place, Topic, Topics},
+    protocol::{self, Code, OnSlow, Refusal, SubscribeOptions},
+    topics::{FollowerRef, Topic, Topics},
 };
 
 #[derive(Debug)]
 pub struct Session {
     subscriptions: Slab<Subscription>,
-    /// Where there are many of them.
-    index: Option<Box<Index>>,
-    /// The wildcards and their terms. Which of them covers a channel is known to [`Patterns`].
-    wildcards: HashMap<Pattern, Terms, FxBuildHasher>,
-    /// Subscriptions to be brought forward, in the order in which they fell behind, urgent ones
-    /// first. One that has ended or caught up since is passed over.
+    /// Present when there are many subscriptions.
+    index: Option<Box<SubscriptionIndex>>,
+    /// The wildcards and their options. [`Patterns`] finds those that cover a channel.
+    wildcards: HashMap<Pattern, SubscribeOptions, FxBuildHasher>,
+    /// Subscriptions to be caught up, in the order in which they fell behind, urgent ones first. Those
+    /// that have ended or caught up since are skipped.
     behind: VecDeque<usize>,
     /// How many subscriptions are behind.
     behind_count: u32,
-    /// How many of those are of channels that trail.
-    behind_trailing: u32,
+    /// How many of those are of channels that are delivered last.
+    behind_deliver_last: u32,
     channels_max: u32,
     patterns_max: u32,
-    /// The client knows that channels of its wildcards are left out, since there are too many.
-    limit_told: bool,
-    /// The subscription with which the next part of a beat begins, while one is being sent.
+    /// The client has been informed that channels of its wildcards are left out because of the limit.
+    limit_reported: bool,
+    /// While a beat is being sent in parts: the key at which the next part begins.
     beat_at: Option<usize>,
-    /// The question that the host has not answered yet. While there is one, no command is taken.
-    open: Option<Box<Open>>,
-    /// Changes that reached the client merged into others, because it was slow.
+    /// The request that the host has not responded to yet. Until then, no command is taken.
+    pending: Option<Box<PendingRequest>>,
+    /// Changes that reached the client merged into others because it was slow.
     merged: u64,
-    /// A wildcard was asked for, and its channels have not all been brought forward since.
+    /// The channels of a new wildcard have not all been caught up yet.
     unsettled: bool,
     dialect: Dialect,
     permission: Permission,
-    /// What of it holds now.
+    /// The classes that the permission grants now.
     classes: Classes,
-    /// Wildcards that may cover more than before, and of which the host is to be asked once more.
+    /// Wildcards that may cover more channels than before and must be matched by the host again.
     widening: Vec<Pattern>,
 }
 
-/// What a session works with that is not its own.
+/// What a session uses but does not own.
 #[derive(Debug)]
-pub struct Means<'a> {
+pub struct SessionContext<'a> {
     pub outbox: &'a mut Outbox,
-    /// To see how far topics have been served; the shard changes it.
+    /// The positions of topics. Only the shard changes them.
     pub topics: &'a Topics,
-    /// Who follows which wildcards.
+    /// The index of wildcards, of all connections.
     pub patterns: &'a mut Patterns,
     /// The connection's own slot.
     pub slot: u32,
@@ -84,37 +84,30 @@ pub struct Means<'a> {
     pub now: Micros,
 }
 
-/// What is spoken on a connection.
+/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// The stream protocol.
     #[default]
     Stream,
-    /// That of the older sockets, with these sports.
+    /// The protocol of the older sockets, with these sports.
     Live(&'static Sports),
-    /// None: one bare channel is followed.
+    /// None: the connection follows one bare channel.
     Bare,
 }
 
-/// What the shard is to do after a command.
-#[derive(Debug)]
-pub enum Next {
-    Nothing,
-    Ask(Question),
-}
-
-/// What became of a publication.
+/// What happened to a publication that was offered to a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivered {
+pub enum DeliveryOutcome {
     Queued,
-    /// The client has it already, or will be brought forward to it.
-    Known,
-    /// No room: the subscription, and any that must not get ahead of it, has left its place in the
-    /// index and waits to be brought forward.
-    Behind(Vec<Place>),
-    /// No room, and the client asked to be closed then.
+    /// The client already has it, or gets it when it is caught up.
+    NotNeeded,
+    /// No room: the subscription, and any that must not get ahead of it, has left the index and waits to
+    /// be caught up.
+    Behind(Vec<FollowerRef>),
+    /// No room, and the client asked to be closed in that case.
     TooSlow,
-    /// No room, and the message is left out.
+    /// No room, and the message is skipped.
     Skipped,
 }
 
@@ -123,7 +116,7 @@ pub enum Delivered {
 pub struct Join {
     pub key: usize,
     pub topic: Topic,
-    /// Where it stands.
+    /// Its position.
     pub head: Seq,
 }
 
@@ -137,12 +130,12 @@ impl Session {
             wildcards: HashMap::default(),
             behind: VecDeque::new(),
             behind_count: 0,
-            behind_trailing: 0,
+            behind_deliver_last: 0,
             channels_max: u32::try_from(channels_max).unwrap_or(u32::MAX),
             patterns_max: u32::MAX,
-            limit_told: false,
+            limit_reported: false,
             beat_at: None,
-            open: None,
+            pending: None,
             merged: 0,
             unsettled: false,
             dialect: Dialect::Stream,
@@ -152,50 +145,50 @@ impl Session {
         }
     }
 
-    /// `channels_max`: how many channels one socket of the stream protocol may follow. Those of the
-    /// others have limits of their own.
+    /// `channels_max`: how many channels one socket of the stream protocol may follow. The other
+    /// dialects have their own limits.
     #[must_use]
     pub fn speaking(dialect: Dialect, channels_max: usize) -> Self {
         Self { dialect, ..Self::new(channels_max) }
     }
 
-    /// Limits the wildcards that it may follow at a time.
+    /// Limits the number of wildcards that it may follow at a time.
     #[must_use]
     pub fn with_patterns_max(self, patterns_max: usize) -> Self {
         Self { patterns_max: u32::try_from(patterns_max).unwrap_or(u32::MAX), ..self }
     }
 
-    /// Follows one bare channel from now on.
+    /// A session that follows one bare channel.
     #[must_use]
     pub fn bare(channel: Channel) -> (Self, Join) {
         let mut session = Self::speaking(Dialect::Bare, 1);
-        let terms = Terms { on_slow: OnSlow::Skip, ..Terms::default() };
+        let options = SubscribeOptions { on_slow: OnSlow::Skip, ..SubscribeOptions::default() };
         let key = session.insert(Subscription {
             channel,
-            terms,
+            options,
             by_name: true,
             lease: None,
             delivered: Some(0),
-            stand: Stand::behind(None, "resume"),
+            state: SubscriptionState::behind(None, "resume"),
         });
         let topic = session.subscriptions[key].topic();
         (session, Join { key, topic, head: 0 })
     }
 
-    /// How a bare channel is followed again by a shard that has forgotten its index.
+    /// The entry of a bare session for an index that has been cleared.
     #[must_use]
     pub fn bare_join(&self) -> Option<Join> {
         let (key, sub) = self.subscriptions.iter().next().filter(|_| self.is_bare())?;
         Some(Join { key, topic: sub.topic(), head: 0 })
     }
 
-    /// Whether a question is open, so that commands have to wait.
+    /// Whether a request to the host is pending, so that commands must wait.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.open.is_some()
+        self.pending.is_some()
     }
 
-    /// Whether a subscription has to be brought forward.
+    /// Whether any subscription is behind.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.behind_count > 0
@@ -217,47 +210,47 @@ impl Session {
         self.subscriptions.len()
     }
 
-    /// Whether the client wants to be told of its delay.
+    /// Whether the client asked for lag frames.
     #[must_use]
     pub fn wants_lag(&self) -> bool {
-        self.subscriptions.iter().any(|(_, sub)| sub.terms.lag)
+        self.subscriptions.iter().any(|(_, sub)| sub.options.lag)
     }
 
-    /// Changes that reached the client merged into others because it was slow, since that began.
+    /// Changes that reached the client merged into others since it became slow.
     #[must_use]
     pub fn merged(&self) -> u64 {
         self.merged
     }
 
-    /// The client keeps up again.
-    pub fn forget_merged(&mut self) {
+    /// Resets the count of merged changes when the client keeps up again.
+    pub fn reset_merged(&mut self) {
         self.merged = 0;
     }
 
-    /// Notes the place that a subscription has in the index now.
-    pub fn placed(&mut self, key: usize, place: Place) {
-        self.stand(key, Stand::Live(place));
+    /// Records the entry that a subscription has in the index now.
+    pub fn set_live(&mut self, key: usize, follower: FollowerRef) {
+        self.set_state(key, SubscriptionState::Live(follower));
     }
 
     fn insert(&mut self, sub: Subscription) -> usize {
         if self.subscriptions.capacity() == 0 {
-            // Most sockets follow one channel; the usual first room for four would be theirs too.
+            // Most sockets follow one channel; by default a slab would allocate room for four.
             self.subscriptions = Slab::with_capacity(1);
         }
         self.count_behind(&sub, 1);
         let key = self.subscriptions.insert(sub);
         match &mut self.index {
             Some(index) => index.insert(&self.subscriptions, key),
-            None if self.subscriptions.len() > FEW => {
-                self.index = Some(Box::new(Index::of(&self.subscriptions)));
+            None if self.subscriptions.len() > LINEAR_SEARCH_MAX => {
+                self.index = Some(Box::new(SubscriptionIndex::new(&self.subscriptions)));
             }
             None => {}
         }
         key
     }
 
-    /// Takes a subscription away; returns its place in the index if it had one.
-    fn remove(&mut self, key: usize) -> Option<Place> {
+    /// Removes a subscription. Returns its entry in the index if it had one.
+    fn remove(&mut self, key: usize) -> Option<FollowerRef> {
         if let Some(index) = &mut self.index
             && self.subscriptions.contains(key)
         {
@@ -266,30 +259,31 @@ impl Session {
         let sub = self.subscriptions.try_remove(key)?;
         self.count_behind(&sub, -1);
         if self.subscriptions.len() < (self.channels_max - self.channels_max / 10) as usize {
-            self.limit_told = false;
+            self.limit_reported = false;
         }
-        sub.place()
+        sub.follower()
     }
 
-    fn stand(&mut self, key: usize, stand: Stand) {
-        let trails = u32::from(self.subscriptions[key].channel.trails);
+    fn set_state(&mut self, key: usize, state: SubscriptionState) {
+        let deliver_last = u32::from(self.subscriptions[key].channel.deliver_last);
         let sub = &mut self.subscriptions[key];
         let was_behind = u32::from(sub.is_behind());
-        sub.stand = stand;
+        sub.state = state;
         let is_behind = u32::from(sub.is_behind());
         self.behind_count = self.behind_count + is_behind - was_behind;
-        self.behind_trailing = self.behind_trailing + is_behind * trails - was_behind * trails;
+        self.behind_deliver_last =
+            self.behind_deliver_last + is_behind * deliver_last - was_behind * deliver_last;
     }
 
     fn count_behind(&mut self, sub: &Subscription, by: i32) {
         if sub.is_behind() {
             self.behind_count = self.behind_count.saturating_add_signed(by);
-            let trailing = by * i32::from(sub.channel.trails);
-            self.behind_trailing = self.behind_trailing.saturating_add_signed(trailing);
+            let by_last = by * i32::from(sub.channel.deliver_last);
+            self.behind_deliver_last = self.behind_deliver_last.saturating_add_signed(by_last);
         }
     }
 
-    /// Notes a channel as the host knows it now: it may have been opened again.
+    /// Updates a channel to what the host returned: it may have been reopened with another number.
     fn set_channel(&mut self, key: usize, channel: &Channel) {
         if self.subscriptions[key].channel.number == channel.number {
             return self.subscriptions[key].channel = channel.clone();
@@ -303,16 +297,20 @@ impl Session {
         }
     }
 
-    /// Lets a subscription wait to be brought forward from where it stands. Returns the place that
-    /// it leaves.
-    fn fall_behind(&mut self, key: usize, why: &'static str, topics: &Topics) -> Option<Place> {
+    /// Puts a subscription behind at its current position. Returns the entry that it leaves.
+    fn fall_behind(
+        &mut self,
+        key: usize,
+        why: &'static str,
+        topics: &Topics,
+    ) -> Option<FollowerRef> {
         let sub = &mut self.subscriptions[key];
-        let place = sub.place()?;
+        let follower = sub.follower()?;
         sub.delivered = sub.position(topics);
         let from = sub.delivered.map(|seq| sub.at(seq));
-        self.stand(key, Stand::behind(from, why));
+        self.set_state(key, SubscriptionState::behind(from, why));
         self.behind.push_back(key);
-        Some(place)
+        Some(follower)
     }
 
     fn by_name(&self, name: &str) -> Option<usize> {
@@ -331,57 +329,57 @@ impl Session {
         self.subscriptions.iter().find(numbered).map(|(key, _)| key)
     }
 
-    /// The subscription to this channel that stands in this topic of the index.
+    /// The subscription to this channel if its entry is in the topic with this number.
     #[must_use]
     pub fn in_topic(&self, number: u32, channel: u32) -> Option<usize> {
         let key = self.by_number(channel)?;
-        self.subscriptions[key].place().filter(|place| place.topic == number)?;
+        self.subscriptions[key].follower().filter(|follower| follower.topic == number)?;
         Some(key)
     }
 
-    /// A new channel has come to be that a wildcard covers: follows it from the empty document on, so
-    /// that no event of it is missed. That image is small and goes in whatever the budget. One
-    /// channel too many is left out, and the client is told so once.
-    pub fn opened(
+    /// Follows a new channel that a wildcard covers, from the empty document on, so that no event is
+    /// missed. Its image is small and is queued regardless of the budget. A channel beyond the limit is
+    /// left out, and the client gets one error about it.
+    pub fn channel_opened(
         &mut self,
         image: &Publication,
         wildcard: &Pattern,
-        means: &mut Means<'_>,
+        context: &mut SessionContext<'_>,
     ) -> Option<Join> {
         let channel = &image.channel;
-        let terms = *self.wildcards.get(wildcard)?;
+        let options = *self.wildcards.get(wildcard)?;
         let is_known = self.by_name(channel.name.as_str()).is_some();
         if is_known || !self.classes.cover(channel.needs) {
             return None;
         }
         if self.is_full(1) {
-            self.tell_limit(wildcard, means);
+            self.report_limit(wildcard, context);
             return None;
         }
-        let of = Of { channel: channel.number, before: None };
-        means.outbox.add(image.frame().clone(), Some(of), means.now);
+        let origin = FrameOrigin { channel: channel.number, before: None };
+        context.outbox.add(image.frame().clone(), Some(origin), context.now);
         let from = Some(Position { epoch: Some(channel.epoch), seq: image.seq });
         let sub = Subscription {
             channel: channel.clone(),
-            terms,
+            options,
             by_name: false,
             lease: None,
             delivered: Some(image.seq),
-            stand: Stand::behind(from, "resume"),
+            state: SubscriptionState::behind(from, "resume"),
         };
         let topic = sub.topic();
         let key = self.insert(sub);
-        if terms.rate != Rate::Each {
-            // The host is yet to hear that somebody wants it at this rate.
+        if options.rate != Rate::Each {
+            // The host must first learn of a follower at this rate.
             self.behind.push_back(key);
             return None;
         }
         Some(Join { key, topic, head: image.seq })
     }
 
-    /// Tells the client once that channels of a wildcard are left out, until there is room again.
-    fn tell_limit(&mut self, wildcard: &Pattern, means: &mut Means<'_>) {
-        if std::mem::replace(&mut self.limit_told, true) {
+    /// Sends one error about channels of a wildcard that are left out, until there is room again.
+    fn report_limit(&mut self, wildcard: &Pattern, context: &mut SessionContext<'_>) {
+        if std::mem::replace(&mut self.limit_reported, true) {
             return;
         }
         let message = format!(
@@ -389,7 +387,7 @@ impl Session {
             self.channels_max
         );
         let refusal = Refusal::new(&Value::Null, Code::Limit, message).about(wildcard.as_str());
-        means.outbox.push_reply(protocol::error(&refusal), means.now);
+        context.outbox.push_reply(protocol::error(&refusal), context.now);
     }
 
     #[must_use]
@@ -397,16 +395,16 @@ impl Session {
         !self.wildcards.is_empty()
     }
 
-    /// A channel is gone, and with it the subscription, which the index has let go already.
-    pub fn closed(&mut self, channel: u32, means: &mut Means<'_>) {
+    /// Ends the subscription to a channel that no longer exists. It is no longer in the index.
+    pub fn channel_closed(&mut self, channel: u32, context: &mut SessionContext<'_>) {
         if let Some(key) = self.by_number(channel) {
-            self.channel_gone(key, means);
+            self.channel_gone(key, context);
         }
     }
 
-    /// Publications were lost on the way to this shard: everything is to be brought forward. The
-    /// shard forgets its whole index.
-    pub fn all_behind(&mut self, topics: &Topics) {
+    /// Puts all subscriptions behind, because publications on their way to this shard were dropped. The
+    /// caller clears the index.
+    pub fn mark_all_behind(&mut self, topics: &Topics) {
         if self.is_bare() {
             return;
         }
@@ -416,22 +414,22 @@ impl Session {
         }
     }
 
-    /// The wildcards that it follows, which it follows no longer.
+    /// Removes and returns all wildcards.
     pub fn take_wildcards(&mut self) -> Vec<Pattern> {
         std::mem::take(&mut self.wildcards).into_keys().collect()
     }
 
-    /// Everything ends.
-    pub fn end(&mut self) -> Vec<Place> {
-        self.open = None;
+    /// Ends all subscriptions. Returns their entries in the index.
+    pub fn unsubscribe_all(&mut self) -> Vec<FollowerRef> {
+        self.pending = None;
         self.widening = Vec::new();
         self.behind = VecDeque::new();
-        (self.behind_count, self.behind_trailing) = (0, 0);
+        (self.behind_count, self.behind_deliver_last) = (0, 0);
         (self.index, self.beat_at) = (None, None);
-        std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.place()).collect()
+        std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.follower()).collect()
     }
 
-    /// The first part of a beat, or nothing where nothing is followed, or where the dialect has none.
+    /// The first part of a beat, or `None` if nothing is followed or the dialect has no beats.
     pub fn beat(&mut self, topics: &Topics, now: Micros) -> Option<Bytes> {
         let is_idle = self.subscriptions.is_empty() && !self.has_wildcards();
         if self.dialect != Dialect::Stream || is_idle {
@@ -441,8 +439,8 @@ impl Session {
         self.next_beat(topics, now)
     }
 
-    /// The next part of a beat that has begun. The channels of a socket that follows many come in
-    /// several frames, each when the one before it has gone, so that a beat never fills an outbox.
+    /// The next part of a beat that has begun. A beat with many channels is split into several frames,
+    /// each queued when the one before it has been written, so that a beat never fills an outbox.
     pub fn next_beat(&mut self, topics: &Topics, now: Micros) -> Option<Bytes> {
         let mut at = self.beat_at.take()?;
         let end = self.subscriptions.capacity();
@@ -465,5 +463,5 @@ impl Session {
     }
 }
 
-/// Channels of one frame of a beat: some 16 KB.
+/// Channels in one frame of a beat: about 16 KB.
 const BEAT_HEADS: usize = 300;

@@ -1,13 +1,16 @@
-//! One thread: its connections, its part of the index, and the turns in which it serves them.
+//! One thread with its connections, its index of subscriptions, and its event loop.
 //!
-//! A turn takes all that is ready: what sockets tell, and what lies in the mailbox. Publications are
-//! put together and written once to each connection that follows them. Nothing here waits but for
-//! the next event; writes wait for their socket, never for a timer.
+//! A turn of the loop takes everything that is ready: socket events and mailbox messages. Publications
+//! are combined and written once to each connection that follows them. The thread blocks only while it
+//! waits for events; a blocked write waits for its socket, never for a timer.
 
-mod clock;
-mod credit;
-mod item;
-mod said;
+mod dispatch;
+mod lifecycle;
+mod message;
+mod reading;
+mod schedule;
+mod timers;
+mod token_buckets;
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -16,57 +19,44 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
-use metrics::{counter, gauge, histogram};
+use metrics::{counter, histogram};
 use mio::{Events, Poll, Token};
 use rustc_hash::FxBuildHasher;
-use tracing::{debug, error};
+use tracing::error;
 
-pub(crate) use self::item::Item;
+pub(crate) use self::message::ShardMessage;
 use self::{
-    clock::Clock,
-    credit::{Credit, CreditLimits},
-    said::{error, live_error},
+    schedule::CheckSchedule,
+    token_buckets::{TokenBucketLimits, TokenBuckets},
 };
 use crate::{
     Micros,
-    audience::{Audience, Due, Shares},
-    catch_up::{Answer, Ask, Asker, Question},
+    catch_up::{HostRequest, HostResponse, Requester, ShardRequest},
     channel::{Channel, Epoch},
     clock::monotonic,
     close::Close,
-    connection::{Arrival, Connection, ECHO_LIMITS, Overdue, Purpose, Reading},
-    encode,
+    connection::Connection,
     fanout::Shared,
-    live,
-    mailbox::{Taken, Wake},
+    mailbox::{MessageBatch, Wake},
     outbox::{self, Budget},
-    permission::{Classes, Permission},
-    protocol::{self, Code, Hello, HelloLimits, Lag},
-    session::{Dialect, Session},
-    socket::Socket,
+    permission::Classes,
+    subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 
-/// How often time alone is looked at.
+/// How often timers are checked.
 const TICK_US: Micros = 20_000;
 
-/// How often connections that are slow or closing are looked at.
+/// How often connections that are slow or closing are checked.
 const SLOW_TICK_US: Micros = 100_000;
 
-/// How often a slow client is told how far it is behind.
-const LAG_EVERY_US: Micros = 1_000_000;
-
-/// Messages of one connection taken before others get their turn.
-const MESSAGES_A_TURN: usize = 32;
-
-/// Connections that are taken over at a turn, and questions of this shard that may be open at a
-/// time, at least and at most: a storm of joins goes as fast as it is answered, and holds up a live
-/// reader about as long as the others who are live do.
+/// New connections in a turn, and requests of this shard that may be pending at a time, at least and at
+/// most. So a burst of joins is served as fast as the host responds, and delays live readers about as
+/// much as they delay each other.
 const JOINS_MIN: usize = 64;
 const JOINS_MAX: usize = 1024;
 
-/// More than twice what a join takes, in microseconds: so many joins as fit into the last turn at
-/// this price make the next one no longer than twice what it would be without them.
+/// More than twice the cost of a join, in microseconds. As many joins as fit into the length of the last
+/// turn at this cost make the next turn at most about twice as long.
 const JOIN_US: Micros = 60;
 
 /// Events taken from the system at a time.
@@ -75,11 +65,7 @@ const EVENTS: usize = 1024;
 /// Bytes read from a socket at a time, into a buffer that all connections share.
 const READ_BYTES: usize = 8 * 1024;
 
-/// Reads from one connection before others get their turn: one that brings a command, and one that
-/// finds that there is no more.
-const READS_A_TURN: usize = 2;
-
-/// The token of the mailbox; all others are slots.
+/// The token of the mailbox; all other tokens are slots.
 const MAILBOX: Token = Token(usize::MAX);
 
 impl Wake for mio::Waker {
@@ -90,7 +76,7 @@ impl Wake for mio::Waker {
     }
 }
 
-/// The poll of a shard, and what wakes it.
+/// The poll of a shard, and its waker.
 pub(crate) fn poll() -> io::Result<(Poll, mio::Waker)> {
     let poll = Poll::new()?;
     let waker = mio::Waker::new(poll.registry(), MAILBOX)?;
@@ -101,27 +87,28 @@ pub(crate) struct Shard {
     number: usize,
     shared: Arc<Shared>,
     poll: Poll,
-    audience: Audience<Connection>,
+    subscribers: Subscribers<Connection>,
     buffer: Box<[u8]>,
+    /// The generation of the newest connection: tells connections in one slot apart.
     generation: u64,
-    /// Connections to read from, each once, though their sockets may report nothing new.
+    /// Connections to read from in the next turn, each once, even without a socket event.
     unread: Vec<usize>,
     /// An empty list, kept for its allocation.
     spare: Vec<usize>,
     /// Connections that are closing.
     closing: HashSet<usize, FxBuildHasher>,
-    /// Those of them whose streams are not ended yet. A slot may have been given away meanwhile.
-    saying_goodbye: Vec<usize>,
-    /// Questions that wait until fewer are open.
-    questions: VecDeque<(usize, u64, Question)>,
-    questions_open: usize,
-    /// Joins at a turn for now.
-    joins: usize,
-    credit: Credit,
+    /// Those of them whose streams are not ended yet. A slot may have been reused meanwhile.
+    hanging_up: Vec<usize>,
+    /// Requests that wait until fewer are pending.
+    requests: VecDeque<(usize, u64, HostRequest)>,
+    requests_pending: usize,
+    /// New connections in a turn and pending requests, for now.
+    joins_max: usize,
+    token_buckets: TokenBuckets,
     /// Connections whose commands wait because their key is in debt.
     indebted: Vec<(usize, u64)>,
-    clock: Clock,
-    /// All have been told to go, and who still arrives is told so too: come back within this time.
+    schedule: CheckSchedule,
+    /// The shard drains: new connections are closed too, with this time to reconnect.
     draining_ms: Option<u32>,
     stopping: bool,
 }
@@ -134,14 +121,14 @@ impl Shard {
             frame_bytes: outbox::FRAME_BYTES,
             age_us: limits.outbox_age_us(),
         };
-        let shares = Shares { budget, write_bytes: limits.write_bytes_max };
-        let credit = Credit::new(CreditLimits {
+        let subscriber_limits = SubscriberLimits { budget, write_bytes: limits.write_bytes_max };
+        let token_buckets = TokenBuckets::new(TokenBucketLimits {
             burst: limits.catch_up_burst,
             per_second: limits.catch_ups_per_second,
             debt_us_max: limits.debt_us_max(),
         });
         let now = monotonic();
-        let clock = Clock {
+        let schedule = CheckSchedule {
             tick_due: now + TICK_US,
             slow_due: now + SLOW_TICK_US,
             round_us: limits.round_us(),
@@ -152,510 +139,215 @@ impl Shard {
             number,
             shared,
             poll,
-            audience: Audience::new(shares),
+            subscribers: Subscribers::new(subscriber_limits),
             buffer: vec![0; READ_BYTES].into(),
             generation: 0,
             unread: Vec::new(),
             spare: Vec::new(),
             closing: HashSet::default(),
-            saying_goodbye: Vec::new(),
-            questions: VecDeque::new(),
-            questions_open: 0,
-            joins: JOINS_MIN,
-            credit,
+            hanging_up: Vec::new(),
+            requests: VecDeque::new(),
+            requests_pending: 0,
+            joins_max: JOINS_MIN,
+            token_buckets,
             indebted: Vec::new(),
-            clock,
+            schedule,
             draining_ms: None,
             stopping: false,
         }
     }
 
-    /// Serves until it is told to stop and every connection has ended.
+    /// Runs until it is stopped and every connection has ended.
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS);
         let mut more = false;
         loop {
             let now = monotonic();
-            let busy = more || self.audience.has_ready() || !self.unread.is_empty();
-            let wait = if busy { 0 } else { u64::try_from(self.clock.tick_due - now).unwrap_or(0) };
+            let busy = more || self.subscribers.has_ready() || !self.unread.is_empty();
+            let wait =
+                if busy { 0 } else { u64::try_from(self.schedule.tick_due - now).unwrap_or(0) };
             match self.poll.poll(&mut events, Some(Duration::from_micros(wait))) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return error!(%error, shard = self.number, "no events any more"),
+                Err(error) => return error!(%error, shard = self.number, "cannot get events"),
             }
             more = self.turn(&events);
-            if self.stopping && self.audience.is_empty() {
+            if self.stopping && self.subscribers.is_empty() {
                 return;
             }
         }
     }
 
-    /// Serves everything that is ready. Returns whether arrivals still wait their turn.
+    /// Handles everything that is ready. Returns whether new connections are left for the next turn.
     fn turn(&mut self, events: &Events) -> bool {
         let now = monotonic();
-        self.audience.set_stamp_offset(self.shared.host.stamp() - now);
+        self.subscribers.set_stamp_offset(self.shared.host.stamp() - now);
         for event in events {
             let slot = event.token().0;
             if event.token() == MAILBOX {
                 continue;
             }
             if event.is_writable() {
-                self.audience.writable(slot);
+                self.subscribers.writable(slot);
             }
             if event.is_readable() || event.is_read_closed() || event.is_error() {
-                if let Some(member) = self.audience.get_mut(slot) {
-                    member.sink.readable();
+                if let Some(subscriber) = self.subscribers.get_mut(slot) {
+                    subscriber.sink.set_readable();
                 }
                 self.read_soon(slot);
             }
         }
         let mut unread = mem::replace(&mut self.unread, mem::take(&mut self.spare));
         for slot in unread.drain(..) {
-            if let Some(member) = self.audience.get_mut(slot) {
-                member.sink.is_unread = false;
-                self.serve(slot, now);
+            if let Some(subscriber) = self.subscribers.get_mut(slot) {
+                subscriber.sink.is_unread = false;
+                self.read(slot, now);
             }
         }
         self.spare = unread;
-        let more = self.letters(now);
-        self.audience.flush(now);
-        self.due(now);
-        if now >= self.clock.tick_due {
+        let more = self.take_messages(now);
+        self.subscribers.flush(now);
+        self.apply_effects(now);
+        if now >= self.schedule.tick_due {
             self.tick(now);
         }
         self.hang_up();
         let done = monotonic();
-        if let Some(oldest) = self.audience.take_oldest_written() {
+        if let Some(oldest) = self.subscribers.take_oldest_written() {
             let delay = self.shared.host.stamp() - oldest;
             histogram!("matchwire_delivery_delay_seconds").record(seconds(delay));
         }
         let took = usize::try_from((done - now) / JOIN_US).unwrap_or(0);
-        self.joins = took.clamp(JOINS_MIN, JOINS_MAX);
-        self.shared.mailboxes[self.number].served();
-        self.shared.served(self.number, self.audience.is_crowded(now));
+        self.joins_max = took.clamp(JOINS_MIN, JOINS_MAX);
+        self.shared.mailboxes[self.number].mark_processed();
+        self.shared.notify_progress(self.number, self.subscribers.is_crowded(now));
         more
     }
 
-    // ------------------------------------------------------------------------ from the mailbox
-
-    fn letters(&mut self, now: Micros) -> bool {
+    fn take_messages(&mut self, now: Micros) -> bool {
         let shared = Arc::clone(&self.shared);
         let mailbox = &shared.mailboxes[self.number];
-        let Taken { letters, in_turn, more } = mailbox.take(self.joins);
-        in_turn.into_iter().for_each(|arrival| self.letter(arrival, now));
-        for letter in letters {
-            if matches!(letter, Item::End(..) | Item::Permit(..) | Item::Drain { .. }) {
-                // Whoever arrived before is meant too.
-                mailbox.take_in_turn().for_each(|arrival| self.letter(arrival, now));
+        let MessageBatch { messages, deferrable, more } = mailbox.take(self.joins_max);
+        deferrable.into_iter().for_each(|connect| self.handle_message(connect, now));
+        for message in messages {
+            if matches!(
+                message,
+                ShardMessage::CloseKey(..) | ShardMessage::Permit(..) | ShardMessage::Drain { .. }
+            ) {
+                // Connections that arrived before are meant too.
+                mailbox.take_deferrable().for_each(|connect| self.handle_message(connect, now));
             }
-            self.letter(letter, now);
+            self.handle_message(message, now);
         }
-        self.audience.perform(now);
+        self.subscribers.broadcast(now);
         more
     }
 
-    fn letter(&mut self, item: Item, now: Micros) {
-        match item {
-            Item::Publish(rate, publication) => {
-                return self.audience.publish(rate, publication, now);
+    fn handle_message(&mut self, message: ShardMessage, now: Micros) {
+        match message {
+            ShardMessage::Publish(rate, publication) => {
+                return self.subscribers.publish(rate, publication, now);
             }
-            Item::Opened(image) => self.audience.opened(&image, now),
-            Item::Closed(channel) => self.audience.closed(&channel, now),
-            Item::Answer(asker, answer, work) => self.answer(asker, answer, work, now),
-            Item::Connect(arrival) => self.connect(*arrival, now),
-            Item::End(key, close) => self.end(key, close, now),
-            Item::Permit(key, permission, expires) => self.permit(key, &permission, expires, now),
-            Item::Drain { window_ms } => self.drain(window_ms, now),
-            Item::Stop => self.stopping = true,
-            Item::Lost => {
+            ShardMessage::Opened(image) => self.subscribers.channel_opened(&image, now),
+            ShardMessage::Closed(channel) => self.subscribers.channel_closed(&channel, now),
+            ShardMessage::Response(requester, response, work) => {
+                self.handle_response(requester, response, work, now);
+            }
+            ShardMessage::Connect(connection) => self.connect(*connection, now),
+            ShardMessage::CloseKey(key, close) => self.close_key(key, close, now),
+            ShardMessage::Permit(key, permission, expires) => {
+                self.permit(key, &permission, expires, now)
+            }
+            ShardMessage::Drain { window_ms } => self.drain(window_ms, now),
+            ShardMessage::Stop => self.stopping = true,
+            ShardMessage::Overflow => {
                 counter!("matchwire_mailbox_overflows_total").increment(1);
-                self.audience.lost(now);
+                self.subscribers.mark_all_behind(now);
             }
         }
-        self.due(now);
+        self.apply_effects(now);
     }
 
-    fn answer(&mut self, asker: Asker, answer: Answer, work: usize, now: Micros) {
-        self.questions_open -= 1;
-        self.ask_waiting();
+    fn handle_response(
+        &mut self,
+        requester: Requester,
+        response: HostResponse,
+        work: usize,
+        now: Micros,
+    ) {
+        self.requests_pending -= 1;
+        self.submit_waiting();
         self.shared.followed.store(true, Ordering::Relaxed);
-        let Some(connection) = self.connection(asker.slot, asker.generation) else { return };
+        let Some(connection) = self.connection(requester.slot, requester.generation) else {
+            return;
+        };
         if connection.is_closing() {
             return;
         }
-        if let Some(key) = self.key(asker.slot) {
-            self.credit.charge_answer(key, work, now);
+        if let Some(key) = self.key(requester.slot) {
+            self.token_buckets.charge_response(key, work, now);
         }
-        self.audience.answer(asker.slot, answer, now);
-        // Commands may have waited for the answer.
-        self.read_soon(asker.slot);
+        self.subscribers.apply_response(requester.slot, response, now);
+        // Commands may have waited for the response.
+        self.read_soon(requester.slot);
     }
 
-    /// What the audience asks of the shard.
-    fn due(&mut self, now: Micros) {
-        for (slot, due) in self.audience.take_due() {
-            let Some(member) = self.audience.get(slot) else { continue };
-            let generation = member.sink.generation;
-            match due {
-                Due::Ask(question) => {
-                    self.questions.push_back((slot, generation, question));
-                    self.ask_waiting();
+    /// Carries out what the subscribers require.
+    fn apply_effects(&mut self, now: Micros) {
+        for (slot, effect) in self.subscribers.take_effects() {
+            let Some(subscriber) = self.subscribers.get(slot) else { continue };
+            let generation = subscriber.sink.generation;
+            match effect {
+                Effect::Submit(request) => {
+                    self.requests.push_back((slot, generation, request));
+                    self.submit_waiting();
                 }
-                Due::Resume => self.read_soon(slot),
-                Due::TooSlow => self.close(slot, Close::TooSlow, now),
-                Due::Failed => self.remove(slot, generation, now),
+                Effect::Resume => self.read_soon(slot),
+                Effect::TooSlow => self.close(slot, Close::TooSlow, now),
+                Effect::Failed => self.remove(slot, generation, now),
             }
         }
     }
 
-    /// Puts questions to the host, as many as may be open.
-    fn ask_waiting(&mut self) {
-        while self.questions_open < self.joins
-            && let Some((slot, generation, question)) = self.questions.pop_front()
+    /// Submits requests to the host, as many as may be pending.
+    fn submit_waiting(&mut self) {
+        while self.requests_pending < self.joins_max
+            && let Some((slot, generation, request)) = self.requests.pop_front()
         {
             if self.connection(slot, generation).is_some() {
-                self.questions_open += 1;
-                let asker = Asker { shard: self.number, slot, generation };
-                self.shared.host.ask(Ask { asker, question });
+                self.requests_pending += 1;
+                let requester = Requester { shard: self.number, slot, generation };
+                self.shared.host.submit(ShardRequest { requester, request });
             }
         }
-    }
-
-    // ------------------------------------------------------------------------- connections
-
-    fn connect(&mut self, arrival: Arrival, now: Micros) {
-        let Arrival { stream, read_ahead, purpose } = arrival;
-        let limits = &self.shared.limits;
-        let slot = self.audience.next_slot();
-        let registry = self.poll.registry();
-        let socket = match Socket::register(stream, limits.sockets, registry, Token(slot)) {
-            Ok(socket) => socket,
-            Err(error) => {
-                self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
-                return debug!(%error, "a socket could not be taken over");
-            }
-        };
-        self.generation += 1;
-        let mut connection = Connection::new(self.generation, socket, &read_ahead, now);
-        gauge!("matchwire_sockets").increment(1.0);
-        match purpose {
-            Purpose::Serve(owner, dialect) => {
-                self.credit.enter(owner.key, now);
-                let session = Session::speaking(dialect, limits.channels_max)
-                    .with_patterns_max(limits.patterns_max)
-                    .permitted(owner.permission.clone(), self.shared.host.time_of_day());
-                connection.owner = Some(owner);
-                self.audience.admit(session, connection);
-                if dialect == Dialect::Stream {
-                    let hello = self.hello();
-                    self.audience.reply(slot, hello, now);
-                }
-            }
-            Purpose::Bare(number) => {
-                let (session, join) = Session::bare(bare_channel(number));
-                self.audience.perform(now);
-                self.audience.admit(session, connection);
-                self.audience.join(slot, Some(join));
-            }
-            Purpose::Echo => {
-                connection.is_echo = true;
-                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
-            }
-            Purpose::Refuse(frame, close) => {
-                self.audience.admit(Session::speaking(Dialect::Bare, 0), connection);
-                self.audience.reply(slot, frame, now);
-                self.close(slot, close, now);
-            }
-        }
-        if let Some(reconnect_after_ms) = self.draining_ms {
-            self.close(slot, Close::Drain { reconnect_after_ms }, now);
-        }
-        // What was read ahead is served at once.
-        self.read_soon(slot);
-    }
-
-    fn hello(&self) -> Bytes {
-        let limits = &self.shared.limits;
-        let conn = format!("{}-{}", self.number, self.generation);
-        protocol::hello(&Hello {
-            conn: &conn,
-            server: &self.shared.server,
-            now: self.shared.host.stamp(),
-            beat_ms: limits.beat_ms,
-            limits: HelloLimits {
-                channels: limits.channels_max,
-                patterns: limits.patterns_max,
-                command_bytes: limits.command_bytes_max,
-                from_bytes: limits.from_bytes_max.max(limits.command_bytes_max),
-            },
-        })
     }
 
     fn connection(&mut self, slot: usize, generation: u64) -> Option<&mut Connection> {
-        let member = self.audience.get_mut(slot)?;
-        Some(&mut member.sink).filter(|connection| connection.generation == generation)
+        let subscriber = self.subscribers.get_mut(slot)?;
+        Some(&mut subscriber.sink).filter(|connection| connection.generation == generation)
     }
 
-    /// Reads from a connection in the next round of reading, whatever its socket reports.
-    fn read_soon(&mut self, slot: usize) {
-        if let Some(member) = self.audience.get_mut(slot)
-            && !mem::replace(&mut member.sink.is_unread, true)
-        {
-            self.unread.push(slot);
-        }
-    }
-
-    /// Reads and carries out what a client sent: a turn's share of it.
-    fn serve(&mut self, slot: usize, now: Micros) {
-        let Some(member) = self.audience.get(slot) else { return };
-        let commands = self.shared.limits.command_limits(member.session.dialect());
-        let mut reads = READS_A_TURN;
-        for _ in 0..MESSAGES_A_TURN {
-            let holds = self.audience.holds(slot) || self.is_in_debt(slot, now);
-            let Some(member) = self.audience.get_mut(slot) else { return };
-            let connection = &mut member.sink;
-            if holds && !connection.is_closing() {
-                return;
-            }
-            let limits = if connection.is_echo { ECHO_LIMITS } else { commands };
-            match connection.receive(&mut self.buffer, limits, &mut reads, now) {
-                Reading::Message(received) => self.received(slot, received, now),
-                Reading::Empty => return,
-                Reading::Later => break,
-                Reading::Gone => {
-                    let generation = connection.generation;
-                    return self.remove(slot, generation, now);
-                }
-            }
-            self.due(now);
-        }
-        // There may be more, and the socket will not report it again.
-        self.read_soon(slot);
-    }
-
-    /// The key that a connection came with, while it is open.
+    /// The key of a connection while it is open.
     fn key(&self, slot: usize) -> Option<u64> {
-        self.audience.get(slot)?.sink.owner.as_ref().map(|owner| owner.key)
-    }
-
-    /// Whether a connection's commands have to wait because its key is in debt. It is looked at again
-    /// then.
-    fn is_in_debt(&mut self, slot: usize, now: Micros) -> bool {
-        let Some(key) = self.key(slot) else { return false };
-        let is_in_debt = self.credit.is_in_debt(key, now);
-        if is_in_debt && let Some(member) = self.audience.get_mut(slot) {
-            let connection = &mut member.sink;
-            if !mem::replace(&mut connection.is_indebted, true) {
-                counter!("matchwire_commands_held_total").increment(1);
-                self.indebted.push((slot, connection.generation));
-            }
-        }
-        is_in_debt
-    }
-
-    /// Lets the commands go on of those whose keys have paid off their debts.
-    fn release(&mut self, now: Micros) {
-        for (slot, generation) in mem::take(&mut self.indebted) {
-            if let Some(connection) = self.connection(slot, generation) {
-                connection.is_indebted = false;
-                // Where the debt is not paid off, it is noted again.
-                self.serve(slot, now);
-            }
-        }
-        self.credit.sweep(now);
-    }
-
-    fn end(&mut self, key: u64, close: Close, now: Micros) {
-        self.slots_of(key).into_iter().for_each(|slot| self.close(slot, close, now));
-    }
-
-    fn permit(&mut self, key: u64, permission: &Permission, expires: Option<Micros>, now: Micros) {
-        for slot in self.slots_of(key) {
-            let Some(member) = self.audience.get_mut(slot) else { continue };
-            if member.sink.is_closing() {
-                continue;
-            }
-            if let Some(owner) = &mut member.sink.owner {
-                owner.expires = expires;
-            }
-            member.session.set_permission(permission.clone());
-            let time_of_day = self.shared.host.time_of_day();
-            self.audience.renew_permission(slot, time_of_day, now);
-        }
-    }
-
-    /// The connections that came with this key.
-    fn slots_of(&self, key: u64) -> Vec<usize> {
-        let own = |connection: &Connection| connection.owner.as_ref().is_some_and(|o| o.key == key);
-        let slots = self.audience.iter().filter(|(_, member)| own(&member.sink));
-        slots.map(|(slot, _)| slot).collect()
-    }
-
-    /// Closes all, each with its own moment to come back, spread over the window: shards take turns,
-    /// so that no two of them name the same moment.
-    fn drain(&mut self, window_ms: u32, now: Micros) {
-        self.draining_ms = Some(window_ms);
-        let slots: Vec<usize> = self.audience.iter().map(|(slot, _)| slot).collect();
-        let shards = self.shared.mailboxes.len();
-        let count = (slots.len() * shards).max(1) as u64;
-        for (order, slot) in slots.into_iter().enumerate() {
-            let order = (order * shards + self.number) as u64;
-            let share = u64::from(window_ms) * order / count;
-            let reconnect_after_ms = u32::try_from(share).unwrap_or(window_ms);
-            self.close(slot, Close::Drain { reconnect_after_ms }, now);
-        }
-    }
-
-    /// Begins to end a connection: `bye` where there is one, the close frame, and then nothing more.
-    fn close(&mut self, slot: usize, close: Close, now: Micros) {
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        let connection = &mut member.sink;
-        if connection.is_closing() {
-            return;
-        }
-        debug!(slot, code = close.code(), reason = close.reason(), "closing");
-        counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
-        let has_owner = connection.owner.is_some();
-        if let Some(owner) = &connection.owner {
-            self.credit.leave(owner.key);
-        }
-        let dialect = member.session.dialect();
-        self.audience.end(slot, now);
-        self.tell_use(slot, now);
-        if let Some(member) = self.audience.get_mut(slot) {
-            member.sink.close(now);
-        }
-        self.closing.insert(slot);
-        self.saying_goodbye.push(slot);
-        if close == Close::AddonRequired && has_owner {
-            let message = "the WebSocket add-on has run out";
-            let frame = match dialect {
-                Dialect::Stream | Dialect::Bare => error(Code::AddonRequired, message),
-                Dialect::Live(_) => live_error(live::Code::SubscriptionRequired, message),
-            };
-            self.audience.reply(slot, frame, now);
-        }
-        // The older sockets have no `bye`: their clients go by the code.
-        if let Some((why, after)) = close.bye().filter(|_| dialect == Dialect::Stream) {
-            self.audience.reply(slot, protocol::bye(why, after), now);
-        }
-        let frame = encode::close_frame(close.code(), close.reason());
-        self.audience.reply(slot, frame, now);
-        self.read_soon(slot);
-    }
-
-    /// Ends the streams of those that have been sent all, the close frame as the last.
-    fn hang_up(&mut self) {
-        let audience = &mut self.audience;
-        self.saying_goodbye.retain(|slot| {
-            let Some(member) = audience.get_mut(*slot) else { return false };
-            let is_said = member.outbox.is_empty();
-            member.sink.is_closing() && !(is_said && member.sink.hang_up())
-        });
-    }
-
-    fn remove(&mut self, slot: usize, generation: u64, now: Micros) {
-        if self.connection(slot, generation).is_none() {
-            return;
-        }
-        self.tell_use(slot, now);
-        if let Some(key) = self.key(slot) {
-            self.credit.leave(key);
-        }
-        // Closing the socket takes it out of the poll.
-        drop(self.audience.remove(slot, now));
-        self.closing.remove(&slot);
-        self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
-        gauge!("matchwire_sockets").decrement(1.0);
-    }
-
-    // -------------------------------------------------------------------------------- time
-
-    fn tick(&mut self, now: Micros) {
-        let time_of_day = self.shared.host.time_of_day();
-        let (from, to) = self.clock.part(self.audience.slots(), now);
-        for slot in from..to {
-            self.look_at(slot, now);
-            if self.audience.get(slot).is_some_and(|member| !member.sink.is_closing()) {
-                self.audience.renew_permission(slot, time_of_day, now);
-                self.audience.beat(slot, now);
-                self.tell_use(slot, now);
-            }
-        }
-        self.release(now);
-        if now >= self.clock.slow_due {
-            self.clock.slow_due = now + SLOW_TICK_US;
-            let closing: Vec<usize> = self.closing.iter().copied().collect();
-            closing.into_iter().for_each(|slot| self.look_at(slot, now));
-            for slot in self.audience.slow() {
-                self.look_at(slot, now);
-                self.tell_lag(slot, now);
-            }
-        }
-        self.audience.flush(now);
-        self.due(now);
-    }
-
-    /// Tells the guard of a connection what it was given. A plain number on the way there: nothing
-    /// that shards share is touched for a message.
-    fn tell_use(&mut self, slot: usize, now: Micros) {
-        // Its turn comes once in a round, or a little later.
-        let open_us_max = 2 * self.shared.limits.round_us();
-        let time_of_day = self.shared.host.time_of_day();
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        let messages = member.outbox.take_delivered();
-        member.sink.tell_use(messages, open_us_max, now, time_of_day);
-    }
-
-    fn look_at(&mut self, slot: usize, now: Micros) {
-        let time_of_day = self.shared.host.time_of_day();
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        let stalled = member.stalled(now);
-        let generation = member.sink.generation;
-        match member.sink.overdue(&self.shared.limits, stalled, now, time_of_day) {
-            Overdue::Nothing => {}
-            Overdue::Ping => self.audience.reply(slot, encode::ping_frame(), now),
-            Overdue::Close(close) => self.close(slot, close, now),
-            Overdue::Cut => self.remove(slot, generation, now),
-        }
-    }
-
-    /// Tells a slow client how far it is behind, if it asked for that: when that begins, each second,
-    /// and when it ends.
-    fn tell_lag(&mut self, slot: usize, now: Micros) {
-        let Some(member) = self.audience.get_mut(slot) else { return };
-        if member.sink.is_closing() || !member.session.wants_lag() {
-            return;
-        }
-        let is_slow = member.is_slow();
-        let told = member.sink.lag_told;
-        let is_due = told.is_none_or(|told| now - told >= LAG_EVERY_US);
-        if is_slow && !is_due || !is_slow && told.is_none() {
-            return;
-        }
-        let lag = Lag {
-            queued_bytes: member.outbox.bytes(),
-            oldest_ms: u64::try_from(member.outbox.age(now) / 1000).unwrap_or(0),
-            merged: member.session.merged(),
-        };
-        member.sink.lag_told = is_slow.then_some(now);
-        if !is_slow {
-            member.session.forget_merged();
-        }
-        self.audience.tell_lag(slot, protocol::lag(lag), now);
-        counter!("matchwire_lag_frames_total").increment(1);
+        self.subscribers.get(slot)?.sink.owner.as_ref().map(|owner| owner.key)
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a histogram is of floats; a century is below 2^53")]
+#[expect(clippy::cast_precision_loss, reason = "histograms take floats; a century is below 2^53")]
 fn seconds(span: Micros) -> f64 {
     span as f64 / 1e6
 }
 
-/// Bare channels are numbered apart from those of the host.
+/// Set in the numbers of bare channels, to distinguish them from those of the host.
 const BARE: u32 = 1 << 31;
 
 pub(crate) fn bare_channel(number: u32) -> Channel {
     let name = crate::ChannelId::new(format!("bare/{number}"));
-    Channel { number: BARE | number, name, epoch: Epoch(0), trails: false, needs: Classes::NONE }
+    Channel {
+        number: BARE | number,
+        name,
+        epoch: Epoch(0),
+        deliver_last: false,
+        needs: Classes::NONE,
+    }
 }

@@ -1,5 +1,5 @@
-//! The kinds of stream a shard writes to: TCP, with TLS or without, and Unix sockets for a proxy on
-//! the same host.
+//! The streams that a shard writes to: TCP with or without TLS, and Unix sockets for a proxy on the same
+//! machine.
 
 use std::{
     io::{self, IoSlice, Read, Write},
@@ -15,7 +15,7 @@ use socket2::SockRef;
 #[derive(Debug)]
 pub enum Stream {
     Tcp(net::TcpStream),
-    /// With its handshake done.
+    /// After its handshake.
     Tls(net::TcpStream, Box<ServerConnection>),
     Unix(unix::net::UnixStream),
 }
@@ -25,8 +25,8 @@ pub enum Stream {
 pub struct SocketOptions {
     /// Bytes of the kernel's send buffer; 0 leaves it to the system.
     pub send_buffer_bytes: usize,
-    /// Bytes that the kernel takes beyond what is on the wire; 0 leaves it to the system. So what has
-    /// been written has been sent, but for so much.
+    /// Bytes that the kernel accepts beyond what has been sent; 0 leaves it to the system. It bounds what
+    /// has been written but not sent.
     pub unsent_bytes: u32,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Socket {
     Unix(mio::net::UnixStream),
 }
 
-/// Plain bytes on the one side, records on the other.
+/// A TLS connection over TCP.
 #[derive(Debug)]
 pub(crate) struct Tls {
     tcp: mio::net::TcpStream,
@@ -46,7 +46,7 @@ pub(crate) struct Tls {
 }
 
 impl Socket {
-    /// Sets the stream up and has its readiness told under this token.
+    /// Configures the stream and registers it for readiness events with this token.
     pub(crate) fn register(
         stream: Stream,
         options: SocketOptions,
@@ -54,9 +54,9 @@ impl Socket {
         token: Token,
     ) -> io::Result<Self> {
         let mut socket = match stream {
-            Stream::Tcp(tcp) => Self::Tcp(set_up(tcp, options)?),
+            Stream::Tcp(tcp) => Self::Tcp(configure(tcp, options)?),
             Stream::Tls(tcp, connection) => {
-                Self::Tls(Box::new(Tls { tcp: set_up(tcp, options)?, connection }))
+                Self::Tls(Box::new(Tls { tcp: configure(tcp, options)?, connection }))
             }
             Stream::Unix(unix) => {
                 unix.set_nonblocking(true)?;
@@ -76,9 +76,9 @@ impl Socket {
     }
 }
 
-fn set_up(tcp: net::TcpStream, options: SocketOptions) -> io::Result<mio::net::TcpStream> {
+fn configure(tcp: net::TcpStream, options: SocketOptions) -> io::Result<mio::net::TcpStream> {
     tcp.set_nonblocking(true)?;
-    // Frames are written whole and in batches; waiting for more only adds delay.
+    // Complete frames are written in batches; waiting for more only adds delay.
     tcp.set_nodelay(true)?;
     let socket = SockRef::from(&tcp);
     if options.send_buffer_bytes > 0 {
@@ -117,7 +117,7 @@ impl Write for Socket {
         }
     }
 
-    /// Sends what TLS holds back; the others hold nothing.
+    /// Sends what TLS has buffered; the others do not buffer.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Tls(tls) => tls.send(),
@@ -127,7 +127,7 @@ impl Write for Socket {
 }
 
 impl Socket {
-    /// Tells the other end that nothing more will come.
+    /// Tells the peer that no more data follows.
     pub(crate) fn end_writing(&mut self) -> io::Result<()> {
         match self {
             Self::Tcp(tcp) => tcp.shutdown(Shutdown::Write),
@@ -142,7 +142,7 @@ impl Socket {
 }
 
 impl Tls {
-    /// Sends all records that wait.
+    /// Sends all buffered records.
     fn send(&mut self) -> io::Result<()> {
         while self.connection.wants_write() {
             self.connection.write_tls(&mut self.tcp)?;
@@ -152,8 +152,8 @@ impl Tls {
 }
 
 impl Read for Tls {
-    /// Reads from the socket at most once. `Interrupted` where that brought records without data, of
-    /// which a client may send as many as it likes: there may be more.
+    /// Reads from the socket at most once. Returns `Interrupted` if that brought only records without
+    /// data, of which a client may send any number: there may be more.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.connection.reader().read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -163,8 +163,7 @@ impl Read for Tls {
             return Ok(0);
         }
         self.connection.process_new_packets().map_err(io::Error::other)?;
-        // An alert or a new key may have to go out; if the socket is full it goes with the next
-        // write.
+        // An alert or a key update may have to be sent. If the socket is full, the next write sends it.
         match self.send() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             other => other?,
@@ -179,18 +178,18 @@ impl Read for Tls {
 }
 
 impl Write for Tls {
-    /// Takes bytes only when all that was taken before is sent, so that what waits in memory stays
-    /// with the outbox and its budget.
+    /// Accepts bytes only when everything accepted before is sent, so that queued data stays in the
+    /// outbox and its budget.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.send()?;
-        let taken = self.connection.writer().write_vectored(slices)?;
+        let accepted = self.connection.writer().write_vectored(slices)?;
         match self.send() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            _ => Ok(taken),
+            _ => Ok(accepted),
         }
     }
 

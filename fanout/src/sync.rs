@@ -1,5 +1,5 @@
-//! What threads share is built from these. With the feature `loom` they are loom's, which tries all
-//! interleavings of a test.
+//! Synchronisation primitives. With the feature `loom` they are loom's, which runs a test in all
+//! interleavings.
 
 #[cfg(not(feature = "loom"))]
 pub(crate) use std::sync::{
@@ -13,8 +13,8 @@ pub(crate) use loom::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-/// The guard, even if a thread panicked while it held the lock: nothing that runs under our locks can
-/// stop half way, so what they guard is whole.
+/// Returns the guard even if a thread panicked while it held the lock. No operation under these locks
+/// can stop half way, so the data is consistent.
 pub(crate) fn unpoisoned<T>(locked: std::sync::LockResult<T>) -> T {
     locked.unwrap_or_else(std::sync::PoisonError::into_inner)
 }

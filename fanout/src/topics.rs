@@ -1,8 +1,9 @@
-//! Which subscriptions follow which channel at which rate: an index, pure.
+//! An index of the subscriptions by channel and rate. Plain state.
 //!
-//! Followers of a topic lie side by side, so a publication walks one flat array. Each follower knows
-//! its subscription and the subscription knows its place here, so leaving is one swap whatever the
-//! number of followers. How far a topic's followers have got is noted once for all of them.
+//! The followers of a topic are stored contiguously, so a publication iterates over one flat array.
+//! Each follower refers to its subscription and the subscription to its follower, so leaving is one
+//! swap, however many followers there are. The sequence of a topic's followers is stored once for all
+//! of them.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use slab::Slab;
 
 use crate::channel::{Rate, Seq};
 
-/// A channel at a rate: what can be followed.
+/// A channel at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Topic {
     /// The channel's number.
@@ -26,96 +27,95 @@ pub struct Follower {
     pub slot: u32,
     /// The subscription's slot in its connection.
     pub subscription: u32,
-    /// It joined after the topic's last publication, so the next one may be behind it.
+    /// It joined after the topic's last publication and may already have the next one.
     pub is_new: bool,
 }
 
-/// Where a follower stands in the index.
+/// Refers to a follower in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct FollowerRef {
     /// The topic's number in the index.
     pub topic: u32,
-    /// Among the topic's followers.
-    pub place: u32,
+    /// The index among the topic's followers.
+    pub index: u32,
 }
 
 #[derive(Debug, Default)]
 pub struct Topics {
-    topics: Slab<Followed>,
+    topics: Slab<TopicFollowers>,
     /// Channels are numbered by the host, so a hash that could be provoked to collide does no harm.
     numbers: HashMap<Topic, u32, FxBuildHasher>,
 }
 
-/// A topic that somebody follows.
+/// A topic and its followers, of which there is at least one.
 #[derive(Debug)]
-pub struct Followed {
+pub struct TopicFollowers {
     topic: Topic,
-    /// The sequence up to which its followers have been served, but those that are new.
+    /// The sequence up to which its followers have been served, except for new ones.
     pub head: Seq,
     pub followers: Vec<Follower>,
 }
 
 impl Topics {
-    /// Adds a follower who stands at `head`. Its place is to be kept and given back to
-    /// [`Topics::leave`].
-    pub fn join(&mut self, topic: Topic, head: Seq, slot: u32, subscription: u32) -> Place {
+    /// Adds a follower whose position is `head`. Pass the returned reference to [`Topics::leave`].
+    pub fn join(&mut self, topic: Topic, head: Seq, slot: u32, subscription: u32) -> FollowerRef {
         let number = *self.numbers.entry(topic).or_insert_with(|| {
-            let number = self.topics.insert(Followed { topic, head, followers: Vec::new() });
+            let number = self.topics.insert(TopicFollowers { topic, head, followers: Vec::new() });
             narrow(number)
         });
         let followers = &mut self.topics[number as usize].followers;
         followers.push(Follower { slot, subscription, is_new: true });
-        Place { topic: number, place: narrow(followers.len() - 1) }
+        FollowerRef { topic: number, index: narrow(followers.len() - 1) }
     }
 
-    /// Takes away the follower at `place`. Where another one moved into that place it is returned,
-    /// so that its subscription can note the new place.
-    pub fn leave(&mut self, at: Place) -> Option<Follower> {
-        let followed = self.topics.get_mut(at.topic as usize)?;
-        let place = at.place as usize;
-        followed.followers.swap_remove(place);
-        let moved = followed.followers.get(place).copied();
-        if followed.followers.is_empty() {
-            self.numbers.remove(&followed.topic);
-            self.topics.remove(at.topic as usize);
+    /// Removes a follower. Returns the follower that has moved to its index, if any, so that the
+    /// subscription of that one can be updated.
+    pub fn leave(&mut self, follower: FollowerRef) -> Option<Follower> {
+        let entry = self.topics.get_mut(follower.topic as usize)?;
+        let index = follower.index as usize;
+        entry.followers.swap_remove(index);
+        let moved = entry.followers.get(index).copied();
+        if entry.followers.is_empty() {
+            self.numbers.remove(&entry.topic);
+            self.topics.remove(follower.topic as usize);
         }
         moved
     }
 
-    /// The number of a topic that somebody follows.
+    /// The number of a topic, if it has followers.
     #[must_use]
     pub fn number(&self, topic: Topic) -> Option<u32> {
         self.numbers.get(&topic).copied()
     }
 
-    /// How far the followers of a topic have been served.
+    /// The sequence up to which the followers of a topic have been served.
     #[must_use]
     pub fn head(&self, number: u32) -> Seq {
-        self.topics.get(number as usize).map_or(0, |followed| followed.head)
+        self.topics.get(number as usize).map_or(0, |entry| entry.head)
     }
 
-    /// Notes how far the followers of a topic have been served, if there still are any.
-    pub fn served(&mut self, number: u32, head: Seq) {
-        if let Some(followed) = self.topics.get_mut(number as usize) {
-            followed.head = followed.head.max(head);
+    /// Records that the followers of a topic have been served up to `head`, if it still has any.
+    pub fn advance_head(&mut self, number: u32, head: Seq) {
+        if let Some(entry) = self.topics.get_mut(number as usize) {
+            entry.head = entry.head.max(head);
         }
     }
 
     /// # Panics
     ///
-    /// When nobody follows a topic of this number.
-    pub fn followed(&mut self, number: u32) -> &mut Followed {
+    /// If no topic with this number has followers.
+    pub fn followers_mut(&mut self, number: u32) -> &mut TopicFollowers {
         &mut self.topics[number as usize]
     }
 
-    /// Forgets the channel at all rates and returns who followed it.
+    /// Removes the channel at all rates and returns its followers.
     pub fn close(&mut self, channel: u32) -> Vec<Follower> {
         let topics = Rate::ALL.map(|rate| Topic { channel, rate });
         let numbers = topics.iter().filter_map(|topic| self.numbers.remove(topic));
         numbers.flat_map(|number| self.topics.remove(number as usize).followers).collect()
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -135,30 +135,32 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a set: whoever joined and did not leave is a follower, and every place is right.
+        /// Compared with a set: every subscription that joined and did not leave is a follower, and
+        /// every reference is right.
         #[test]
         fn index_is_a_set(steps in prop::collection::vec((any::<bool>(), 0_u32..3, 0_u32..8), 0..200)) {
             let mut topics = Topics::default();
-            let mut places: HashMap<(u32, u32), Place> = HashMap::new();
+            let mut references: HashMap<(u32, u32), FollowerRef> = HashMap::new();
             let topic = |channel| Topic { channel, rate: Rate::Each };
             for (join, channel, slot) in steps {
                 let key = (channel, slot);
-                if join && !places.contains_key(&key) {
-                    places.insert(key, topics.join(topic(channel), 0, slot, 0));
-                } else if let Some(place) = places.remove(&key)
-                    && let Some(moved) = topics.leave(place)
+                if join && !references.contains_key(&key) {
+                    references.insert(key, topics.join(topic(channel), 0, slot, 0));
+                } else if let Some(follower) = references.remove(&key)
+                    && let Some(moved) = topics.leave(follower)
                 {
-                    places.insert((channel, moved.slot), place);
+                    references.insert((channel, moved.slot), follower);
                 }
                 for channel in 0..3 {
                     let number = topics.number(topic(channel));
-                    let followers = number.map_or(Vec::new(), |n| topics.followed(n).followers.clone());
+                    let followers = number.map_or(Vec::new(), |n| topics.followers_mut(n).followers.clone());
                     let found: BTreeSet<u32> = followers.iter().map(|f| f.slot).collect();
                     let expected: BTreeSet<u32> =
-                        places.keys().filter(|k| k.0 == channel).map(|k| k.1).collect();
+                        references.keys().filter(|k| k.0 == channel).map(|k| k.1).collect();
                     prop_assert_eq!(found, expected);
-                    for (place, follower) in followers.iter().enumerate() {
-                        prop_assert_eq!(places[&(channel, follower.slot)].place as usize, place);
+                    for (index, follower) in followers.iter().enumerate() {
+                        let reference = references[&(channel, follower.slot)];
+                        prop_assert_eq!(reference.index as usize, index);
                     }
                 }
             }

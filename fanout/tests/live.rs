@@ -1,5 +1,4 @@
-//! The dialect of the older sockets on an audience: what a client asks for, what the host is asked, and
-//! what becomes of its answers.
+//! The dialect of the older sockets: commands, requests to the host, and its responses.
 
 use std::{
     cell::RefCell,
@@ -11,21 +10,23 @@ use std::{
 use bytes::Bytes;
 use fanout::{
     ChannelId, Dialect, Epoch, Position, Publication, Seq,
-    audience::{Audience, Due, Shares},
-    catch_up::{Answer, CaughtUp, Forward, Lease, Question, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Lease, Verdict},
     channel::{Channel, Rate},
     encode::text_frame,
     live::{Command, EVENTS_MAX, Sports},
     outbox::Budget,
     session::Session,
+    subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 
 static SPORTS: Sports = Sports(&["football", "tennis"]);
-const SHARES: Shares =
-    Shares { budget: Budget { bytes: 400, frame_bytes: 0, age_us: 1_000_000 }, write_bytes: 400 };
+const LIMITS: SubscriberLimits = SubscriberLimits {
+    budget: Budget { bytes: 400, frame_bytes: 0, age_us: 1_000_000 },
+    write_bytes: 400,
+};
 const EPOCH: Epoch = Epoch(7);
 
-/// A socket that takes so many bytes.
+/// A socket that accepts a limited number of bytes.
 #[derive(Debug, Default, Clone)]
 struct Pipe(Rc<RefCell<(usize, Vec<u8>)>>);
 
@@ -45,7 +46,7 @@ impl Write for Pipe {
 
 /// One client on the socket with both sports.
 struct World {
-    audience: Audience<Pipe>,
+    subscribers: Subscribers<Pipe>,
     pipe: Pipe,
     lease: Lease,
 }
@@ -55,7 +56,7 @@ fn channel(number: u32, name: &str) -> Channel {
         number,
         name: ChannelId::new(name),
         epoch: EPOCH,
-        trails: false,
+        deliver_last: false,
         needs: fanout::Classes::NONE,
     }
 }
@@ -66,34 +67,39 @@ fn frame(text: &str) -> Bytes {
 
 impl World {
     fn new() -> Self {
-        let (mut audience, pipe) = (Audience::new(SHARES), Pipe::default());
+        let (mut subscribers, pipe) = (Subscribers::new(LIMITS), Pipe::default());
         pipe.0.borrow_mut().0 = usize::MAX;
-        audience.admit(Session::speaking(Dialect::Live(&SPORTS), 1), pipe.clone());
-        Self { audience, pipe, lease: Lease::default() }
+        subscribers.admit(Session::speaking(Dialect::Live(&SPORTS), 1), pipe.clone());
+        Self { subscribers, pipe, lease: Lease::default() }
     }
 
-    /// What the host is asked for this command.
-    fn say(&mut self, text: &str) -> Option<Question> {
+    /// Carries out a command and returns its request to the host.
+    fn send(&mut self, text: &str) -> Option<HostRequest> {
         let command = Command::parse(text, &SPORTS).expect("a good command");
-        self.audience.perform(1);
-        self.audience.command(0, command, 1);
-        self.asked()
+        self.subscribers.broadcast(1);
+        self.subscribers.apply_command(0, command, 1);
+        self.next_request()
     }
 
-    fn asked(&mut self) -> Option<Question> {
-        self.audience.flush(1);
-        let due = self.audience.take_due().into_iter();
-        due.filter_map(|(_, due)| if let Due::Ask(question) = due { Some(question) } else { None })
+    fn next_request(&mut self) -> Option<HostRequest> {
+        self.subscribers.flush(1);
+        let effects = self.subscribers.take_effects().into_iter();
+        effects
+            .filter_map(
+                |(_, effect)| {
+                    if let Effect::Submit(request) = effect { Some(request) } else { None }
+                },
+            )
             .next()
     }
 
-    fn subscribe(&mut self, id: u32) -> Option<Question> {
-        self.say(&format!(r#"{{"action":"subscribe","event_id":{id}}}"#))
+    fn subscribe(&mut self, id: u32) -> Option<HostRequest> {
+        self.send(&format!(r#"{{"action":"subscribe","event_id":{id}}}"#))
     }
 
-    fn caught_up(&self, number: u32, name: &str, texts: &[(&str, Seq)], head: Seq) -> CaughtUp {
-        let frames = texts.iter().map(|(text, to)| Forward { frame: frame(text), to: *to });
-        CaughtUp {
+    fn caught_up(&self, number: u32, name: &str, texts: &[(&str, Seq)], head: Seq) -> CatchUp {
+        let frames = texts.iter().map(|(text, to)| CatchUpFrame { frame: frame(text), to: *to });
+        CatchUp {
             channel: channel(number, name),
             head,
             verdict: Verdict::Fresh,
@@ -103,22 +109,22 @@ impl World {
         }
     }
 
-    /// The host begins a match with its snapshot.
-    fn begin(&mut self, id: u32) {
+    /// The host starts a match with its snapshot.
+    fn start(&mut self, id: u32) {
         let text = format!("snapshot {id}");
         let caught_up = self.caught_up(id, &format!("~football/{id}"), &[(&text, 0)], 0);
-        self.audience.answer(0, Answer::Began(caught_up, None), 1);
+        self.subscribers.apply_response(0, HostResponse::EventStarted(caught_up, None), 1);
     }
 
     fn publish(&mut self, id: u32, name: &str, seq: Seq, text: &str) {
-        let publication = Publication::rendered(channel(id, name), seq - 1, seq, frame(text));
-        self.audience.publish(Rate::Each, Arc::new(publication), 1);
-        self.audience.perform(1);
+        let publication = Publication::with_frame(channel(id, name), seq - 1, seq, frame(text));
+        self.subscribers.publish(Rate::Each, Arc::new(publication), 1);
+        self.subscribers.broadcast(1);
     }
 
-    /// Texts that have come.
-    fn came(&mut self) -> Vec<String> {
-        self.audience.flush(1);
+    /// The texts of the received frames.
+    fn received(&mut self) -> Vec<String> {
+        self.subscribers.flush(1);
         let bytes = std::mem::take(&mut self.pipe.0.borrow_mut().1);
         let (mut rest, mut texts) = (&bytes[..], Vec::new());
         while let [_, length, ..] = rest {
@@ -134,49 +140,49 @@ impl World {
 }
 
 #[test]
-fn match_is_asked_for_by_its_id_and_followed_from_the_answer_on() {
+fn match_is_requested_by_its_id_and_followed_from_the_response_on() {
     let mut world = World::new();
-    let asked = world.say(
+    let request = world.send(
         r#"{"action":"subscribe","event_id":7,"sport":"tennis","from":{"epoch":"7","seq":3}}"#,
     );
-    let Some(Question::Begin { channel, book: None, from, .. }) = asked else {
-        panic!("{asked:?}");
+    let Some(HostRequest::StartEvent { channel, book: None, from, .. }) = request else {
+        panic!("{request:?}");
     };
     assert_eq!(channel.as_str(), "~tennis/7");
     assert_eq!(from, Some(Position { epoch: Some(EPOCH), seq: 3 }));
-    // What comes before the answer is not for this client yet, and is in the answer.
+    // A publication before the response is not for this client: the response includes it.
     world.publish(7, "~tennis/7", 4, "frame 4");
     let texts = [("subscribed", 3), ("frame 4", 4)];
     let mut caught_up = world.caught_up(7, "~tennis/7", &texts, 4);
     caught_up.verdict = Verdict::Resumed;
-    world.audience.answer(0, Answer::Began(caught_up, None), 1);
+    world.subscribers.apply_response(0, HostResponse::EventStarted(caught_up, None), 1);
     world.publish(7, "~tennis/7", 5, "frame 5");
-    assert_eq!(world.came(), ["subscribed", "frame 4", "frame 5"]);
-    let left = world.say(r#"{"action":"unsubscribe","event_id":7,"sport":"tennis"}"#);
+    assert_eq!(world.received(), ["subscribed", "frame 4", "frame 5"]);
+    let left = world.send(r#"{"action":"unsubscribe","event_id":7,"sport":"tennis"}"#);
     assert!(left.is_none(), "{left:?}");
     world.publish(7, "~tennis/7", 6, "frame 6");
-    assert_eq!(world.came(), [r#"{"type":"unsubscribed","event_id":7,"sport":"tennis"}"#]);
+    assert_eq!(world.received(), [r#"{"type":"unsubscribed","event_id":7,"sport":"tennis"}"#]);
 }
 
 #[test]
-fn errors_are_told_and_ping_is_answered() {
+fn errors_are_sent_and_pings_answered() {
     let mut world = World::new();
-    assert!(world.say(r#"{"action":"ping"}"#).is_none());
+    assert!(world.send(r#"{"action":"ping"}"#).is_none());
     assert!(world.subscribe(7).is_some());
-    world.audience.answer(0, Answer::NotTracked, 1);
-    world.say(r#"{"action":"subscribe","event_id":8,"bookmaker_slug":"nobody"}"#);
-    world.audience.answer(0, Answer::NoBook, 1);
-    let came = world.came();
+    world.subscribers.apply_response(0, HostResponse::NotTracked, 1);
+    world.send(r#"{"action":"subscribe","event_id":8,"bookmaker_slug":"nobody"}"#);
+    world.subscribers.apply_response(0, HostResponse::UnknownBook, 1);
+    let frames = world.received();
     assert_eq!(
-        came,
+        frames,
         [
             r#"{"type":"pong"}"#,
             r#"{"type":"error","code":"not_tracked","message":"No live tracking for event 7","event_id":7}"#,
             r#"{"type":"error","code":"unknown_bookmaker","message":"Unknown bookmaker: nobody","event_id":8}"#,
         ]
     );
-    world.audience.beat(0, 1);
-    assert_eq!(world.came(), [""; 0], "older clients know no beat");
+    world.subscribers.beat(0, 1);
+    assert_eq!(world.received(), [""; 0], "the older dialect has no beat");
 }
 
 #[test]
@@ -188,66 +194,70 @@ fn limit_counts_matches_and_not_their_books() {
         let name = format!("~football/{id}");
         let caught_up = world.caught_up(id, &name, &[("snapshot", 0)], 0);
         let book = (channel(100 + id, &format!("{name}/acme")), 0);
-        world.audience.answer(0, Answer::Began(caught_up, Some(book)), 1);
-        // The prices beside are brought forward by themselves.
-        let Some(Question::CatchUp { channel, from, .. }) = world.asked() else {
-            panic!("the book is asked for");
+        world.subscribers.apply_response(0, HostResponse::EventStarted(caught_up, Some(book)), 1);
+        // The prices are caught up separately.
+        let Some(HostRequest::CatchUp { channel, from, .. }) = world.next_request() else {
+            panic!("the book is requested");
         };
         assert_eq!((channel.as_str(), from.map(|it| it.seq)), (&*format!("{name}/acme"), Some(0)));
         let caught_up = world.caught_up(100 + id, &format!("{name}/acme"), &[], 0);
-        world.audience.answer(0, Answer::CaughtUp(caught_up), 1);
+        world.subscribers.apply_response(0, HostResponse::CatchUp(caught_up), 1);
     }
-    world.came();
-    assert!(world.subscribe(99).is_none(), "nobody is asked");
+    world.received();
+    assert!(world.subscribe(99).is_none(), "there is no request");
     let limit = r#"{"type":"error","code":"limit","message":"At most 10 matches at a time on one socket","event_id":99}"#;
-    assert_eq!(world.came(), [limit]);
+    assert_eq!(world.received(), [limit]);
     assert!(world.subscribe(1).is_some(), "one that is followed may begin again");
-    world.begin(1);
+    world.start(1);
     world.publish(1, "~football/1", 1, "once");
-    world.publish(101, "~football/1/acme", 1, "a price that is not wanted any more");
+    world.publish(101, "~football/1/acme", 1, "a price that is no longer followed");
     world.publish(102, "~football/2/acme", 1, "a price");
-    assert_eq!(world.came(), ["snapshot 1", "once", "a price"]);
+    assert_eq!(world.received(), ["snapshot 1", "once", "a price"]);
 }
 
 #[test]
-fn match_that_ends_says_so_and_its_book_goes_without_a_word() {
+fn match_that_ends_sends_a_frame_and_its_book_does_not() {
     let mut world = World::new();
     world.subscribe(7);
     let caught_up = world.caught_up(7, "~football/7", &[("snapshot", 0)], 0);
     let book = channel(8, "~football/7/acme");
-    world.audience.answer(0, Answer::Began(caught_up, Some((book.clone(), 0))), 1);
+    world.subscribers.apply_response(
+        0,
+        HostResponse::EventStarted(caught_up, Some((book.clone(), 0))),
+        1,
+    );
     let caught_up = world.caught_up(8, "~football/7/acme", &[], 0);
-    world.audience.answer(0, Answer::CaughtUp(caught_up), 1);
-    world.audience.closed(&book, 1);
-    world.audience.closed(&channel(7, "~football/7"), 1);
+    world.subscribers.apply_response(0, HostResponse::CatchUp(caught_up), 1);
+    world.subscribers.channel_closed(&book, 1);
+    world.subscribers.channel_closed(&channel(7, "~football/7"), 1);
     let gone = r#"{"type":"unsubscribed","event_id":7,"why":"gone"}"#;
-    assert_eq!(world.came(), ["snapshot", gone]);
+    assert_eq!(world.received(), ["snapshot", gone]);
 }
 
 #[test]
-fn slow_reader_is_brought_forward_from_where_it_stands() {
+fn slow_reader_catches_up_from_its_position() {
     let mut world = World::new();
     world.subscribe(7);
-    world.begin(7);
-    assert_eq!(world.came(), ["snapshot 7"]);
+    world.start(7);
+    assert_eq!(world.received(), ["snapshot 7"]);
     world.pipe.0.borrow_mut().0 = 0;
     let long = "x".repeat(150);
     for seq in 1..=5 {
         world.publish(7, "~football/7", seq, &long);
     }
-    world.audience.flush(1);
+    world.subscribers.flush(1);
     world.pipe.0.borrow_mut().0 = usize::MAX;
-    world.audience.writable(0);
-    let Some(Question::CatchUp { channel, from, why, .. }) = world.asked() else {
+    world.subscribers.writable(0);
+    let Some(HostRequest::CatchUp { channel, from, why, .. }) = world.next_request() else {
         panic!("it is behind");
     };
     assert_eq!((channel.as_str(), why), ("~football/7", "slow"));
-    let from = from.expect("it has something").seq;
+    let from = from.expect("it has a position").seq;
     assert!((1..5).contains(&from), "{from}");
-    assert_eq!(world.came().len() as Seq, from);
+    assert_eq!(world.received().len() as Seq, from);
     let mut caught_up = world.caught_up(7, "~football/7", &[("the last", 5)], 5);
     caught_up.verdict = Verdict::Resumed;
-    world.audience.answer(0, Answer::CaughtUp(caught_up), 1);
+    world.subscribers.apply_response(0, HostResponse::CatchUp(caught_up), 1);
     world.publish(7, "~football/7", 6, "live again");
-    assert_eq!(world.came(), ["the last", "live again"]);
+    assert_eq!(world.received(), ["the last", "live again"]);
 }

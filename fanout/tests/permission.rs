@@ -1,4 +1,4 @@
-//! What a connection may follow, and what becomes of its subscriptions when that changes.
+//! What a connection may follow, and what happens to its subscriptions when that changes.
 
 use std::{
     cell::RefCell,
@@ -9,25 +9,25 @@ use std::{
 
 use fanout::{
     ChannelId, Classes, Dialect, Epoch, Micros, Permission, Publication,
-    audience::{Audience, Due, Shares},
-    catch_up::{Answer, CaughtUp, Forward, Question, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Verdict},
     channel::{Channel, Rate},
     encode::text_frame,
     outbox::Budget,
-    permission::{Product, Step},
+    permission::{PermissionPeriod, Product},
     protocol::Command,
     session::Session,
+    subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 use serde_json::{Value, json};
 
 const SPORTS: Classes = Classes(1);
 const BOOKS: Classes = Classes(2);
-const SHARES: Shares = Shares {
+const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 100_000, frame_bytes: 0, age_us: 1_000_000 },
     write_bytes: 100_000,
 };
 
-/// The channels of the host: name and what each needs.
+/// The channels of the host: their names and the classes that they need.
 const CHANNELS: [(&str, Classes); 4] = [
     ("football/1", Classes::NONE),
     ("football/1/odds/acme", BOOKS),
@@ -50,10 +50,10 @@ impl Write for Pipe {
 }
 
 struct World {
-    audience: Audience<Pipe>,
+    subscribers: Subscribers<Pipe>,
     pipe: Pipe,
     now: Micros,
-    /// The sequence at which all channels stand.
+    /// The sequence of all channels.
     published: u64,
 }
 
@@ -63,101 +63,102 @@ fn channel(name: &str) -> Channel {
         number: u32::try_from(place).expect("few"),
         name: ChannelId::new(name),
         epoch: Epoch(7),
-        trails: false,
+        deliver_last: false,
         needs: CHANNELS[place].1,
     }
 }
 
-fn permission(steps: &[(Micros, Classes, &[&'static str])]) -> Permission {
+fn permission(periods: &[(Micros, Classes, &[&'static str])]) -> Permission {
     let product = |class, name: &str| Product {
         class,
         title: format!("the {name} add-on ($5 a month)"),
         offer: json!({"addon": name}),
     };
-    let step = |&(from, classes, names): &(Micros, Classes, &[&'static str])| Step {
+    let period = |&(from, classes, names): &(Micros, Classes, &[&'static str])| PermissionPeriod {
         from,
         classes,
         names: names.to_vec(),
     };
     let products = [product(SPORTS, "sports"), product(BOOKS, "odds")];
-    Permission::new(steps.iter().map(step).collect(), products.into(), BOOKS)
+    Permission::new(periods.iter().map(period).collect(), products.into(), BOOKS)
 }
 
 impl World {
     fn new(permission: Permission) -> Self {
-        let (mut audience, pipe) = (Audience::new(SHARES), Pipe::default());
+        let (mut subscribers, pipe) = (Subscribers::new(LIMITS), Pipe::default());
         let session = Session::speaking(Dialect::Stream, 100).permitted(permission, 1);
-        audience.admit(session, pipe.clone());
-        Self { audience, pipe, now: 1, published: 0 }
+        subscribers.admit(session, pipe.clone());
+        Self { subscribers, pipe, now: 1, published: 0 }
     }
 
-    /// Carries out a command, answers what the host is asked by it, and says what came.
-    fn say(&mut self, command: &Value) -> Vec<Value> {
+    /// Carries out a command, responds to its requests and returns the received frames.
+    fn send(&mut self, command: &Value) -> Vec<Value> {
         let command = Command::parse(&command.to_string()).expect("a good command");
-        self.audience.command(0, command, self.now);
+        self.subscribers.apply_command(0, command, self.now);
         self.settle()
     }
 
     fn subscribe(&mut self, name: &str) -> Vec<Value> {
-        self.say(&json!({"op": "subscribe", "id": 1, "ch": name}))
+        self.send(&json!({"op": "subscribe", "id": 1, "ch": name}))
     }
 
     fn permit(&mut self, permission: Permission) -> Vec<Value> {
-        let member = self.audience.get_mut(0).expect("it is there");
-        member.session.set_permission(permission);
-        self.audience.renew_permission(0, self.now, self.now);
+        let subscriber = self.subscribers.get_mut(0).expect("it is there");
+        subscriber.session.set_permission(permission);
+        self.subscribers.renew_permission(0, self.now, self.now);
         self.settle()
     }
 
     fn settle(&mut self) -> Vec<Value> {
         loop {
-            self.audience.flush(self.now);
-            let due = self.audience.take_due().into_iter().find_map(|(_, due)| match due {
-                Due::Ask(question) => Some(question),
-                _ => None,
-            });
-            let Some(question) = due else { return self.came() };
-            let answer = match question {
-                Question::Match { pattern } => {
+            self.subscribers.flush(self.now);
+            let request =
+                self.subscribers.take_effects().into_iter().find_map(|(_, effect)| match effect {
+                    Effect::Submit(request) => Some(request),
+                    _ => None,
+                });
+            let Some(request) = request else { return self.received() };
+            let response = match request {
+                HostRequest::MatchChannels { pattern } => {
                     let channels = CHANNELS.map(|(name, _)| channel(name));
                     let matching = channels.into_iter().filter(|it| pattern.matches(&it.name));
-                    Answer::Matched(matching.collect())
+                    HostResponse::Channels(matching.collect())
                 }
-                Question::CatchUp { channel: name, .. } => {
+                HostRequest::CatchUp { channel: name, .. } => {
                     let image = json!({"type": "image", "ch": name.as_str()}).to_string();
                     let frame = text_frame(|out| out.extend_from_slice(image.as_bytes()));
-                    Answer::CaughtUp(CaughtUp {
+                    HostResponse::CatchUp(CatchUp {
                         channel: channel(name.as_str()),
                         head: self.published,
                         verdict: Verdict::Fresh,
-                        frames: vec![Forward { frame, to: self.published }],
+                        frames: vec![CatchUpFrame { frame, to: self.published }],
                         to: self.published,
                         lease: None,
                     })
                 }
-                Question::Begin { .. } => panic!("that is of another dialect"),
+                HostRequest::StartEvent { .. } => panic!("a request of another dialect"),
             };
-            self.audience.answer(0, answer, self.now);
+            self.subscribers.apply_response(0, response, self.now);
         }
     }
 
-    /// Publishes on every channel, and says who was reached.
+    /// Publishes on every channel and returns the channels of the received updates.
     fn publish(&mut self, seq: u64) -> Vec<String> {
         for (name, _) in CHANNELS {
             let text = json!({"type": "update", "ch": name}).to_string();
             let frame = text_frame(|out| out.extend_from_slice(text.as_bytes()));
-            let publication = Publication::rendered(channel(name), seq - 1, seq, frame);
-            self.audience.publish(Rate::Each, publication.into(), self.now);
+            let publication = Publication::with_frame(channel(name), seq - 1, seq, frame);
+            self.subscribers.publish(Rate::Each, publication.into(), self.now);
         }
-        self.audience.perform(self.now);
+        self.subscribers.broadcast(self.now);
         self.published = seq;
-        let came = self.came();
-        let updates = came.iter().filter(|frame| frame["type"] == "update");
+        let frames = self.received();
+        let updates = frames.iter().filter(|frame| frame["type"] == "update");
         updates.map(|frame| frame["ch"].as_str().expect("a name").to_owned()).collect()
     }
 
-    fn came(&mut self) -> Vec<Value> {
-        self.audience.flush(self.now);
+    fn received(&mut self) -> Vec<Value> {
+        self.subscribers.flush(self.now);
         let bytes = std::mem::take(&mut *self.pipe.0.borrow_mut());
         let (mut rest, mut frames) = (&bytes[..], Vec::new());
         while let [_, length, ..] = rest {
@@ -178,7 +179,7 @@ fn of_type<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn a_name_that_is_not_covered_is_refused_with_what_opens_it() {
+fn name_that_is_not_covered_is_refused_with_what_opens_it() {
     let mut world = World::new(permission(&[(0, Classes::NONE, &[])]));
     assert_eq!(of_type(&world.subscribe("football/1"), "subscribed").len(), 1);
     for (name, offers, words) in [
@@ -219,17 +220,17 @@ fn a_pattern_covers_what_is_permitted_and_counts_the_rest() {
 #[test]
 fn a_channel_that_opens_is_followed_by_a_pattern_if_it_is_permitted() {
     let mut world = World::new(permission(&[(0, Classes::NONE, &[])]));
-    world.say(&json!({"op": "subscribe", "id": 1, "ch": "tennis/*"}));
-    world.say(&json!({"op": "subscribe", "id": 1, "ch": "*/*/odds/*"}));
+    world.send(&json!({"op": "subscribe", "id": 1, "ch": "tennis/*"}));
+    world.send(&json!({"op": "subscribe", "id": 1, "ch": "*/*/odds/*"}));
     let image = text_frame(|out| out.extend_from_slice(br#"{"type":"image"}"#));
-    let image = Publication::rendered(channel("football/1/odds/acme"), 0, 0, image);
-    world.audience.opened(&image, 1);
+    let image = Publication::with_frame(channel("football/1/odds/acme"), 0, 0, image);
+    world.subscribers.channel_opened(&image, 1);
     assert_eq!(world.settle(), [] as [Value; 0]);
     assert!(world.publish(1).is_empty());
 }
 
-/// Bought while connected: patterns cover more at once, names can be asked for. Ended while connected: the
-/// names are told in one frame.
+/// Bought while connected: patterns cover more at once, and names can be subscribed to. Expired while
+/// connected: one frame lists the names.
 #[test]
 fn what_begins_and_ends_changes_running_subscriptions_by_one_frame() {
     let mut world = World::new(permission(&[(0, Classes::NONE, &["websocket"])]));
@@ -247,7 +248,7 @@ fn what_begins_and_ends_changes_running_subscriptions_by_one_frame() {
     let images: BTreeSet<_> = images.filter_map(|frame| frame["ch"].as_str()).collect();
     assert_eq!(images, BTreeSet::from(["football/1/odds/acme", "darts/2/odds/acme", "darts/2"]));
     assert_eq!(world.publish(2), CHANNELS.map(|(name, _)| name));
-    assert_eq!(world.permit(all), [] as [Value; 0], "the same again is told to nobody");
+    assert_eq!(world.permit(all), [] as [Value; 0], "the same permission again sends nothing");
 
     assert_eq!(of_type(&world.subscribe("darts/2"), "subscribed").len(), 1);
     let frames = world.permit(permission(&[(0, BOOKS, &["websocket", "odds"])]));
@@ -263,16 +264,17 @@ fn what_begins_and_ends_changes_running_subscriptions_by_one_frame() {
 
 #[test]
 fn an_addon_that_runs_out_ends_its_channels_by_itself() {
-    let steps: [(Micros, Classes, &[&str]); 2] = [(0, BOOKS, &["odds"]), (100, Classes::NONE, &[])];
-    let mut world = World::new(permission(&steps));
+    let periods: [(Micros, Classes, &[&str]); 2] =
+        [(0, BOOKS, &["odds"]), (100, Classes::NONE, &[])];
+    let mut world = World::new(permission(&periods));
     world.subscribe("football/1");
     world.subscribe("football/1/odds/acme");
     world.now = 99;
-    world.audience.renew_permission(0, 99, 99);
+    world.subscribers.renew_permission(0, 99, 99);
     assert_eq!(world.settle(), [] as [Value; 0]);
     assert_eq!(world.publish(1), ["football/1", "football/1/odds/acme"]);
     world.now = 100;
-    world.audience.renew_permission(0, 100, 100);
+    world.subscribers.renew_permission(0, 100, 100);
     let ended = world.settle();
     assert_eq!(ended[0]["ended"], json!(["football/1/odds/acme"]), "{ended:?}");
     assert_eq!(world.publish(2), ["football/1"]);

@@ -32,7 +32,7 @@ pub(crate) struct Message {
 }
 
 #[derive(Debug, Default)]
-struct Memo {
+struct MessageCache {
     bytes: Vec<u8>,
     message: Message,
     receipts: Receipts,
@@ -44,7 +44,7 @@ pub(crate) struct Channel {
     /// The furthest position that is known to exist.
     pub(crate) head: u64,
     /// By sequence, so that readers who are far behind find theirs too.
-    memos: Vec<Memo>,
+    cached: Vec<MessageCache>,
     /// When each of the last changes was to happen: the first of them has this sequence.
     changes_from: u64,
     changes: VecDeque<u64>,
@@ -89,7 +89,7 @@ impl Channels {
         self.list.push(Channel {
             name: name.to_owned(),
             head: 0,
-            memos: Vec::new(),
+            cached: Vec::new(),
             changes_from: 0,
             changes: VecDeque::new(),
         });
@@ -155,34 +155,34 @@ impl Channels {
         let name = std::str::from_utf8(name).ok()?;
         let ch = self.by_name.get(name).copied().unwrap_or_else(|| self.number(name));
         let count = if self.list.len() > MANY { MEMOS_OF_MANY } else { MEMOS };
-        let memos = &mut self.list[ch as usize].memos;
-        if memos.is_empty() {
-            memos.resize_with(count, Memo::default);
+        let cached = &mut self.list[ch as usize].cached;
+        if cached.is_empty() {
+            cached.resize_with(count, MessageCache::default);
         }
-        let place = place(&rest[name.len()..], bytes.len()) % memos.len();
-        let memo = &mut memos[place];
-        if memo.bytes == bytes {
+        let place = place(&rest[name.len()..], bytes.len()) % cached.len();
+        let cache = &mut cached[place];
+        if cache.bytes == bytes {
             if let Some(now) = now {
-                memo.receipts.note(now);
+                cache.receipts.note(now);
             }
-            return Some(memo.message);
+            return Some(cache.message);
         }
         let message = parse(bytes, ch, phases)?;
-        if !memo.bytes.is_empty() {
-            self.spreads.keep(&memo.message, memo.receipts);
+        if !cache.bytes.is_empty() {
+            self.spreads.keep(&cache.message, cache.receipts);
         }
-        memo.bytes.clear();
-        memo.bytes.extend_from_slice(bytes);
-        memo.message = message;
-        memo.receipts = now.map_or_else(Receipts::default, Receipts::at);
+        cache.bytes.clear();
+        cache.bytes.extend_from_slice(bytes);
+        cache.message = message;
+        cache.receipts = now.map_or_else(Receipts::default, Receipts::at);
         Some(message)
     }
 
     /// Hands over what was received by whom when, with the channels by name.
     pub(crate) fn into_spreads(mut self) -> (Spreads, Vec<String>) {
         for channel in &mut self.list {
-            for memo in channel.memos.drain(..).filter(|memo| !memo.bytes.is_empty()) {
-                self.spreads.keep(&memo.message, memo.receipts);
+            for cache in channel.cached.drain(..).filter(|cache| !cache.bytes.is_empty()) {
+                self.spreads.keep(&cache.message, cache.receipts);
             }
         }
         (self.spreads, self.list.into_iter().map(|channel| channel.name).collect())
@@ -250,7 +250,7 @@ mod tests {
             let message = channels.update(frame("a", seq).as_bytes(), Some(5), &PHASES).unwrap();
             assert_eq!(message.seq, seq);
         }
-        assert!(channels.list[0].memos.len() <= MEMOS);
+        assert!(channels.list[0].cached.len() <= MEMOS);
     }
 
     #[test]

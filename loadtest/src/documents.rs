@@ -12,8 +12,8 @@ use crate::{
     follower::Follower,
     frame::Frame,
     outcome::Documents,
-    plan::Follows,
-    socket::{Read, Socket},
+    plan::ChannelList,
+    socket::{ReadOutcome, Socket},
 };
 
 /// How long the hub may take to send all images of a pattern.
@@ -31,7 +31,7 @@ pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
         let (mut answers, mut due) = (0, 0);
         while answers < plan.channels.len() || (follower.channels.len() as u64) < due {
             let read = timeout(PATIENCE, socket.read()).await;
-            let Read::Text(text) = read.context("the hub sends no images")? else {
+            let ReadOutcome::Text(text) = read.context("the hub sends no images")? else {
                 bail!("the hub has closed the connection");
             };
             let frame: Frame<'_> = serde_json::from_str(&text)?;
@@ -55,7 +55,7 @@ pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
 /// When the hub does not let us in again.
 pub(crate) fn compare(
     plan: &Plan,
-    kept: Vec<(Follower, Follows)>,
+    kept: Vec<(Follower, ChannelList)>,
     faults: &mut Vec<String>,
 ) -> Result<Documents> {
     block_on(async {
@@ -77,7 +77,7 @@ pub(crate) fn compare(
 }
 
 /// Subscribes to each channel by its name, from where it stands.
-fn resume(follower: &Follower, follows: &Follows) -> Vec<Value> {
+fn resume(follower: &Follower, follows: &ChannelList) -> Vec<Value> {
     let mut commands = Vec::new();
     for pattern in follows.iter() {
         let mut from = Map::new();

@@ -15,7 +15,7 @@ use crate::{
     address,
     follower::Follower,
     report::Report,
-    socket::{Read, Socket},
+    socket::{ReadOutcome, Socket},
 };
 
 #[derive(Debug, clap::Args)]
@@ -82,7 +82,7 @@ pub(crate) struct Comparison {
     pub(crate) pending: BTreeSet<String>,
 }
 
-/// Follows, checks, and reports.
+/// ChannelList, checks, and reports.
 ///
 /// # Errors
 ///
@@ -120,8 +120,8 @@ async fn follow(
     loop {
         tokio::select! {
             read = socket.read() => match read {
-                Read::Text(text) => drop(follower.take(&text)),
-                Read::End(how) => {
+                ReadOutcome::Text(text) => drop(follower.take(&text)),
+                ReadOutcome::End(how) => {
                     follower.cut_off(how);
                     return Ok((follower, Comparison::default()));
                 }
@@ -167,12 +167,12 @@ pub(crate) async fn compare(
             () = &mut patience => break,
         };
         match read {
-            Read::Text(text) => {
+            ReadOutcome::Text(text) => {
                 if let Some(channel) = of.take(&text) {
                     comparison.look(channel, follower, &fresh);
                 }
             }
-            Read::End(how) => {
+            ReadOutcome::End(how) => {
                 of.cut_off(how);
                 break;
             }

@@ -15,7 +15,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) epoch: Option<&'a str>,
     pub(crate) seq: Option<u64>,
     pub(crate) prev: Option<u64>,
-    pub(crate) at: Option<At>,
+    pub(crate) at: Option<Timestamps>,
     /// How many channels a pattern covers.
     pub(crate) channels: Option<u64>,
     /// Whether everything since the position that was given is to come.
@@ -36,7 +36,7 @@ pub(crate) struct Frame<'a> {
 
 /// When a change was to happen, and when it was published.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub(crate) struct At {
+pub(crate) struct Timestamps {
     pub(crate) src: Option<u64>,
     #[serde(rename = "pub")]
     pub(crate) published: Option<u64>,

@@ -166,18 +166,18 @@ mod tests {
         for value in 1..=100_000 {
             values.record(value).unwrap();
         }
-        let told = Percentiles::from(&values);
-        for (told, exact) in [
-            (told.p50_us, 50_000),
-            (told.p90_us, 90_000),
-            (told.p99_us, 99_000),
-            (told.p999_us, 99_900),
-            (told.p9999_us, 99_990),
-            (told.max_us, 100_000),
+        let percentiles = Percentiles::from(&values);
+        for (found, exact) in [
+            (percentiles.p50_us, 50_000),
+            (percentiles.p90_us, 90_000),
+            (percentiles.p99_us, 99_000),
+            (percentiles.p999_us, 99_900),
+            (percentiles.p9999_us, 99_990),
+            (percentiles.max_us, 100_000),
         ] {
-            assert!(told.abs_diff(exact) <= exact / 1000 + 1, "{told} for {exact}");
+            assert!(found.abs_diff(exact) <= exact / 1000 + 1, "{found} for {exact}");
         }
-        assert_eq!((told.count, told.min_us), (100_000, 1));
+        assert_eq!((percentiles.count, percentiles.min_us), (100_000, 1));
     }
 
     #[test]
@@ -191,9 +191,9 @@ mod tests {
         let mut values = histogram(3);
         values.record_n(100, 9_999).unwrap();
         values.record(1_000_000).unwrap();
-        let told = Percentiles::from(&values);
-        assert_eq!((told.p50_us, told.p999_us), (100, 100));
-        assert!(told.max_us >= 1_000_000);
+        let percentiles = Percentiles::from(&values);
+        assert_eq!((percentiles.p50_us, percentiles.p999_us), (100, 100));
+        assert!(percentiles.max_us >= 1_000_000);
     }
 
     #[test]

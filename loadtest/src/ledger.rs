@@ -9,8 +9,8 @@ use crate::{
     frame,
     latency::Latencies,
     payload,
-    plan::{CONTROL, Follows, Phases, Plan},
-    position::{Arrival, Position, Positions},
+    plan::{CONTROL, ChannelList, Phases, Plan},
+    position::{MessageOrder, Position, Positions},
     spread::Receipts,
     tally::{Counts, Phase, Tally},
     upgrade,
@@ -27,7 +27,7 @@ pub(crate) struct Reader {
     pub(crate) images_due: i32,
     /// Whether subscriptions were made with a position.
     pub(crate) resumes: bool,
-    pub(crate) follows: Follows,
+    pub(crate) follows: ChannelList,
     pub(crate) positions: Positions,
     pub(crate) follower: Option<Box<Follower>>,
 }
@@ -177,34 +177,34 @@ impl Ledger {
 
     #[inline]
     fn arrive(&mut self, reader: &mut Reader, message: &Message, now: u64) {
-        let arrival = reader.positions.take(message.ch, message.prev, message.seq);
+        let order = reader.positions.take(message.ch, message.prev, message.seq);
         let counts = self.counts(reader);
-        match arrival {
-            Arrival::Next { changes } => {
+        match order {
+            MessageOrder::Next { changes } => {
                 counts.messages += 1;
                 counts.received += changes;
                 counts.merged += u64::from(message.prev + 1 != message.seq);
             }
-            Arrival::Gap { missing, changes } => {
+            MessageOrder::Gap { missing, changes } => {
                 counts.messages += 1;
                 counts.received += changes;
                 counts.gaps += 1;
                 counts.missing += missing;
                 self.tell(message, &format!("nothing for {missing} changes before"));
             }
-            Arrival::Late => {
+            MessageOrder::Late => {
                 counts.messages += 1;
                 counts.received += 1;
                 counts.reorders += 1;
                 counts.missing -= 1;
                 self.tell(message, "after a later one:");
             }
-            Arrival::Again => {
+            MessageOrder::Again => {
                 counts.duplicates += 1;
                 self.tell(message, "again:");
                 return;
             }
-            Arrival::Stray => {
+            MessageOrder::Stray => {
                 counts.errors += 1;
                 self.tell(message, "not followed, and yet came");
                 return;

@@ -6,7 +6,7 @@ use crate::{
     latency::Percentiles,
     machine::Machine,
     outcome::Outcome,
-    plot::{Axis, Line, plot},
+    plot::{Axis, PlotLine, plot},
     profile::Extra,
     report::Report,
     verdict::Status,
@@ -66,10 +66,10 @@ fn head(page: &mut String, outcome: &Outcome) {
         outcome.verdict
     )
     .ok();
-    let told = [&outcome.verdict.reasons, &outcome.verdict.notes, &outcome.faults];
-    if told.iter().any(|told| !told.is_empty()) {
+    let messages = [&outcome.verdict.reasons, &outcome.verdict.notes, &outcome.faults];
+    if messages.iter().any(|messages| !messages.is_empty()) {
         page.push_str("<ul>");
-        for line in told.into_iter().flatten() {
+        for line in messages.into_iter().flatten() {
             write!(page, "<li>{}</li>", escape(line)).ok();
         }
         page.push_str("</ul>");
@@ -109,7 +109,7 @@ fn cards(page: &mut String, outcome: &Outcome) {
 }
 
 /// A step of `ramp`, as it stands in the JSON file.
-struct Step {
+struct RampStep {
     value: f64,
     p99_ms: f64,
     is_ok: bool,
@@ -117,10 +117,10 @@ struct Step {
 }
 
 /// The steps in the order of what grew; none for other profiles.
-fn steps(extra: &Extra) -> Vec<Step> {
+fn steps(extra: &Extra) -> Vec<RampStep> {
     let read = |step: &serde_json::Value| {
         let reasons = step["reasons"].as_array().into_iter().flatten();
-        Some(Step {
+        Some(RampStep {
             value: step["value"].as_f64()?,
             p99_ms: step["p99_ms"].as_f64()?,
             is_ok: step["ok"].as_bool()?,
@@ -145,8 +145,11 @@ fn ramp(page: &mut String, extra: &Extra) {
         Axis::Linear(""),
         Axis::Linear("ms"),
         &[
-            Line { name: "p99", points: steps.iter().map(|it| (it.value, it.p99_ms)).collect() },
-            Line { name: "target", points: target },
+            PlotLine {
+                name: "p99",
+                points: steps.iter().map(|it| (it.value, it.p99_ms)).collect(),
+            },
+            PlotLine { name: "target", points: target },
         ],
         &[],
     ));
@@ -156,7 +159,7 @@ fn ramp(page: &mut String, extra: &Extra) {
          <th>kept</th><th>why not</th></tr></thead><tbody>"
     )
     .ok();
-    for Step { value, p99_ms, is_ok, reasons } in steps {
+    for RampStep { value, p99_ms, is_ok, reasons } in steps {
         let kept = if is_ok { "yes" } else { "no" };
         let value = rounded(value);
         let reasons = escape(&reasons);
@@ -172,7 +175,7 @@ fn ramp(page: &mut String, extra: &Extra) {
 #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
 fn plots(page: &mut String, outcome: &Outcome) {
     ramp(page, &outcome.extra);
-    let curve = |name, points: &[(f64, u64)]| Line {
+    let curve = |name, points: &[(f64, u64)]| PlotLine {
         name,
         points: points.iter().map(|&(rest, value)| (rest, value as f64)).collect(),
     };
@@ -192,7 +195,7 @@ fn plots(page: &mut String, outcome: &Outcome) {
         ],
         &[],
     ));
-    let over_time = |name, of: fn(&crate::outcome::Point) -> u64| Line {
+    let over_time = |name, of: fn(&crate::outcome::Point) -> u64| PlotLine {
         name,
         points: outcome
             .series
@@ -226,14 +229,14 @@ fn plots(page: &mut String, outcome: &Outcome) {
         "Messages received",
         Axis::Seconds,
         Axis::Linear("/s"),
-        &[Line {
+        &[PlotLine {
             name: "by all sockets",
             points: received.map(|point| (point.t_s, point.received_per_s)).collect(),
         }],
         &marks,
     ));
     let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
-    let memory = |name, of: &dyn Fn(&crate::outcome::Memory) -> Option<f64>| Line {
+    let memory = |name, of: &dyn Fn(&crate::outcome::Memory) -> Option<f64>| PlotLine {
         name,
         points: outcome.memory.iter().filter_map(|at| Some((at.t_s, of(at)?))).collect(),
     };
@@ -289,12 +292,19 @@ fn latencies(page: &mut String, outcome: &Outcome) {
     page.push_str("</tbody></table></div></section>");
 }
 
-fn row(page: &mut String, name: &str, told: &Percentiles) {
-    if told.count == 0 {
+fn row(page: &mut String, name: &str, percentiles: &Percentiles) {
+    if percentiles.count == 0 {
         return;
     }
-    write!(page, "<tr><th>{}</th><td>{}</td>", escape(name), number(told.count)).ok();
-    let values = [told.p50_us, told.p90_us, told.p99_us, told.p999_us, told.p9999_us, told.max_us];
+    write!(page, "<tr><th>{}</th><td>{}</td>", escape(name), number(percentiles.count)).ok();
+    let values = [
+        percentiles.p50_us,
+        percentiles.p90_us,
+        percentiles.p99_us,
+        percentiles.p999_us,
+        percentiles.p9999_us,
+        percentiles.max_us,
+    ];
     for value in values {
         write!(page, "<td>{}</td>", ms(value)).ok();
     }
@@ -353,12 +363,12 @@ fn extra(page: &mut String, outcome: &Outcome) {
     if outcome.extra.is_empty() {
         return;
     }
-    let told = |(name, value): (&String, &serde_json::Value)| {
+    let fact = |(name, value): (&String, &serde_json::Value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
         (name.replace('_', " "), value)
     };
     // Steps have a table of their own.
-    let facts: Vec<_> = outcome.extra.iter().filter(|(_, it)| !it.is_array()).map(told).collect();
+    let facts: Vec<_> = outcome.extra.iter().filter(|(_, it)| !it.is_array()).map(fact).collect();
     list(page, "Of this profile", &facts);
 }
 

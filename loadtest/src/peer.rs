@@ -19,19 +19,19 @@ use nix::{
     },
 };
 
-use crate::{ledger::Reader, plan::Appetite};
+use crate::{ledger::Reader, plan::ReadRate};
 
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) stream: Option<TcpStream>,
-    pub(crate) state: State,
+    pub(crate) state: PeerState,
     pub(crate) reader: Reader,
     /// The beginning of a frame whose end has not come.
     pub(crate) partial: Vec<u8>,
     /// What could not be written yet.
     pub(crate) out: Vec<u8>,
-    pub(crate) appetite: Appetite,
-    /// Bytes are there that were not read, for lack of appetite.
+    pub(crate) read_rate: ReadRate,
+    /// Bytes are there that were not read, for lack of read_rate.
     pub(crate) has_unread: bool,
     /// Whether the kernel's time of receipt is asked for.
     pub(crate) is_probe: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Peer {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum PeerState {
     Waiting,
     Connecting,
     Upgrading,
@@ -54,7 +54,7 @@ pub(crate) enum State {
 
 /// How a connection is to be opened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Dial {
+pub(crate) struct DialOptions {
     pub(crate) to: SocketAddr,
     pub(crate) from: Option<Ipv4Addr>,
     pub(crate) receive_bytes: Option<usize>,
@@ -62,7 +62,7 @@ pub(crate) struct Dial {
 }
 
 /// Begins a connection.
-pub(crate) fn dial(dial: Dial) -> io::Result<TcpStream> {
+pub(crate) fn dial(dial: DialOptions) -> io::Result<TcpStream> {
     let family = if dial.to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let fd: OwnedFd = socket(family, SockType::Stream, flags, None)?;
@@ -110,11 +110,11 @@ impl Peer {
     pub(crate) fn new(reader: Reader, is_probe: bool) -> Self {
         Self {
             stream: None,
-            state: State::Waiting,
+            state: PeerState::Waiting,
             reader,
             partial: Vec::new(),
             out: Vec::new(),
-            appetite: Appetite::All,
+            read_rate: ReadRate::All,
             has_unread: false,
             is_probe,
             attempts: 0,
@@ -124,7 +124,7 @@ impl Peer {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Joining | State::Joined)
+        matches!(self.state, PeerState::Joining | PeerState::Joined)
     }
 
     /// Writes what there is to write, as far as the kernel takes it.

@@ -1,4 +1,4 @@
-//! What a run is to do, told once to every generator; and the orders that come while it runs.
+//! The plan of a run, which every generator gets once, and the orders that it gets during the run.
 
 use std::{
     net::SocketAddr,
@@ -13,7 +13,7 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) address: SocketAddr,
-    pub(crate) door: Door,
+    pub(crate) endpoint: Endpoint,
     pub(crate) classes: Vec<Class>,
     /// Whether only a sample of the latencies is kept, because counting is the point.
     pub(crate) saturate: bool,
@@ -27,16 +27,16 @@ pub(crate) struct Plan {
     pub(crate) timeline: Timeline,
 }
 
-/// What the server speaks.
+/// The protocol of the server.
 #[derive(Debug, Clone)]
-pub(crate) enum Door {
+pub(crate) enum Endpoint {
     /// `/stream/v1`, at this path with this key.
     Stream { path: String, key: String },
     /// Bare channels: `/sub/NNNNNN` and `/pub`.
     Raw,
 }
 
-/// Sockets that are treated alike and told of together.
+/// Sockets that are treated and reported together.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
     pub(crate) name: &'static str,
@@ -57,14 +57,14 @@ impl Class {
 /// The class of the one socket of each generator that follows everything and is read first.
 pub(crate) const CONTROL: u8 = 0;
 
-/// What a socket follows: names and patterns of the hub, or the one number of a bare channel.
-pub(crate) type Follows = Arc<[String]>;
+/// What a socket follows: names and patterns of the hub, or the number of one bare channel.
+pub(crate) type ChannelList = Arc<[String]>;
 
 /// One socket to be opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Spec {
     pub(crate) class: u8,
-    pub(crate) follows: Follows,
+    pub(crate) follows: ChannelList,
     /// Whether it keeps documents, to be compared in the end.
     pub(crate) documents: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) enum Order {
     Do {
         class: u8,
         which: Range<usize>,
-        act: Act,
+        action: Action,
     },
     /// Wait until every socket has come to where its channels are, at most until this instant, and
     /// then hand over what was found. The heads are known to the publisher, if there is one.
@@ -87,17 +87,17 @@ pub(crate) enum Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     /// Close the connection and come back at once.
     Cut,
-    Read(Appetite),
+    Read(ReadRate),
     Unsubscribe,
     Subscribe,
 }
 
 /// How fast a socket is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Appetite {
+pub(crate) enum ReadRate {
     #[default]
     All,
     Nothing,

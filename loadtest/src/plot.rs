@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// A line of a plot.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct PlotLine {
     pub(crate) name: &'static str,
     pub(crate) points: Vec<(f64, f64)>,
 }
@@ -39,7 +39,13 @@ const BOTTOM: f64 = 34.0;
 
 /// Draws the lines; nothing where there are no two points to join. Marks are named places on the
 /// first axis.
-pub(crate) fn plot(title: &str, x: Axis, y: Axis, lines: &[Line], marks: &[(f64, &str)]) -> String {
+pub(crate) fn plot(
+    title: &str,
+    x: Axis,
+    y: Axis,
+    lines: &[PlotLine],
+    marks: &[(f64, &str)],
+) -> String {
     let all = || lines.iter().flat_map(|line| &line.points);
     if all().count() < 2 {
         return String::new();
@@ -213,7 +219,7 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_nothing_drawn() {
-        let line = |points| Line { name: "one", points };
+        let line = |points| PlotLine { name: "one", points };
         assert_eq!(plot("t", Axis::Seconds, Axis::Micros, &[line(vec![])], &[]), "");
         assert!(
             plot("t", Axis::Seconds, Axis::Micros, &[line(vec![(0.0, 5.0), (1.0, 5.0)])], &[])
@@ -223,7 +229,7 @@ mod tests {
 
     #[test]
     fn even_one_value_only_has_a_place() {
-        let lines = [Line { name: "one", points: vec![(3.0, 0.0), (3.0, 0.0)] }];
+        let lines = [PlotLine { name: "one", points: vec![(3.0, 0.0), (3.0, 0.0)] }];
         let svg = plot("t", Axis::Seconds, Axis::Linear("MiB"), &lines, &[]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }

@@ -24,7 +24,7 @@ const HOLES_MAX: usize = 256;
 
 /// What a message was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arrival {
+pub(crate) enum MessageOrder {
     /// So many changes that are new, without a hole before them.
     Next { changes: u64 },
     /// New, but others before it are missing.
@@ -93,27 +93,27 @@ impl Positions {
 
     /// Takes a message that leads from `prev` to `seq`.
     #[inline]
-    pub(crate) fn take(&mut self, ch: u32, prev: u64, seq: u64) -> Arrival {
-        let Ok(at) = self.index(ch) else { return Arrival::Stray };
+    pub(crate) fn take(&mut self, ch: u32, prev: u64, seq: u64) -> MessageOrder {
+        let Ok(at) = self.index(ch) else { return MessageOrder::Stray };
         let known = self.known[at].seq;
         if seq <= known {
             return self.behind(ch, seq);
         }
         self.known[at].seq = seq;
         if prev <= known {
-            return Arrival::Next { changes: seq - known };
+            return MessageOrder::Next { changes: seq - known };
         }
         let room = HOLES_MAX.saturating_sub(self.holes.len());
         self.holes.extend((known + 1..=prev).take(room).map(|seq| (ch, seq)));
-        Arrival::Gap { missing: prev - known, changes: seq - prev }
+        MessageOrder::Gap { missing: prev - known, changes: seq - prev }
     }
 
-    fn behind(&mut self, ch: u32, seq: u64) -> Arrival {
+    fn behind(&mut self, ch: u32, seq: u64) -> MessageOrder {
         let Some(at) = self.holes.iter().position(|hole| *hole == (ch, seq)) else {
-            return Arrival::Again;
+            return MessageOrder::Again;
         };
         self.holes.swap_remove(at);
-        Arrival::Late
+        MessageOrder::Late
     }
 }
 
@@ -123,24 +123,24 @@ mod tests {
 
     /// Takes messages of channel 3 after joining it at 10, each given as `prev..seq`.
     #[track_caller]
-    fn check(messages: &[(u64, u64)], expected: &[Arrival]) {
+    fn check(messages: &[(u64, u64)], expected: &[MessageOrder]) {
         let mut positions = Positions::default();
         positions.join(3, 0, 10);
         positions.join(1, 0, 500);
-        let arrivals: Vec<_> =
+        let orders: Vec<_> =
             messages.iter().map(|&(prev, seq)| positions.take(3, prev, seq)).collect();
-        assert_eq!(arrivals, expected);
+        assert_eq!(orders, expected);
     }
 
     #[test]
     fn one_after_the_other_is_next() {
-        let next = |changes| Arrival::Next { changes };
+        let next = |changes| MessageOrder::Next { changes };
         check(&[(10, 11), (11, 12), (12, 20)], &[next(1), next(1), next(8)]);
     }
 
     #[test]
     fn update_from_before_the_image_brings_what_is_new() {
-        check(&[(7, 12)], &[Arrival::Next { changes: 2 }]);
+        check(&[(7, 12)], &[MessageOrder::Next { changes: 2 }]);
     }
 
     #[test]
@@ -148,10 +148,10 @@ mod tests {
         check(
             &[(13, 14), (11, 12), (11, 12), (13, 14)],
             &[
-                Arrival::Gap { missing: 3, changes: 1 },
-                Arrival::Late,
-                Arrival::Again,
-                Arrival::Again,
+                MessageOrder::Gap { missing: 3, changes: 1 },
+                MessageOrder::Late,
+                MessageOrder::Again,
+                MessageOrder::Again,
             ],
         );
     }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn what_was_never_joined_is_a_stray() {
         let mut positions = Positions::default();
-        assert_eq!(positions.take(0, 1, 2), Arrival::Stray);
+        assert_eq!(positions.take(0, 1, 2), MessageOrder::Stray);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A message carries the instant at which it was to be sent and the one at which it was. When the
 //! server does not take more, both drift apart, and that is the server's; when this thread came
-//! late although it could have sent, it is ours, and is told as slip.
+//! late although it could have sent, it is ours, and is reported as slip.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -26,13 +26,13 @@ use crate::{
     plan::Plan,
     schedule::Schedule,
     tally::ThreadShare,
-    upgrade::{self, Answer},
+    upgrade::{self, UpgradeResponse},
     wire,
 };
 
-/// What is to be published.
+/// What to publish.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Work {
+pub(crate) struct PublishOptions {
     /// Messages a second in all; none: as many as the server takes.
     pub(crate) rate: Option<f64>,
     pub(crate) channels: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Work {
 
 /// What was published.
 #[derive(Debug)]
-pub(crate) struct Published {
+pub(crate) struct PublisherReport {
     /// The last sequence of each channel.
     pub(crate) heads: Arc<[u64]>,
     pub(crate) sent: u64,
@@ -55,11 +55,11 @@ pub(crate) struct Published {
     pub(crate) share: ThreadShare,
 }
 
-/// A publisher at work.
+/// A running publisher.
 #[derive(Debug)]
 pub(crate) struct Publisher {
     stop_at: Arc<AtomicU64>,
-    thread: JoinHandle<Result<Published>>,
+    thread: JoinHandle<Result<PublisherReport>>,
 }
 
 /// Bytes written at a time.
@@ -77,14 +77,14 @@ impl Publisher {
     /// # Errors
     ///
     /// When the server does not let it in.
-    pub(crate) fn start(plan: &Arc<Plan>, work: Work) -> Result<Self> {
+    pub(crate) fn start(plan: &Arc<Plan>, options: PublishOptions) -> Result<Self> {
         let connection = connect(plan).context("the publisher has no connection")?;
         let stop_at = Arc::new(AtomicU64::new(u64::MAX));
-        let told = Arc::clone(&stop_at);
+        let shared_stop = Arc::clone(&stop_at);
         let plan = Arc::clone(plan);
         let thread = thread::Builder::new()
             .name("publisher".to_owned())
-            .spawn(move || State::new(connection, plan, work)?.run(&told))?;
+            .spawn(move || PublisherThread::new(connection, plan, options)?.run(&shared_stop))?;
         Ok(Self { stop_at, thread })
     }
 
@@ -93,7 +93,7 @@ impl Publisher {
     /// # Errors
     ///
     /// When the connection was lost on the way.
-    pub(crate) fn stop(self) -> Result<Published> {
+    pub(crate) fn stop(self) -> Result<PublisherReport> {
         self.stop_at.store(clock::now(), Ordering::Release);
         self.thread.join().ok().context("the publisher panicked")?
     }
@@ -114,22 +114,22 @@ fn connect(plan: &Plan) -> Result<Connection> {
         // Byte by byte, so that nothing of what follows is taken.
         connection.read_exact(&mut byte)?;
         head.push(byte[0]);
-        match upgrade::answer(&head) {
-            Answer::Partial => {}
-            Answer::Upgraded(_) => break,
-            Answer::Refused(why) => bail!("{why}"),
+        match upgrade::parse_response(&head) {
+            UpgradeResponse::Partial => {}
+            UpgradeResponse::Upgraded(_) => break,
+            UpgradeResponse::Refused(why) => bail!("{why}"),
         }
     }
     connection.set_nonblocking(true)?;
     Ok(connection)
 }
 
-struct State {
+struct PublisherThread {
     stream: TcpStream,
     poll: Poll,
     events: Events,
     plan: Arc<Plan>,
-    work: Work,
+    options: PublishOptions,
     batch: Vec<u8>,
     sequences: Vec<u64>,
     sent: u64,
@@ -139,8 +139,8 @@ struct State {
     times: Option<(u64, ThreadTimes)>,
 }
 
-impl State {
-    fn new(connection: Connection, plan: Arc<Plan>, work: Work) -> Result<Self> {
+impl PublisherThread {
+    fn new(connection: Connection, plan: Arc<Plan>, options: PublishOptions) -> Result<Self> {
         let mut stream = TcpStream::from_std(connection);
         let poll = Poll::new()?;
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -152,9 +152,9 @@ impl State {
             poll,
             events: Events::with_capacity(8),
             plan,
-            work,
+            options,
             batch: Vec::with_capacity(2 * BATCH_BYTES),
-            sequences: vec![0; work.channels as usize],
+            sequences: vec![0; options.channels as usize],
             sent: 0,
             slip: latency::histogram(3),
             blocked_us: 0,
@@ -163,9 +163,9 @@ impl State {
         })
     }
 
-    fn run(mut self, stop_at: &AtomicU64) -> Result<Published> {
+    fn run(mut self, stop_at: &AtomicU64) -> Result<PublisherReport> {
         let started = clock::now();
-        let schedule = self.work.rate.map(|rate| Schedule::new(started, rate));
+        let schedule = self.options.rate.map(|rate| Schedule::new(started, rate));
         let unsent = loop {
             let now = clock::now();
             let stop = stop_at.load(Ordering::Acquire);
@@ -197,7 +197,7 @@ impl State {
             Some((since, times)) => times.until_now(clock::now().saturating_sub(since)),
             None => ThreadShare::default(),
         };
-        Ok(Published {
+        Ok(PublisherReport {
             heads: self.sequences.into(),
             sent: self.sent,
             unsent,
@@ -210,8 +210,8 @@ impl State {
 
     /// Puts what is due into the batch, as far as it has room.
     fn fill(&mut self, now: u64, schedule: Option<&Schedule>, due: u64) {
-        let channels = u64::from(self.work.channels);
-        let bytes = self.work.bytes.max(payload::BYTES_MIN);
+        let channels = u64::from(self.options.channels);
+        let bytes = self.options.bytes.max(payload::BYTES_MIN);
         while self.sent < due && self.batch.len() < BATCH_BYTES {
             let channel =
                 u32::try_from(self.sent % channels).expect("below the number of channels");

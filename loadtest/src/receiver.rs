@@ -27,8 +27,8 @@ use crate::{
     follower::Follower,
     ledger::{Ledger, Reader},
     machine::{self, ThreadTimes},
-    peer::{Peer, State},
-    plan::{Act, Appetite, CONTROL, Door, Order, Plan, Progress, Spec},
+    peer::{Peer, PeerState},
+    plan::{Action, CONTROL, Endpoint, Order, Plan, Progress, ReadRate, Spec},
     position::Positions,
     tally::Tally,
     wire,
@@ -54,7 +54,7 @@ pub(crate) struct Receiver {
     classes: Vec<Vec<usize>>,
     ledger: Ledger,
     buffer: Vec<u8>,
-    dialing: Dialing,
+    dialing: DialQueue,
     /// Sockets with more to read than was read in their turn.
     unfinished: Vec<usize>,
     /// Sockets that read at a rate of their own.
@@ -64,7 +64,7 @@ pub(crate) struct Receiver {
     catching_up: Vec<usize>,
     /// Where channels were at the last turn.
     heads_before: Vec<u64>,
-    finish: Option<Finish>,
+    finish: Option<PendingFinish>,
     times: Option<(u64, ThreadTimes)>,
     /// Frames and bytes of the present turn.
     frames: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Receiver {
 
 /// Connections that are to be made.
 #[derive(Debug, Default)]
-struct Dialing {
+struct DialQueue {
     waiting: VecDeque<usize>,
     in_flight: usize,
     /// When the next may begin.
@@ -81,7 +81,7 @@ struct Dialing {
 }
 
 #[derive(Debug)]
-struct Finish {
+struct PendingFinish {
     heads: Arc<[u64]>,
     deadline: u64,
     /// Sockets up to here have come to the heads.
@@ -96,7 +96,7 @@ impl Receiver {
         bare_channels: usize,
     ) -> Result<Self> {
         let mut ledger = Ledger::new(Arc::clone(&plan));
-        if matches!(plan.door, Door::Raw) {
+        if matches!(plan.endpoint, Endpoint::Raw) {
             ledger.bare_channels(bare_channels);
         }
         Ok(Self {
@@ -108,7 +108,7 @@ impl Receiver {
             peers: Vec::new(),
             ledger,
             buffer: vec![0; 2 * READ_BYTES],
-            dialing: Dialing::default(),
+            dialing: DialQueue::default(),
             unfinished: Vec::new(),
             nibblers: Vec::new(),
             nibbled_at: 0,
@@ -195,15 +195,15 @@ impl Receiver {
         loop {
             match self.orders.try_recv() {
                 Ok(Order::Open(specs)) => specs.into_iter().for_each(|spec| self.add(spec)),
-                Ok(Order::Do { class, which, act }) => {
+                Ok(Order::Do { class, which, action }) => {
                     let of = &self.classes[usize::from(class)];
                     let which: Vec<usize> =
                         of[which.start.min(of.len())..which.end.min(of.len())].to_vec();
-                    which.into_iter().for_each(|at| self.act(at, act));
+                    which.into_iter().for_each(|at| self.act(at, action));
                 }
                 Ok(Order::Finish { heads, deadline }) => {
                     let heads = heads.unwrap_or_else(|| self.heads());
-                    self.finish = Some(Finish { heads, deadline, arrived: 0 });
+                    self.finish = Some(PendingFinish { heads, deadline, arrived: 0 });
                 }
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
@@ -237,30 +237,30 @@ impl Receiver {
         self.dialing.waiting.push_back(at);
     }
 
-    fn act(&mut self, at: usize, act: Act) {
+    fn act(&mut self, at: usize, action: Action) {
         let peer = &mut self.peers[at];
-        match act {
-            Act::Cut if peer.is_open() => {
+        match action {
+            Action::Cut if peer.is_open() => {
                 peer.cut_at = Some(clock::now());
                 peer.reader.resumes = true;
                 self.hang_up(at);
-                if matches!(self.plan.door, Door::Raw) {
+                if matches!(self.plan.endpoint, Endpoint::Raw) {
                     self.ledger.leave(&mut self.peers[at].reader);
                 }
-                self.peers[at].state = State::Waiting;
+                self.peers[at].state = PeerState::Waiting;
                 self.progress.away.fetch_add(1, Ordering::Relaxed);
                 self.dialing.waiting.push_back(at);
             }
-            Act::Read(appetite) => {
-                peer.appetite = appetite;
+            Action::Read(read_rate) => {
+                peer.read_rate = read_rate;
                 self.nibblers.retain(|nibbler| *nibbler != at);
-                match appetite {
-                    Appetite::All => self.read(at),
-                    Appetite::BytesPerSecond(_) => self.nibblers.push(at),
-                    Appetite::Nothing => {}
+                match read_rate {
+                    ReadRate::All => self.read(at),
+                    ReadRate::BytesPerSecond(_) => self.nibblers.push(at),
+                    ReadRate::Nothing => {}
                 }
             }
-            Act::Unsubscribe if peer.state == State::Joined => {
+            Action::Unsubscribe if peer.state == PeerState::Joined => {
                 let follows = Arc::clone(&peer.reader.follows);
                 for (id, ch) in follows.iter().enumerate() {
                     let command =
@@ -269,11 +269,11 @@ impl Receiver {
                 }
                 self.flush(at);
             }
-            Act::Subscribe if peer.state == State::Joined => {
+            Action::Subscribe if peer.state == PeerState::Joined => {
                 peer.reader.resumes = false;
                 self.subscribe(at, &Positions::default());
             }
-            Act::Cut | Act::Unsubscribe | Act::Subscribe => {}
+            Action::Cut | Action::Unsubscribe | Action::Subscribe => {}
         }
     }
 
@@ -281,7 +281,7 @@ impl Receiver {
         let Some(finish) = &mut self.finish else { return false };
         while let Some(peer) = self.peers.get(finish.arrived) {
             let is_done = peer.reader.excused
-                || peer.state == State::Ended
+                || peer.state == PeerState::Ended
                 || (peer.is_open() && self.ledger.has_all(&peer.reader, &finish.heads));
             if !is_done {
                 return clock::now() >= finish.deadline;

@@ -16,8 +16,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::{
     clock, machine,
     machine::Process,
-    plan::{Act, Appetite, CONTROL, Door, Follows, Order, Phases, Plan, Progress, Spec},
-    publisher::{Published, Publisher, Work},
+    plan::{Action, CONTROL, ChannelList, Endpoint, Order, Phases, Plan, Progress, ReadRate, Spec},
+    publisher::{PublishOptions, Publisher, PublisherReport},
     receiver::Receiver,
     tally::Tally,
 };
@@ -33,7 +33,7 @@ pub(crate) struct Run {
     started: u64,
     marks: Vec<Mark>,
     samples: Vec<Sample>,
-    connecting: Connecting,
+    connecting: ConnectProgress,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct Setup {
     pub(crate) threads: usize,
     pub(crate) bare_channels: usize,
     /// What each generator's control socket follows; none for bare channels.
-    pub(crate) control: Option<Follows>,
+    pub(crate) control: Option<ChannelList>,
     pub(crate) server: Option<Process>,
     pub(crate) is_quiet: bool,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Sample {
 
 /// How the connections came about.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Connecting {
+pub(crate) struct ConnectProgress {
     pub(crate) wanted: u64,
     pub(crate) joined: u64,
     pub(crate) upgraded: u64,
@@ -88,13 +88,13 @@ pub(crate) struct Connecting {
 
 /// Everything a run has found.
 #[derive(Debug)]
-pub(crate) struct Findings {
+pub(crate) struct RunResults {
     pub(crate) tally: Tally,
-    pub(crate) published: Option<Published>,
+    pub(crate) published: Option<PublisherReport>,
     pub(crate) phases: Phases,
     pub(crate) marks: Vec<Mark>,
     pub(crate) samples: Vec<Sample>,
-    pub(crate) connecting: Connecting,
+    pub(crate) connecting: ConnectProgress,
     pub(crate) started: u64,
 }
 
@@ -139,7 +139,7 @@ impl Run {
             started: clock::now(),
             marks: Vec::new(),
             samples: Vec::new(),
-            connecting: Connecting::default(),
+            connecting: ConnectProgress::default(),
         };
         if let Some(follows) = &setup.control {
             let spec = Spec { class: CONTROL, follows: Arc::clone(follows), documents: false };
@@ -147,7 +147,7 @@ impl Run {
             run.open(controls)?;
             let joined = run.progress.joined.swap(0, Ordering::Relaxed);
             run.progress.upgraded.store(0, Ordering::Relaxed);
-            run.connecting = Connecting::default();
+            run.connecting = ConnectProgress::default();
             if joined < run.generators.len() as u64 {
                 let faults = run.finish()?.tally.faults;
                 anyhow::bail!("the hub did not let us in: {}", faults.join("; "));
@@ -216,7 +216,7 @@ impl Run {
     /// # Errors
     ///
     /// When the server does not let the publisher in.
-    pub(crate) fn publish(&mut self, work: Work) -> Result<()> {
+    pub(crate) fn publish(&mut self, work: PublishOptions) -> Result<()> {
         // What was upgraded last may not be subscribed yet: the answer is written before.
         clock::wait(200_000);
         self.publisher = Some(Publisher::start(&self.plan, work)?);
@@ -339,12 +339,17 @@ impl Run {
     /// # Errors
     ///
     /// When a generator is gone.
-    pub(crate) fn act(&self, class: u8, which: std::ops::Range<usize>, act: Act) -> Result<()> {
+    pub(crate) fn act(
+        &self,
+        class: u8,
+        which: std::ops::Range<usize>,
+        action: Action,
+    ) -> Result<()> {
         let count = self.generators.len();
         for (nth, generator) in self.generators.iter().enumerate() {
             let of = |place: usize| place.saturating_sub(nth).div_ceil(count);
             let which = of(which.start)..of(which.end);
-            generator.order(Order::Do { class, which, act })?;
+            generator.order(Order::Do { class, which, action })?;
         }
         Ok(())
     }
@@ -354,9 +359,9 @@ impl Run {
     /// # Errors
     ///
     /// When a generator is gone.
-    pub(crate) fn act_all(&self, class: u8, act: Act) -> Result<()> {
+    pub(crate) fn act_all(&self, class: u8, action: Action) -> Result<()> {
         let all = self.generators.iter().map(|generator| generator.sockets[usize::from(class)]);
-        self.act(class, 0..all.sum(), act)
+        self.act(class, 0..all.sum(), action)
     }
 
     /// Lets all of a class read at this pace.
@@ -364,8 +369,8 @@ impl Run {
     /// # Errors
     ///
     /// When a generator is gone.
-    pub(crate) fn appetite(&self, class: u8, appetite: Appetite) -> Result<()> {
-        self.act_all(class, Act::Read(appetite))
+    pub(crate) fn set_read_rate(&self, class: u8, read_rate: ReadRate) -> Result<()> {
+        self.act_all(class, Action::Read(read_rate))
     }
 
     /// Sockets that were cut and are not back.
@@ -378,7 +383,7 @@ impl Run {
     /// # Errors
     ///
     /// When a generator or the publisher was lost.
-    pub(crate) fn finish(mut self) -> Result<Findings> {
+    pub(crate) fn finish(mut self) -> Result<RunResults> {
         self.plan.timeline.finish(clock::now());
         let mark = self.mark();
         self.marks.push(mark);
@@ -386,10 +391,10 @@ impl Run {
         self.bar.set_message("");
         self.bar.tick();
         let published = self.publisher.take().map(Publisher::stop).transpose()?;
-        let heads = match (&published, &self.plan.door) {
+        let heads = match (&published, &self.plan.endpoint) {
             (Some(published), _) => Some(Arc::clone(&published.heads)),
-            (None, Door::Raw) => Some(Arc::from([])),
-            (None, Door::Stream { .. }) => None,
+            (None, Endpoint::Raw) => Some(Arc::from([])),
+            (None, Endpoint::Stream { .. }) => None,
         };
         let deadline = clock::now() + BARRIER_US;
         for generator in &self.generators {
@@ -401,7 +406,7 @@ impl Run {
             tally.add(found);
         }
         self.bar.finish_and_clear();
-        Ok(Findings {
+        Ok(RunResults {
             tally,
             published,
             phases: self.plan.timeline.phases(),

@@ -1,4 +1,4 @@
-//! One connection: opened with a key, told what to follow, read frame by frame.
+//! One connection: opened with a key, subscribed to channels, and read frame by frame.
 
 use anyhow::{Context, Result};
 use futures_util::{SinkExt, StreamExt};
@@ -21,9 +21,9 @@ const READ_BYTES: usize = 8 << 10;
 #[derive(Debug)]
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
-/// What reading brings.
+/// The result of [`Socket::read`].
 #[derive(Debug)]
-pub(crate) enum Read {
+pub(crate) enum ReadOutcome {
     Text(String),
     /// The connection has ended, with these words of the hub or of the system.
     End(String),
@@ -57,18 +57,23 @@ impl Socket {
     }
 
     /// The next text message. Can be dropped while it waits: nothing is lost by that.
-    pub(crate) async fn read(&mut self) -> Read {
+    pub(crate) async fn read(&mut self) -> ReadOutcome {
         loop {
             match self.0.next().await {
-                Some(Ok(Message::Text(text))) => return Read::Text(text.as_str().to_owned()),
+                Some(Ok(Message::Text(text))) => {
+                    return ReadOutcome::Text(text.as_str().to_owned());
+                }
                 Some(Ok(Message::Close(Some(close)))) => {
-                    return Read::End(format!("closed with {} {}", close.code, close.reason));
+                    return ReadOutcome::End(format!(
+                        "closed with {} {}",
+                        close.code, close.reason
+                    ));
                 }
                 Some(Ok(Message::Close(None))) | None => {
-                    return Read::End("closed without a code".to_owned());
+                    return ReadOutcome::End("closed without a code".to_owned());
                 }
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Read::End(format!("cut off: {error}")),
+                Some(Err(error)) => return ReadOutcome::End(format!("cut off: {error}")),
             }
         }
     }

@@ -90,10 +90,10 @@ impl Outcome {
             ("documents compared", self.documents.compared as u64),
             ("documents different", self.documents.different as u64),
         ];
-        // What must be zero is told even when it is.
-        let told = ["expected", "received", "missing", "gaps", "duplicates", "reorders"];
+        // Counts that must be zero are printed even when they are.
+        let always = ["expected", "received", "missing", "gaps", "duplicates", "reorders"];
         for (name, count) in counts {
-            if count > 0 || told.contains(&name) {
+            if count > 0 || always.contains(&name) {
                 writeln!(f, "{name:<26}{count}")?;
             }
         }
@@ -134,12 +134,19 @@ impl Outcome {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds for eyes")]
-fn row(f: &mut fmt::Formatter<'_>, name: &str, told: &Percentiles) -> fmt::Result {
-    if told.count == 0 {
+fn row(f: &mut fmt::Formatter<'_>, name: &str, percentiles: &Percentiles) -> fmt::Result {
+    if percentiles.count == 0 {
         return Ok(());
     }
-    write!(f, "{name:<34}{:>11}", told.count)?;
-    let values = [told.p50_us, told.p90_us, told.p99_us, told.p999_us, told.p9999_us, told.max_us];
+    write!(f, "{name:<34}{:>11}", percentiles.count)?;
+    let values = [
+        percentiles.p50_us,
+        percentiles.p90_us,
+        percentiles.p99_us,
+        percentiles.p999_us,
+        percentiles.p9999_us,
+        percentiles.max_us,
+    ];
     for value in values {
         write!(f, "{:>11.3}", value as f64 / 1e3)?;
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     follower::Follower,
     latency::{self, Latencies, Series},
-    plan::{Follows, PHASES_MAX, Plan},
+    plan::{ChannelList, PHASES_MAX, Plan},
     spread::Spreads,
 };
 
@@ -136,7 +136,7 @@ pub(crate) struct Tally {
     pub(crate) channels: Vec<String>,
     pub(crate) threads: Vec<ThreadShare>,
     /// Documents kept, with what their sockets followed.
-    pub(crate) documents: Vec<(Follower, Follows)>,
+    pub(crate) documents: Vec<(Follower, ChannelList)>,
     /// The first faults in words.
     pub(crate) faults: Vec<String>,
     /// Sockets that had not come to where their channels were in time.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     channels::Channels,
-    plan::{Class, Door, Plan},
+    plan::{Class, Endpoint, Plan},
     position::Positions,
 };
 
@@ -17,11 +17,11 @@ pub(crate) const PUBLISH_PATH: &str = "/pub";
 
 /// The request of a socket that is going to follow this.
 pub(crate) fn request(plan: &Plan, follows: &[String]) -> Vec<u8> {
-    match &plan.door {
-        Door::Stream { path, key } => {
+    match &plan.endpoint {
+        Endpoint::Stream { path, key } => {
             raw_request(plan, path, &format!("Authorization: Token {key}\r\n"))
         }
-        Door::Raw => raw_request(plan, &format!("/sub/{}", follows[0]), ""),
+        Endpoint::Raw => raw_request(plan, &format!("/sub/{}", follows[0]), ""),
     }
 }
 
@@ -35,9 +35,9 @@ pub(crate) fn raw_request(plan: &Plan, path: &str, header: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum UpgradeResponse {
     /// Not all of it yet.
     Partial,
     /// It is a WebSocket from this byte on.
@@ -45,24 +45,24 @@ pub(crate) enum Answer {
     Refused(String),
 }
 
-/// More than any answer to an upgrade.
-const ANSWER_BYTES_MAX: usize = 16 << 10;
+/// More than any response to an upgrade.
+const RESPONSE_BYTES_MAX: usize = 16 << 10;
 
-pub(crate) fn answer(bytes: &[u8]) -> Answer {
+pub(crate) fn parse_response(bytes: &[u8]) -> UpgradeResponse {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
-        let is_too_long = bytes.len() > ANSWER_BYTES_MAX;
-        let refused = || Answer::Refused("an answer without an end".to_owned());
-        return if is_too_long { refused() } else { Answer::Partial };
+        let is_too_long = bytes.len() > RESPONSE_BYTES_MAX;
+        let refused = || UpgradeResponse::Refused("an answer without an end".to_owned());
+        return if is_too_long { refused() } else { UpgradeResponse::Partial };
     };
     let head = String::from_utf8_lossy(&bytes[..end]);
     let status = head.lines().next().unwrap_or_default();
     if !status.starts_with("HTTP/1.1 101") {
-        return Answer::Refused(status.to_owned());
+        return UpgradeResponse::Refused(status.to_owned());
     }
     if !head.contains(ACCEPT) {
-        return Answer::Refused("an upgrade without its proof".to_owned());
+        return UpgradeResponse::Refused("an upgrade without its proof".to_owned());
     }
-    Answer::Upgraded(end + 4)
+    UpgradeResponse::Upgraded(end + 4)
 }
 
 /// What a command may be in bytes, with some room for what stands beside the positions.
@@ -131,13 +131,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answer_is_taken_or_refused() {
+    fn response_is_accepted_or_refused() {
         let upgraded = format!("HTTP/1.1 101 Switching\r\nSec-WebSocket-Accept: {ACCEPT}\r\n\r\n");
-        assert_eq!(answer(&upgraded.as_bytes()[..40]), Answer::Partial);
-        assert_eq!(answer(upgraded.as_bytes()), Answer::Upgraded(upgraded.len()));
-        let refused = Answer::Refused("HTTP/1.1 503 Later".to_owned());
-        assert_eq!(answer(b"HTTP/1.1 503 Later\r\n\r\n"), refused);
-        assert!(matches!(answer(b"HTTP/1.1 101 Switching\r\n\r\n"), Answer::Refused(_)));
+        assert_eq!(parse_response(&upgraded.as_bytes()[..40]), UpgradeResponse::Partial);
+        assert_eq!(parse_response(upgraded.as_bytes()), UpgradeResponse::Upgraded(upgraded.len()));
+        let refused = UpgradeResponse::Refused("HTTP/1.1 503 Later".to_owned());
+        assert_eq!(parse_response(b"HTTP/1.1 503 Later\r\n\r\n"), refused);
+        assert!(matches!(
+            parse_response(b"HTTP/1.1 101 Switching\r\n\r\n"),
+            UpgradeResponse::Refused(_)
+        ));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) struct Frame<'a> {
 
 /// What stands at the beginning of some bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum ParseStep<'a> {
     Frame(Frame<'a>, usize),
     /// No whole frame yet.
     Partial,
@@ -30,26 +30,26 @@ pub(crate) enum Step<'a> {
 
 /// Looks at the frame at the beginning of `bytes`.
 #[inline]
-pub(crate) fn step(bytes: &[u8]) -> Step<'_> {
-    let &[first, second, ref rest @ ..] = bytes else { return Step::Partial };
+pub(crate) fn step(bytes: &[u8]) -> ParseStep<'_> {
+    let &[first, second, ref rest @ ..] = bytes else { return ParseStep::Partial };
     let (head, length) = match (second, rest) {
         (0..=125, _) => (2, u64::from(second)),
         (126, &[a, b, ..]) => (4, u64::from(u16::from_be_bytes([a, b]))),
-        (126, _) => return Step::Partial,
+        (126, _) => return ParseStep::Partial,
         (127, &[a, b, c, d, e, f, g, h, ..]) => (10, u64::from_be_bytes([a, b, c, d, e, f, g, h])),
-        (127, _) => return Step::Partial,
-        _ => return Step::Broken("a masked frame"),
+        (127, _) => return ParseStep::Partial,
+        _ => return ParseStep::Broken("a masked frame"),
     };
     if first & 0x80 == 0 || first & 0x0f == 0 {
-        return Step::Broken("a message in fragments");
+        return ParseStep::Broken("a message in fragments");
     }
     if length > PAYLOAD_BYTES_MAX {
-        return Step::Broken("a frame beyond any size");
+        return ParseStep::Broken("a frame beyond any size");
     }
     let end = head + usize::try_from(length).unwrap_or(usize::MAX);
     match bytes.get(head..end) {
-        Some(payload) => Step::Frame(Frame { opcode: first & 0x0f, payload }, end),
-        None => Step::Partial,
+        Some(payload) => ParseStep::Frame(Frame { opcode: first & 0x0f, payload }, end),
+        None => ParseStep::Partial,
     }
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn walk(bytes: &[u8], mut take: impl FnMut(Frame<'_>)) -> Result<usiz
     let mut at = 0;
     loop {
         match step(&bytes[at..]) {
-            Step::Frame(frame, length) => {
+            ParseStep::Frame(frame, length) => {
                 take(frame);
                 at += length;
             }
-            Step::Partial => return Ok(at),
-            Step::Broken(why) => return Err(why),
+            ParseStep::Partial => return Ok(at),
+            ParseStep::Broken(why) => return Err(why),
         }
     }
 }
@@ -116,11 +116,11 @@ mod tests {
 
     #[test]
     fn what_no_server_sends_is_broken() {
-        assert!(matches!(step(&[0x82, 0x85, 0, 0, 0, 0]), Step::Broken(_)));
-        assert!(matches!(step(&[0x02, 1, 7]), Step::Broken(_)));
-        assert!(matches!(step(&[0x80, 1, 7]), Step::Broken(_)));
-        assert!(matches!(step(&[0x82, 127, 1, 0, 0, 0, 0, 0, 0, 0]), Step::Broken(_)));
-        assert_eq!(step(&[0x82, 2, 7]), Step::Partial);
+        assert!(matches!(step(&[0x82, 0x85, 0, 0, 0, 0]), ParseStep::Broken(_)));
+        assert!(matches!(step(&[0x02, 1, 7]), ParseStep::Broken(_)));
+        assert!(matches!(step(&[0x80, 1, 7]), ParseStep::Broken(_)));
+        assert!(matches!(step(&[0x82, 127, 1, 0, 0, 0, 0, 0, 0, 0]), ParseStep::Broken(_)));
+        assert_eq!(step(&[0x82, 2, 7]), ParseStep::Partial);
     }
 
     proptest! {

@@ -91,7 +91,7 @@ impl BenchDoor {
             Endpoint::Publish => publish(line.into_tcp()?, ahead, self).await,
             Endpoint::Follow(channel) => {
                 let (stream, ahead) = line.into_stream(ahead)?;
-                self.fanout.serve_raw(stream, ahead, channel);
+                self.fanout.serve_bare(stream, ahead, channel);
             }
             Endpoint::Echo => {
                 let (stream, ahead) = line.into_stream(ahead)?;
@@ -145,7 +145,7 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
         // What arrives while the piece before is written belongs to the next one.
-        door.fanout.room_raw().await;
+        door.fanout.wait_for_bare_room().await;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);
         while let Some(message) = next {
@@ -159,7 +159,7 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
             let more = bytes < door.batch_bytes_max;
             next = if more { socket.next().now_or_never().flatten() } else { None };
         }
-        door.fanout.publish_raw(batch);
+        door.fanout.publish_bare(batch);
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Seat {
 }
 
 impl Guard for Seat {
-    fn used(&self, messages: u64, open_ms: u64, now: Micros) {
+    fn record_usage(&self, messages: u64, open_ms: u64, now: Micros) {
         self.meter.socket(self.place.account, open_ms, messages, now);
     }
 }

@@ -203,7 +203,7 @@ mod tests {
             number: 1,
             name,
             epoch: Epoch(7),
-            trails: false,
+            deliver_last: false,
             needs: fanout::Classes::NONE,
         })
     }

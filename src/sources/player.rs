@@ -124,7 +124,7 @@ impl Player {
 
     /// A source that can wait does, so that nobody who follows it is overrun.
     fn wait_for_room(&self) -> Result<(), Stopped> {
-        self.runtime.block_on(self.fanout.room());
+        self.runtime.block_on(self.fanout.wait_for_room());
         match self.stop.try_recv() {
             Err(std::sync::mpsc::TryRecvError::Empty) => Ok(()),
             Ok(()) | Err(std::sync::mpsc::TryRecvError::Disconnected) => Err(Stopped),

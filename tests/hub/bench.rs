@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use bytes::Bytes;
 use fanout::{
     Change, Epoch, Micros, Pattern, Position, Publication,
-    catch_up::{Answer, CaughtUp, Gap, Question, Verdict},
+    catch_up::{CatchUp, Gap, HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
 use ingest::event::Batch;
@@ -166,12 +166,12 @@ impl Bench {
         }
     }
 
-    fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CaughtUp {
+    fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CatchUp {
         let channel = Pattern::parse(channel).expect("a channel's name is well formed");
         let question =
-            Question::CatchUp { channel, rate: Rate::Each, from, why: "resume", bytes_max };
+            HostRequest::CatchUp { channel, rate: Rate::Each, from, why: "resume", bytes_max };
         match self.hub.answer(&question) {
-            Answer::CaughtUp(caught_up) => caught_up,
+            HostResponse::CatchUp(caught_up) => caught_up,
             other => panic!("no answer: {other:?}"),
         }
     }
@@ -197,7 +197,9 @@ impl Bench {
         let mut named = Vec::new();
         for pattern in ["*", "*/*", "*/*/odds", "*/*/odds/*"] {
             let pattern = Pattern::parse(pattern).expect("it is well formed");
-            let Answer::Matched(channels) = self.hub.answer(&Question::Match { pattern }) else {
+            let HostResponse::Channels(channels) =
+                self.hub.answer(&HostRequest::MatchChannels { pattern })
+            else {
                 panic!("a pattern is answered with channels");
             };
             named.extend(channels.into_iter().map(|channel| channel.name.to_string()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fanout::{
     Change, Micros, Pattern,
-    catch_up::{Answer, Lease, Question},
+    catch_up::{HostRequest, HostResponse, Lease},
     channel::Rate,
 };
 use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
@@ -38,8 +38,8 @@ type Modests = BTreeMap<(String, Rate), Modest>;
 fn join(hub: &mut Hub, channel: &str, rate: Rate) -> Modest {
     let channel = Pattern::parse(channel).expect("a channel's name is well formed");
     let question =
-        Question::CatchUp { channel, rate, from: None, why: "rate", bytes_max: usize::MAX };
-    let Answer::CaughtUp(caught_up) = hub.answer(&question) else { panic!("it is tracked") };
+        HostRequest::CatchUp { channel, rate, from: None, why: "rate", bytes_max: usize::MAX };
+    let HostResponse::CatchUp(caught_up) = hub.answer(&question) else { panic!("it is tracked") };
     let image = parse(&caught_up.frames[0].frame);
     Modest {
         _lease: caught_up.lease.expect("a rate has a lease"),

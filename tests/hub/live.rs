@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use fanout::{
     Change, ChannelId, Position, Seq,
-    catch_up::{Answer, CaughtUp, Question},
+    catch_up::{CatchUp, HostRequest, HostResponse},
     encode::payload,
-    live::Name,
+    live::EventChannel,
 };
 use ingest::event::{
     Ball, Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
@@ -78,7 +78,7 @@ impl Told {
     fn read(&mut self, changes: &[Change]) {
         for change in changes {
             if let Change::Published(_, publication) = change
-                && Name::of(publication.channel.name.as_str()).is_some()
+                && EventChannel::parse(publication.channel.name.as_str()).is_some()
             {
                 let text = payload(publication.frame());
                 self.frames.push(String::from_utf8(text.to_vec()).expect("frames are text"));
@@ -90,11 +90,11 @@ impl Told {
         std::mem::take(&mut self.frames)
     }
 
-    fn begin(&mut self, channel: &str, from: Option<Position>) -> CaughtUp {
+    fn begin(&mut self, channel: &str, from: Option<Position>) -> CatchUp {
         let channel = ChannelId::new(channel);
-        let question = Question::Begin { channel, book: None, from, bytes_max: usize::MAX };
+        let question = HostRequest::StartEvent { channel, book: None, from, bytes_max: usize::MAX };
         match self.hub.answer(&question) {
-            Answer::Began(caught_up, None) => caught_up,
+            HostResponse::EventStarted(caught_up, None) => caught_up,
             other => panic!("it is told: {other:?}"),
         }
     }
@@ -165,7 +165,7 @@ fn prices(
 }
 
 /// A match in its second half, 1-0, that somebody follows.
-fn followed() -> (Told, CaughtUp) {
+fn followed() -> (Told, CatchUp) {
     let mut told = Told::new();
     told.apply(&[fixture(), status(FootballStatus::SecondHalf), clock(67 * 60 + 12), score(1, 0)]);
     let stats = [(Stat::BallPossession, 55), (Stat::DangerousAttacks, 9)];

@@ -2,7 +2,7 @@
 
 use fanout::{
     Pattern, Position,
-    catch_up::{Answer, Question, Verdict},
+    catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
 use ingest::event::{Fact, MarketChange, MarketStatus, OddsFact};
@@ -57,7 +57,7 @@ fn resume(bench: &mut Bench, from: u64, max: usize) -> Resumed {
     let epoch = fanout::Epoch::parse(&bench.readers[BOOK].epoch);
     let mut position = from;
     loop {
-        let question = Question::CatchUp {
+        let question = HostRequest::CatchUp {
             channel: Pattern::parse(BOOK).expect("a name is a pattern"),
             rate: Rate::Each,
             from: Some(Position { epoch, seq: position }),
@@ -66,7 +66,7 @@ fn resume(bench: &mut Bench, from: u64, max: usize) -> Resumed {
         };
         let mut work = Work::up_to(max);
         let answer = bench.hub.answer_within(&question, &mut work);
-        let Answer::CaughtUp(caught_up) = answer else { panic!("it is tracked") };
+        let HostResponse::CatchUp(caught_up) = answer else { panic!("it is tracked") };
         assert_eq!(caught_up.verdict, Verdict::Resumed);
         resumed.answers += 1;
         resumed.work += work.spent;

@@ -18,8 +18,8 @@ use slab::Slab;
 
 use crate::{
     follower::{Batch, Follower},
-    frame::{Kind, Masked},
-    handshake::{self, Request, Wish},
+    frame::{ClientFrame, FrameKind},
+    handshake::{self, ClientRole, Request},
     log::Log,
 };
 
@@ -206,15 +206,15 @@ impl Floor {
         let open = read_all_ready(&connection.socket, head, handshake::HEAD_BYTES_MAX);
         match handshake::read(head) {
             Request::Incomplete if open => {}
-            Request::Upgrade { wish, answer, head: length } if open => {
+            Request::Upgrade { client_role, answer, head: length } if open => {
                 let ahead = head.split_off(length);
                 // So short an answer always finds room.
-                connection.role = match wish {
-                    Wish::Publish => {
+                connection.role = match client_role {
+                    ClientRole::Publish => {
                         self.ready.insert(token);
                         Role::Publisher(ahead)
                     }
-                    Wish::Follow(number) => {
+                    ClientRole::Follow(number) => {
                         let channel = self.channels.entry(number).or_default();
                         channel.followers.push(token);
                         Role::Follower(Follower::new(number, channel.log.end()))
@@ -272,10 +272,10 @@ impl Floor {
         let mut buffer = std::mem::take(buffer);
         let mut done = 0;
         let mut touched = BTreeSet::new();
-        while let Some(frame) = Masked::parse(&buffer[done..]) {
+        while let Some(frame) = ClientFrame::parse(&buffer[done..]) {
             done += frame.length;
-            open &= frame.kind != Kind::Close;
-            let Some(channel) = frame.channel().filter(|_| frame.kind == Kind::Binary) else {
+            open &= frame.kind != FrameKind::Close;
+            let Some(channel) = frame.channel().filter(|_| frame.kind == FrameKind::Binary) else {
                 continue;
             };
             self.channels.entry(channel).or_default().log.push(frame.unmasked());

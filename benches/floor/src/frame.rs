@@ -2,7 +2,7 @@
 
 /// What a frame is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FrameKind {
     Binary,
     Close,
     /// Text, pings and pieces of longer messages: nothing that a publisher here sends.
@@ -11,15 +11,15 @@ pub(crate) enum Kind {
 
 /// A frame of a client as it lies in a buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Masked<'a> {
-    pub(crate) kind: Kind,
+pub(crate) struct ClientFrame<'a> {
+    pub(crate) kind: FrameKind,
     mask: [u8; 4],
     payload: &'a [u8],
     /// Bytes of it with its head.
     pub(crate) length: usize,
 }
 
-impl<'a> Masked<'a> {
+impl<'a> ClientFrame<'a> {
     /// The frame at the beginning of the buffer; `None` while it is not all there.
     pub(crate) fn parse(buffer: &'a [u8]) -> Option<Self> {
         let (&[first, second], rest) = buffer.split_first_chunk()?;
@@ -34,9 +34,9 @@ impl<'a> Masked<'a> {
             if second & 0x80 == 0 { (&[0; 4], rest) } else { rest.split_first_chunk()? };
         let payload = rest.get(..usize::try_from(length).ok()?)?;
         let kind = match first {
-            0x82 => Kind::Binary,
-            0x88 => Kind::Close,
-            _ => Kind::Other,
+            0x82 => FrameKind::Binary,
+            0x88 => FrameKind::Close,
+            _ => FrameKind::Other,
         };
         let length = buffer.len() - rest.len() + payload.len();
         Some(Self { kind, mask: *mask, payload, length })

@@ -7,9 +7,9 @@ use crate::frame::six_digits;
 /// Bytes that the head of a request may have.
 pub(crate) const HEAD_BYTES_MAX: usize = 4096;
 
-/// What a client wants to be.
+/// What a client connects as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum ClientRole {
     Publish,
     Follow(u32),
 }
@@ -21,7 +21,7 @@ pub(crate) enum Request {
     /// No upgrade, or not to an address of ours.
     Refused,
     /// `head` bytes of it are read.
-    Upgrade { wish: Wish, answer: String, head: usize },
+    Upgrade { client_role: ClientRole, answer: String, head: usize },
 }
 
 pub(crate) fn read(bytes: &[u8]) -> Request {
@@ -35,7 +35,7 @@ pub(crate) fn read(bytes: &[u8]) -> Request {
         Ok(httparse::Status::Partial) | Err(_) => return Request::Refused,
     };
     let key = request.headers.iter().find(|it| it.name.eq_ignore_ascii_case("sec-websocket-key"));
-    let (Some(wish), Some(key)) = (request.path.and_then(wish), key) else {
+    let (Some(client_role), Some(key)) = (request.path.and_then(client_role), key) else {
         return Request::Refused;
     };
     let accept = derive_accept_key(key.value);
@@ -43,13 +43,13 @@ pub(crate) fn read(bytes: &[u8]) -> Request {
         "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
          sec-websocket-accept: {accept}\r\n\r\n"
     );
-    Request::Upgrade { wish, answer, head }
+    Request::Upgrade { client_role, answer, head }
 }
 
-fn wish(path: &str) -> Option<Wish> {
+fn client_role(path: &str) -> Option<ClientRole> {
     if path == "/pub" {
-        return Some(Wish::Publish);
+        return Some(ClientRole::Publish);
     }
     let digits = path.strip_prefix("/sub/")?.as_bytes().try_into().ok()?;
-    six_digits(digits).map(Wish::Follow)
+    six_digits(digits).map(ClientRole::Follow)
 }

@@ -1,107 +1,124 @@
-//! Publications for a client that does not keep up, and suspensions that overtake what waits for it.
+//! Publications for a client that does not keep up, and suspensions that go before its queued frames.
 
-use super::{Delivered, Means, Session, forward::Open, subscription::Stand};
+use super::{
+    DeliveryOutcome, Session, SessionContext, catch_up::PendingRequest,
+    subscription::SubscriptionState,
+};
 use crate::{
     channel::Publication,
-    outbox::{Of, Outbox},
+    outbox::{FrameOrigin, Outbox},
     protocol::OnSlow,
-    topics::{Place, Topics},
+    topics::{FollowerRef, Topics},
 };
 
 impl Session {
-    /// Offers a publication to a subscription whose client does not keep up, or which is new.
+    /// Offers a publication to a subscription that is new or whose client does not keep up.
     pub fn deliver(
         &mut self,
         key: usize,
         publication: &Publication,
-        means: &mut Means<'_>,
-    ) -> Delivered {
+        context: &mut SessionContext<'_>,
+    ) -> DeliveryOutcome {
         let sub = &self.subscriptions[key];
         if sub.is_behind() {
-            return Delivered::Known;
+            return DeliveryOutcome::NotNeeded;
         }
-        let position = sub.position(means.topics).unwrap_or(0);
+        let position = sub.position(context.topics).unwrap_or(0);
         if publication.seq <= position {
-            return Delivered::Known;
+            return DeliveryOutcome::NotNeeded;
         }
         if publication.prev > position && !self.is_bare() {
-            return self.behind_with(key, "resume", means.topics);
+            return self.behind_with(key, "resume", context.topics);
         }
-        if publication.channel.trails && self.others_are_behind() {
-            return self.behind_with(key, "slow", means.topics);
+        if publication.channel.deliver_last && self.others_are_behind() {
+            return self.behind_with(key, "slow", context.topics);
         }
-        if publication.urgent && !publication.channel.trails && !means.outbox.is_empty() {
-            return self.overtake(key, means);
+        if publication.urgent && !publication.channel.deliver_last && !context.outbox.is_empty() {
+            return self.preempt(key, context);
         }
         let sub = &mut self.subscriptions[key];
-        let of = Of { channel: sub.channel.number, before: Some(position) };
+        let origin = FrameOrigin { channel: sub.channel.number, before: Some(position) };
         let frame = publication.frame().clone();
-        if means.outbox.push(frame, of, means.budget, means.now).is_ok() {
+        if context.outbox.push(frame, origin, context.budget, context.now).is_ok() {
             sub.delivered = Some(publication.seq);
-            return Delivered::Queued;
+            return DeliveryOutcome::Queued;
         }
-        match sub.terms.on_slow {
-            OnSlow::Close => Delivered::TooSlow,
-            OnSlow::Skip => Delivered::Skipped,
-            OnSlow::Merge | OnSlow::Resync => self.behind_with(key, "slow", means.topics),
+        match sub.options.on_slow {
+            OnSlow::Close => DeliveryOutcome::TooSlow,
+            OnSlow::Skip => DeliveryOutcome::Skipped,
+            OnSlow::Merge | OnSlow::Resync => self.behind_with(key, "slow", context.topics),
         }
     }
 
-    fn behind_with(&mut self, key: usize, why: &'static str, topics: &Topics) -> Delivered {
+    fn behind_with(&mut self, key: usize, why: &'static str, topics: &Topics) -> DeliveryOutcome {
         let left = self.fall_behind(key, why, topics);
-        left.map_or(Delivered::Known, |left| Delivered::Behind(vec![left]))
+        left.map_or(DeliveryOutcome::NotNeeded, |left| DeliveryOutcome::Behind(vec![left]))
     }
 
-    /// A suspension goes before everything that waits: what waits of its channel is taken back, to
-    /// come merged, with the suspension, from the host.
-    fn overtake(&mut self, key: usize, means: &mut Means<'_>) -> Delivered {
-        let Some(place) = self.fall_behind(key, "slow", means.topics) else {
-            return Delivered::Known;
+    /// Lets a suspension go before everything queued: removes the queued frames of its channel, which the
+    /// host then sends again, merged with the suspension.
+    fn preempt(&mut self, key: usize, context: &mut SessionContext<'_>) -> DeliveryOutcome {
+        let Some(left) = self.fall_behind(key, "slow", context.topics) else {
+            return DeliveryOutcome::NotNeeded;
         };
-        let mut all_left = self.go_first(key, means);
-        all_left.push(place);
-        Delivered::Behind(all_left)
+        let mut all_left = self.move_to_front(key, context);
+        all_left.push(left);
+        DeliveryOutcome::Behind(all_left)
     }
 
-    /// A suspension of a channel was published that a subscription behind will get from the host:
-    /// then at once.
-    pub fn hurry(&mut self, channel: u32, means: &mut Means<'_>) -> Vec<Place> {
+    /// Catches up first the subscription to a channel that was suspended while it was behind. Returns the
+    /// entries that leave the index.
+    pub fn prioritise(
+        &mut self,
+        channel: u32,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
         let Some(key) = self.by_number(channel) else { return Vec::new() };
-        let asked =
-            matches!(self.open.as_deref(), Some(Open::Forward { key: own, .. }) if *own == key);
-        let Stand::Behind(behind) = &mut self.subscriptions[key].stand else { return Vec::new() };
-        if asked {
+        let is_pending = match self.pending.as_deref() {
+            Some(PendingRequest::CatchUp { key: pending, .. }) => *pending == key,
+            _ => false,
+        };
+        let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state else {
+            return Vec::new();
+        };
+        if is_pending {
             (behind.urgent, behind.again) = (true, true);
         } else if !behind.urgent {
-            return self.go_first(key, means);
+            return self.move_to_front(key, context);
         }
         Vec::new()
     }
 
-    /// Takes back what waits of a subscription that is behind, and of those that must not get ahead
-    /// of it. Returns what has left the index by that.
-    pub(super) fn go_first(&mut self, key: usize, means: &mut Means<'_>) -> Vec<Place> {
-        self.take_back(key, means.outbox);
-        if let Stand::Behind(behind) = &mut self.subscriptions[key].stand {
+    /// Removes the queued frames of a subscription that is behind, and of those that must not get ahead
+    /// of it. Returns the entries that leave the index.
+    pub(super) fn move_to_front(
+        &mut self,
+        key: usize,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
+        self.withdraw(key, context.outbox);
+        if let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state {
             behind.urgent = true;
         }
         self.behind.push_front(key);
-        let trailing = self.subscriptions.iter().filter(|(_, sub)| sub.channel.trails);
-        let trailing: Vec<usize> = trailing.map(|(key, _)| key).collect();
+        let last = self.subscriptions.iter().filter(|(_, sub)| sub.channel.deliver_last);
+        let last: Vec<usize> = last.map(|(key, _)| key).collect();
         let mut all_left = Vec::new();
-        for key in trailing {
-            all_left.extend(self.fall_behind(key, "slow", means.topics));
-            self.take_back(key, means.outbox);
+        for key in last {
+            all_left.extend(self.fall_behind(key, "slow", context.topics));
+            self.withdraw(key, context.outbox);
         }
         all_left
     }
 
-    /// Takes back what waits of a subscription that is behind.
-    fn take_back(&mut self, key: usize, outbox: &mut Outbox) {
+    /// Removes the queued frames of a subscription that is behind.
+    fn withdraw(&mut self, key: usize, outbox: &mut Outbox) {
         let sub = &mut self.subscriptions[key];
-        let Some(before) = outbox.take_back(sub.channel.number, sub.channel.trails) else { return };
+        let Some(before) = outbox.withdraw(sub.channel.number, sub.channel.deliver_last) else {
+            return;
+        };
         let from = before.map(|seq| sub.at(seq));
-        if let Stand::Behind(behind) = &mut sub.stand {
+        if let SubscriptionState::Behind(behind) = &mut sub.state {
             behind.from = from;
             sub.delivered = before;
         }

@@ -1,7 +1,7 @@
 //! Finds a session's subscriptions by the name and by the number of their channel.
 //!
-//! Only sessions that follow many channels have one. It holds keys alone, five bytes each: names and
-//! numbers are those of the subscriptions.
+//! Only sessions that follow many channels have an index. It stores keys only, five bytes each; names
+//! and numbers are read from the subscriptions.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -11,26 +11,26 @@ use slab::Slab;
 
 use super::subscription::Subscription;
 
-/// A few subscriptions are found by looking at each.
-pub(super) const FEW: usize = 16;
+/// Up to this many subscriptions are searched linearly.
+pub(super) const LINEAR_SEARCH_MAX: usize = 16;
 
-/// Bookmakers are named by feeds: the hash is one that cannot be provoked to collide.
+/// Names contain text from feeds and clients, so the hash must resist provoked collisions.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct SubscriptionIndex {
     by_name: HashTable<u32>,
     by_number: HashTable<u32>,
 }
 
-impl Index {
-    pub(super) fn of(subscriptions: &Slab<Subscription>) -> Self {
+impl SubscriptionIndex {
+    pub(super) fn new(subscriptions: &Slab<Subscription>) -> Self {
         let mut index = Self::default();
         subscriptions.iter().for_each(|(key, _)| index.insert(subscriptions, key));
         index
     }
 
-    /// Takes in a subscription, which is there already.
+    /// Adds a subscription, which must already be in `subscriptions`.
     pub(super) fn insert(&mut self, subscriptions: &Slab<Subscription>, key: usize) {
         let channel = &subscriptions[key].channel;
         let (name, number) = (hash_name(channel.name.as_str()), hash_number(channel.number));
@@ -43,7 +43,7 @@ impl Index {
         });
     }
 
-    /// Lets go of a subscription, which is still there.
+    /// Removes a subscription, which must still be in `subscriptions`.
     pub(super) fn remove(&mut self, subscriptions: &Slab<Subscription>, key: usize) {
         let channel = &subscriptions[key].channel;
         let is_own = |own: &u32| *own as usize == key;

@@ -1,14 +1,14 @@
 //! What a session may follow, and what happens when that changes.
 
-use super::{Dialect, Means, Session, forward::Open};
+use super::{Dialect, Session, SessionContext, catch_up::PendingRequest};
 use crate::{
     Micros,
-    catch_up::Question,
+    catch_up::HostRequest,
     channel::{Channel, ChannelId},
     live,
     permission::Permission,
     protocol::{self, Code, Refusal},
-    topics::Place,
+    topics::FollowerRef,
 };
 
 /// Names of channels in one frame, of at most 200 bytes each.
@@ -23,7 +23,7 @@ impl Session {
         self
     }
 
-    /// Another permission, which takes effect by [`Self::renew_permission`].
+    /// Sets another permission, which takes effect with [`Self::renew_permission`].
     pub fn set_permission(&mut self, permission: Permission) {
         self.permission = permission;
     }
@@ -33,9 +33,13 @@ impl Session {
         self.permission.classes(time_of_day) != self.classes
     }
 
-    /// Brings the subscriptions in line with the permission, and tells the client by one frame. What has
-    /// left the index is returned.
-    pub fn renew_permission(&mut self, time_of_day: Micros, means: &mut Means<'_>) -> Vec<Place> {
+    /// Ends the subscriptions that the permission no longer covers, and informs the client by one frame.
+    /// Returns the entries that leave the index.
+    pub fn renew_permission(
+        &mut self,
+        time_of_day: Micros,
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
         let classes = self.permission.classes(time_of_day);
         let gained = !self.classes.cover(classes);
         self.classes = classes;
@@ -49,51 +53,51 @@ impl Session {
                 let mut names: Vec<&str> = ended.iter().map(|(_, name)| name.as_str()).collect();
                 names.sort_unstable();
                 names.truncate(NAMES_MAX);
-                let has = self.permission.names(time_of_day);
-                let frame = protocol::entitlement(has, &names, count);
-                means.outbox.push_reply(frame, means.now);
+                let granted = self.permission.names(time_of_day);
+                let frame = protocol::entitlement(granted, &names, count);
+                context.outbox.push_reply(frame, context.now);
                 if gained {
                     self.widening = self.wildcards.keys().cloned().collect();
                 }
             }
-            // Their clients know no such frame; one error says that something has ended.
+            // These clients do not know the frame: they get one error if something has ended.
             Dialect::Live(_) if count > 0 => {
                 let lacking = self.permission.lacking(classes, self.permission.book());
                 let titles: Vec<&str> = lacking.map(|it| &*it.title).collect();
                 let message = format!("Prices of one bookmaker need {}", titles.join(" and "));
                 let refusal = live::Refusal::new(live::Code::SubscriptionRequired, message);
-                means.outbox.push_reply(live::error(&refusal), means.now);
+                context.outbox.push_reply(live::error(&refusal), context.now);
             }
             Dialect::Live(_) | Dialect::Bare => {}
         }
         all_left
     }
 
-    /// The next wildcard that may cover more than before.
-    pub(super) fn widen(&mut self) -> Option<Question> {
-        while self.open.is_none() {
+    /// The request for the next wildcard that may cover more channels than before.
+    pub(super) fn next_widening(&mut self) -> Option<HostRequest> {
+        while self.pending.is_none() {
             let pattern = self.widening.pop()?;
-            // The client may have left it meanwhile.
-            let Some(&terms) = self.wildcards.get(&pattern) else { continue };
-            let question = Question::Match { pattern: pattern.clone() };
-            self.ask(Open::Widen { pattern, terms });
-            return Some(question);
+            // The client may have unsubscribed from it meanwhile.
+            let Some(&options) = self.wildcards.get(&pattern) else { continue };
+            let request = HostRequest::MatchChannels { pattern: pattern.clone() };
+            self.set_pending(PendingRequest::Widen { pattern, options });
+            return Some(request);
         }
         None
     }
 
-    /// Refuses a channel for want of what it needs, and says what that is and costs.
+    /// Refuses a channel that the permission does not cover, and says what would open it.
     pub(super) fn refuse_class(
         &self,
         id: &serde_json::Value,
         channel: &Channel,
-        means: &mut Means<'_>,
+        context: &mut SessionContext<'_>,
     ) {
         let lacking = self.permission.lacking(self.classes, channel.needs);
         let (titles, offers): (Vec<&str>, Vec<_>) =
             lacking.map(|product| (&*product.title, product.offer.clone())).unzip();
         let message = format!("this channel needs {}", titles.join(" and "));
         let refusal = Refusal::new(id, Code::NotEntitled, message).about(channel.name.as_str());
-        means.outbox.push_reply(protocol::error(&refusal.with_offers(offers)), means.now);
+        context.outbox.push_reply(protocol::error(&refusal.with_offers(offers)), context.now);
     }
 }

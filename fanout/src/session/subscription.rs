@@ -1,31 +1,31 @@
-//! One channel as a client follows it: on which terms, and where it stands.
+//! One channel that a client follows: its options and its position.
 
 use crate::{
     catch_up::Lease,
     channel::{Channel, Position, Seq},
-    protocol::Terms,
-    topics::{Place, Topic, Topics},
+    protocol::SubscribeOptions,
+    topics::{FollowerRef, Topic, Topics},
 };
 
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) channel: Channel,
-    pub(super) terms: Terms,
-    /// Asked for by its name, not (only) by a wildcard.
+    pub(super) options: SubscribeOptions,
+    /// Subscribed by its name, not (only) by a wildcard.
     pub(super) by_name: bool,
-    /// Held while changes are merged for this subscription and others of its rate.
+    /// Held while the host merges changes for this subscription and others at its rate.
     pub(super) lease: Option<Lease>,
-    /// The sequence up to which frames were queued for this subscription alone; while it is live
-    /// its topic may have got further. `None` before the first image.
+    /// The sequence up to which frames were queued for this subscription alone. While it is live, its
+    /// topic may be ahead of it. `None` before the first image.
     pub(super) delivered: Option<Seq>,
-    pub(super) stand: Stand,
+    pub(super) state: SubscriptionState,
 }
 
 #[derive(Debug)]
-pub(super) enum Stand {
-    /// In the index, at this place.
-    Live(Place),
-    /// To be brought forward.
+pub(super) enum SubscriptionState {
+    /// In the index; gets every publication.
+    Live(FollowerRef),
+    /// Waits for the host to catch it up.
     Behind(Box<Behind>),
 }
 
@@ -33,13 +33,13 @@ pub(super) enum Stand {
 pub(super) struct Behind {
     pub(super) from: Option<Position>,
     pub(super) why: &'static str,
-    /// A suspension is among what it lacks: it goes first, and before all that waits.
+    /// It has missed a suspension: its catch-up comes first, ahead of everything queued.
     pub(super) urgent: bool,
-    /// What the open question brings is out of date: it is to be asked again.
+    /// The response to the pending request will be out of date: request it again.
     pub(super) again: bool,
 }
 
-impl Stand {
+impl SubscriptionState {
     pub(super) fn behind(from: Option<Position>, why: &'static str) -> Self {
         Self::Behind(Box::new(Behind { from, why, urgent: false, again: false }))
     }
@@ -47,15 +47,16 @@ impl Stand {
 
 impl Subscription {
     pub(super) fn topic(&self) -> Topic {
-        Topic { channel: self.channel.number, rate: self.terms.rate }
+        Topic { channel: self.channel.number, rate: self.options.rate }
     }
 
     pub(super) fn is_behind(&self) -> bool {
-        matches!(self.stand, Stand::Behind(_))
+        matches!(self.state, SubscriptionState::Behind(_))
     }
 
-    pub(super) fn place(&self) -> Option<Place> {
-        if let Stand::Live(place) = self.stand { Some(place) } else { None }
+    /// Its entry in the index, if it is live.
+    pub(super) fn follower(&self) -> Option<FollowerRef> {
+        if let SubscriptionState::Live(follower) = self.state { Some(follower) } else { None }
     }
 
     pub(super) fn at(&self, seq: Seq) -> Position {
@@ -64,9 +65,11 @@ impl Subscription {
 
     /// The sequence up to which everything has been written or queued.
     pub(super) fn position(&self, topics: &Topics) -> Option<Seq> {
-        match self.stand {
-            Stand::Live(place) => self.delivered.max(Some(topics.head(place.topic))),
-            Stand::Behind(_) => self.delivered,
+        match self.state {
+            SubscriptionState::Live(follower) => {
+                self.delivered.max(Some(topics.head(follower.topic)))
+            }
+            SubscriptionState::Behind(_) => self.delivered,
         }
     }
 }

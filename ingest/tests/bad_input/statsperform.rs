@@ -187,7 +187,7 @@ fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
     assert!(!outcome.has_finished());
 }
 
-/// A summary of two goals, of which the second is an own goal of the side that trails.
+/// A summary of two goals, of which the second is an own goal of the side that deliver_last.
 pub(crate) fn lists() -> String {
     let goal = |clock: &str, team: &str, kind: &str, score: &str, id: u8| {
         format!(

@@ -1,4 +1,4 @@
-//! How findings become an outcome.
+//! How results become an outcome.
 
 use hdrhistogram::Histogram;
 
@@ -10,8 +10,8 @@ use crate::{
     latency::{self, Series},
     machine::Machine,
     plan::{self, CONTROL, PHASES_MAX, Phases, Plan},
-    publisher::Published,
-    run::{Connecting, Findings, Mark, Sample},
+    publisher::PublisherReport,
+    run::{ConnectProgress, Mark, RunResults, Sample},
     tally::{ClassTally, Counts, Durations, Tally, ThreadShare},
     verdict::{self, Verdict},
 };
@@ -20,7 +20,7 @@ use crate::{
 const CPU_SAMPLES: usize = 5;
 
 /// All classes that count, added up.
-struct Sums {
+struct ClassTotals {
     totals: Counts,
     messages: u64,
     corrected: Histogram<u64>,
@@ -29,10 +29,10 @@ struct Sums {
 }
 
 impl Outcome {
-    pub(crate) fn new(findings: Findings, plan: &Plan, context: Context) -> Self {
-        let Findings { mut tally, published, phases, marks, samples, connecting, started } =
-            findings;
-        let sums = Sums::of(&mut tally, plan);
+    pub(crate) fn new(results: RunResults, plan: &Plan, context: Context) -> Self {
+        let RunResults { mut tally, published, phases, marks, samples, connecting, started } =
+            results;
+        let sums = ClassTotals::of(&mut tally, plan);
         let mut outcome = Self {
             version: 1,
             verdict: Verdict::default(),
@@ -76,7 +76,7 @@ impl Outcome {
     }
 }
 
-impl Sums {
+impl ClassTotals {
     fn of(tally: &mut Tally, plan: &Plan) -> Self {
         let mut sums = Self {
             totals: Counts::default(),
@@ -144,7 +144,7 @@ impl Class {
 }
 
 impl Connections {
-    fn new(connecting: Connecting, durations: &Durations) -> Self {
+    fn new(connecting: ConnectProgress, durations: &Durations) -> Self {
         let seconds = seconds_of(connecting.took_us);
         Self {
             wanted: connecting.wanted,
@@ -177,7 +177,7 @@ impl Generator {
 }
 
 impl Publisher {
-    fn new(published: &Published) -> Self {
+    fn new(published: &PublisherReport) -> Self {
         Self {
             sent: published.sent,
             unsent: published.unsent,
@@ -191,7 +191,7 @@ impl Publisher {
 
 /// In saturation messages count by when they came: there is no schedule that they could belong to.
 fn throughput(messages: u64, phases: &Phases, marks: &[Mark], saturate: bool) -> Throughput {
-    let received = Received::between(marks);
+    let received = ReceiverTotals::between(marks);
     let in_phases = (0..PHASES_MAX).map(|nth| phases.seconds(nth)).sum();
     let (messages, seconds) =
         if saturate { (received.frames, received.seconds) } else { (messages, in_phases) };
@@ -205,13 +205,13 @@ fn throughput(messages: u64, phases: &Phases, marks: &[Mark], saturate: bool) ->
 
 /// What all sockets received between the first mark and the last.
 #[derive(Debug, Default)]
-struct Received {
+struct ReceiverTotals {
     frames: u64,
     bytes: u64,
     seconds: f64,
 }
 
-impl Received {
+impl ReceiverTotals {
     fn between(marks: &[Mark]) -> Self {
         let (Some(first), Some(last)) = (marks.first(), marks.last()) else {
             return Self::default();
@@ -278,7 +278,7 @@ fn server(pid: u32, marks: &[Mark], started: u64) -> Server {
         cores: used.map(|(cpu, seconds)| cpu / seconds.max(1e-6)),
         messages_per_cpu_s: used
             .filter(|(cpu, _)| *cpu > 0.0)
-            .map(|(cpu, _)| per_second(Received::between(marks).frames, cpu).round()),
+            .map(|(cpu, _)| per_second(ReceiverTotals::between(marks).frames, cpu).round()),
         marks: marks
             .iter()
             .map(|mark| ServerMark {

@@ -10,8 +10,8 @@ use crate::{
     machine::{self, Process},
     outcome::{Context, Documents, Options, Outcome},
     payload,
-    plan::{Class, Door, Follows, Plan, Spec, Timeline},
-    publisher::Work,
+    plan::{ChannelList, Class, Endpoint, Plan, Spec, Timeline},
+    publisher::PublishOptions,
     run::{Run, Setup},
     verdict::Limits,
 };
@@ -173,9 +173,9 @@ impl Common {
     }
 
     fn plan(&self, shape: &Shape) -> Result<Plan> {
-        let door = match &self.raw {
-            Some(_) => Door::Raw,
-            None => Door::Stream {
+        let endpoint = match &self.raw {
+            Some(_) => Endpoint::Raw,
+            None => Endpoint::Stream {
                 path: self.url.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
                 key: self.key.clone(),
             },
@@ -184,7 +184,7 @@ impl Common {
         classes.extend(shape.classes.iter().cloned());
         Ok(Plan {
             address: socket_address(self.raw.as_ref().unwrap_or(&self.url))?,
-            door,
+            endpoint,
             classes,
             saturate: self.saturate,
             addresses: self.source_addresses(shape.sockets),
@@ -236,12 +236,12 @@ impl Common {
     }
 
     /// What sockets follow when each follows all that was asked for, or its one bare channel.
-    pub(crate) fn follow_all(&self, shape: &Shape) -> Vec<Follows> {
+    pub(crate) fn follow_all(&self, shape: &Shape) -> Vec<ChannelList> {
         if self.is_raw() {
             return (0..self.bare_channels(shape))
                 .map(|channel| {
                     let name = String::from_utf8_lossy(&payload::digits(channel)).into_owned();
-                    Follows::from([name])
+                    ChannelList::from([name])
                 })
                 .collect();
         }
@@ -253,7 +253,7 @@ impl Common {
     /// # Errors
     ///
     /// When the hub does not tell which there are.
-    pub(crate) fn follow_some(&self, shape: &Shape, each: usize) -> Result<Vec<Follows>> {
+    pub(crate) fn follow_some(&self, shape: &Shape, each: usize) -> Result<Vec<ChannelList>> {
         if self.is_raw() {
             return Ok(self.follow_all(shape));
         }
@@ -268,7 +268,7 @@ impl Common {
     }
 
     /// So many sockets of a class, each with the next of these. The first of them keep documents.
-    pub(crate) fn specs(&self, class: u8, sockets: usize, follows: &[Follows]) -> Vec<Spec> {
+    pub(crate) fn specs(&self, class: u8, sockets: usize, follows: &[ChannelList]) -> Vec<Spec> {
         let keep = if self.is_raw() { 0 } else { self.documents };
         (0..sockets)
             .map(|nth| Spec {
@@ -287,7 +287,7 @@ impl Common {
     pub(crate) fn warm_up(&self, run: &mut Run, shape: &Shape, specs: Vec<Spec>) -> Result<()> {
         run.open(specs)?;
         if self.is_raw() {
-            run.publish(Work {
+            run.publish(PublishOptions {
                 rate: (!self.saturate).then_some(self.rate),
                 channels: self.bare_channels(shape),
                 bytes: self.bytes,

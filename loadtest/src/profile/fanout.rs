@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::common::{Common, Extra, Shape};
 use crate::{
     outcome::Outcome,
-    plan::{Class, Follows},
+    plan::{ChannelList, Class},
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -53,7 +53,7 @@ fn shape(common: &Common, name: &'static str, channels: u32) -> Shape {
     }
 }
 
-fn steady(common: &Common, shape: &Shape, follows: &[Follows]) -> Result<Outcome> {
+fn steady(common: &Common, shape: &Shape, follows: &[ChannelList]) -> Result<Outcome> {
     common.measure(shape, common.specs(1, common.sockets, follows), |run, specs| {
         common.warm_up(run, shape, specs)?;
         run.phase(0, common.seconds)?;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::common::{Common, Extra, Shape};
 use crate::{
     outcome::Outcome,
-    plan::{Appetite, Class},
+    plan::{Class, ReadRate},
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -59,17 +59,17 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let mut slow_specs = common.specs(SLOW, are_slow, &follows);
     slow_specs.iter_mut().for_each(|spec| spec.documents = false);
     specs.extend(slow_specs);
-    let appetite = match args.slow_bytes {
-        0 => Appetite::Nothing,
-        bytes => Appetite::BytesPerSecond(bytes),
+    let read_rate = match args.slow_bytes {
+        0 => ReadRate::Nothing,
+        bytes => ReadRate::BytesPerSecond(bytes),
     };
     let third = common.seconds / 3.0;
     common.measure(&shape, specs, |run, specs| {
         common.warm_up(run, &shape, specs)?;
         run.phase(0, third)?;
-        run.appetite(SLOW, appetite)?;
+        run.set_read_rate(SLOW, read_rate)?;
         run.phase(1, third)?;
-        run.appetite(SLOW, Appetite::All)?;
+        run.set_read_rate(SLOW, ReadRate::All)?;
         run.phase(2, third)?;
         Ok(Extra::new())
     })

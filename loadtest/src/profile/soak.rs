@@ -7,7 +7,7 @@ use serde_json::json;
 use super::common::{Common, Extra, Shape};
 use crate::{
     outcome::Outcome,
-    plan::{Act, Appetite, Class},
+    plan::{Action, Class, ReadRate},
     run::Run,
 };
 
@@ -84,13 +84,13 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         let mut since = None;
         run.hold_while(common.seconds, |run, now| {
             let passed = (now - *since.get_or_insert(now)) as f64 / 1e6;
-            cuts.catch_up(run, passed, &[Act::Cut])?;
-            anew.catch_up(run, passed, &[Act::Unsubscribe, Act::Subscribe])?;
-            stops.catch_up(run, passed, &[Act::Read(Appetite::Nothing)])?;
-            starts.catch_up(run, passed - args.pause_seconds, &[Act::Read(Appetite::All)])?;
+            cuts.catch_up(run, passed, &[Action::Cut])?;
+            anew.catch_up(run, passed, &[Action::Unsubscribe, Action::Subscribe])?;
+            stops.catch_up(run, passed, &[Action::Read(ReadRate::Nothing)])?;
+            starts.catch_up(run, passed - args.pause_seconds, &[Action::Read(ReadRate::All)])?;
             Ok(true)
         })?;
-        run.appetite(PAUSING, Appetite::All)?;
+        run.set_read_rate(PAUSING, ReadRate::All)?;
         Ok(Extra::from([
             ("cuts".to_owned(), json!(cuts.done)),
             ("resubscribes".to_owned(), json!(anew.done)),
@@ -110,12 +110,12 @@ impl Churn {
         clippy::cast_sign_loss,
         reason = "a count of things to be done"
     )]
-    fn catch_up(&mut self, run: &Run, seconds: f64, acts: &[Act]) -> Result<()> {
+    fn catch_up(&mut self, run: &Run, seconds: f64, actions: &[Action]) -> Result<()> {
         let due = (seconds.max(0.0) * self.per_second) as usize;
         while self.done < due && self.sockets > 0 {
             let nth = self.done % self.sockets;
-            for act in acts {
-                run.act(self.class, nth..nth + 1, *act)?;
+            for action in actions {
+                run.act(self.class, nth..nth + 1, *action)?;
             }
             self.done += 1;
         }

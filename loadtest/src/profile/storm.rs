@@ -8,7 +8,7 @@ use super::common::{Common, Extra, Shape};
 use crate::{
     clock,
     outcome::Outcome,
-    plan::{Act, Class},
+    plan::{Action, Class},
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         common.warm_up(run, &shape, specs)?;
         run.phase(0, half)?;
         run.begin(1);
-        run.act_all(STORM, Act::Cut)?;
+        run.act_all(STORM, Action::Cut)?;
         let since = clock::now();
         let mut back_at = None;
         // The order is heard within a few milliseconds.

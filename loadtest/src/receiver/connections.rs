@@ -7,8 +7,8 @@ use mio::{Interest, Token, event::Event};
 use super::Receiver;
 use crate::{
     clock,
-    peer::{self, Dial, State},
-    plan::{Appetite, CONTROL, Door},
+    peer::{self, DialOptions, PeerState},
+    plan::{CONTROL, Endpoint, ReadRate},
     position::Positions,
     upgrade, wire,
 };
@@ -52,11 +52,11 @@ impl Receiver {
         let nth = u8::try_from(at % usize::from(self.plan.addresses)).unwrap_or(0);
         let from = (self.plan.addresses > 1).then(|| Ipv4Addr::new(127, 0, 0, nth + 1));
         let (to, receive_bytes, is_probe) = (self.plan.address, class.receive_bytes, peer.is_probe);
-        let mut stream = peer::dial(Dial { to, from, receive_bytes, is_probe })?;
+        let mut stream = peer::dial(DialOptions { to, from, receive_bytes, is_probe })?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(at), interest)?;
         peer.stream = Some(stream);
-        peer.state = State::Connecting;
+        peer.state = PeerState::Connecting;
         peer.since = now;
         self.dialing.in_flight += 1;
         Ok(())
@@ -70,11 +70,11 @@ impl Receiver {
         self.ledger.tally.fault(|| format!("no connection: {why}"));
         peer.attempts += 1;
         if peer.cut_at.is_some() && peer.attempts < ATTEMPTS_MAX {
-            peer.state = State::Waiting;
+            peer.state = PeerState::Waiting;
             self.dialing.waiting.push_back(at);
             return;
         }
-        peer.state = State::Ended;
+        peer.state = PeerState::Ended;
         if peer.cut_at.take().is_some() {
             self.progress.away.fetch_sub(1, Ordering::Relaxed);
         }
@@ -87,10 +87,10 @@ impl Receiver {
             self.refused(at, why);
             return;
         }
-        let was_joining = self.peers[at].state == State::Joining;
+        let was_joining = self.peers[at].state == PeerState::Joining;
         self.hang_up(at);
         let peer = &mut self.peers[at];
-        peer.state = State::Ended;
+        peer.state = PeerState::Ended;
         self.ledger.counts(&peer.reader).closed += 1;
         if peer.cut_at.take().is_some() {
             self.progress.away.fetch_sub(1, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl Receiver {
         if let Some(mut stream) = peer.stream.take() {
             self.poll.registry().deregister(&mut stream).ok();
         }
-        if matches!(peer.state, State::Connecting | State::Upgrading) {
+        if matches!(peer.state, PeerState::Connecting | PeerState::Upgrading) {
             self.dialing.in_flight -= 1;
         }
         peer.partial = Vec::new();
@@ -122,7 +122,7 @@ impl Receiver {
     pub(super) fn ready(&mut self, event: &Event) {
         let at = event.token().0;
         if event.is_writable() {
-            if self.peers[at].state == State::Connecting {
+            if self.peers[at].state == PeerState::Connecting {
                 self.connected(at);
             } else if !self.peers[at].out.is_empty() {
                 self.flush(at);
@@ -130,7 +130,7 @@ impl Receiver {
         }
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             self.peers[at].has_unread = true;
-            if self.peers[at].appetite == Appetite::All {
+            if self.peers[at].read_rate == ReadRate::All {
                 self.read_until_dry(at, event.is_read_closed());
             }
         }
@@ -143,7 +143,7 @@ impl Receiver {
             self.refused(at, &error.to_string());
             return;
         }
-        peer.state = State::Upgrading;
+        peer.state = PeerState::Upgrading;
         peer.out = upgrade::request(&self.plan, &peer.reader.follows);
         self.flush(at);
     }
@@ -158,17 +158,17 @@ impl Receiver {
         let peer = &mut self.peers[at];
         self.dialing.in_flight -= 1;
         self.ledger.tally.durations.connect.saturating_record(now.saturating_sub(peer.since));
-        peer.state = State::Joining;
+        peer.state = PeerState::Joining;
         peer.since = now;
         peer.attempts = 0;
         self.progress.upgraded.fetch_add(1, Ordering::Relaxed);
-        match self.plan.door {
-            Door::Stream { .. } => {
+        match self.plan.endpoint {
+            Endpoint::Stream { .. } => {
                 let positions = std::mem::take(&mut peer.reader.positions);
                 self.subscribe(at, &positions);
                 self.peers[at].reader.positions = positions;
             }
-            Door::Raw => {
+            Endpoint::Raw => {
                 if !peer.reader.resumes
                     && let Ok(ch) = peer.reader.follows[0].parse()
                 {
@@ -194,13 +194,13 @@ impl Receiver {
 
     pub(super) fn look_whether_joined(&mut self, at: usize, now: u64) {
         let peer = &mut self.peers[at];
-        if peer.state != State::Joining
+        if peer.state != PeerState::Joining
             || peer.reader.unanswered > 0
             || (peer.reader.images_due > 0 && !peer.reader.resumes)
         {
             return;
         }
-        peer.state = State::Joined;
+        peer.state = PeerState::Joined;
         let durations = &mut self.ledger.tally.durations;
         match peer.cut_at {
             Some(cut_at) => {
@@ -210,7 +210,7 @@ impl Receiver {
             }
             None => {
                 // A bare channel is joined with the upgrade.
-                if matches!(self.plan.door, Door::Stream { .. }) {
+                if matches!(self.plan.endpoint, Endpoint::Stream { .. }) {
                     durations.join.saturating_record(now.saturating_sub(peer.since));
                 }
                 self.progress.joined.fetch_add(1, Ordering::Relaxed);

@@ -5,9 +5,9 @@ use std::{io::ErrorKind, ops::Range};
 use super::{READ_BYTES, Receiver};
 use crate::{
     clock,
-    peer::{self, State},
-    plan::Appetite,
-    upgrade::{self, Answer},
+    peer::{self, PeerState},
+    plan::ReadRate,
+    upgrade::{self, UpgradeResponse},
     wire,
 };
 
@@ -84,14 +84,14 @@ impl Receiver {
     pub(super) fn take(&mut self, at: usize, end: usize) {
         let now = clock::now();
         let mut start = 0;
-        if self.peers[at].state == State::Upgrading {
-            match upgrade::answer(&self.buffer[..end]) {
-                Answer::Partial => {}
-                Answer::Upgraded(head) => {
+        if self.peers[at].state == PeerState::Upgrading {
+            match upgrade::parse_response(&self.buffer[..end]) {
+                UpgradeResponse::Partial => {}
+                UpgradeResponse::Upgraded(head) => {
                     self.upgraded(at, now);
                     start = head;
                 }
-                Answer::Refused(why) => {
+                UpgradeResponse::Refused(why) => {
                     self.refused(at, &why);
                     return;
                 }
@@ -150,7 +150,7 @@ impl Receiver {
         if !self.peers[at].out.is_empty() {
             self.flush(at);
         }
-        if self.peers[at].state == State::Joining {
+        if self.peers[at].state == PeerState::Joining {
             self.look_whether_joined(at, now);
         }
         Ok(whole)
@@ -165,7 +165,7 @@ impl Receiver {
         }
         self.nibbled_at = now;
         for at in self.nibblers.clone() {
-            let Appetite::BytesPerSecond(rate) = self.peers[at].appetite else { continue };
+            let ReadRate::BytesPerSecond(rate) = self.peers[at].read_rate else { continue };
             let may = u64::from(rate) * since.min(4 * NIBBLE_US) / 1_000_000;
             let may = usize::try_from(may).unwrap_or(usize::MAX).min(READ_BYTES);
             if may > 0 && self.peers[at].has_unread {

@@ -3,14 +3,14 @@
 use std::{process::Command, time::Duration};
 
 use crate::support::{
-    Ran,
+    RunOutput,
     bare::{Fault, serve},
     loadtest, run,
 };
 
 /// Runs a profile against a server with this fault. What the tool thinks of itself is put aside:
 /// these tests are about what arrives, on machines that have other things to do.
-fn against(fault: Fault, profile: &str, words: &str) -> Ran {
+fn against(fault: Fault, profile: &str, words: &str) -> RunOutput {
     let url = serve(fault);
     let patient = "--lag-ms-max 5000 --slip-ms-max 5000 --busy-max 2";
     loadtest(&format!("{profile} --raw {url} {patient} --warmup 0 {words}"))

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::support::{
-    Ran, loadtest,
+    RunOutput, loadtest,
     stream::{CHANNEL, Fault, serve},
 };
 
 /// Runs a profile against a hub with this fault.
-fn against(fault: Fault, profile: &str, words: &str) -> Ran {
+fn against(fault: Fault, profile: &str, words: &str) -> RunOutput {
     let url = serve(fault);
     let key = if words.contains("--key") { "" } else { "--key k" };
     // These tests are about what arrives, on machines that have other things to do.

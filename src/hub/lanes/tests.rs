@@ -94,7 +94,7 @@ impl Stage {
             number: 1,
             name,
             epoch: Epoch(7),
-            trails: false,
+            deliver_last: false,
             needs: fanout::Classes::NONE,
         };
         Self {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fanout::{
     ChannelId, Classes, Epoch, Micros, Position, Seq,
-    catch_up::{Answer, CaughtUp, Forward, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, HostResponse, Verdict},
     channel::Channel,
     encode::{Encode, text_frame},
-    live::Name,
+    live::EventChannel,
 };
 use ingest::event::{Id, Sport};
 
@@ -33,20 +33,20 @@ impl Hub {
         book: Option<&Arc<str>>,
         from: Option<Position>,
         bytes_max: usize,
-    ) -> Answer {
-        let Some(id) = self.told_match(channel.as_str()) else { return Answer::NotTracked };
+    ) -> HostResponse {
+        let Some(id) = self.told_match(channel.as_str()) else { return HostResponse::NotTracked };
         let now = self.latest;
         let books = &self.matches[&id].state.books;
         let place = book.map(|slug| books.iter().position(|book| book.slug == *slug));
         if place == Some(None) {
-            return Answer::NoBook;
+            return HostResponse::UnknownBook;
         }
         self.open_line(id, channel, now);
         let book = place.flatten().map(|place| self.open_book(id, channel, place, now));
         let line = &self.relay.lines[&id];
         let (head, epoch) = (line.head(), line.epoch());
         let verdict = from.map(|from| line.verify(from));
-        let mut caught_up = CaughtUp {
+        let mut caught_up = CatchUp {
             channel: line.channel.clone(),
             head,
             verdict: Verdict::Fresh,
@@ -59,7 +59,7 @@ impl Hub {
             let frame = live::resumed(state, self.book_object(id, place.flatten(), now));
             let frame = numbered(frame, epoch, from);
             caught_up.verdict = Verdict::Resumed;
-            caught_up.frames.push(Forward { frame, to: from });
+            caught_up.frames.push(CatchUpFrame { frame, to: from });
             let (frames, to) = line.since(from, false, bytes_max);
             caught_up.frames.extend(frames);
             caught_up.to = to;
@@ -75,9 +75,9 @@ impl Hub {
                 let since = line.snapshot.as_ref().filter(|it| it.0 == head).map(|it| it.1);
                 line.snapshot = Some((head, since.unwrap_or(now), frame.clone()));
             }
-            caught_up.frames.push(Forward { frame, to: head });
+            caught_up.frames.push(CatchUpFrame { frame, to: head });
         }
-        Answer::Began(caught_up, book)
+        HostResponse::EventStarted(caught_up, book)
     }
 
     /// Brings a reader forward on a channel of this dialect.
@@ -87,17 +87,18 @@ impl Hub {
         from: Option<Position>,
         why: &str,
         bytes_max: usize,
-    ) -> Answer {
-        let (Some(id), Some(name)) = (self.told_match(channel), Name::of(channel)) else {
-            return Answer::NotTracked;
+    ) -> HostResponse {
+        let (Some(id), Some(name)) = (self.told_match(channel), EventChannel::parse(channel))
+        else {
+            return HostResponse::NotTracked;
         };
-        let Some(line) = self.relay.lines.get(&id) else { return Answer::NotTracked };
+        let Some(line) = self.relay.lines.get(&id) else { return HostResponse::NotTracked };
         if let Some(slug) = name.book {
             let Some(book) = line.books.iter().find(|book| *book.slug == *slug) else {
-                return Answer::NotTracked;
+                return HostResponse::NotTracked;
             };
             let known = from.filter(|from| from.epoch == Some(book.channel.epoch));
-            return Answer::CaughtUp(CaughtUp {
+            return HostResponse::CatchUp(CatchUp {
                 channel: book.channel.clone(),
                 head: book.head(),
                 verdict: if from.is_some() { Verdict::Resumed } else { Verdict::Fresh },
@@ -117,15 +118,15 @@ impl Hub {
                 let why = other.and_then(Result::err);
                 let frame = self.snapshot(id, None, why.map(|why| why.as_str()), self.latest);
                 let verdict = why.map_or(Verdict::Fresh, Verdict::Refused);
-                (verdict, vec![Forward { frame, to: head }], head)
+                (verdict, vec![CatchUpFrame { frame, to: head }], head)
             }
         };
-        Answer::CaughtUp(CaughtUp { channel, head, verdict, frames, to, lease })
+        HostResponse::CatchUp(CatchUp { channel, head, verdict, frames, to, lease })
     }
 
     /// The match that a channel of this dialect is of, if it is told here.
     fn told_match(&self, channel: &str) -> Option<Id> {
-        let name = Name::of(channel)?;
+        let name = EventChannel::parse(channel)?;
         let state = &self.matches.get(&Id(name.id))?.state;
         let told = matches!(state.sport, Sport::Football | Sport::Tennis);
         (told && state.sport.as_str() == name.sport).then_some(state.id)
@@ -216,7 +217,7 @@ fn new_channel(
     name: ChannelId,
     (epoch, needs): (Epoch, Classes),
 ) -> Channel {
-    Channel { number: channels.next_number(), name, epoch, trails: false, needs }
+    Channel { number: channels.next_number(), name, epoch, deliver_last: false, needs }
 }
 
 fn numbered(frame: Object, epoch: Epoch, seq: Seq) -> Bytes {

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use bytes::Bytes;
 use fanout::{
     Change, Epoch, Micros, Position, Publication, Seq,
-    catch_up::{Forward, Gap, Lease, check},
+    catch_up::{CatchUpFrame, Gap, Lease, check},
     channel::{Channel, Rate},
 };
 
@@ -279,7 +279,7 @@ impl Line {
         from: Seq,
         only_last: bool,
         bytes_max: usize,
-    ) -> (Vec<Forward>, Seq) {
+    ) -> (Vec<CatchUpFrame>, Seq) {
         let (mut frames, mut to, mut bytes) = (Vec::new(), from, 0);
         let missing = || self.tail.iter().filter(|kept| kept.publication.seq > from);
         let is_last = |kept: &Kept| {
@@ -295,7 +295,7 @@ impl Line {
             let frame = kept.publication.frame().clone();
             bytes += frame.len();
             to = kept.publication.seq;
-            frames.push(Forward { frame, to });
+            frames.push(CatchUpFrame { frame, to });
         }
         // What was left out at the end cannot be: the last of each kind is there.
         (frames, self.head.max(to))
@@ -308,9 +308,9 @@ impl BookLine {
     }
 
     /// The last prices, if a reader who stands at `from` has not got them.
-    pub(super) fn since(&self, from: Option<Seq>) -> Vec<Forward> {
+    pub(super) fn since(&self, from: Option<Seq>) -> Vec<CatchUpFrame> {
         let last = self.last.iter().filter(|_| from.is_none_or(|from| from < self.head));
-        last.map(|last| Forward { frame: last.frame().clone(), to: self.head }).collect()
+        last.map(|last| CatchUpFrame { frame: last.frame().clone(), to: self.head }).collect()
     }
 }
 

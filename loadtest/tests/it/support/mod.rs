@@ -9,32 +9,32 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What a run ended with.
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: i32,
     pub(crate) report: Value,
     pub(crate) output: String,
 }
 
 /// Runs the program with these words.
-pub(crate) fn loadtest(words: &str) -> Ran {
+pub(crate) fn loadtest(words: &str) -> RunOutput {
     run(Command::new(env!("CARGO_BIN_EXE_matchwire-loadtest")), words)
 }
 
 /// Runs a program that is given, or given in the end, the load test and these words.
-pub(crate) fn run(mut command: Command, words: &str) -> Ran {
+pub(crate) fn run(mut command: Command, words: &str) -> RunOutput {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("report.json");
     command.args(words.split_whitespace()).arg("--quiet").arg("--json").arg(&file);
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    let output_text = format!("{}{}", text(&output.stdout), text(&output.stderr));
     let report = std::fs::read(&file)
         .ok()
         .map_or(Value::Null, |json| serde_json::from_slice(&json).expect("the report is JSON"));
-    Ran { code: output.status.code().unwrap_or(-1), report, output: told }
+    RunOutput { code: output.status.code().unwrap_or(-1), report, output: output_text }
 }
 
-impl Ran {
+impl RunOutput {
     /// A number of the report.
     #[track_caller]
     pub(crate) fn number(&self, pointer: &str) -> f64 {

@@ -1,5 +1,5 @@
-//! A shard's audience against a model of its host: whatever order things come in, however little the
-//! clients read at a time, each ends where its channels are, without a hole and with nothing twice.
+//! The subscribers of a shard against a model of its host: in any order of events, and however little
+//! the clients read at a time, each client reaches the heads of its channels, without gaps or duplicates.
 
 mod client;
 mod host;
@@ -12,69 +12,69 @@ use std::{
 
 use bytes::Bytes;
 use fanout::{
-    audience::{Audience, Shares},
     channel::Rate,
     session::Session,
+    subscribers::{SubscriberLimits, Subscribers},
 };
 use proptest::prelude::*;
 
 use self::{
     host::{CHANNELS, Host},
-    world::{MEMBERS, SHARES, Step, World, step},
+    world::{CLIENTS, LIMITS, Step, World, step},
 };
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    /// A channel that tells of others never gets ahead of them.
+    /// A channel that reports on others never gets ahead of them.
     #[test]
-    fn what_tells_of_others_comes_after_them(steps in prop::collection::vec(step(), 1..150)) {
+    fn channel_that_is_delivered_last_comes_after_the_others(steps in prop::collection::vec(step(), 1..150)) {
         let mut world = World::new();
-        for member in 0..MEMBERS {
-            world.command(member, r#"{"op":"subscribe","ch":"c/*"}"#);
-            world.clients[member].follows_all = true;
+        for subscriber in 0..CLIENTS {
+            world.command(subscriber, r#"{"op":"subscribe","ch":"c/*"}"#);
+            world.clients[subscriber].follows_all = true;
         }
         for step in steps {
             if matches!(
                 step,
-                Step::Publish(_) | Step::Answer | Step::Turn | Step::Read(..) | Step::LosePublications
+                Step::Publish(_) | Step::Respond | Step::Turn | Step::Read(..) | Step::LosePublications
             ) {
-                world.take(step);
+                world.apply(step);
             }
         }
         world.settle();
         for client in &world.clients {
-            prop_assert_eq!(&client.known, &world.host.heads);
+            prop_assert_eq!(&client.positions, &world.host.heads);
         }
     }
 
     #[test]
-    fn client_ends_where_the_channel_is(steps in prop::collection::vec(step(), 1..200)) {
+    fn client_reaches_the_head_of_its_channels(steps in prop::collection::vec(step(), 1..200)) {
         let mut world = World::new();
         for step in steps {
-            world.take(step);
+            world.apply(step);
         }
         world.settle();
-        let before: Vec<_> = world.clients.iter().map(|client| client.known.clone()).collect();
-        for (member, known) in before.iter().enumerate() {
-            let followed = world.session(member).channels();
-            prop_assert!(known.len() >= followed, "something that is followed never came");
+        let before: Vec<_> = world.clients.iter().map(|client| client.positions.clone()).collect();
+        for (subscriber, known) in before.iter().enumerate() {
+            let followed = world.session(subscriber).channels();
+            prop_assert!(known.len() >= followed, "a followed channel never arrived");
         }
-        // What is followed is live: one more change of each channel arrives.
+        // All subscriptions are live: one more change of each channel arrives.
         for number in 0..CHANNELS {
             if world.host.heads.contains_key(&number) {
                 world.publish(number);
             }
         }
         world.settle();
-        for (member, before) in before.iter().enumerate() {
-            let known = &world.clients[member].known;
+        for (subscriber, before) in before.iter().enumerate() {
+            let known = &world.clients[subscriber].positions;
             let moved: BTreeSet<&u32> = known
                 .iter()
                 .filter(|(number, seq)| before.get(number) != Some(seq))
                 .map(|(number, _)| number)
                 .collect();
-            prop_assert_eq!(moved.len(), world.session(member).channels());
+            prop_assert_eq!(moved.len(), world.session(subscriber).channels());
             for number in moved {
                 prop_assert_eq!(known[number], world.host.heads[number]);
             }
@@ -82,18 +82,18 @@ proptest! {
     }
 }
 
-/// A client that reads nothing has values of two channels waiting; then one is suspended.
+/// Values of two channels are queued for a client that reads nothing; then one channel is suspended.
 #[test]
-fn suspension_overtakes_what_waits() {
+fn suspension_goes_before_queued_frames() {
     let mut world = World::new();
     (0..2).for_each(|number| world.publish(number));
     for number in 0..2 {
         world.command(0, &format!(r#"{{"op":"subscribe","ch":"c/{number}"}}"#));
-        world.answer();
+        world.respond();
     }
     world.read(0, usize::MAX);
     world.clients[0].pipe.0.borrow_mut().takes = 5;
-    // 2 to 4 of both wait, the first of them begun; of channel 0 the eighth suspends.
+    // 2 to 4 of both are queued, the first of them partly written; the eighth change of channel 0 suspends.
     for _ in 0..3 {
         (0..2).for_each(|number| world.publish(number));
         world.turn();
@@ -102,12 +102,12 @@ fn suspension_overtakes_what_waits() {
         world.publish(0);
         world.turn();
     }
-    (0..4).for_each(|_| world.answer());
+    (0..4).for_each(|_| world.respond());
     let mut order = Vec::new();
     for _ in 0..2000 {
-        let before = world.clients[0].known.clone();
+        let before = world.clients[0].positions.clone();
         world.read(0, 1);
-        let known = &world.clients[0].known;
+        let known = &world.clients[0].positions;
         order.extend(
             known
                 .iter()
@@ -119,10 +119,10 @@ fn suspension_overtakes_what_waits() {
     let other = order.iter().position(|it| it.0 == 1).expect("it came");
     assert!(suspended < other, "the suspension waited: {order:?}");
     world.settle();
-    assert_eq!(world.clients[0].known, world.host.heads);
+    assert_eq!(world.clients[0].positions, world.host.heads);
 }
 
-/// Channels are found by hash where there are many, and their beat comes in parts.
+/// Many channels are found by hash, and their beat is split into parts.
 #[test]
 fn many_channels_are_followed_by_name_and_by_pattern() {
     const MANY: u32 = 700;
@@ -134,31 +134,31 @@ fn many_channels_are_followed_by_name_and_by_pattern() {
     }
     world.command(0, r#"{"op":"subscribe","ch":"c/*"}"#);
     world.settle();
-    assert_eq!(world.clients[0].known, world.host.heads);
+    assert_eq!(world.clients[0].positions, world.host.heads);
     for number in 0..MANY / 2 {
         world.command(0, &format!(r#"{{"op":"unsubscribe","ch":"c/{number}"}}"#));
     }
     assert_eq!(world.session(0).channels(), MANY as usize, "the pattern still covers them");
     (0..MANY + 1).for_each(|number| world.publish(number));
     world.settle();
-    assert_eq!(world.clients[0].known, world.host.heads);
+    assert_eq!(world.clients[0].positions, world.host.heads);
     world.clients[0].beats.clear();
-    world.take(Step::Beat(0));
+    world.apply(Step::Beat(0));
     world.settle();
     assert_eq!(world.clients[0].beats, [(300, true), (300, true), (101, false)]);
     world.command(0, r#"{"op":"unsubscribe","ch":"c/*"}"#);
     assert_eq!(world.session(0).channels(), 0);
 }
 
-/// Whoever keeps up gets one write for all that a turn brought it.
+/// A client that keeps up gets one write for everything in a turn.
 #[test]
 fn turn_is_one_write() {
     #[derive(Default)]
-    struct Counted {
+    struct CountingSink {
         writes: usize,
         bytes: Bytes,
     }
-    impl Write for Counted {
+    impl Write for CountingSink {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.writes += 1;
             self.bytes = Bytes::copy_from_slice(bytes);
@@ -168,24 +168,24 @@ fn turn_is_one_write() {
             Ok(())
         }
     }
-    let mut audience = Audience::new(Shares { write_bytes: 1000, ..SHARES });
+    let mut subscribers = Subscribers::new(SubscriberLimits { write_bytes: 1000, ..LIMITS });
     for number in 0..2 {
         let (session, join) = Session::bare(Host::channel(number));
-        let slot = audience.admit(session, Counted::default());
-        audience.join(slot, Some(join));
+        let slot = subscribers.admit(session, CountingSink::default());
+        subscribers.join(slot, Some(join));
     }
     let host = Host::default();
     for (number, seq) in [(0, 1), (1, 1), (0, 2), (0, 3)] {
-        audience.publish(Rate::Each, host.update(number, seq - 1, seq), 1);
+        subscribers.publish(Rate::Each, host.update(number, seq - 1, seq), 1);
         if seq == 1 {
-            // Whoever is new gets its first publication alone.
-            audience.perform(1);
-            audience.flush(1);
+            // A new follower gets its first publication separately.
+            subscribers.broadcast(1);
+            subscribers.flush(1);
         }
     }
-    audience.perform(1);
-    let counted = |slot: usize| &audience.get(slot).expect("it is there").sink;
-    assert_eq!((counted(0).writes, counted(1).writes), (2, 1));
+    subscribers.broadcast(1);
+    let sink = |slot: usize| &subscribers.get(slot).expect("it is there").sink;
+    assert_eq!((sink(0).writes, sink(1).writes), (2, 1));
     let both = [host.update(0, 1, 2).frame().clone(), host.update(0, 2, 3).frame().clone()];
-    assert_eq!(counted(0).bytes, both.concat());
+    assert_eq!(sink(0).bytes, both.concat());
 }

@@ -1,4 +1,4 @@
-//! What clients say, in the words of their dialect.
+//! Handles what clients send, in their dialect.
 
 use bytes::Bytes;
 use metrics::counter;
@@ -7,52 +7,55 @@ use serde_json::Value;
 use super::Shard;
 use crate::{
     Micros,
-    audience::Command,
     close::Close,
     encode,
-    inbound::Received,
+    inbound::InboundEvent,
     live,
     protocol::{self, Code, Refusal},
     session::Dialect,
+    subscribers::Command,
 };
 
 impl Shard {
-    pub(super) fn received(&mut self, slot: usize, received: Received, now: Micros) {
-        let is_echo = self.audience.get(slot).is_some_and(|member| member.sink.is_echo);
-        match received {
-            Received::Text(text) if is_echo => {
+    pub(super) fn handle(&mut self, slot: usize, event: InboundEvent, now: Micros) {
+        let is_echo = self.subscribers.get(slot).is_some_and(|subscriber| subscriber.sink.is_echo);
+        match event {
+            InboundEvent::Text(text) if is_echo => {
                 let frame = encode::text_frame(|out| out.extend_from_slice(text.as_bytes()));
-                self.audience.reply(slot, frame, now);
+                self.subscribers.reply(slot, frame, now);
             }
-            Received::Binary(payload) if is_echo => {
-                self.audience.reply(slot, encode::binary_frame(&payload), now);
+            InboundEvent::Binary(payload) if is_echo => {
+                self.subscribers.reply(slot, encode::binary_frame(&payload), now);
             }
-            Received::Text(text) => self.command(slot, &text, now),
-            Received::Binary(_) => {
+            InboundEvent::Text(text) => self.command(slot, &text, now),
+            InboundEvent::Binary(_) => {
                 let message = "commands are text messages";
                 let frame = match self.dialect(slot) {
                     Dialect::Stream => error(Code::BadCommand, message),
                     Dialect::Live(_) => live_error(live::Code::BadAction, message),
                     Dialect::Bare => return,
                 };
-                self.audience.reply(slot, frame, now);
+                self.subscribers.reply(slot, frame, now);
             }
-            Received::Ping(payload) => {
-                self.audience.reply(slot, encode::pong_frame(&payload), now);
+            InboundEvent::Ping(payload) => {
+                self.subscribers.reply(slot, encode::pong_frame(&payload), now);
             }
-            Received::Pong => {}
-            Received::End(close) => self.close(slot, close, now),
+            InboundEvent::Pong => {}
+            InboundEvent::End(close) => self.close(slot, close, now),
         }
     }
 
     fn dialect(&self, slot: usize) -> Dialect {
-        self.audience.get(slot).map(|member| member.session.dialect()).unwrap_or_default()
+        self.subscribers
+            .get(slot)
+            .map(|subscriber| subscriber.session.dialect())
+            .unwrap_or_default()
     }
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
         let is_long = text.len() > self.shared.limits.command_bytes_max;
         if is_long && let Some(key) = self.key(slot) {
-            self.credit.charge_command(key, text.len(), now);
+            self.token_buckets.charge_command(key, text.len(), now);
         }
         let command = match self.dialect(slot) {
             Dialect::Stream => protocol::Command::parse(text)
@@ -69,10 +72,10 @@ impl Shard {
             return self.close(slot, Close::CommandTooLarge, now);
         }
         match command {
-            Ok(command) => self.audience.command(slot, command, now),
+            Ok(command) => self.subscribers.apply_command(slot, command, now),
             Err(frame) => {
                 counter!("matchwire_commands_refused_total").increment(1);
-                self.audience.reply(slot, frame, now);
+                self.subscribers.reply(slot, frame, now);
             }
         }
     }

@@ -11,19 +11,19 @@ use fanout::Seq;
 
 use super::host::{CHANNELS, is_event};
 
-/// A socket that takes so many bytes, and the client at its other end.
+/// A socket that accepts a limited number of bytes, and the client at its other end.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Pipe(pub(crate) Rc<RefCell<Ends>>);
+pub(crate) struct Pipe(pub(crate) Rc<RefCell<PipeState>>);
 
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct PipeState {
     pub(crate) takes: usize,
     unread: Vec<u8>,
 }
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Ends { takes, unread } = &mut *self.0.borrow_mut();
+        let PipeState { takes, unread } = &mut *self.0.borrow_mut();
         let count = bytes.len().min(*takes);
         *takes -= count;
         unread.extend_from_slice(&bytes[..count]);
@@ -35,22 +35,22 @@ impl Write for Pipe {
     }
 }
 
-/// What one client knows.
+/// What one client has received.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     pub(crate) pipe: Pipe,
-    pub(crate) known: BTreeMap<u32, Seq>,
-    /// Events that came, by channel.
+    pub(crate) positions: BTreeMap<u32, Seq>,
+    /// Received events, by channel.
     events: BTreeMap<u32, Vec<Seq>>,
-    /// Where a channel's last image stood: events before it are not missed.
+    /// The sequence of each channel's last image: events before it are not missed.
     images: BTreeMap<u32, Seq>,
-    /// From the beginning, and without an end.
+    /// It follows all channels from the start to the end.
     pub(crate) follows_all: bool,
-    /// Frames with data that came.
+    /// Received data frames.
     pub(crate) data: u64,
-    /// How many channels each part of a beat named, and whether another part follows.
+    /// How many channels each part of a beat contained, and whether another part follows.
     pub(crate) beats: Vec<(usize, bool)>,
-    /// As many as the audience says that it delivered.
+    /// Data frames that the shard counted as delivered.
     pub(crate) delivered: u64,
 }
 
@@ -76,13 +76,13 @@ impl Client {
         self.data += u64::from(!text.starts_with('{') || text.contains("\"resync\""));
         match words[0] {
             "image" => {
-                self.known.insert(channel(), number(2));
+                self.positions.insert(channel(), number(2));
                 self.images.insert(channel(), number(2));
                 self.events.entry(channel()).or_default().retain(|event| *event <= number(2));
             }
             "update" => {
                 let (prev, seq) = (number(2), number(3));
-                let known = self.known.get_mut(&channel()).expect("an update follows an image");
+                let known = self.positions.get_mut(&channel()).expect("an update follows an image");
                 assert!(prev <= *known, "a hole before {text}, at {known}");
                 assert!(seq > *known, "{text} came again, at {known}");
                 assert!(
@@ -101,19 +101,19 @@ impl Client {
         }
     }
 
-    /// A beat says where the frames before it lead to, neither more nor less.
+    /// A beat contains exactly the positions after the frames before it.
     fn check_beat(&mut self, text: &str) {
-        let frame: serde_json::Value = serde_json::from_str(text).expect("a frame of control");
+        let frame: serde_json::Value = serde_json::from_str(text).expect("a control frame");
         if let Some(heads) = frame["heads"].as_object() {
             self.beats.push((heads.len(), frame["more"] == true));
         }
         for (name, head) in frame["heads"].as_object().into_iter().flatten() {
             let channel = name[2..].parse::<u32>().expect("channels are numbered");
-            assert_eq!(head.as_u64(), self.known.get(&channel).copied(), "{text}");
+            assert_eq!(head.as_u64(), self.positions.get(&channel).copied(), "{text}");
         }
     }
 
-    /// What the last channel tells of has arrived before it.
+    /// The changes that the last channel reports on have arrived before it.
     fn check_others(&self, text: &str) {
         for (other, head) in text.split(' ').filter_map(|word| word.split_once(':')) {
             let other = other.parse::<u32>().expect("a number");
@@ -121,14 +121,14 @@ impl Client {
                 continue;
             }
             let head = head.parse::<Seq>().expect("a number");
-            let known = self.known.get(&other).copied();
+            let known = self.positions.get(&other).copied();
             assert!(known >= Some(head), "{text} came at {known:?} of {other}");
         }
     }
 
-    /// Every event since the last image has come, once and in order.
+    /// Every event since the last image has arrived, once and in order.
     pub(crate) fn check_events(&self) {
-        for (channel, head) in &self.known {
+        for (channel, head) in &self.positions {
             let since = self.images.get(channel).copied().unwrap_or(0);
             let expected: Vec<Seq> = (since + 1..=*head).filter(|seq| is_event(*seq)).collect();
             let came = self.events.get(channel).cloned().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! A model of the hub, as far as an audience can tell.
+//! A model of the hub, as far as subscribers can observe it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::{
     ChannelId, Epoch, Publication, Seq,
-    catch_up::{Answer, CaughtUp, Forward, Gap, Lease, Question, Verdict, check},
+    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Lease, Verdict, check},
     channel::{Channel, Rate},
     encode::{Encode, text_frame},
 };
@@ -23,7 +23,7 @@ fn is_urgent(seq: Seq) -> bool {
     seq.is_multiple_of(8)
 }
 
-/// A payload that says where it belongs: `update 2 5 6` is channel 2 from 5 to 6.
+/// A payload that contains its position: `update 2 5 6` is channel 2 from 5 to 6.
 #[derive(Debug)]
 pub(crate) struct Payload(pub(crate) String);
 
@@ -33,25 +33,25 @@ impl Encode for Payload {
     }
 }
 
-/// The hub, as far as an audience can tell: a head for each channel, a short tail, and one lane that
-/// merges what stands between two events.
+/// A head for each channel, a short tail, and one slower rate at which values between two events are
+/// merged.
 #[derive(Default)]
 pub(crate) struct Host {
     pub(crate) heads: BTreeMap<u32, Seq>,
-    /// Where the lane of a channel stands, once somebody has asked for it.
-    lanes: BTreeMap<u32, Seq>,
+    /// The position of a channel at the slower rate, once a client has requested it.
+    tiers: BTreeMap<u32, Seq>,
     lease: Lease,
 }
 
 impl Host {
     pub(crate) fn channel(number: u32) -> Channel {
         let name = ChannelId::new(format!("c/{number}"));
-        // Each change of the last one tells of all the others before it.
+        // Each change of the last channel reports on all changes of the others before it.
         Channel {
             number,
             name,
             epoch: EPOCH,
-            trails: number == CHANNELS - 1,
+            deliver_last: number == CHANNELS - 1,
             needs: fanout::Classes::NONE,
         }
     }
@@ -62,50 +62,52 @@ impl Host {
         Arc::new(publication.urgent(is_urgent(seq)))
     }
 
-    /// What a change of a channel publishes.
+    /// The publications of one change of a channel.
     pub(crate) fn publish(&mut self, number: u32) -> Vec<(Rate, Arc<Publication>)> {
         let head = self.heads.entry(number).or_default();
         *head += 1;
         let head = *head;
         let mut all = vec![(Rate::Each, self.update(number, head - 1, head))];
-        if is_event(head) && self.lanes.contains_key(&number) {
-            all.extend(self.flush_lane(number, head - 1));
-            all.extend(self.flush_lane(number, head));
+        if is_event(head) && self.tiers.contains_key(&number) {
+            all.extend(self.flush_tier(number, head - 1));
+            all.extend(self.flush_tier(number, head));
         }
         all
     }
 
-    /// The lane brings its followers up to `to`.
-    pub(crate) fn flush_lane(&mut self, number: u32, to: Seq) -> Option<(Rate, Arc<Publication>)> {
-        let prev = *self.lanes.get(&number)?;
+    /// Brings the followers at the slower rate up to `to`.
+    pub(crate) fn flush_tier(&mut self, number: u32, to: Seq) -> Option<(Rate, Arc<Publication>)> {
+        let prev = *self.tiers.get(&number)?;
         (prev < to).then(|| {
-            self.lanes.insert(number, to);
+            self.tiers.insert(number, to);
             (SLOW_RATE, self.update(number, prev, to))
         })
     }
 
-    /// How far all channels are, for a channel that tells of others: ` 0:5 1:7`.
+    /// The heads of all channels, for the channel that reports on others: ` 0:5 1:7`.
     fn others(&self) -> String {
         self.heads.iter().map(|(number, head)| format!(" {number}:{head}")).collect()
     }
 
-    pub(crate) fn answer(&mut self, question: &Question) -> Answer {
-        match question {
-            Question::Match { pattern } => {
+    pub(crate) fn respond(&mut self, request: &HostRequest) -> HostResponse {
+        match request {
+            HostRequest::MatchChannels { pattern } => {
                 let all = self.heads.keys().map(|number| Self::channel(*number));
-                Answer::Matched(all.filter(|channel| pattern.matches(&channel.name)).collect())
+                HostResponse::Channels(
+                    all.filter(|channel| pattern.matches(&channel.name)).collect(),
+                )
             }
-            Question::Begin { .. } => unreachable!("nobody speaks that dialect here"),
-            Question::CatchUp { channel, rate, from, bytes_max, .. } => {
+            HostRequest::StartEvent { .. } => unreachable!("a request of another dialect"),
+            HostRequest::CatchUp { channel, rate, from, bytes_max, .. } => {
                 let number = channel.as_str()[2..].parse().expect("channels are numbered");
                 let Some(head) = self.heads.get(&number).copied() else {
-                    return Answer::NotTracked;
+                    return HostResponse::NotTracked;
                 };
                 if *rate == SLOW_RATE {
-                    self.lanes.entry(number).or_insert(head);
+                    self.tiers.entry(number).or_insert(head);
                 }
                 let from = from.map(|from| check(from, EPOCH, head.saturating_sub(TAIL), head));
-                Answer::CaughtUp(self.catch_up(number, head, from, *bytes_max))
+                HostResponse::CatchUp(self.catch_up(number, head, from, *bytes_max))
             }
         }
     }
@@ -117,11 +119,11 @@ impl Host {
         head: Seq,
         from: Option<Result<Seq, Gap>>,
         bytes_max: usize,
-    ) -> CaughtUp {
+    ) -> CatchUp {
         let text = |text: String| text_frame(|out| out.extend_from_slice(text.as_bytes()));
         let image = || {
             let frame = text(format!("image {number} {head}{}", self.others()));
-            vec![Forward { frame, to: head }]
+            vec![CatchUpFrame { frame, to: head }]
         };
         let (verdict, frames, to) = match from {
             None => (Verdict::Fresh, image(), head),
@@ -136,12 +138,12 @@ impl Host {
                     }
                     let frame = text(format!("update {number} {prev} {to}{}", self.others()));
                     bytes += frame.len();
-                    frames.push(Forward { frame, to });
+                    frames.push(CatchUpFrame { frame, to });
                 }
                 (Verdict::Resumed, frames, to)
             }
         };
         let (channel, lease) = (Self::channel(number), Some(self.lease.clone()));
-        CaughtUp { channel, head, verdict, frames, to, lease }
+        CatchUp { channel, head, verdict, frames, to, lease }
     }
 }

@@ -1,24 +1,25 @@
-//! The times at which a shard looks at its connections.
+//! When a shard checks its connections.
 
 use super::TICK_US;
 use crate::Micros;
 
-/// What time makes due: each connection is looked at once in a round, a part of them at each tick,
-/// so that many connections make no burst.
+/// Checks each connection once in a round, a part of them at each tick, so that many connections cause no
+/// burst.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct CheckSchedule {
     pub(super) tick_due: Micros,
     pub(super) slow_due: Micros,
-    /// How long a round takes, and the slot at which its next part begins.
+    /// How long a round takes.
     pub(super) round_us: Micros,
+    /// The slot at which the next part begins.
     pub(super) next: usize,
-    /// Of a round, how much has not been walked yet, in slots times microseconds.
+    /// The remainder of the last part, in slots times microseconds.
     pub(super) carry: i64,
 }
 
-impl Clock {
-    /// The slots whose turn it is.
-    pub(super) fn part(&mut self, slots: usize, now: Micros) -> (usize, usize) {
+impl CheckSchedule {
+    /// The range of slots to check at this tick.
+    pub(super) fn next_part(&mut self, slots: usize, now: Micros) -> (usize, usize) {
         let passed = (now - self.tick_due + TICK_US).clamp(0, self.round_us);
         self.tick_due = now + TICK_US;
         self.carry += passed * i64::try_from(slots).unwrap_or(i64::MAX);

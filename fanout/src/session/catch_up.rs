@@ -1,0 +1,432 @@
+//! How subscriptions are caught up: requests to the host, and what its responses do.
+
+use std::{collections::HashSet, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    Dialect, Join, Session, SessionContext,
+    subscription::{Behind, Subscription, SubscriptionState},
+};
+use crate::{
+    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict},
+    channel::{Channel, Pattern, Position},
+    live,
+    outbox::FrameOrigin,
+    protocol::{self, Code, Coverage, OnSlow, Refusal, StartPoint, SubscribeOptions},
+    topics::FollowerRef,
+};
+
+/// The request to the host that is pending, and what it is for.
+#[derive(Debug)]
+pub(super) enum PendingRequest {
+    Subscribe {
+        id: Value,
+        channel: Pattern,
+        options: SubscribeOptions,
+        from: Option<Position>,
+    },
+    SubscribeAll {
+        id: Value,
+        pattern: Pattern,
+        options: SubscribeOptions,
+        from: StartPoint,
+    },
+    /// Which channels a pattern covers, now that the client may follow more.
+    Widen {
+        pattern: Pattern,
+        options: SubscribeOptions,
+    },
+    /// A match of the older sockets, optionally with the prices of one bookmaker.
+    StartEvent {
+        event: live::Event,
+        book: Option<Arc<str>>,
+    },
+    /// A subscription that is behind. `set`: the `id` of the `set` command that caused it, if any, whose
+    /// reply comes before the frames.
+    CatchUp {
+        key: usize,
+        channel: u32,
+        set: Option<Value>,
+    },
+}
+
+/// A suspension may fill a reader's outbox to this many times its budget.
+const URGENT_BUDGETS: usize = 2;
+
+/// The least number of bytes to request when a suspension goes before a full outbox.
+const URGENT_BYTES: usize = 16 * 1024;
+
+impl Session {
+    pub(super) fn set_pending(&mut self, pending: PendingRequest) {
+        self.pending = Some(Box::new(pending));
+    }
+
+    /// Takes the host's response to the pending request. Returns the subscription that has become live,
+    /// to be added to the index, and the entries that leave it.
+    pub fn apply_response(
+        &mut self,
+        response: HostResponse,
+        context: &mut SessionContext<'_>,
+    ) -> (Option<Join>, Vec<FollowerRef>) {
+        match (self.pending.take().map(|pending| *pending), response) {
+            (
+                Some(PendingRequest::Subscribe { id, options, from, .. }),
+                HostResponse::CatchUp(catch_up),
+            ) => self.subscribe_channel(&id, options, from, catch_up, context),
+            (Some(PendingRequest::Subscribe { id, channel, .. }), _) => {
+                let refusal = Refusal::new(&id, Code::NotTracked, "no such channel now");
+                let error = protocol::error(&refusal.about(channel.as_str()));
+                context.outbox.push_reply(error, context.now);
+                (None, Vec::new())
+            }
+            (
+                Some(PendingRequest::SubscribeAll { id, pattern, options, from }),
+                HostResponse::Channels(channels),
+            ) => (None, self.subscribe_all(&id, &pattern, options, &from, &channels, context)),
+            (
+                Some(PendingRequest::Widen { pattern, options }),
+                HostResponse::Channels(channels),
+            ) => {
+                self.widen(&pattern, options, &channels, context);
+                (None, Vec::new())
+            }
+            (Some(PendingRequest::StartEvent { event, book }), response) => {
+                self.event_started(event, book.as_deref(), response, context)
+            }
+            (Some(PendingRequest::CatchUp { key, channel, set }), response) => {
+                self.continue_catch_up(key, channel, set.as_ref(), response, context)
+            }
+            _ => (None, Vec::new()),
+        }
+    }
+
+    /// Starts a subscription by name. An existing one, even if a wildcard started it while the request
+    /// was pending, continues up to the response, so that nothing is missed; then it ends.
+    fn subscribe_channel(
+        &mut self,
+        id: &Value,
+        options: SubscribeOptions,
+        from: Option<Position>,
+        catch_up: CatchUp,
+        context: &mut SessionContext<'_>,
+    ) -> (Option<Join>, Vec<FollowerRef>) {
+        let resumed = match catch_up.verdict {
+            Verdict::Fresh => None,
+            Verdict::Resumed => Some(Ok(())),
+            Verdict::Refused(gap) => Some(Err(gap.as_str())),
+        };
+        debug_assert_eq!(from.is_some(), resumed.is_some(), "a verdict answers a position");
+        let channel = &catch_up.channel;
+        if !self.classes.cover(channel.needs) {
+            self.refuse_class(id, channel, context);
+            return (None, Vec::new());
+        }
+        let reply = protocol::subscribed(id, options, channel, catch_up.head, resumed);
+        context.outbox.push_reply(reply, context.now);
+        let old = self.by_name(channel.name.as_str());
+        let left = old.and_then(|key| self.remove(key));
+        let from = from.filter(|_| catch_up.verdict == Verdict::Resumed);
+        let key = self.insert(Subscription {
+            channel: channel.clone(),
+            options,
+            by_name: true,
+            lease: catch_up.lease.clone(),
+            delivered: from.map(|position| position.seq),
+            state: SubscriptionState::behind(from, "resume"),
+        });
+        (self.advance(key, catch_up, context), left.into_iter().collect())
+    }
+
+    /// Starts subscriptions to all channels of a pattern. A channel that is followed already starts again
+    /// if it is given a position or if the pattern itself is repeated, as with a subscription by name;
+    /// otherwise it continues. Channels for which there is no room are left out, and the client is
+    /// informed.
+    fn subscribe_all(
+        &mut self,
+        id: &Value,
+        pattern: &Pattern,
+        options: SubscribeOptions,
+        from: &StartPoint,
+        channels: &[Channel],
+        context: &mut SessionContext<'_>,
+    ) -> Vec<FollowerRef> {
+        let classes = self.classes;
+        let covered: Vec<&Channel> =
+            channels.iter().filter(|channel| classes.cover(channel.needs)).collect();
+        let mut coverage = Coverage {
+            followed: covered.len(),
+            not_entitled: channels.len() - covered.len(),
+            left_out: 0,
+        };
+        let repeated = self.wildcards.contains_key(pattern);
+        let mut all_left = Vec::new();
+        for channel in covered {
+            let from = match from {
+                StartPoint::Positions(positions) => positions.get(&channel.name).copied(),
+                StartPoint::Image | StartPoint::Position(_) => None,
+            };
+            let old = self.by_name(channel.name.as_str());
+            if old.is_none() && self.is_full(1) {
+                coverage.left_out += 1;
+            } else if old.is_none() || repeated || from.is_some() {
+                all_left.extend(self.start_by_pattern(old, channel.clone(), options, from));
+            }
+        }
+        coverage.followed -= coverage.left_out;
+        let reply = protocol::subscribed_all(id, options, pattern, coverage);
+        context.outbox.push_reply(reply, context.now);
+        if coverage.left_out > 0 {
+            self.report_limit(pattern, context);
+        }
+        let pattern = context.patterns.add(context.slot, pattern);
+        self.wildcards.insert(pattern, options);
+        self.unsettled = true;
+        all_left
+    }
+
+    /// Starts the channels of a pattern that are not followed yet.
+    fn widen(
+        &mut self,
+        pattern: &Pattern,
+        options: SubscribeOptions,
+        channels: &[Channel],
+        context: &mut SessionContext<'_>,
+    ) {
+        // The client may have unsubscribed from it or changed its options meanwhile.
+        if !self.wildcards.contains_key(pattern) {
+            return;
+        }
+        let followed: HashSet<u32> =
+            self.subscriptions.iter().map(|(_, sub)| sub.channel.number).collect();
+        let classes = self.classes;
+        let new = |channel: &&Channel| {
+            classes.cover(channel.needs) && !followed.contains(&channel.number)
+        };
+        for channel in channels.iter().filter(new) {
+            if self.is_full(1) {
+                self.report_limit(pattern, context);
+                break;
+            }
+            // It is new, so nothing leaves the index for it.
+            self.start_by_pattern(None, channel.clone(), options, None);
+        }
+        self.unsettled = true;
+    }
+
+    /// Starts a channel for a wildcard, or restarts it if it is followed already. A subscription by name
+    /// stays one and keeps its options.
+    fn start_by_pattern(
+        &mut self,
+        old: Option<usize>,
+        channel: Channel,
+        options: SubscribeOptions,
+        from: Option<Position>,
+    ) -> Option<FollowerRef> {
+        let (mut options, mut by_name, mut left) = (options, false, None);
+        if let Some(key) = old {
+            let sub = &self.subscriptions[key];
+            by_name = sub.by_name;
+            if by_name {
+                options = sub.options;
+            }
+            left = self.remove(key);
+        }
+        let key = self.insert(Subscription {
+            channel,
+            options,
+            by_name,
+            lease: None,
+            delivered: None,
+            state: SubscriptionState::behind(from, "resume"),
+        });
+        self.behind.push_back(key);
+        left
+    }
+
+    /// Queues the frames that catch a subscription up. It becomes live if they reach the head.
+    pub(super) fn advance(
+        &mut self,
+        key: usize,
+        catch_up: CatchUp,
+        context: &mut SessionContext<'_>,
+    ) -> Option<Join> {
+        let CatchUp { head, frames, to, verdict, .. } = catch_up;
+        let sub = &mut self.subscriptions[key];
+        let SubscriptionState::Behind(behind) = &sub.state else { return None };
+        let Behind { from, why, urgent, .. } = **behind;
+        if why == "slow" && verdict == Verdict::Resumed {
+            let changes = to - from.map_or(to, |from| from.seq);
+            self.merged += changes.saturating_sub(frames.len() as u64);
+        }
+        let channel = sub.channel.number;
+        let mut before = from.map(|from| from.seq);
+        let frames = frames.into_iter().map(|CatchUpFrame { frame, to }| {
+            let origin = FrameOrigin { channel, before: before.replace(to) };
+            (frame, Some(origin))
+        });
+        if urgent {
+            context.outbox.add_first(channel, frames.collect(), context.now);
+        } else {
+            frames.for_each(|(frame, origin)| context.outbox.add(frame, origin, context.now));
+        }
+        sub.delivered = Some(to);
+        if to < head {
+            let from = Some(sub.at(to));
+            self.set_state(
+                key,
+                SubscriptionState::Behind(Box::new(Behind { from, why, urgent, again: false })),
+            );
+            self.requeue(key, urgent);
+            return None;
+        }
+        Some(Join { key, topic: sub.topic(), head: to })
+    }
+
+    fn requeue(&mut self, key: usize, urgent: bool) {
+        if urgent {
+            self.behind.push_front(key);
+        } else {
+            self.behind.push_back(key);
+        }
+    }
+
+    fn continue_catch_up(
+        &mut self,
+        key: usize,
+        channel: u32,
+        set: Option<&Value>,
+        response: HostResponse,
+        context: &mut SessionContext<'_>,
+    ) -> (Option<Join>, Vec<FollowerRef>) {
+        // The subscription may have ended meanwhile and another one may have its key.
+        let sub = self.subscriptions.get_mut(key).filter(|sub| sub.channel.number == channel);
+        let Some(sub) = sub else {
+            if let Some(id) = set {
+                let refusal = Refusal::new(id, Code::NotTracked, "the channel has ended");
+                context.outbox.push_reply(protocol::error(&refusal), context.now);
+            }
+            return (None, Vec::new());
+        };
+        let SubscriptionState::Behind(behind) = &mut sub.state else { return (None, Vec::new()) };
+        if behind.again {
+            // A suspension has been published since: request everything again, including it.
+            behind.again = false;
+            if let (Some(id), HostResponse::CatchUp(CatchUp { channel, head, .. })) =
+                (set, &response)
+            {
+                let reply = protocol::subscribed(id, sub.options, channel, *head, Some(Ok(())));
+                context.outbox.push_reply(reply, context.now);
+            }
+            return (None, self.move_to_front(key, context));
+        }
+        let Behind { from, why, urgent, .. } = **behind;
+        let HostResponse::CatchUp(catch_up) = response else {
+            self.channel_gone(key, context);
+            return (None, Vec::new());
+        };
+        if let Some(id) = set {
+            let (channel, head) = (&catch_up.channel, catch_up.head);
+            let reply = protocol::subscribed(id, sub.options, channel, head, Some(Ok(())));
+            context.outbox.push_reply(reply, context.now);
+        }
+        if catch_up.channel.deliver_last && self.others_are_behind() {
+            // Another subscription fell behind meanwhile: this one comes after it.
+            self.behind.push_back(key);
+            return (None, Vec::new());
+        }
+        let sub = &mut self.subscriptions[key];
+        let lost = matches!(catch_up.verdict, Verdict::Refused(_))
+            || sub.options.on_slow == OnSlow::Resync && why == "slow";
+        // The older sockets have no such frame: the snapshot is enough.
+        if lost && self.dialect == Dialect::Stream {
+            let why = match catch_up.verdict {
+                Verdict::Refused(Gap::Epoch) => "epoch",
+                _ if why == "slow" => "slow",
+                _ => "gap",
+            };
+            let before = from.map(|position| position.seq);
+            let name = sub.channel.name.as_str();
+            let frame = protocol::resync(name, why, before.unwrap_or(0), catch_up.head);
+            let origin = Some(FrameOrigin { channel, before });
+            if urgent {
+                context.outbox.add_first(channel, vec![(frame, origin)], context.now);
+            } else {
+                context.outbox.add(frame, origin, context.now);
+            }
+        }
+        sub.lease.clone_from(&catch_up.lease);
+        self.set_channel(key, &catch_up.channel);
+        (self.advance(key, catch_up, context), Vec::new())
+    }
+
+    pub(super) fn channel_gone(
+        &mut self,
+        key: usize,
+        context: &mut SessionContext<'_>,
+    ) -> Option<FollowerRef> {
+        let name = &self.subscriptions.get(key)?.channel.name;
+        let gone = match self.dialect {
+            Dialect::Stream | Dialect::Bare => Some(protocol::channel_gone(name.as_str())),
+            Dialect::Live(sports) => live::EventChannel::parse(name.as_str())
+                .filter(|name| name.book.is_none())
+                .and_then(|name| name.event(sports))
+                .map(|event| live::unsubscribed(event, Some("gone"))),
+        };
+        if let Some(gone) = gone {
+            context.outbox.push_reply(gone, context.now);
+        }
+        self.remove(key)
+    }
+
+    /// The request for the next subscription to catch up, if the outbox has room for it. A suspension may
+    /// use a second budget.
+    pub fn next_catch_up(&mut self, context: &SessionContext<'_>) -> Option<HostRequest> {
+        if let Some(request) = self.next_widening() {
+            return Some(request);
+        }
+        if self.pending.is_some() || self.behind_count == 0 {
+            return None;
+        }
+        let has_room = context.outbox.has_room(context.budget);
+        let has_urgent_room = context.outbox.bytes() < URGENT_BUDGETS * context.budget.bytes;
+        for _ in 0..self.behind.len() {
+            let key = self.behind.pop_front()?;
+            let Some(sub) = self.subscriptions.get(key) else { continue };
+            let SubscriptionState::Behind(behind) = &sub.state else { continue };
+            let Behind { from, why, urgent, .. } = **behind;
+            if !(has_room || urgent && has_urgent_room) {
+                self.behind.push_front(key);
+                return None;
+            }
+            if sub.channel.deliver_last && self.others_are_behind() {
+                self.behind.push_back(key);
+                continue;
+            }
+            let channel = Pattern::exactly(&sub.channel.name);
+            let image = sub.options.on_slow == OnSlow::Resync && why == "slow";
+            let (number, rate) = (sub.channel.number, sub.options.rate);
+            let bytes_max = context.outbox.room(context.budget).max(URGENT_BYTES);
+            self.set_pending(PendingRequest::CatchUp { key, channel: number, set: None });
+            let from = from.filter(|_| !image);
+            return Some(HostRequest::CatchUp { channel, rate, from, why, bytes_max });
+        }
+        None
+    }
+
+    /// Whether a channel that is not delivered last is behind.
+    pub(super) fn others_are_behind(&self) -> bool {
+        self.behind_count > self.behind_deliver_last
+    }
+
+    /// Returns true once when all channels of new wildcards have caught up. A beat then confirms the
+    /// position of each, including those where nothing has changed.
+    pub fn take_settled(&mut self) -> bool {
+        let is_settled = self.unsettled
+            && self.pending.is_none()
+            && self.behind_count == 0
+            && self.widening.is_empty();
+        self.unsettled &= !is_settled;
+        is_settled
+    }
+}

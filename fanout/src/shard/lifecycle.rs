@@ -1,0 +1,204 @@
+//! How connections start and end, and what the host changes for a key.
+
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use metrics::{counter, gauge};
+use mio::Token;
+use tracing::debug;
+
+use super::{
+    Shard, bare_channel,
+    dispatch::{error, live_error},
+};
+use crate::{
+    Micros,
+    close::Close,
+    connection::{Connection, NewConnection, Purpose},
+    encode, live,
+    permission::Permission,
+    protocol::{self, Code, Hello, HelloLimits},
+    session::{Dialect, Session},
+    socket::Socket,
+};
+
+impl Shard {
+    pub(super) fn connect(&mut self, connection: NewConnection, now: Micros) {
+        let NewConnection { stream, read_ahead, purpose } = connection;
+        let limits = &self.shared.limits;
+        let slot = self.subscribers.next_slot();
+        let registry = self.poll.registry();
+        let socket = match Socket::register(stream, limits.sockets, registry, Token(slot)) {
+            Ok(socket) => socket,
+            Err(error) => {
+                self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
+                return debug!(%error, "a socket could not be registered");
+            }
+        };
+        self.generation += 1;
+        let mut connection = Connection::new(self.generation, socket, &read_ahead, now);
+        gauge!("matchwire_sockets").increment(1.0);
+        match purpose {
+            Purpose::Serve(owner, dialect) => {
+                self.token_buckets.add_socket(owner.key, now);
+                let session = Session::speaking(dialect, limits.channels_max)
+                    .with_patterns_max(limits.patterns_max)
+                    .permitted(owner.permission.clone(), self.shared.host.time_of_day());
+                connection.owner = Some(owner);
+                self.subscribers.admit(session, connection);
+                if dialect == Dialect::Stream {
+                    let hello = self.hello();
+                    self.subscribers.reply(slot, hello, now);
+                }
+            }
+            Purpose::Bare(number) => {
+                let (session, join) = Session::bare(bare_channel(number));
+                self.subscribers.broadcast(now);
+                self.subscribers.admit(session, connection);
+                self.subscribers.join(slot, Some(join));
+            }
+            Purpose::Echo => {
+                connection.is_echo = true;
+                self.subscribers.admit(Session::speaking(Dialect::Bare, 0), connection);
+            }
+            Purpose::Refuse(frame, close) => {
+                self.subscribers.admit(Session::speaking(Dialect::Bare, 0), connection);
+                self.subscribers.reply(slot, frame, now);
+                self.close(slot, close, now);
+            }
+        }
+        if let Some(reconnect_after_ms) = self.draining_ms {
+            self.close(slot, Close::Drain { reconnect_after_ms }, now);
+        }
+        // What was read ahead is handled at once.
+        self.read_soon(slot);
+    }
+
+    fn hello(&self) -> Bytes {
+        let limits = &self.shared.limits;
+        let conn = format!("{}-{}", self.number, self.generation);
+        protocol::hello(&Hello {
+            conn: &conn,
+            server: &self.shared.server,
+            now: self.shared.host.stamp(),
+            beat_ms: limits.beat_ms,
+            limits: HelloLimits {
+                channels: limits.channels_max,
+                patterns: limits.patterns_max,
+                command_bytes: limits.command_bytes_max,
+                from_bytes: limits.from_bytes_max.max(limits.command_bytes_max),
+            },
+        })
+    }
+
+    pub(super) fn close_key(&mut self, key: u64, close: Close, now: Micros) {
+        self.slots_of(key).into_iter().for_each(|slot| self.close(slot, close, now));
+    }
+
+    pub(super) fn permit(
+        &mut self,
+        key: u64,
+        permission: &Permission,
+        expires: Option<Micros>,
+        now: Micros,
+    ) {
+        for slot in self.slots_of(key) {
+            let Some(subscriber) = self.subscribers.get_mut(slot) else { continue };
+            if subscriber.sink.is_closing() {
+                continue;
+            }
+            if let Some(owner) = &mut subscriber.sink.owner {
+                owner.expires = expires;
+            }
+            subscriber.session.set_permission(permission.clone());
+            let time_of_day = self.shared.host.time_of_day();
+            self.subscribers.renew_permission(slot, time_of_day, now);
+        }
+    }
+
+    /// The connections of this key.
+    fn slots_of(&self, key: u64) -> Vec<usize> {
+        let has_key =
+            |connection: &Connection| connection.owner.as_ref().is_some_and(|it| it.key == key);
+        let slots = self.subscribers.iter().filter(|(_, subscriber)| has_key(&subscriber.sink));
+        slots.map(|(slot, _)| slot).collect()
+    }
+
+    /// Closes all connections, each with its own delay to reconnect, spread over the window. Shards
+    /// alternate, so that no two connections get the same delay.
+    pub(super) fn drain(&mut self, window_ms: u32, now: Micros) {
+        self.draining_ms = Some(window_ms);
+        let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
+        let shards = self.shared.mailboxes.len();
+        let count = (slots.len() * shards).max(1) as u64;
+        for (order, slot) in slots.into_iter().enumerate() {
+            let order = (order * shards + self.number) as u64;
+            let share = u64::from(window_ms) * order / count;
+            let reconnect_after_ms = u32::try_from(share).unwrap_or(window_ms);
+            self.close(slot, Close::Drain { reconnect_after_ms }, now);
+        }
+    }
+
+    /// Starts to close a connection: queues `bye`, if there is one, and the close frame.
+    pub(super) fn close(&mut self, slot: usize, close: Close, now: Micros) {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        let connection = &mut subscriber.sink;
+        if connection.is_closing() {
+            return;
+        }
+        debug!(slot, code = close.code(), reason = close.reason(), "closing");
+        counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
+        let has_owner = connection.owner.is_some();
+        if let Some(owner) = &connection.owner {
+            self.token_buckets.remove_socket(owner.key);
+        }
+        let dialect = subscriber.session.dialect();
+        self.subscribers.unsubscribe_all(slot, now);
+        self.report_usage(slot, now);
+        if let Some(subscriber) = self.subscribers.get_mut(slot) {
+            subscriber.sink.close(now);
+        }
+        self.closing.insert(slot);
+        self.hanging_up.push(slot);
+        if close == Close::AddonRequired && has_owner {
+            let message = "the WebSocket add-on has run out";
+            let frame = match dialect {
+                Dialect::Stream | Dialect::Bare => error(Code::AddonRequired, message),
+                Dialect::Live(_) => live_error(live::Code::SubscriptionRequired, message),
+            };
+            self.subscribers.reply(slot, frame, now);
+        }
+        // The older sockets have no `bye`: their clients use the code.
+        if let Some((why, after)) = close.bye().filter(|_| dialect == Dialect::Stream) {
+            self.subscribers.reply(slot, protocol::bye(why, after), now);
+        }
+        let frame = encode::close_frame(close.code(), close.reason());
+        self.subscribers.reply(slot, frame, now);
+        self.read_soon(slot);
+    }
+
+    /// Ends the streams of closing connections whose close frame has been written.
+    pub(super) fn hang_up(&mut self) {
+        let subscribers = &mut self.subscribers;
+        self.hanging_up.retain(|slot| {
+            let Some(subscriber) = subscribers.get_mut(*slot) else { return false };
+            let is_written = subscriber.outbox.is_empty();
+            subscriber.sink.is_closing() && !(is_written && subscriber.sink.hang_up())
+        });
+    }
+
+    pub(super) fn remove(&mut self, slot: usize, generation: u64, now: Micros) {
+        if self.connection(slot, generation).is_none() {
+            return;
+        }
+        self.report_usage(slot, now);
+        if let Some(key) = self.key(slot) {
+            self.token_buckets.remove_socket(key);
+        }
+        // Closing the socket removes it from the poll.
+        drop(self.subscribers.remove(slot, now));
+        self.closing.remove(&slot);
+        self.shared.sockets[self.number].fetch_sub(1, Ordering::Relaxed);
+        gauge!("matchwire_sockets").decrement(1.0);
+    }
+}

@@ -1,0 +1,54 @@
+//! The messages in a shard's mailbox.
+
+use std::sync::Arc;
+
+use crate::{
+    Micros,
+    catch_up::{HostResponse, Requester},
+    channel::{Channel, Publication, Rate},
+    close::Close,
+    connection::NewConnection,
+    mailbox::MailboxMessage,
+    permission::Permission,
+};
+
+/// A message to a shard.
+#[derive(Debug)]
+pub(crate) enum ShardMessage {
+    Publish(Rate, Arc<Publication>),
+    /// A new channel; the publication is its image at sequence 0.
+    Opened(Arc<Publication>),
+    Closed(Channel),
+    /// With the bytes of work that it cost.
+    Response(Requester, HostResponse, usize),
+    Connect(Box<NewConnection>),
+    /// Close every connection of this key.
+    CloseKey(u64, Close),
+    /// Give every connection of this key this permission and this expiry.
+    Permit(u64, Permission, Option<Micros>),
+    /// Close every connection, each with its own delay to reconnect within the window.
+    Drain {
+        window_ms: u32,
+    },
+    Stop,
+    /// Publications were dropped here, because there was no room.
+    Overflow,
+}
+
+impl MailboxMessage for ShardMessage {
+    fn is_limited(&self) -> bool {
+        matches!(self, Self::Publish(..))
+    }
+
+    fn is_deferrable(&self) -> bool {
+        matches!(self, Self::Connect(_))
+    }
+
+    fn overflow() -> Self {
+        Self::Overflow
+    }
+
+    fn is_overflow(&self) -> bool {
+        matches!(self, Self::Overflow)
+    }
+}

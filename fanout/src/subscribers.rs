@@ -1,0 +1,531 @@
+//! The clients of one shard: what they follow, and how publications reach their sockets.
+//!
+//! Plain state: no thread, no clock, and any kind of socket that implements [`Write`]. A client that
+//! keeps up is written to directly, once for everything that a batch holds for it. A client that does
+//! not keep up gets the frames for which its outbox has room, and falls behind when there is none.
+//! Everything else that happens to a client takes effect after the publications before it.
+
+mod broadcast;
+mod subscriber;
+
+use std::{
+    collections::HashSet,
+    io::{self, Write},
+    mem,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use metrics::counter;
+use rustc_hash::FxBuildHasher;
+use slab::Slab;
+
+use self::broadcast::SlowDelivery;
+pub use self::subscriber::Subscriber;
+use crate::{
+    Micros,
+    batch::{Batch, TopicSet},
+    catch_up::{HostRequest, HostResponse},
+    channel::{Channel, Publication, Rate},
+    live,
+    outbox::{Budget, Outbox, WriteOutcome},
+    patterns::Patterns,
+    protocol,
+    session::{Join, Session, SessionContext},
+    topics::{FollowerRef, Topic, Topics},
+};
+
+/// A reader whose socket has accepted nothing for this long does not delay publishers, in microseconds.
+const STUCK_US: Micros = 200_000;
+
+/// Limits of one subscriber.
+#[derive(Debug, Clone, Copy)]
+pub struct SubscriberLimits {
+    /// What may be queued for it.
+    pub budget: Budget,
+    /// Bytes written to it at a time, for fairness to the others.
+    pub write_bytes: usize,
+}
+
+#[derive(Debug)]
+pub struct Subscribers<S> {
+    subscribers: Slab<Subscriber<S>>,
+    /// One more than the highest slot ever used.
+    slots: usize,
+    topics: Topics,
+    patterns: Patterns,
+    batch: Batch,
+    limits: SubscriberLimits,
+    /// Added to `now` for timestamps that clients see.
+    stamp_offset: Micros,
+    /// Where the next broadcast starts among the followers, so that no client is always last.
+    rotation: usize,
+    /// Subscribers with something to write and a socket that may accept it.
+    ready: Vec<u32>,
+    /// Subscribers with subscriptions behind. Some may have caught up since they were added.
+    behind: HashSet<u32, FxBuildHasher>,
+    /// Subscribers that are slow, or were when they were last checked.
+    slow: HashSet<u32, FxBuildHasher>,
+    effects: Vec<(usize, Effect)>,
+    /// When the oldest publication was published that has been written since this was last taken.
+    oldest_written: Option<Micros>,
+    // Used within one broadcast and kept for their allocations.
+    /// Subscribers that are written to directly.
+    direct: Vec<u32>,
+    one_by_one: Vec<SlowDelivery>,
+}
+
+/// A client's command, in its dialect.
+#[derive(Debug)]
+pub enum Command {
+    Stream(protocol::Command),
+    Live(live::Command),
+}
+
+impl From<protocol::Command> for Command {
+    fn from(command: protocol::Command) -> Self {
+        Self::Stream(command)
+    }
+}
+
+impl From<live::Command> for Command {
+    fn from(command: live::Command) -> Self {
+        Self::Live(command)
+    }
+}
+
+/// What the shard must do for a subscriber.
+#[derive(Debug)]
+pub enum Effect {
+    /// Submit this request to the host.
+    Submit(HostRequest),
+    /// Close it: it is too slow, and the client asked to be closed in that case.
+    TooSlow,
+    /// Read its commands again.
+    Resume,
+    /// Remove it: its socket has failed.
+    Failed,
+}
+
+impl<S: Write> Subscribers<S> {
+    #[must_use]
+    pub fn new(limits: SubscriberLimits) -> Self {
+        Self {
+            subscribers: Slab::new(),
+            slots: 0,
+            topics: Topics::default(),
+            patterns: Patterns::default(),
+            batch: Batch::default(),
+            limits,
+            stamp_offset: 0,
+            rotation: 0,
+            ready: Vec::new(),
+            behind: HashSet::default(),
+            effects: Vec::new(),
+            oldest_written: None,
+            slow: HashSet::default(),
+            direct: Vec::new(),
+            one_by_one: Vec::new(),
+        }
+    }
+
+    // ---------------------------------------------------------------------------- subscribers
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.subscribers.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.subscribers.is_empty()
+    }
+
+    /// One more than the highest slot ever used, to visit all slots in parts.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Sets what is added to `now` for timestamps that clients see. `now` itself is monotonic.
+    pub fn set_stamp_offset(&mut self, offset: Micros) {
+        self.stamp_offset = offset;
+    }
+
+    /// The slot that the next subscriber gets.
+    #[must_use]
+    pub fn next_slot(&self) -> usize {
+        self.subscribers.vacant_key()
+    }
+
+    #[must_use]
+    pub fn get(&self, slot: usize) -> Option<&Subscriber<S>> {
+        self.subscribers.get(slot)
+    }
+
+    #[must_use]
+    pub fn get_mut(&mut self, slot: usize) -> Option<&mut Subscriber<S>> {
+        self.subscribers.get_mut(slot)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Subscriber<S>)> {
+        self.subscribers.iter()
+    }
+
+    pub fn admit(&mut self, session: Session, sink: S) -> usize {
+        let outbox = Outbox::default();
+        let subscriber = Subscriber {
+            set: TopicSet::EMPTY,
+            blocked: false,
+            is_ready: false,
+            defers_commands: false,
+            outbox,
+            session,
+            sink,
+            progressed: 0,
+        };
+        let slot = self.subscribers.insert(subscriber);
+        self.slots = self.slots.max(slot + 1);
+        slot
+    }
+
+    /// Ends all subscriptions of a subscriber.
+    pub fn unsubscribe_all(&mut self, slot: usize, now: Micros) {
+        self.broadcast(now);
+        let session = &mut self.subscribers[slot].session;
+        for pattern in session.take_wildcards() {
+            self.patterns.remove(narrow(slot), &pattern);
+        }
+        let all_left = session.unsubscribe_all();
+        self.leave(all_left);
+    }
+
+    pub fn remove(&mut self, slot: usize, now: Micros) -> S {
+        self.unsubscribe_all(slot, now);
+        self.subscribers.remove(slot).sink
+    }
+
+    /// The effects since this was last called.
+    pub fn take_effects(&mut self) -> Vec<(usize, Effect)> {
+        mem::take(&mut self.effects)
+    }
+
+    /// When the oldest publication was published that has been written to a subscriber that keeps up,
+    /// since this was last called.
+    pub fn take_oldest_written(&mut self) -> Option<Micros> {
+        self.oldest_written.take()
+    }
+
+    // ----------------------------------------------------------------------- conversation
+
+    /// Queues a reply to a subscriber, regardless of its budget.
+    pub fn reply(&mut self, slot: usize, frame: Bytes, now: Micros) {
+        self.subscribers[slot].outbox.push_reply(frame, now);
+        self.mark_ready(slot);
+    }
+
+    /// Queues a lag frame ahead of everything else that is queued for a subscriber.
+    pub fn send_lag(&mut self, slot: usize, frame: Bytes, now: Micros) {
+        self.subscribers[slot].outbox.add_lag(frame, now);
+        self.mark_ready(slot);
+    }
+
+    /// Whether a subscriber's next command must wait, because the host has not responded to the last
+    /// one or because the client does not read its replies.
+    pub fn defers_commands(&mut self, slot: usize) -> bool {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return true };
+        subscriber.defers_commands = subscriber.outbox.is_over(self.limits.budget);
+        subscriber.defers_commands || subscriber.session.is_waiting()
+    }
+
+    /// Carries out a command. The batch has been broadcast, and no request to the host is pending.
+    pub fn apply_command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        debug_assert!(
+            self.batch.is_empty() && !session.is_waiting(),
+            "a command waits for the batch and for the host"
+        );
+        let stamp = now + self.stamp_offset;
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let (all_left, next) = match command.into() {
+            Command::Stream(command) => session.apply_command(command, stamp, context),
+            Command::Live(command) => session.apply_live_command(command, context),
+        };
+        self.leave(all_left);
+        if let Some(request) = next {
+            self.effects.push((slot, Effect::Submit(request)));
+        }
+        self.mark_ready(slot);
+        self.mark_behind(slot);
+        self.request_catch_up(slot, now);
+    }
+
+    /// Takes the host's response to the pending request of a subscriber.
+    pub fn apply_response(&mut self, slot: usize, response: HostResponse, now: Micros) {
+        self.broadcast(now);
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let (join, all_left) = session.apply_response(response, context);
+        self.leave(all_left);
+        self.join(slot, join);
+        self.mark_ready(slot);
+        self.mark_behind(slot);
+        self.request_catch_up(slot, now);
+    }
+
+    /// Applies a permission that has changed: ends subscriptions that it no longer covers, extends
+    /// patterns to channels that it covers now, and sends one frame. Does nothing if nothing has
+    /// changed. Permissions change by the time of day.
+    pub fn renew_permission(&mut self, slot: usize, time_of_day: Micros, now: Micros) {
+        let has_changed =
+            |subscriber: &Subscriber<S>| subscriber.session.permission_has_changed(time_of_day);
+        if !self.subscribers.get(slot).is_some_and(has_changed) {
+            return;
+        }
+        self.broadcast(now);
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let all_left = session.renew_permission(time_of_day, context);
+        self.leave(all_left);
+        self.mark_ready(slot);
+        self.request_catch_up(slot, now);
+    }
+
+    /// Subscribes every client with a matching pattern to a new channel.
+    pub fn channel_opened(&mut self, image: &Publication, now: Micros) {
+        self.broadcast(now);
+        for (slot, pattern) in self.patterns.covering(&image.channel.name) {
+            let slot = slot as usize;
+            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
+                continue;
+            };
+            let mut context = session_context(outbox, topics, patterns, *limits, slot, now);
+            let join = session.channel_opened(image, &pattern, &mut context);
+            self.join(slot, join);
+            self.mark_ready(slot);
+            self.mark_behind(slot);
+            self.request_catch_up(slot, now);
+        }
+    }
+
+    /// Ends the subscriptions to a channel that no longer exists.
+    pub fn channel_closed(&mut self, channel: &Channel, now: Micros) {
+        self.broadcast(now);
+        let live = self.topics.close(channel.number).into_iter().map(|follower| follower.slot);
+        let slots: Vec<u32> = live.chain(self.behind.iter().copied()).collect();
+        for slot in slots {
+            let slot = slot as usize;
+            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
+                continue;
+            };
+            let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+            session.channel_closed(channel.number, context);
+            self.mark_ready(slot);
+        }
+    }
+
+    /// Puts all subscriptions behind, so that the host brings them up to date. Called when publications
+    /// on their way to this shard were dropped.
+    pub fn mark_all_behind(&mut self, now: Micros) {
+        self.broadcast(now);
+        let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
+        for slot in &slots {
+            self.subscribers[*slot].session.mark_all_behind(&self.topics);
+        }
+        self.topics.clear();
+        for slot in slots {
+            // A bare channel has no catch-up: lost messages stay lost.
+            let bare = self.subscribers[slot].session.bare_join();
+            self.join(slot, bare);
+            self.mark_behind(slot);
+            self.request_catch_up(slot, now);
+        }
+    }
+
+    /// Adds a subscription to the index. It does not get publications of the current batch.
+    pub fn join(&mut self, slot: usize, join: Option<Join>) {
+        let Some(Join { key, topic, head }) = join else { return };
+        let follower = self.topics.join(topic, head, narrow(slot), narrow(key));
+        self.subscribers[slot].session.set_live(key, follower);
+    }
+
+    fn leave(&mut self, all_left: Vec<FollowerRef>) {
+        // The highest index first: the follower that moves into a freed index is then never one that
+        // leaves, and all other references stay valid.
+        let mut all_left = all_left;
+        all_left.sort_unstable_by_key(|left| std::cmp::Reverse(left.index));
+        for left in all_left {
+            if let Some(moved) = self.topics.leave(left) {
+                let session = &mut self.subscribers[moved.slot as usize].session;
+                session.set_live(moved.subscription as usize, left);
+            }
+        }
+    }
+
+    /// Requests the catch-up of a subscriber's next subscription that is behind, or sends a beat when
+    /// all have caught up.
+    pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
+        let request =
+            session.next_catch_up(&session_context(outbox, topics, patterns, *limits, slot, now));
+        if let Some(request) = request {
+            self.effects.push((slot, Effect::Submit(request)));
+        } else if session.take_settled()
+            && let Some(beat) = session.beat(topics, now + self.stamp_offset)
+        {
+            outbox.push_beat(beat, now);
+            self.mark_ready(slot);
+        }
+    }
+
+    /// Sends a subscriber the positions of its channels. Skipped without room: a beat only confirms what
+    /// the frames before it say.
+    pub fn beat(&mut self, slot: usize, now: Micros) {
+        let Self { subscribers, topics, limits, .. } = self;
+        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
+        if !outbox.has_room(limits.budget) {
+            counter!("matchwire_beats_skipped_total").increment(1);
+        } else if let Some(beat) = session.beat(topics, now + self.stamp_offset) {
+            outbox.push_beat(beat, now);
+            self.mark_ready(slot);
+        }
+    }
+
+    // ----------------------------------------------------------------------- publications
+
+    /// Adds a publication to the batch for the followers of a channel at a rate.
+    /// [`Subscribers::broadcast`] delivers it.
+    pub fn publish(&mut self, rate: Rate, publication: Arc<Publication>, now: Micros) {
+        let channel = publication.channel.number;
+        let goes_first =
+            publication.urgent && rate == Rate::Each && !publication.channel.deliver_last;
+        if goes_first && !self.behind.is_empty() {
+            self.broadcast(now);
+            self.prioritise(channel, now);
+        }
+        let topic = Topic { channel, rate };
+        let Some(mut number) = self.topics.number(topic) else { return };
+        let bytes = publication.frame().len();
+        if !self.batch.is_empty() && self.batch.bytes() + bytes > self.limits.write_bytes {
+            self.broadcast(now);
+            // The last of its followers may have fallen behind.
+            let Some(same) = self.topics.number(topic) else { return };
+            number = same;
+        }
+        self.batch.add(number, publication);
+    }
+
+    // ----------------------------------------------------------------------------- writing
+
+    /// Notes that there may be something to write to a subscriber.
+    pub fn mark_ready(&mut self, slot: usize) {
+        let subscriber = &mut self.subscribers[slot];
+        if !subscriber.is_ready && !subscriber.blocked && !subscriber.outbox.is_empty() {
+            subscriber.is_ready = true;
+            self.ready.push(narrow(slot));
+        }
+    }
+
+    fn mark_behind(&mut self, slot: usize) {
+        if self.subscribers[slot].session.is_behind() {
+            self.behind.insert(narrow(slot));
+        }
+    }
+
+    /// The socket reports that it accepts bytes again.
+    pub fn writable(&mut self, slot: usize) {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        subscriber.blocked = false;
+        match subscriber.sink.flush() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                self.effects.push((slot, Effect::Failed));
+            }
+            _ => self.mark_ready(slot),
+        }
+    }
+
+    /// Subscribers that are slow now or have recovered since this was last called.
+    pub fn take_slow(&mut self) -> Vec<usize> {
+        let slow: Vec<usize> = self.slow.iter().map(|slot| *slot as usize).collect();
+        let subscribers = &self.subscribers;
+        self.slow.retain(|slot| subscribers.get(*slot as usize).is_some_and(Subscriber::is_slow));
+        slow
+    }
+
+    /// Whether publishers on bare channels should pause: a follower that still reads has more than half
+    /// of its budget queued.
+    #[must_use]
+    pub fn is_crowded(&self, now: Micros) -> bool {
+        self.slow.iter().filter_map(|slot| self.subscribers.get(*slot as usize)).any(|subscriber| {
+            subscriber.session.is_bare()
+                && !subscriber.outbox.has_room(self.limits.budget)
+                && subscriber.stalled(now) < STUCK_US
+        })
+    }
+
+    /// Whether there is more to write without waiting.
+    #[must_use]
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Writes once to each subscriber that is ready, up to its share.
+    pub fn flush(&mut self, now: Micros) {
+        for slot in mem::take(&mut self.ready) {
+            self.flush_one(slot as usize, now);
+        }
+    }
+
+    fn flush_one(&mut self, slot: usize, now: Micros) {
+        let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
+        subscriber.is_ready = false;
+        let Subscriber { outbox, sink, .. } = subscriber;
+        let written = outbox.write(self.limits.write_bytes, |slices| sink.write_vectored(slices));
+        match written {
+            Ok(WriteOutcome::All) => {
+                if let Some(beat) = subscriber.session.next_beat(&self.topics, now) {
+                    subscriber.outbox.push_beat(beat, now);
+                    self.mark_ready(slot);
+                }
+            }
+            Ok(WriteOutcome::Cap) => self.mark_ready(slot),
+            Ok(WriteOutcome::Blocked { progress }) => {
+                if progress {
+                    subscriber.progressed = now;
+                }
+                subscriber.blocked = true;
+                self.slow.insert(narrow(slot));
+            }
+            Err(_) => return self.effects.push((slot, Effect::Failed)),
+        }
+        let subscriber = &mut self.subscribers[slot];
+        if subscriber.defers_commands && subscriber.outbox.has_room(self.limits.budget) {
+            subscriber.defers_commands = false;
+            self.effects.push((slot, Effect::Resume));
+        }
+        self.request_catch_up(slot, now);
+    }
+}
+
+/// What a subscriber's session needs from the shard.
+fn session_context<'a>(
+    outbox: &'a mut Outbox,
+    topics: &'a Topics,
+    patterns: &'a mut Patterns,
+    limits: SubscriberLimits,
+    slot: usize,
+    now: Micros,
+) -> SessionContext<'a> {
+    SessionContext { outbox, topics, patterns, slot: narrow(slot), budget: limits.budget, now }
+}
+
+/// Slots are indices into memory, far fewer than 2^32.
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).expect("fewer than 2^32 of anything")
+}

@@ -1,0 +1,206 @@
+//! How a batch of publications reaches its followers.
+//!
+//! The first step finds out what each follower gets. Subscribers that keep up are then written to once;
+//! the others are offered their frames one by one.
+
+use std::{
+    io::{self, Write},
+    mem,
+    sync::Arc,
+};
+
+use metrics::counter;
+
+use super::{Effect, Subscriber, Subscribers, narrow, session_context};
+use crate::{
+    Micros,
+    batch::{Batch, TopicSet},
+    channel::Publication,
+    session::DeliveryOutcome,
+};
+
+/// A subscription that gets the frames of a topic one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SlowDelivery {
+    slot: u32,
+    /// The topic's index in the batch.
+    topic: usize,
+    subscription: u32,
+}
+
+impl<S: Write> Subscribers<S> {
+    /// Delivers the current batch to all followers of its topics.
+    pub fn broadcast(&mut self, now: Micros) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let mut batch = mem::take(&mut self.batch);
+        self.collect_sets(&mut batch);
+        let mut delivered = self.write_directly(&mut batch, now);
+        delivered += self.deliver_one_by_one(&batch, now);
+        for topic_batch in batch.topics() {
+            self.topics.advance_head(topic_batch.topic, topic_batch.seq);
+        }
+        if delivered > 0 {
+            let oldest = self.oldest_written.into_iter().chain(batch.oldest());
+            self.oldest_written = oldest.min();
+        }
+        counter!("matchwire_deliveries_total").increment(delivered);
+        batch.clear();
+        self.batch = batch;
+    }
+
+    /// Finds out which topics of the batch each follower gets.
+    fn collect_sets(&mut self, batch: &mut Batch) {
+        let Self { subscribers, topics, direct, one_by_one: slow, .. } = self;
+        for topic in 0..batch.topics().len() {
+            let topic_batch = &batch.topics()[topic];
+            let entry = topics.followers_mut(topic_batch.topic);
+            let has_gap = topic_batch.prev > entry.head;
+            self.rotation = self.rotation.wrapping_add(1);
+            let start = self.rotation % entry.followers.len();
+            let (last, first) = entry.followers.split_at_mut(start);
+            // Neighbours usually have the same set.
+            let (mut from, mut to) = (TopicSet::EMPTY, batch.extend(TopicSet::EMPTY, topic));
+            for follower in first.iter_mut().chain(last) {
+                let subscriber = &mut subscribers[follower.slot as usize];
+                if follower.is_new || has_gap || !subscriber.keeps_up() {
+                    follower.is_new = false;
+                    let (slot, subscription) = (follower.slot, follower.subscription);
+                    slow.push(SlowDelivery { slot, topic, subscription });
+                    continue;
+                }
+                if subscriber.set == TopicSet::EMPTY {
+                    direct.push(follower.slot);
+                }
+                if subscriber.set != from {
+                    (from, to) = (subscriber.set, batch.extend(subscriber.set, topic));
+                }
+                subscriber.set = to;
+            }
+        }
+        // A subscriber that gets one topic frame by frame gets all topics so, to keep their order.
+        for at in 0..slow.len() {
+            let slot = slow[at].slot;
+            let subscriber = &mut subscribers[slot as usize];
+            for topic in batch.topics_of(mem::take(&mut subscriber.set)) {
+                let topic_batch = &batch.topics()[topic];
+                let channel = batch.frame(topic_batch.frames[0]).publication.channel.number;
+                let key = subscriber.session.in_topic(topic_batch.topic, channel);
+                slow.extend(key.map(|key| SlowDelivery { slot, topic, subscription: narrow(key) }));
+            }
+        }
+    }
+
+    /// Writes once to each subscriber that keeps up.
+    fn write_directly(&mut self, batch: &mut Batch, now: Micros) -> u64 {
+        let mut delivered = 0;
+        let mut direct = mem::take(&mut self.direct);
+        for slot in direct.drain(..) {
+            let subscriber = &mut self.subscribers[slot as usize];
+            let set = mem::take(&mut subscriber.set);
+            if set == TopicSet::EMPTY {
+                continue;
+            }
+            let frames = batch.frames_of(set);
+            let count = frames.indices.len() as u64;
+            delivered += count;
+            match write(&mut subscriber.sink, &frames.bytes) {
+                Ok(written) if written == frames.bytes.len() => {
+                    subscriber.outbox.count_delivered(count);
+                }
+                Ok(written) => {
+                    let indices = Arc::clone(&frames.indices);
+                    subscriber.queue_rest(batch, &indices, written, now);
+                    self.mark_ready(slot as usize);
+                }
+                Err(_) => self.effects.push((slot as usize, Effect::Failed)),
+            }
+        }
+        self.direct = direct;
+        delivered
+    }
+
+    /// Offers frames one by one to subscriptions that are new or whose subscriber does not keep up.
+    fn deliver_one_by_one(&mut self, batch: &Batch, now: Micros) -> u64 {
+        let mut slow = mem::take(&mut self.one_by_one);
+        slow.sort_unstable();
+        let (mut queued, mut fell_behind, mut skipped) = (0, 0_u64, 0_u64);
+        let mut frames: Vec<(usize, u32)> = Vec::new();
+        for deliveries in slow.chunk_by(|a, b| a.slot == b.slot) {
+            let slot = deliveries[0].slot as usize;
+            frames.clear();
+            for SlowDelivery { topic, subscription, .. } in deliveries {
+                let indices = batch.topics()[*topic].frames.iter();
+                frames.extend(indices.map(|index| (*index, *subscription)));
+            }
+            frames.sort_unstable();
+            for (index, subscription) in &frames {
+                let publication = &batch.frame(*index).publication;
+                match self.deliver(slot, *subscription as usize, publication, now) {
+                    DeliveryOutcome::Queued => queued += 1,
+                    DeliveryOutcome::NotNeeded => {}
+                    DeliveryOutcome::Skipped => skipped += 1,
+                    DeliveryOutcome::Behind(left) => {
+                        fell_behind += 1;
+                        self.leave(left);
+                    }
+                    DeliveryOutcome::TooSlow => {
+                        self.effects.push((slot, Effect::TooSlow));
+                        break;
+                    }
+                }
+            }
+            self.mark_ready(slot);
+            self.mark_behind(slot);
+            self.request_catch_up(slot, now);
+        }
+        slow.clear();
+        self.one_by_one = slow;
+        counter!("matchwire_behind_total").increment(fell_behind);
+        counter!("matchwire_skipped_total").increment(skipped);
+        queued
+    }
+
+    fn deliver(
+        &mut self,
+        slot: usize,
+        key: usize,
+        publication: &Publication,
+        now: Micros,
+    ) -> DeliveryOutcome {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        session.deliver(key, publication, context)
+    }
+
+    /// Lets a suspension go before everything queued for subscribers that are behind on its channel.
+    pub(super) fn prioritise(&mut self, channel: u32, now: Micros) {
+        self.behind.retain(|slot| {
+            let subscriber = self.subscribers.get(*slot as usize);
+            subscriber.is_some_and(|subscriber| subscriber.session.is_behind())
+        });
+        let slots: Vec<u32> = self.behind.iter().copied().collect();
+        for slot in slots {
+            let slot = slot as usize;
+            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+            let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+            let all_left = session.prioritise(channel, context);
+            self.leave(all_left);
+            self.request_catch_up(slot, now);
+        }
+    }
+}
+
+/// Writes as much as the socket accepts now, which may be nothing.
+fn write(sink: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match sink.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}

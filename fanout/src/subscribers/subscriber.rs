@@ -1,0 +1,76 @@
+//! One client of a shard: its session, outbox and socket, and how it keeps up.
+
+use std::mem;
+
+use bytes::Buf;
+
+use crate::{
+    Micros,
+    batch::{Batch, TopicSet},
+    outbox::{FrameOrigin, Outbox},
+    session::Session,
+};
+
+/// One client, as far as publications are concerned.
+#[derive(Debug)]
+pub struct Subscriber<S> {
+    /// The topics of the current batch that it follows, as far as they are known.
+    pub(super) set: TopicSet,
+    /// The last write filled the socket, which has not reported since that it is writable.
+    pub(super) blocked: bool,
+    /// It is in the list of subscribers that have something to write.
+    pub(super) is_ready: bool,
+    /// No command is taken until its outbox has room again.
+    pub(super) defers_commands: bool,
+    pub outbox: Outbox,
+    pub session: Session,
+    pub sink: S,
+    /// When the socket last accepted a part of what was queued for it.
+    pub(super) progressed: Micros,
+}
+
+impl<S> Subscriber<S> {
+    /// Whether it can be written to directly.
+    pub(super) fn keeps_up(&self) -> bool {
+        self.outbox.is_empty() && !self.session.is_behind()
+    }
+
+    /// Queues what the socket did not accept of a batch's frames.
+    pub(super) fn queue_rest(
+        &mut self,
+        batch: &Batch,
+        indices: &[usize],
+        mut written: usize,
+        now: Micros,
+    ) {
+        for index in indices {
+            let frame = batch.frame(*index);
+            let mut bytes = frame.bytes.clone();
+            if written >= bytes.len() {
+                written -= bytes.len();
+                self.outbox.count_delivered(1);
+                continue;
+            }
+            if written > 0 {
+                bytes.advance(mem::take(&mut written));
+                self.outbox.push_partial(bytes, now);
+            } else {
+                let publication = &frame.publication;
+                let (channel, before) = (publication.channel.number, Some(publication.prev));
+                self.outbox.add(bytes, Some(FrameOrigin { channel, before }), now);
+            }
+        }
+    }
+
+    /// How long the socket has accepted nothing of what is queued for it, in microseconds.
+    #[must_use]
+    pub fn stalled(&self, now: Micros) -> Micros {
+        if self.blocked { (now - self.progressed).min(self.outbox.age(now)) } else { 0 }
+    }
+
+    /// Whether it gets publications later than they are published.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        !self.keeps_up()
+    }
+}

@@ -1,0 +1,220 @@
+//! A shard with its clients, and the steps of a test.
+
+use std::collections::{VecDeque, btree_map::Entry};
+
+use fanout::{
+    Publication,
+    catch_up::HostRequest,
+    channel::Rate,
+    outbox::Budget,
+    protocol::Command,
+    session::Session,
+    subscribers::{Effect, SubscriberLimits, Subscribers},
+};
+use proptest::prelude::*;
+
+use super::{
+    client::{Client, Pipe},
+    host::{CHANNELS, Host, Payload, SLOW_RATE},
+};
+
+pub(crate) const CLIENTS: usize = 3;
+pub(crate) const LIMITS: SubscriberLimits =
+    SubscriberLimits { budget: Budget { bytes: 160, frame_bytes: 0, age_us: 50 }, write_bytes: 90 };
+
+/// One shard and its clients.
+pub(crate) struct World {
+    pub(crate) host: Host,
+    subscribers: Subscribers<Pipe>,
+    pub(crate) clients: Vec<Client>,
+    requests: VecDeque<(usize, HostRequest)>,
+    now: i64,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let mut subscribers = Subscribers::new(LIMITS);
+        let clients: Vec<Client> = (0..CLIENTS).map(|_| Client::default()).collect();
+        for (slot, client) in clients.iter().enumerate() {
+            assert_eq!(subscribers.admit(Session::new(1_000), client.pipe.clone()), slot);
+        }
+        Self { host: Host::default(), subscribers, clients, requests: VecDeque::new(), now: 1 }
+    }
+
+    pub(crate) fn session(&self, subscriber: usize) -> &Session {
+        &self.subscribers.get(subscriber).expect("no client is removed").session
+    }
+
+    pub(crate) fn command(&mut self, subscriber: usize, text: &str) {
+        self.turn();
+        if self.session(subscriber).is_waiting() {
+            return;
+        }
+        let command = Command::parse(text).expect("a good command");
+        self.subscribers.apply_command(subscriber, command, self.now);
+        self.take_effects();
+    }
+
+    pub(crate) fn publish(&mut self, number: u32) {
+        self.now += 1;
+        if let Entry::Vacant(vacant) = self.host.heads.entry(number) {
+            vacant.insert(0);
+            let body = Payload(format!("image {number} 0"));
+            let image = Publication::new(Host::channel(number), 0, 0, Box::new(body));
+            self.subscribers.channel_opened(&image, self.now);
+        }
+        for (rate, publication) in self.host.publish(number) {
+            self.subscribers.publish(rate, publication, self.now);
+        }
+        self.take_effects();
+    }
+
+    fn flush_tier(&mut self, number: u32) {
+        let head = self.host.heads.get(&number).copied().unwrap_or(0);
+        if let Some((rate, publication)) = self.host.flush_tier(number, head) {
+            self.subscribers.publish(rate, publication, self.now);
+        }
+        self.take_effects();
+    }
+
+    /// What a shard does at the end of a turn.
+    pub(crate) fn turn(&mut self) {
+        self.subscribers.broadcast(self.now);
+        self.subscribers.flush(self.now);
+        self.take_effects();
+        for (slot, client) in self.clients.iter_mut().enumerate() {
+            while let Some(text) = client.next_frame() {
+                client.check(&text);
+            }
+            let subscriber = self.subscribers.get_mut(slot).expect("no client is removed");
+            client.delivered += subscriber.outbox.take_delivered();
+            assert_eq!(client.delivered, client.data, "all delivered frames arrived completely");
+        }
+    }
+
+    pub(crate) fn respond(&mut self) {
+        if let Some((slot, request)) = self.requests.pop_front() {
+            let response = self.host.respond(&request);
+            self.subscribers.apply_response(slot, response, self.now);
+            self.take_effects();
+        }
+    }
+
+    fn take_effects(&mut self) {
+        for (slot, effect) in self.subscribers.take_effects() {
+            match effect {
+                Effect::Submit(request) => self.requests.push_back((slot, request)),
+                Effect::Resume => {}
+                Effect::TooSlow | Effect::Failed => panic!("unexpected effect {effect:?}"),
+            }
+        }
+    }
+
+    /// A client reads up to `bytes` and checks each whole frame.
+    pub(crate) fn read(&mut self, subscriber: usize, bytes: usize) {
+        self.clients[subscriber].pipe.0.borrow_mut().takes = bytes;
+        self.subscribers.writable(subscriber);
+        self.turn();
+    }
+
+    fn lose_publications(&mut self) {
+        self.subscribers.mark_all_behind(self.now);
+        self.take_effects();
+    }
+
+    /// Responds to all requests and reads everything.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..10_000 {
+            (0..CHANNELS).for_each(|number| self.flush_tier(number));
+            (0..CLIENTS).for_each(|subscriber| self.read(subscriber, usize::MAX));
+            self.respond();
+            let waits = |subscriber: usize| {
+                let subscriber = self.subscribers.get(subscriber).expect("no client is removed");
+                subscriber.is_slow() || subscriber.session.is_waiting()
+            };
+            if self.requests.is_empty() && !(0..CLIENTS).any(waits) {
+                return self.clients.iter().for_each(Client::check_events);
+            }
+        }
+        panic!("the system does not become idle");
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Publish(u32),
+    Subscribe(usize, u32, Rate),
+    SubscribeAll(usize, Rate),
+    Set(usize, u32, Rate),
+    SetAll(usize, Rate),
+    Unsubscribe(usize, u32),
+    Respond,
+    Turn,
+    FlushTier(u32),
+    Read(usize, usize),
+    Beat(usize),
+    LosePublications,
+}
+
+pub(crate) fn step() -> impl Strategy<Value = Step> {
+    let rate = || prop_oneof![Just(Rate::Each), Just(SLOW_RATE)];
+    prop_oneof![
+        12 => (0..CHANNELS).prop_map(Step::Publish),
+        3 => (0..CLIENTS, 0..CHANNELS, rate()).prop_map(|(m, c, r)| Step::Subscribe(m, c, r)),
+        2 => (0..CLIENTS, rate()).prop_map(|(m, r)| Step::SubscribeAll(m, r)),
+        2 => (0..CLIENTS, 0..CHANNELS, rate()).prop_map(|(m, c, r)| Step::Set(m, c, r)),
+        1 => (0..CLIENTS, rate()).prop_map(|(m, r)| Step::SetAll(m, r)),
+        1 => (0..CLIENTS, 0..CHANNELS).prop_map(|(m, c)| Step::Unsubscribe(m, c)),
+        8 => Just(Step::Respond),
+        4 => Just(Step::Turn),
+        3 => (0..CHANNELS).prop_map(Step::FlushTier),
+        9 => (0..CLIENTS, 0_usize..300).prop_map(|(m, bytes)| Step::Read(m, bytes)),
+        2 => (0..CLIENTS).prop_map(Step::Beat),
+        1 => Just(Step::LosePublications),
+    ]
+}
+
+impl World {
+    pub(crate) fn apply(&mut self, step: Step) {
+        match step {
+            Step::Publish(number) => self.publish(number),
+            Step::Subscribe(subscriber, number, rate) => {
+                let every = rate.every_ms();
+                self.command(
+                    subscriber,
+                    &format!(r#"{{"op":"subscribe","ch":"c/{number}","every_ms":{every}}}"#),
+                );
+            }
+            Step::SubscribeAll(subscriber, rate) => {
+                let every = rate.every_ms();
+                self.command(
+                    subscriber,
+                    &format!(r#"{{"op":"subscribe","ch":"c/*","every_ms":{every}}}"#),
+                );
+            }
+            Step::Set(subscriber, number, rate) => {
+                let every = rate.every_ms();
+                self.command(
+                    subscriber,
+                    &format!(r#"{{"op":"set","ch":"c/{number}","every_ms":{every}}}"#),
+                );
+            }
+            Step::SetAll(subscriber, rate) => {
+                let every = rate.every_ms();
+                self.command(
+                    subscriber,
+                    &format!(r#"{{"op":"set","ch":"c/*","every_ms":{every}}}"#),
+                );
+            }
+            Step::Unsubscribe(subscriber, number) => {
+                self.command(subscriber, &format!(r#"{{"op":"unsubscribe","ch":"c/{number}"}}"#));
+            }
+            Step::Respond => self.respond(),
+            Step::Turn => self.turn(),
+            Step::FlushTier(number) => self.flush_tier(number),
+            Step::Read(subscriber, bytes) => self.read(subscriber, bytes),
+            Step::Beat(subscriber) => self.subscribers.beat(subscriber, self.now),
+            Step::LosePublications => self.lose_publications(),
+        }
+    }
+}
