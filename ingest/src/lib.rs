@@ -19,5 +19,4 @@ pub mod tennis;
 
 pub mod simulator;
 
-pub mod base64;
 pub mod error;

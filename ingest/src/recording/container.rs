@@ -20,6 +20,7 @@ use std::{
     sync::Arc,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -29,7 +30,6 @@ use super::{
     read_line, refused, stem,
 };
 use crate::{
-    base64,
     error::{DecodeError, RefusalKind},
     event::Micros,
     normalize::{Interpret, Played},
@@ -98,7 +98,7 @@ impl<W: Write> Writer<W> {
     pub fn message(&mut self, at: Micros, bytes: &[u8]) -> io::Result<()> {
         let (text, base64) = match str::from_utf8(bytes) {
             Ok(text) => (Some(text.into()), None),
-            Err(_) => (None, Some(base64::encode(bytes).into())),
+            Err(_) => (None, Some(BASE64_STANDARD.encode(bytes).into())),
         };
         self.line(&Message { at, text, base64 })?;
         self.pending = true;
@@ -219,7 +219,7 @@ fn message(line: &[u8]) -> Result<(Micros, Cow<'_, [u8]>), DecodeError> {
         (Some(Cow::Borrowed(text)), None) => Cow::Borrowed(text.as_bytes()),
         (Some(Cow::Owned(text)), None) => Cow::Owned(text.into_bytes()),
         (None, Some(base64)) => {
-            Cow::Owned(base64::decode(&base64).ok_or_else(|| wrong("no base64"))?)
+            Cow::Owned(BASE64_STANDARD.decode(&*base64).map_err(|_| wrong("no base64"))?)
         }
         _ => return Err(wrong("a message is either `text` or `base64`")),
     };
