@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use tokio::time::sleep;
 
 use super::{
-    Closed, Outlet, Report,
+    ReceiverClosed, Report, ReportSender,
     backoff::{self, Backoff},
 };
 
@@ -27,7 +27,7 @@ pub(super) enum Cut {
 #[derive(Debug)]
 pub(super) enum End {
     Cut(Cut),
-    Closed,
+    ReceiverClosed,
 }
 
 impl From<Cut> for End {
@@ -36,8 +36,8 @@ impl From<Cut> for End {
     }
 }
 
-impl From<Closed> for End {
-    fn from(Closed: Closed) -> Self {
+impl From<ReceiverClosed> for End {
+    fn from(ReceiverClosed: ReceiverClosed) -> Self {
         Self::Closed
     }
 }
@@ -56,23 +56,23 @@ impl Again {
         Self { backoff: Backoff::new(first, most), most, dice: backoff::dice() }
     }
 
-    pub(super) fn connected(&mut self, outlet: &Outlet) {
-        self.backoff.connected(outlet.now());
+    pub(super) fn connected(&mut self, reports: &ReportSender) {
+        self.backoff.connected(reports.now());
     }
 
     /// Says that the connection is cut, and waits.
     pub(super) async fn wait(
         &mut self,
         end: Result<Infallible, End>,
-        outlet: &Outlet,
-    ) -> Result<(), Closed> {
+        reports: &ReportSender,
+    ) -> Result<(), ReceiverClosed> {
         let cut = match end {
             Ok(never) => match never {},
-            Err(End::Closed) => return Err(Closed),
+            Err(End::Closed) => return Err(ReceiverClosed),
             Err(End::Cut(cut)) => cut,
         };
-        outlet.tell(Report::Down(cut.to_string().into())).await?;
-        let wait = self.backoff.failed(outlet.now(), &mut self.dice);
+        reports.send(Report::Down(cut.to_string().into())).await?;
+        let wait = self.backoff.failed(reports.now(), &mut self.dice);
         sleep(match cut {
             Cut::Broken(_) => wait,
             Cut::Denied(_) => self.most,

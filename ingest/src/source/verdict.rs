@@ -1,7 +1,7 @@
 //! What an interpreter said of the last message, for sources that judge the whole feed themselves.
 //!
 //! A poller asks several addresses, and an odds feed has several products: each of them says that
-//! it is complete, and only the source knows whether all are. So their word is kept from the outlet
+//! it is complete, and only the source knows whether all are. So their word is kept from the reports
 //! and weighed by the source. Heartbeats pass.
 
 use crate::{

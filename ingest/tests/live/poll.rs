@@ -29,7 +29,7 @@ fn settings(requests: Vec<Request>) -> Settings {
 }
 
 fn start(settings: Settings) -> Listener {
-    Listener::start(|outlet| poll::run(settings, Box::new(Small), outlet))
+    Listener::start(|reports| poll::run(settings, Box::new(Small), reports))
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
         .await;
     let mut listener = start(settings(vec![request(&server.url("/"))]));
     assert_eq!(goals(&listener.until_live().await), [1]);
-    assert_eq!(listener.next().await, Report::Heard);
+    assert_eq!(listener.next().await, Report::Heartbeat);
     assert_eq!(listener.next().await, Report::Live);
     server.asked().await;
     let again = server.asked().await;
@@ -137,7 +137,7 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&Asked) -> Reply) {
     let mut listener = start(settings);
     assert_eq!(goals(&listener.until_live().await), [0], "{what}");
     let (before, why) = listener.until_down().await;
-    let heard = before.iter().all(|it| matches!(it, Report::Heard | Report::Refused(_)));
+    let heard = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
     assert!(heard, "{what}: one failure is not told: {before:?}");
     assert_eq!(why, format!("{}: {expected}", server.url("/")), "{what}");
     assert_eq!(goals(&listener.until_live().await), [3], "{what}");

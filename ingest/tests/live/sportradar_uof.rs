@@ -67,7 +67,7 @@ fn settings(broker: &Broker, api: &Server) -> Settings {
 fn start(settings: Settings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
     let keys = Arc::clone(keys);
     let route = move |key: &str| keys.lock().unwrap().push(key.to_owned());
-    Listener::start(|outlet| sportradar_uof::run(settings, Box::new(Odds), route, outlet))
+    Listener::start(|reports| sportradar_uof::run(settings, Box::new(Odds), route, reports))
 }
 
 /// One broker for all, since one takes seconds to start.

@@ -6,7 +6,7 @@ use ingest::{
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed},
     normalize::{Interpret, Played, Signal},
-    source::{Outlet, Report, Told},
+    source::{Report, ReportSender, SourceMessage},
 };
 use serde::Deserialize;
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
@@ -19,19 +19,19 @@ pub(crate) const SECRET: &str = "s3cret-key";
 
 /// Who listens to a source.
 pub(crate) struct Listener {
-    told: mpsc::Receiver<Told>,
+    told: mpsc::Receiver<SourceMessage>,
     source: JoinHandle<()>,
 }
 
 impl Listener {
-    /// Starts a source; `run` gives it its outlet.
-    pub(crate) fn start<F>(run: impl FnOnce(Outlet) -> F) -> Self
+    /// Starts a source; `run` gives it its reports.
+    pub(crate) fn start<F>(run: impl FnOnce(ReportSender) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (tx, told) = mpsc::channel(64);
-        let outlet = Outlet::new(Arc::from("test"), tx, now);
-        Self { told, source: tokio::spawn(run(outlet)) }
+        let reports = ReportSender::new(Arc::from("test"), tx, now);
+        Self { told, source: tokio::spawn(run(reports)) }
     }
 
     /// The next report; no secret is ever in one.

@@ -27,7 +27,7 @@ pub use self::{
     request::{AddressError, Credential, Request},
 };
 use super::{
-    Closed, Outlet, Report,
+    ReceiverClosed, Report, ReportSender,
     backoff::{self, Backoff},
     verdict::Judged,
 };
@@ -72,13 +72,13 @@ impl Settings {
 }
 
 /// Follows the provider until nobody listens any more.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Outlet) {
-    let mut poller = Poller::new(settings, interpreter, &outlet);
-    outlet.until_closed(poller.follow()).await;
+pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+    let mut poller = Poller::new(settings, interpreter, &reports);
+    reports.until_closed(poller.follow()).await;
 }
 
 struct Poller<'a> {
-    outlet: &'a Outlet,
+    reports: &'a ReportSender,
     interpreter: Judged,
     asker: Asker,
     followed: Vec<Followed>,
@@ -119,7 +119,7 @@ enum Content {
 }
 
 impl<'a> Poller<'a> {
-    fn new(settings: Settings, interpreter: Box<dyn Interpret>, outlet: &'a Outlet) -> Self {
+    fn new(settings: Settings, interpreter: Box<dyn Interpret>, reports: &'a ReportSender) -> Self {
         let now = Instant::now();
         let asker = Asker::new(&settings);
         let Settings { requests, quotas, backoff_first, backoff_most, .. } = settings;
@@ -127,7 +127,7 @@ impl<'a> Poller<'a> {
         let followed =
             requests.into_iter().map(|request| Followed::new(request, backoff.clone(), now));
         Self {
-            outlet,
+            reports,
             interpreter: Judged::new(interpreter),
             asker,
             followed: followed.collect(),
@@ -141,7 +141,7 @@ impl<'a> Poller<'a> {
         }
     }
 
-    async fn follow(&mut self) -> Result<Infallible, Closed> {
+    async fn follow(&mut self) -> Result<Infallible, ReceiverClosed> {
         loop {
             let next = (0..self.followed.len()).min_by_key(|place| self.followed[*place].due);
             let Some(place) = next else { std::future::pending().await };
@@ -150,7 +150,7 @@ impl<'a> Poller<'a> {
         }
     }
 
-    async fn poll(&mut self, place: usize) -> Result<(), Closed> {
+    async fn poll(&mut self, place: usize) -> Result<(), ReceiverClosed> {
         let began = Instant::now();
         let Followed { request, validators, .. } = &self.followed[place];
         let answered = self.asker.ask(request, validators).await;
@@ -160,7 +160,7 @@ impl<'a> Poller<'a> {
         let taken = match answered.answer {
             Answer::Whole(body, validators) => self.interpret(place, &body, validators).await?,
             Answer::Unchanged => {
-                self.outlet.tell(Report::Heard).await?;
+                self.reports.send(Report::Heartbeat).await?;
                 Ok(())
             }
             Answer::Failed(failure) => Err(failure),
@@ -177,9 +177,9 @@ impl<'a> Poller<'a> {
         place: usize,
         body: &[u8],
         validators: Validators,
-    ) -> Result<Result<(), Failure>, Closed> {
+    ) -> Result<Result<(), Failure>, ReceiverClosed> {
         self.number += 1;
-        self.outlet.message(&mut self.interpreter, body, self.number).await?;
+        self.reports.message(&mut self.interpreter, body, self.number).await?;
         let followed = &mut self.followed[place];
         if self.interpreter.verdict.refused {
             followed.validators = Validators::default();
@@ -195,8 +195,8 @@ impl<'a> Poller<'a> {
         Ok(Ok(()))
     }
 
-    async fn succeeded(&mut self, place: usize, began: Instant) -> Result<(), Closed> {
-        let now = self.outlet.now();
+    async fn succeeded(&mut self, place: usize, began: Instant) -> Result<(), ReceiverClosed> {
+        let now = self.reports.now();
         let followed = &mut self.followed[place];
         if !followed.backoff.is_connected() {
             followed.backoff.connected(now);
@@ -208,7 +208,7 @@ impl<'a> Poller<'a> {
         self.say_how_it_is().await
     }
 
-    async fn say_how_it_is(&mut self) -> Result<(), Closed> {
+    async fn say_how_it_is(&mut self) -> Result<(), ReceiverClosed> {
         let any = |is: fn(&Followed) -> bool| self.followed.iter().any(is);
         // One that fails on and on keeps the source down, or it would go up and down for ever.
         if any(|it| it.missing) {
@@ -225,7 +225,7 @@ impl<'a> Poller<'a> {
             Report::Live
         };
         self.recovering = report == Report::Recovering;
-        self.outlet.tell(report).await
+        self.reports.send(report).await
     }
 
     async fn failed(
@@ -233,9 +233,9 @@ impl<'a> Poller<'a> {
         place: usize,
         began: Instant,
         failure: Failure,
-    ) -> Result<(), Closed> {
+    ) -> Result<(), ReceiverClosed> {
         let followed = &mut self.followed[place];
-        let wait = followed.backoff.failed(self.outlet.now(), &mut self.dice);
+        let wait = followed.backoff.failed(self.reports.now(), &mut self.dice);
         let now = Instant::now();
         followed.failures += 1;
         self.failures += 1;
@@ -256,7 +256,7 @@ impl<'a> Poller<'a> {
             followed.missing = true;
             self.recovering = false;
             let why = format!("{}: {failure}", followed.request);
-            return self.outlet.tell(Report::Down(why.into())).await;
+            return self.reports.send(Report::Down(why.into())).await;
         }
         Ok(())
     }

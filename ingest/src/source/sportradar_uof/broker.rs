@@ -148,7 +148,7 @@ impl Broker {
 /// Messages as they come; ends with the connection.
 pub(super) struct Subscription {
     consumer: Consumer,
-    /// Closed when it is dropped.
+    /// ReceiverClosed when it is dropped.
     _connection: Connection,
 }
 

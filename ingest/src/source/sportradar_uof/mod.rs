@@ -37,7 +37,7 @@ use self::{
     recovery::{Recovery, Refused},
 };
 use super::{
-    Closed, Outlet, Report,
+    ReceiverClosed, Report, ReportSender,
     again::{Again, Cut, End},
     backoff::{self, Backoff},
     verdict::Judged,
@@ -88,22 +88,22 @@ pub async fn run(
     settings: Settings,
     interpreter: Box<dyn Interpret>,
     route: impl FnMut(&str) + Send,
-    outlet: Outlet,
+    reports: ReportSender,
 ) {
-    let mut feed = Feed::new(&settings, interpreter, route, &outlet);
+    let mut feed = Feed::new(&settings, interpreter, route, &reports);
     let followed = async {
         let mut again = Again::new(settings.backoff_first, settings.backoff_most);
         loop {
             let end = feed.follow(&mut again).await;
-            again.wait(end, &outlet).await?;
+            again.wait(end, &reports).await?;
         }
     };
-    outlet.until_closed(followed).await;
+    reports.until_closed(followed).await;
 }
 
 struct Feed<'a, R> {
     settings: &'a Settings,
-    outlet: &'a Outlet,
+    reports: &'a ReportSender,
     interpreter: Judged,
     route: R,
     products: Products,
@@ -125,7 +125,7 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
         settings: &'a Settings,
         interpreter: Box<dyn Interpret>,
         route: R,
-        outlet: &'a Outlet,
+        reports: &'a ReportSender,
     ) -> Self {
         let Settings { products, alive_within, recovery_within, .. } = settings.clone();
         let mut dice = backoff::dice();
@@ -134,7 +134,7 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
         let now = Instant::now();
         Self {
             settings,
-            outlet,
+            reports,
             interpreter: Judged::new(interpreter),
             route,
             products: Products::new(products, alive_within, recovery_within, first_id, now),
@@ -148,10 +148,10 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
 
     async fn follow(&mut self, again: &mut Again) -> Result<Infallible, End> {
         let mut messages = self.settings.broker.subscribe().await?;
-        again.connected(self.outlet);
+        again.connected(self.reports);
         self.products.connected(Instant::now());
         self.live = false;
-        self.outlet.tell(Report::Recovering).await?;
+        self.reports.send(Report::Recovering).await?;
         let mut asked = JoinSet::new();
         self.ask(&mut asked);
         loop {
@@ -189,10 +189,10 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
         let body = delivery.data.as_slice();
         if body.len() > self.settings.message_bytes_max {
             let refused = self.too_long(body);
-            self.outlet.tell(Report::Refused(refused)).await?;
+            self.reports.send(Report::Refused(refused)).await?;
         } else {
             (self.route)(delivery.routing_key.as_str());
-            self.outlet.message(&mut self.interpreter, body, self.number).await?;
+            self.reports.message(&mut self.interpreter, body, self.number).await?;
             self.control(body);
         }
         let acked = delivery.acker.ack(BasicAckOptions::default()).await;
@@ -203,7 +203,7 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
         let most = self.settings.message_bytes_max;
         let why = format!("a message of {} bytes is longer than {most}", body.len());
         let error = DecodeError::new(RefusalKind::TooLong, why);
-        let place = Place { file: self.outlet.name().clone(), line: self.number };
+        let place = Place { file: self.reports.name().clone(), line: self.number };
         Refusal::new(error, place, body)
     }
 
@@ -215,7 +215,7 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
             Some(Control::SnapshotComplete { product, request_id }) => {
                 let awaited = self.products.complete(product, request_id);
                 if awaited {
-                    self.backoff.connected(self.outlet.now());
+                    self.backoff.connected(self.reports.now());
                 }
             }
             None => {}
@@ -226,7 +226,7 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
     /// what the interpreter knew is no longer to be relied on; else what is not told anew is as it
     /// was.
     fn ask(&mut self, asked: &mut JoinSet<Asked>) {
-        let asks = self.products.due(Instant::now(), self.outlet.now() / 1000);
+        let asks = self.products.due(Instant::now(), self.reports.now() / 1000);
         if asks.len() == self.settings.products.len() && asks.iter().all(|ask| ask.after.is_none())
         {
             self.interpreter.restart();
@@ -243,7 +243,7 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
 
     fn answered(&mut self, ask: &Ask, answered: &Result<(), Refused>) {
         let Err(refused) = answered else { return };
-        let wait = self.backoff.failed(self.outlet.now(), &mut self.dice);
+        let wait = self.backoff.failed(self.reports.now(), &mut self.dice);
         let wait = match refused {
             Refused::Passing => wait,
             Refused::Denied => self.settings.backoff_most,
@@ -251,12 +251,12 @@ impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
         self.products.refused(ask, Instant::now() + wait);
     }
 
-    async fn tell(&mut self) -> Result<(), Closed> {
+    async fn tell(&mut self) -> Result<(), ReceiverClosed> {
         let live = self.products.all_live();
         if live == self.live {
             return Ok(());
         }
         self.live = live;
-        self.outlet.tell(if live { Report::Live } else { Report::Recovering }).await
+        self.reports.send(if live { Report::Live } else { Report::Recovering }).await
     }
 }

@@ -19,7 +19,7 @@ use self::{
     position::{Positions, Taken},
 };
 use super::{
-    Closed, Outlet, Report,
+    ReceiverClosed, Report, ReportSender,
     again::{Again, Cut, End},
     secret::Secret,
     verdict::Judged,
@@ -64,10 +64,10 @@ impl Settings {
 }
 
 /// Follows the other hub until nobody listens any more.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Outlet) {
+pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
     let mut follower = Follower {
         settings: &settings,
-        outlet: &outlet,
+        reports: &reports,
         interpreter: Judged::new(interpreter),
         positions: Positions::new(settings.channels.clone(), settings.every_ms),
         live: false,
@@ -77,15 +77,15 @@ pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Ou
         let mut again = settings.limits.again();
         loop {
             let end = follower.follow(&mut again).await;
-            again.wait(end, &outlet).await?;
+            again.wait(end, &reports).await?;
         }
     };
-    outlet.until_closed(followed).await;
+    reports.until_closed(followed).await;
 }
 
 struct Follower<'a> {
     settings: &'a Settings,
-    outlet: &'a Outlet,
+    reports: &'a ReportSender,
     interpreter: Judged,
     positions: Positions,
     /// What was told last.
@@ -97,10 +97,10 @@ struct Follower<'a> {
 impl Follower<'_> {
     async fn follow(&mut self, again: &mut Again) -> Result<Infallible, End> {
         let mut socket = Socket::connect(&self.settings.address, &self.settings.limits).await?;
-        again.connected(self.outlet);
+        again.connected(self.reports);
         self.positions.connected();
         self.live = false;
-        self.outlet.tell(Report::Recovering).await?;
+        self.reports.send(Report::Recovering).await?;
         loop {
             match socket.next().await? {
                 Received::Sign => {}
@@ -145,18 +145,18 @@ impl Follower<'_> {
         Ok(self.tell().await?)
     }
 
-    async fn interpret(&mut self, bytes: &[u8]) -> Result<(), Closed> {
+    async fn interpret(&mut self, bytes: &[u8]) -> Result<(), ReceiverClosed> {
         self.number += 1;
-        self.outlet.message(&mut self.interpreter, bytes, self.number).await
+        self.reports.message(&mut self.interpreter, bytes, self.number).await
     }
 
-    async fn tell(&mut self) -> Result<(), Closed> {
+    async fn tell(&mut self) -> Result<(), ReceiverClosed> {
         let live = self.positions.is_complete();
         if live == self.live {
             return Ok(());
         }
         self.live = live;
-        self.outlet.tell(if live { Report::Live } else { Report::Recovering }).await
+        self.reports.send(if live { Report::Live } else { Report::Recovering }).await
     }
 }
 

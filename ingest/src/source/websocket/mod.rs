@@ -11,7 +11,7 @@ use std::convert::Infallible;
 pub use self::socket::{Address, AddressError, Limits};
 pub(super) use self::socket::{Received, Socket};
 use super::{
-    Closed, Outlet, Report,
+    ReceiverClosed, Report, ReportSender,
     again::{Again, End},
     secret::Secret,
 };
@@ -48,16 +48,16 @@ impl Settings {
 }
 
 /// Follows the provider until nobody listens any more.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Outlet) {
+pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
     let mut follower = Follower { interpreter, number: 0 };
     let followed = async {
         let mut again = settings.limits.again();
         loop {
-            let end = follower.follow(&settings, &outlet, &mut again).await;
-            again.wait(end, &outlet).await?;
+            let end = follower.follow(&settings, &reports, &mut again).await;
+            again.wait(end, &reports).await?;
         }
     };
-    outlet.until_closed(followed).await;
+    reports.until_closed(followed).await;
 }
 
 struct Follower {
@@ -70,44 +70,53 @@ impl Follower {
     async fn follow(
         &mut self,
         settings: &Settings,
-        outlet: &Outlet,
+        reports: &ReportSender,
         again: &mut Again,
     ) -> Result<Infallible, End> {
         let mut socket = Socket::connect(&settings.address, &settings.limits).await?;
-        again.connected(outlet);
+        again.connected(reports);
         for message in &settings.first {
             socket.send(message.expose()).await?;
         }
         self.interpreter.restart();
-        outlet.tell(Report::Recovering).await?;
+        reports.send(Report::Recovering).await?;
         let mut awaited = settings.live == LiveWhen::FirstMessage;
         loop {
             match socket.next().await? {
-                Received::Sign => outlet.tell(Report::Heard).await?,
+                Received::Sign => reports.send(Report::Heartbeat).await?,
                 Received::Message(bytes) => {
-                    self.take(settings.lines, &bytes, outlet).await?;
+                    self.take(settings.lines, &bytes, reports).await?;
                     if std::mem::take(&mut awaited) {
-                        outlet.tell(Report::Live).await?;
+                        reports.send(Report::Live).await?;
                     }
                 }
             }
         }
     }
 
-    async fn take(&mut self, lines: bool, bytes: &[u8], outlet: &Outlet) -> Result<(), Closed> {
+    async fn take(
+        &mut self,
+        lines: bool,
+        bytes: &[u8],
+        reports: &ReportSender,
+    ) -> Result<(), ReceiverClosed> {
         if !lines {
-            return self.message(bytes, outlet).await;
+            return self.message(bytes, reports).await;
         }
         for line in bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
             if !line.is_empty() {
-                self.message(line, outlet).await?;
+                self.message(line, reports).await?;
             }
         }
         Ok(())
     }
 
-    async fn message(&mut self, bytes: &[u8], outlet: &Outlet) -> Result<(), Closed> {
+    async fn message(
+        &mut self,
+        bytes: &[u8],
+        reports: &ReportSender,
+    ) -> Result<(), ReceiverClosed> {
         self.number += 1;
-        outlet.message(&mut *self.interpreter, bytes, self.number).await
+        reports.message(&mut *self.interpreter, bytes, self.number).await
     }
 }
