@@ -14,9 +14,9 @@ pub mod sportradar_uof;
 pub mod upstream;
 pub mod websocket;
 
-mod again;
 mod lines;
-mod verdict;
+mod reconnect;
+mod signal_capture;
 
 use std::{convert::Infallible, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Why a connection ended, and when there is to be another.
+//! Why a connection ended, and when to reconnect.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -10,73 +10,73 @@ use super::{
     backoff::{self, Backoff},
 };
 
-/// Why there is no connection, or no longer one. Fragments in lower case, without secrets.
+/// Why a connection failed or ended. Messages are lower-case fragments without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Cut {
+pub(super) enum Disconnect {
     #[error("{0}")]
     Broken(String),
-    /// The peer does not let us in; to ask again soon would not help.
+    /// The peer denies access; retrying soon would not help.
     #[error("access was denied: {0}")]
     Denied(String),
-    /// The peer said when to come back.
+    /// The peer closed the connection and said when to reconnect.
     #[error("the peer says good-bye: {why}")]
     Bye { why: String, wait: Duration },
 }
 
-/// Why one connection was the last one, for now or for good.
+/// Why a connection ended: it was disconnected, or the source has to stop.
 #[derive(Debug)]
-pub(super) enum End {
-    Cut(Cut),
+pub(super) enum ConnectionEnd {
+    Disconnect(Disconnect),
     ReceiverClosed,
 }
 
-impl From<Cut> for End {
-    fn from(cut: Cut) -> Self {
-        Self::Cut(cut)
+impl From<Disconnect> for ConnectionEnd {
+    fn from(disconnect: Disconnect) -> Self {
+        Self::Disconnect(disconnect)
     }
 }
 
-impl From<ReceiverClosed> for End {
+impl From<ReceiverClosed> for ConnectionEnd {
     fn from(ReceiverClosed: ReceiverClosed) -> Self {
         Self::Closed
     }
 }
 
-/// When to try again.
-pub(super) struct Again {
+/// Waits between the connections of one source.
+pub(super) struct Reconnector {
     backoff: Backoff,
     most: Duration,
-    dice: ChaCha8Rng,
+    rng: ChaCha8Rng,
 }
 
-impl Again {
-    /// `first`: the longest first wait. `most`: the longest of all, and the wait after access was
-    /// denied.
+impl Reconnector {
+    /// `first`: the upper bound of the first wait. `most`: the longest wait, also used after access
+    /// was denied.
     pub(super) fn new(first: Duration, most: Duration) -> Self {
-        Self { backoff: Backoff::new(first, most), most, dice: backoff::dice() }
+        Self { backoff: Backoff::new(first, most), most, rng: backoff::rng() }
     }
 
     pub(super) fn connected(&mut self, reports: &ReportSender) {
         self.backoff.connected(reports.now());
     }
 
-    /// Says that the connection is cut, and waits.
+    /// Reports that the source is down, then waits.
     pub(super) async fn wait(
         &mut self,
-        end: Result<Infallible, End>,
+        end: Result<Infallible, ConnectionEnd>,
         reports: &ReportSender,
     ) -> Result<(), ReceiverClosed> {
-        let cut = match end {
+        let disconnect = match end {
             Ok(never) => match never {},
-            Err(End::Closed) => return Err(ReceiverClosed),
-            Err(End::Cut(cut)) => cut,
+            Err(ConnectionEnd::Closed) => return Err(ReceiverClosed),
+            Err(ConnectionEnd::Disconnect(disconnect)) => disconnect,
         };
-        reports.send(Report::Down(cut.to_string().into())).await?;
-        let wait = self.backoff.failed(reports.now(), &mut self.dice);
-        sleep(match cut {
-            Cut::Broken(_) => wait,
-            Cut::Denied(_) => self.most,
-            Cut::Bye { wait: asked, .. } => asked.max(wait),
+        reports.send(Report::Down(disconnect.to_string().into())).await?;
+        let wait = self.backoff.failed(reports.now(), &mut self.rng);
+        sleep(match disconnect {
+            Disconnect::Broken(_) => wait,
+            Disconnect::Denied(_) => self.most,
+            Disconnect::Bye { wait: requested, .. } => requested.max(wait),
         })
         .await;
         Ok(())

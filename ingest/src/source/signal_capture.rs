@@ -1,8 +1,9 @@
-//! What an interpreter said of the last message, for sources that judge the whole feed themselves.
+//! Captures the signals of an interpreter, for sources that determine the state of the feed
+//! themselves.
 //!
-//! A poller asks several addresses, and an odds feed has several products: each of them says that
-//! it is complete, and only the source knows whether all are. So their word is kept from the reports
-//! and weighed by the source. Heartbeats pass.
+//! A poller has several addresses, and an odds feed has several products. Each signals on its own
+//! that it is complete; only the source knows whether all are. So these signals are not sent as
+//! reports, and the source evaluates them. Heartbeats pass through.
 
 use crate::{
     error::DecodeError,
@@ -10,39 +11,39 @@ use crate::{
     normalize::{Interpret, Played, Signal},
 };
 
-/// An interpreter whose signals are kept.
-pub(super) struct Judged {
+/// An interpreter whose signals are captured.
+pub(super) struct SignalCapture {
     inner: Box<dyn Interpret>,
-    pub(super) verdict: Verdict,
+    pub(super) outcome: MessageOutcome,
 }
 
-/// What came of the last message.
+/// The outcome of the last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Verdict {
-    /// Nothing of it could be used.
+pub(super) struct MessageOutcome {
+    /// The message could not be used.
     pub(super) refused: bool,
-    /// The last of its signals that is no heartbeat.
+    /// Its last signal that is not a heartbeat.
     pub(super) signal: Option<Signal>,
 }
 
-impl Judged {
+impl SignalCapture {
     pub(super) fn new(inner: Box<dyn Interpret>) -> Self {
-        Self { inner, verdict: Verdict::default() }
+        Self { inner, outcome: MessageOutcome::default() }
     }
 }
 
-impl Interpret for Judged {
+impl Interpret for SignalCapture {
     fn message(
         &mut self,
         bytes: &[u8],
         received: Micros,
         out: &mut Played,
     ) -> Result<(), DecodeError> {
-        let taken = self.inner.message(bytes, received, out);
+        let result = self.inner.message(bytes, received, out);
         let signal = out.signals.iter().rfind(|signal| **signal != Signal::Alive).copied();
-        self.verdict = Verdict { refused: taken.is_err(), signal };
+        self.outcome = MessageOutcome { refused: result.is_err(), signal };
         out.signals.retain(|signal| *signal == Signal::Alive);
-        taken
+        result
     }
 
     fn restart(&mut self) {

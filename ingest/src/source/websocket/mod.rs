@@ -1,42 +1,42 @@
-//! A provider that speaks over a WebSocket: what it sends is interpreted message by message.
+//! A provider's feed over a WebSocket, interpreted message by message.
 //!
-//! It says `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
-//! says that all is there, or with the first message where the feed has no such word. A cut is told
-//! at once; the source comes back by itself, and subscribes anew.
+//! It reports `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
+//! signals that the data is complete, or with the first message if the feed has no such signal. A
+//! disconnect is reported at once; the source then reconnects and subscribes again.
 
 mod socket;
 
 use std::convert::Infallible;
 
 pub use self::socket::{Address, AddressError, Limits};
-pub(super) use self::socket::{Received, Socket};
+pub(super) use self::socket::{Incoming, Socket};
 use super::{
     ReceiverClosed, Report, ReportSender,
-    again::{Again, End},
+    reconnect::{ConnectionEnd, Reconnector},
     secret::Secret,
 };
 use crate::normalize::Interpret;
 
-/// Where the provider is, and how it speaks.
+/// The address of the provider and its conventions.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub address: Address,
     pub limits: Limits,
-    /// Text messages that are sent, in order, as soon as the socket stands: log in, subscribe.
+    /// Text messages to send, in order, as soon as the socket is open: log in, subscribe.
     /// Default: none.
     pub first: Vec<Secret>,
-    /// Each line of a message is a message of its own. Default: false.
+    /// Each line of a frame is a separate message. Default: false.
     pub lines: bool,
     pub live: LiveWhen,
 }
 
-/// How it is known that what the feed has told is complete.
+/// When the data of the feed counts as complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LiveWhen {
-    /// The interpreter says so, by [`Signal::Fresh`](crate::normalize::Signal::Fresh).
+    /// The interpreter signals it, by [`Signal::Fresh`](crate::normalize::Signal::Fresh).
     #[default]
-    Told,
-    /// The first message is a whole image, or there is nothing but changes.
+    Signalled,
+    /// With the first message: it is a whole image, or the feed sends only changes.
     FirstMessage,
 }
 
@@ -47,46 +47,46 @@ impl Settings {
     }
 }
 
-/// Follows the provider until nobody listens any more.
+/// Follows the provider until the receiver is dropped.
 pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
-    let mut follower = Follower { interpreter, number: 0 };
-    let followed = async {
-        let mut again = settings.limits.again();
+    let mut feed = WebSocketFeed { interpreter, number: 0 };
+    let source = async {
+        let mut reconnector = settings.limits.reconnector();
         loop {
-            let end = follower.follow(&settings, &reports, &mut again).await;
-            again.wait(end, &reports).await?;
+            let end = feed.follow(&settings, &reports, &mut reconnector).await;
+            reconnector.wait(end, &reports).await?;
         }
     };
-    reports.until_closed(followed).await;
+    reports.until_closed(source).await;
 }
 
-struct Follower {
+struct WebSocketFeed {
     interpreter: Box<dyn Interpret>,
-    /// Messages, for places.
+    /// Messages so far, for the place in a refusal.
     number: u64,
 }
 
-impl Follower {
+impl WebSocketFeed {
     async fn follow(
         &mut self,
         settings: &Settings,
         reports: &ReportSender,
-        again: &mut Again,
-    ) -> Result<Infallible, End> {
+        reconnector: &mut Reconnector,
+    ) -> Result<Infallible, ConnectionEnd> {
         let mut socket = Socket::connect(&settings.address, &settings.limits).await?;
-        again.connected(reports);
+        reconnector.connected(reports);
         for message in &settings.first {
             socket.send(message.expose()).await?;
         }
         self.interpreter.restart();
         reports.send(Report::Recovering).await?;
-        let mut awaited = settings.live == LiveWhen::FirstMessage;
+        let mut awaiting_first = settings.live == LiveWhen::FirstMessage;
         loop {
             match socket.next().await? {
-                Received::Sign => reports.send(Report::Heartbeat).await?,
-                Received::Message(bytes) => {
-                    self.take(settings.lines, &bytes, reports).await?;
-                    if std::mem::take(&mut awaited) {
+                Incoming::KeepAlive => reports.send(Report::Heartbeat).await?,
+                Incoming::Message(bytes) => {
+                    self.handle(settings.lines, &bytes, reports).await?;
+                    if std::mem::take(&mut awaiting_first) {
                         reports.send(Report::Live).await?;
                     }
                 }
@@ -94,7 +94,7 @@ impl Follower {
         }
     }
 
-    async fn take(
+    async fn handle(
         &mut self,
         lines: bool,
         bytes: &[u8],
