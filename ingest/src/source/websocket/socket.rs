@@ -181,9 +181,8 @@ impl Socket {
         address: &Address,
         limits: &Limits,
     ) -> Result<WebSocketStream<Box<dyn Transport>>, Disconnect> {
-        let connect_error = |error: &dyn fmt::Display| {
-            Disconnect::Broken(format!("connect_error connect: {error}"))
-        };
+        let connect_error =
+            |error: &dyn fmt::Display| Disconnect::Broken(format!("cannot connect: {error}"));
         let host = address.host();
         let tcp = TcpStream::connect((host, address.port()))
             .await
