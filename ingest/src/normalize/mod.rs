@@ -11,6 +11,7 @@ pub mod betfair_scores;
 pub mod events;
 pub(crate) mod football;
 pub mod football_data_couk;
+mod market_state;
 pub mod matchwire;
 pub mod point_strings;
 pub mod slam;
@@ -18,7 +19,6 @@ pub mod sportradar_uof;
 pub mod statsbomb;
 pub mod statsperform;
 pub mod the_odds_api;
-mod told;
 pub mod wyscout;
 
 use crate::{
