@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What was told of them.
+/// The reported state of the people of a match.
 #[derive(Debug, Default)]
 pub(super) struct People {
     about: About,
@@ -36,9 +36,9 @@ impl People {
         for sheet in &image.line_ups {
             let Some(side) = side(image, &sheet.team) else { continue };
             let line_up = line_up(sheet, &image.players);
-            let told = &mut self.line_ups[side.index()];
-            if !line_up.players.is_empty() && told.as_ref() != Some(&line_up) {
-                *told = Some(line_up.clone());
+            let last = &mut self.line_ups[side.index()];
+            if !line_up.players.is_empty() && last.as_ref() != Some(&line_up) {
+                *last = Some(line_up.clone());
                 facts.push(FootballFact::LineUp { side, line_up });
             }
         }
@@ -70,8 +70,10 @@ impl People {
                 changed[side.index()].push(PlayerRating { player, rating });
             }
         }
-        let told = Side::BOTH.into_iter().zip(changed).filter(|(_, players)| !players.is_empty());
-        told.map(|(side, players)| FootballFact::Analysis(Analysis::Ratings { side, players }))
+        let ratings =
+            Side::BOTH.into_iter().zip(changed).filter(|(_, players)| !players.is_empty());
+        ratings
+            .map(|(side, players)| FootballFact::Analysis(Analysis::Ratings { side, players }))
             .collect()
     }
 }
@@ -130,7 +132,7 @@ fn line_up(sheet: &Sheet, statistics: &[PlayerStatistics]) -> LineUp {
         let mut own = statistics.iter().filter(|one| one.player.id == it.player.id);
         it.player.id.is_some() && own.any(|one| one.captain == Some(true))
     };
-    let told = |it: &SheetPlayer| LineUpPlayer {
+    let player = |it: &SheetPlayer| LineUpPlayer {
         player: player(&it.player),
         number: it.number,
         position: it.position.as_deref().and_then(position),
@@ -138,7 +140,10 @@ fn line_up(sheet: &Sheet, statistics: &[PlayerStatistics]) -> LineUp {
         starter: it.starter,
         captain: captain(it),
     };
-    LineUp { formation: sheet.formation.clone(), players: sheet.players.iter().map(told).collect() }
+    LineUp {
+        formation: sheet.formation.clone(),
+        players: sheet.players.iter().map(player).collect(),
+    }
 }
 
 fn position(letter: &str) -> Option<PlayerPosition> {
