@@ -18,12 +18,12 @@
 pub mod book;
 
 pub(super) mod fixture;
-mod gone;
 mod kind;
 mod ladder;
 mod live;
 mod market;
 mod position;
+mod retired_markets;
 #[cfg(test)]
 mod tests;
 pub(super) mod time;
@@ -34,8 +34,8 @@ use std::{collections::HashMap, sync::Arc};
 pub use self::live::Live;
 use self::{
     fixture::Match,
-    gone::Gone,
     market::{Closing, Market},
+    retired_markets::RetiredMarkets,
 };
 use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage, REFUSED_MAX, quoted},
@@ -59,7 +59,7 @@ pub struct Normalizer {
     /// Counts images, so that each market knows in which it came last.
     image: u64,
     /// Markets that are known no more, although more may be heard of them.
-    gone: Gone,
+    gone: RetiredMarkets,
     /// A market was heard of that should be known: a message before must have been missed.
     is_lost: bool,
 }
@@ -84,7 +84,7 @@ impl Default for Normalizer {
             last_at: None,
             keeps_definitions: false,
             image: 0,
-            gone: Gone::default(),
+            gone: RetiredMarkets::default(),
             is_lost: false,
         }
     }
