@@ -59,7 +59,7 @@ pub struct Normalizer {
     /// Counts images, so that each market knows in which it came last.
     image: u64,
     /// Markets that are known no more, although more may be heard of them.
-    gone: RetiredMarkets,
+    retired: RetiredMarkets,
     /// A market was heard of that should be known: a message before must have been missed.
     is_lost: bool,
 }
@@ -84,7 +84,7 @@ impl Default for Normalizer {
             last_at: None,
             keeps_definitions: false,
             image: 0,
-            gone: RetiredMarkets::default(),
+            retired: RetiredMarkets::default(),
             is_lost: false,
         }
     }
@@ -120,7 +120,7 @@ impl Normalizer {
         // Only now: prices may follow the definition that closes the market.
         for id in closed {
             self.forget(&id);
-            self.gone.insert(id);
+            self.retired.insert(id);
         }
         out.notices.truncate(REFUSED_MAX);
         out
@@ -179,10 +179,10 @@ impl Normalizer {
     /// without a definition before, that is no news.
     fn miss(&mut self, change: &decode::MarketChange<'_>) {
         if change.img {
-            self.gone.insert((&*change.id).into());
+            self.retired.insert((&*change.id).into());
         }
         let is_full = self.markets.len() >= MARKETS_MAX;
-        self.is_lost |= !is_full && !self.gone.contains(&change.id);
+        self.is_lost |= !is_full && !self.retired.contains(&change.id);
     }
 
     /// Makes the market and its match known, and tells of the match when that is news. A market
@@ -218,7 +218,7 @@ impl Normalizer {
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
         definition.event_id.as_deref().map(Arc::from).ok_or_else(|| {
-            self.gone.insert(id.into());
+            self.retired.insert(id.into());
             no_event(id)
         })
     }

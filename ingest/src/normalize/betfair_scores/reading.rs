@@ -1,7 +1,7 @@
 //! What a scoreboard of tennis shows, against a score of ours, and a score made of it.
 
 use crate::{
-    decode::betfair_scores::{Reading, Shown},
+    decode::betfair_scores::{DisplayedPoints, Reading},
     event::{GameScore, Pair, SetScore, Side, TennisScore},
 };
 
@@ -77,37 +77,37 @@ pub(super) fn score(before: &TennisScore, reading: &Reading, winner: Option<Side
     score
 }
 
-fn shown(game: GameScore) -> Pair<Shown> {
+fn shown(game: GameScore) -> Pair<DisplayedPoints> {
     match game {
-        GameScore::TieBreak(points) => points.map(Shown::Number),
+        GameScore::TieBreak(points) => points.map(DisplayedPoints::Number),
         GameScore::Points(points) => points.map(|points| match points {
-            0 => Shown::Number(0),
-            1 => Shown::Number(15),
-            2 => Shown::Number(30),
-            3 => Shown::Number(40),
-            _ => Shown::Advantage,
+            0 => DisplayedPoints::Number(0),
+            1 => DisplayedPoints::Number(15),
+            2 => DisplayedPoints::Number(30),
+            3 => DisplayedPoints::Number(40),
+            _ => DisplayedPoints::Advantage,
         }),
     }
 }
 
 /// A game in which somebody has 1 or 7 points is a tie-break, whatever was expected.
-fn game(told: Pair<Shown>, in_tie_break: bool) -> GameScore {
+fn game(points: Pair<DisplayedPoints>, in_tie_break: bool) -> GameScore {
     match told.map(ordinary) {
         [Some(first), Some(second)] if !in_tie_break => GameScore::Points([first, second]),
         _ => GameScore::TieBreak(told.map(|points| match points {
-            Shown::Number(points) => points,
-            Shown::Advantage => 0,
+            DisplayedPoints::Number(points) => points,
+            DisplayedPoints::Advantage => 0,
         })),
     }
 }
 
-fn ordinary(points: Shown) -> Option<u8> {
+fn ordinary(points: DisplayedPoints) -> Option<u8> {
     match points {
-        Shown::Number(0) => Some(0),
-        Shown::Number(15) => Some(1),
-        Shown::Number(30) => Some(2),
-        Shown::Number(40) => Some(3),
-        Shown::Advantage => Some(4),
-        Shown::Number(_) => None,
+        DisplayedPoints::Number(0) => Some(0),
+        DisplayedPoints::Number(15) => Some(1),
+        DisplayedPoints::Number(30) => Some(2),
+        DisplayedPoints::Number(40) => Some(3),
+        DisplayedPoints::Advantage => Some(4),
+        DisplayedPoints::Number(_) => None,
     }
 }
