@@ -90,11 +90,11 @@ fn shown(game: GameScore) -> Pair<DisplayedPoints> {
     }
 }
 
-/// A game in which somebody has 1 or 7 points is a tie-break, whatever was expected.
+/// A game in which a side has 1 or 7 points is a tie-break, whatever was expected.
 fn game(points: Pair<DisplayedPoints>, in_tie_break: bool) -> GameScore {
-    match told.map(ordinary) {
+    match points.map(ordinary) {
         [Some(first), Some(second)] if !in_tie_break => GameScore::Points([first, second]),
-        _ => GameScore::TieBreak(told.map(|points| match points {
+        _ => GameScore::TieBreak(points.map(|points| match points {
             DisplayedPoints::Number(points) => points,
             DisplayedPoints::Advantage => 0,
         })),

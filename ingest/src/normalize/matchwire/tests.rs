@@ -32,7 +32,7 @@ const BOOK: &str = r#"{"type":"image","ch":"football/829999682724248/odds/larkod
  "over_under_2.5":{"kind":"over_under","line":"2.5","status":"open","in_play":true,"transitions":{"1":{"at":1,"status":"open","in_play":true}},"selections":{"over":{"status":"active","outcome":"over","price":"3.07","prev":"3.10"},"under":{"status":"active","outcome":"under","price":"1.40"}}},
  "match_winner":{"kind":"match_winner","name":"Winner","status":"closed","in_play":true,"selections":{"home":{"status":"winner","outcome":"home","name":"A"}}}}}}"#;
 
-/// What is told, one line each, so that a test shows its expectation.
+/// The facts, one line each, so that a test shows its expectation.
 struct Chained(Matchwire);
 
 impl Chained {
@@ -326,7 +326,7 @@ fn an_open_market_is_suspended_while_the_other_hub_does_not_vouch_for_it() {
         let mut chained = Chained::new();
         chained.odds(BOOK);
         assert_eq!(chained.odds(&book(untrusted)), ["over_under_2.5: suspended"], "{untrusted}");
-        // What is told meanwhile is told, as of a suspended market.
+        // Changes in the meantime are reported, as of a suspended market.
         let patch = r#"{"markets":{"over_under_2.5":{"selections":{"over":{"price":"3.2"}}}}}"#;
         assert_eq!(chained.odds(&book(patch)), ["over_under_2.5: over 3.2"], "{untrusted}");
         let trusted = r#"{"feed":"live","suspended":false}"#;
@@ -436,7 +436,7 @@ proptest! {
     }
 }
 
-/// What is not touched by an update is not looked at again, once the match was told.
+/// What an update does not touch is not processed again, once the match was reported.
 #[test]
 fn incidents_that_came_before_the_match_are_told_with_it() {
     let mut chained = Chained::new();
