@@ -11,7 +11,9 @@ use std::{
 use ingest::{
     error::DecodeError,
     event::Micros,
-    normalize::{Interpret, Played, api_football, events, matchwire, sportradar_uof, the_odds_api},
+    normalize::{
+        Interpret, Interpretation, api_football, events, matchwire, sportradar_uof, the_odds_api,
+    },
     source::{
         ReportSender, betfair,
         poll::{self, Credential, Quota, Request},
@@ -286,7 +288,7 @@ impl Interpret for Routed {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         self.interpreter().message(bytes, received, out)
     }

@@ -32,7 +32,7 @@ use super::{
 use crate::{
     error::{DecodeError, RefusalKind},
     event::Micros,
-    normalize::{Interpret, Played},
+    normalize::{Interpret, Interpretation},
 };
 
 /// What the first line says under `matchwire`.
@@ -176,7 +176,7 @@ impl Feed {
         let Self { file, lines, interpreter, clock_us } = self;
         read_line(lines, file, steps, |line, steps| {
             let (at, bytes) = message(line.text)?;
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             let taken = interpreter.message(&bytes, at, &mut played);
             // It is played when it came, whatever it says of when it was true.
             *clock_us = at.max(*clock_us);

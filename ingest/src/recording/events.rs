@@ -4,24 +4,24 @@ use std::{collections::VecDeque, sync::Arc, vec};
 
 use super::{OpenError, Opening, Step, bytes, bytes::Whole, refused, unreadable};
 use crate::{
-    decode::Refused,
+    decode::RefusedItem,
     error::{DecodeError, RefusalKind},
-    normalize::Played,
+    normalize::Interpretation,
 };
 
 /// What makes facts of a match whose events it is given in order.
 pub(super) trait EventByEvent {
     type Event;
 
-    fn event(&mut self, event: &Self::Event, out: &mut Played) -> Result<(), DecodeError>;
+    fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<(), DecodeError>;
 
     /// Ends the match; the document was read to its end.
-    fn finish(&mut self, out: &mut Played);
+    fn finish(&mut self, out: &mut Interpretation);
 }
 
 pub(super) struct Feed<N: EventByEvent> {
     file: Arc<str>,
-    events: vec::IntoIter<Result<N::Event, Refused>>,
+    events: vec::IntoIter<Result<N::Event, RefusedItem>>,
     normalizer: N,
     end: End,
 }
@@ -38,7 +38,7 @@ impl<N: EventByEvent> Feed<N> {
     /// `broken` says why the document ends before its end, if it does.
     pub(super) fn new(
         opening: &Opening<'_>,
-        events: Vec<Result<N::Event, Refused>>,
+        events: Vec<Result<N::Event, RefusedItem>>,
         normalizer: N,
         broken: Option<DecodeError>,
     ) -> Self {
@@ -57,7 +57,7 @@ impl<N: EventByEvent> Feed<N> {
     }
 
     fn play(&mut self, event: &N::Event, steps: &mut VecDeque<Step>) {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let taken = self.normalizer.event(event, &mut played);
         self.push(played, steps);
         steps.extend(taken.err().map(|error| refused(error, &self.file, 0, &[])));
@@ -66,7 +66,7 @@ impl<N: EventByEvent> Feed<N> {
     fn end(&mut self, steps: &mut VecDeque<Step>) -> bool {
         match std::mem::replace(&mut self.end, End::Said) {
             End::FinalWhistle => {
-                let mut played = Played::default();
+                let mut played = Interpretation::default();
                 self.normalizer.finish(&mut played);
                 self.push(played, steps);
             }
@@ -76,7 +76,7 @@ impl<N: EventByEvent> Feed<N> {
         true
     }
 
-    fn push(&self, played: Played, steps: &mut VecDeque<Step>) {
+    fn push(&self, played: Interpretation, steps: &mut VecDeque<Step>) {
         steps.extend(played.batches.into_iter().map(Step::Batch));
         let notices = played.notices.into_iter();
         steps.extend(notices.map(|notice| refused(notice, &self.file, 0, &[])));

@@ -13,7 +13,7 @@ use crate::{
     decode::slam::{self, MatchRow, PointColumns, PointRow},
     error::{DecodeError, RefusalKind},
     event::Micros,
-    normalize::{Played, slam::Normalizer},
+    normalize::{Interpretation, slam::Normalizer},
 };
 
 pub(super) struct Feed {
@@ -70,7 +70,7 @@ impl Matches {
             let record = self.rows.iter().find(|it| it.match_id == row.match_id);
             Normalizer::new(&row.match_id, record.cloned(), self.start, base_us)
         });
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let taken = current.row(row, &mut played);
         push(played, &self.file, number, text, steps);
         taken
@@ -79,14 +79,20 @@ impl Matches {
     /// Ends the match in play; `false` if there is none.
     fn finish(&mut self, steps: &mut VecDeque<Step>) -> bool {
         let Some(mut current) = self.current.take() else { return false };
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         current.finish(&mut played);
         push(played, &self.file, 0, &[], steps);
         true
     }
 }
 
-fn push(played: Played, file: &Arc<str>, number: u64, text: &[u8], steps: &mut VecDeque<Step>) {
+fn push(
+    played: Interpretation,
+    file: &Arc<str>,
+    number: u64,
+    text: &[u8],
+    steps: &mut VecDeque<Step>,
+) {
     steps.extend(played.batches.into_iter().map(Step::Batch));
     let notices = played.notices.into_iter();
     steps.extend(notices.map(|notice| refused(notice, file, number, text)));

@@ -12,7 +12,7 @@ use crate::{
     decode::statsperform::{self, Document, Event, Moment},
     error::DecodeError,
     normalize::{
-        Played,
+        Interpretation,
         statsperform::{Normalizer, Summary},
     },
 };
@@ -59,11 +59,11 @@ fn summary(opening: &mut Opening<'_>, document: &Document) -> Option<Document> {
 impl EventByEvent for Normalizer {
     type Event = Event;
 
-    fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 
-    fn finish(&mut self, out: &mut Played) {
+    fn finish(&mut self, out: &mut Interpretation) {
         self.finish(out);
     }
 }
@@ -71,11 +71,11 @@ impl EventByEvent for Normalizer {
 impl EventByEvent for Summary {
     type Event = Moment;
 
-    fn event(&mut self, moment: &Moment, out: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.moment(moment, out)
     }
 
-    fn finish(&mut self, out: &mut Played) {
+    fn finish(&mut self, out: &mut Interpretation) {
         self.finish(out);
     }
 }

@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 use crate::{
     error::{DecodeError, Place, Refusal},
     event::{Batch, Micros},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// A state change or a result of a live source.
@@ -135,7 +135,7 @@ impl ReportSender {
                 .await
                 .map_err(|_| ReceiverClosed)?;
         }
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let result = interpreter.message(bytes, received, &mut played);
         let is_empty = played.batches.is_empty() && played.signals.is_empty();
         for timed in played.batches {

@@ -8,7 +8,7 @@
 use crate::{
     error::DecodeError,
     event::Micros,
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// An interpreter whose signals are captured.
@@ -37,7 +37,7 @@ impl Interpret for SignalCapture {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let result = self.inner.message(bytes, received, out);
         let signal = out.signals.iter().rfind(|signal| **signal != Signal::Alive).copied();

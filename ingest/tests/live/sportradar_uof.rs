@@ -14,7 +14,7 @@ use super::{
 use ingest::{
     error::DecodeError,
     event::Micros,
-    normalize::{Interpret, Played},
+    normalize::{Interpret, Interpretation},
     source::{
         Report,
         secret::Secret,
@@ -32,7 +32,7 @@ impl Interpret for Odds {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         if bytes.starts_with(b"<") { Ok(()) } else { Small.message(bytes, received, out) }
     }

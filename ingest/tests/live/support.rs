@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ingest::{
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
     source::{Report, ReportSender, SourceMessage},
 };
 use serde::Deserialize;
@@ -109,7 +109,7 @@ impl Interpret for Small {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let message: Message = serde_json::from_slice(bytes)
             .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;

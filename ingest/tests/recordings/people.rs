@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ingest::{
     event::{About, Fact, FootballFact, LineUp, Pair, PlayerStat, Side, Stat},
-    normalize::events::{Interpreter, Lines},
+    normalize::events::{Interpreter, LineWriter},
     recording::Timed,
 };
 use serde_json::Value;
@@ -204,7 +204,7 @@ fn answers_tell_line_ups_and_players_once() {
 fn lines_lose_nothing_of_it() {
     for file in EVENT_BY_EVENT.into_iter().chain(["api-football/fixtures-cl-penalties.json"]) {
         let Some((batches, _)) = recording(file) else { return };
-        let mut lines = Lines::default();
+        let mut lines = LineWriter::default();
         let mut interpreter = Interpreter::new("other".into()).of_all_matches();
         let written = batches.iter().map(|timed| {
             let line = lines.timed(timed);

@@ -111,7 +111,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The answer is an error: a text, or an object with one.
-    fn error(&mut self) -> Read<super::Fault> {
+    fn error(&mut self) -> Read<super::BoxedDecodeError> {
         let mut said = None;
         if self.json.peek() == Some(b'{') {
             self.json.open(b'{')?;

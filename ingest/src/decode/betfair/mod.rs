@@ -22,7 +22,7 @@ use std::{borrow::Cow, str::FromStr};
 
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
-use self::json::{Fault, Json};
+use self::json::{BoxedDecodeError, Json};
 pub use self::message::{
     ChangeType, LevelPriceSize, MarketChange, MarketDefinition, MarketMessage, PriceSize,
     RunnerChange, RunnerDefinition, RunnerKey, Segment,
@@ -65,7 +65,7 @@ struct Decoder<'a> {
     refused: Vec<DecodeError>,
 }
 
-type Read<T> = Result<T, Fault>;
+type Read<T> = Result<T, BoxedDecodeError>;
 
 impl<'a> Decoder<'a> {
     fn new(line: &'a [u8]) -> Read<Self> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
-    Named,
+    NamedEntity,
     sheet::Sheet,
     time, value,
 };
@@ -25,7 +25,7 @@ pub struct Event {
     pub at: Option<Micros>,
     pub contestant: Arc<str>,
     /// Absent for what concerns the team, and for a card of a coach.
-    pub player: Option<Named>,
+    pub player: Option<NamedEntity>,
     pub kind: Kind,
     /// Of a shot: it hit the frame.
     pub hit_post: bool,
@@ -165,7 +165,7 @@ impl Event {
             position: raw.position(),
             player: raw
                 .player_id
-                .map(|id| Named { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
+                .map(|id| NamedEntity { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
             kind,
             hit_post: type_id == POST,
             success: raw.outcome != Some(0),

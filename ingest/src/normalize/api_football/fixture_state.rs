@@ -6,7 +6,7 @@ use super::{
     PROVIDER, image, incident_history::IncidentHistory, people::People, statistics, status,
 };
 use crate::{
-    decode::api_football::{self, Named},
+    decode::api_football::{self, NamedEntity},
     error::{DecodeError, RefusalKind},
     event::{
         Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
@@ -194,7 +194,7 @@ fn fixture(image: &api_football::Fixture) -> Fixture {
     }
 }
 
-fn team(named: &Named) -> Participant {
+fn team(named: &NamedEntity) -> Participant {
     let key = named.id.as_deref().unwrap_or(&named.name);
     Participant { id: Id::derive(PROVIDER, "team", key), name: named.name.clone() }
 }

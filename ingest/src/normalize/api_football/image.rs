@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PROVIDER;
 use crate::{
-    decode::api_football::{Event, Kind, Named},
+    decode::api_football::{Event, Kind, NamedEntity},
     error::{DecodeError, RefusalKind},
     event::{GoalKind, Id, Incident, IncidentKind, Pair, Participant, Side, VarDecision},
     normalize::football::add,
@@ -37,7 +37,7 @@ pub(super) enum IncidentClass {
 /// The incidents of an image. Those of a team that does not play are skipped with a notice.
 pub(super) fn incidents(
     mut events: Vec<Event>,
-    teams: &Pair<Named>,
+    teams: &Pair<NamedEntity>,
     notices: &mut Vec<DecodeError>,
 ) -> Vec<IncidentImage> {
     sort(&mut events);
@@ -181,7 +181,7 @@ fn decision(detail: &str) -> VarDecision {
     }
 }
 
-pub(super) fn player(named: &Named) -> Participant {
+pub(super) fn player(named: &NamedEntity) -> Participant {
     let key = named.id.as_ref().map_or_else(|| format!("name {}", named.name), ToString::to_string);
     Participant { id: Id::derive(PROVIDER, "player", &key), name: named.name.clone() }
 }

@@ -17,7 +17,7 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use self::fixture_state::FixtureState;
-use super::{Interpret, Played, Signal, batch};
+use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
     decode::api_football::{self, Fixture},
     error::DecodeError,
@@ -51,7 +51,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = api_football::decode(bytes)?;
         if let (Some(broken), true) = (&answer.broken, answer.fixtures.is_empty()) {
@@ -72,7 +72,7 @@ impl Interpret for Interpreter {
 }
 
 impl Interpreter {
-    fn fixture(&mut self, fixture: Fixture, out: &mut Played) {
+    fn fixture(&mut self, fixture: Fixture, out: &mut Interpretation) {
         self.updates += 1;
         let state = self
             .fixtures

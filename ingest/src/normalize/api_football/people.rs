@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{PROVIDER, image::player};
 use crate::{
-    decode::api_football::{Fixture, Named, PlayerStatistics, Sheet, SheetPlayer},
+    decode::api_football::{Fixture, NamedEntity, PlayerStatistics, Sheet, SheetPlayer},
     event::{
         About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
         PlayerRating, PlayerStat, Side, Venue,
@@ -83,7 +83,7 @@ fn side(image: &Fixture, team: &Arc<str>) -> Option<Side> {
     Side::BOTH.into_iter().find(is)
 }
 
-fn person(kind: &str, named: &Named) -> Participant {
+fn person(kind: &str, named: &NamedEntity) -> Participant {
     let key = named.id.as_ref().map_or_else(|| format!("name {}", named.name), ToString::to_string);
     Participant { id: Id::derive(PROVIDER, kind, &key), name: named.name.clone() }
 }
@@ -98,7 +98,7 @@ fn about(image: &Fixture) -> About {
         sheet.coach.as_ref().map(|coach| person("manager", coach))
     };
     let venue = image.venue.as_ref().map(|venue| {
-        let named = Named { id: venue.id.clone(), name: venue.name.clone() };
+        let named = NamedEntity { id: venue.id.clone(), name: venue.name.clone() };
         let Participant { id, name } = person("venue", &named);
         Venue { id, name, city: venue.city.clone() }
     });
@@ -111,7 +111,7 @@ fn about(image: &Fixture) -> About {
         // The provider gives no id, and writes the country behind the name now and then.
         referee: image.referee.as_ref().map(|name| {
             let name: Arc<str> = name.split(',').next().unwrap_or(name).trim().into();
-            person("referee", &Named { id: None, name })
+            person("referee", &NamedEntity { id: None, name })
         }),
         coaches: Side::BOTH.map(coach),
         ..About::default()

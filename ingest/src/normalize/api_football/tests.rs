@@ -4,7 +4,7 @@ use super::Interpreter;
 use crate::{
     error::RefusalKind,
     event::{Fact, FootballFact, FootballScore, Incident},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// An event of the home side, team 1, or of team 2.
@@ -50,7 +50,7 @@ struct Poll(Interpreter);
 
 impl Poll {
     fn facts(&mut self, fixture: &str) -> Vec<String> {
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         self.0.message(answer(fixture).as_bytes(), 1, &mut out).unwrap();
         assert_eq!(out.signals, [Signal::Fresh]);
         let events = out.batches.into_iter().flat_map(|timed| timed.batch.events);
@@ -245,7 +245,8 @@ fn statistics_are_told_when_they_change() {
 
 #[track_caller]
 fn refused(answer: &str, kind: RefusalKind, reason: &str) {
-    let error = Interpreter::default().message(answer.as_bytes(), 1, &mut Played::default());
+    let error =
+        Interpreter::default().message(answer.as_bytes(), 1, &mut Interpretation::default());
     let error = error.unwrap_err();
     assert_eq!((error.kind, error.reason.as_str()), (kind, reason));
 }
@@ -263,10 +264,10 @@ fn errors_of_the_provider_are_refused() {
 #[test]
 fn page_or_piece_of_an_answer_is_used_and_not_the_whole() {
     let page = answer(&with("1H 9", "0-0", &[])).replace(r#""total":1"#, r#""total":2"#);
-    let mut out = Played::default();
+    let mut out = Interpretation::default();
     Interpreter::default().message(page.as_bytes(), 1, &mut out).unwrap();
     assert_eq!((out.batches.len(), out.signals.len()), (1, 0));
-    let mut out = Played::default();
+    let mut out = Interpretation::default();
     let cut = answer(&format!("{0},{0}", with("1H 9", "0-0", &[])));
     Interpreter::default().message(&cut.as_bytes()[..cut.len() - 40], 1, &mut out).unwrap();
     assert_eq!((out.batches.len(), out.signals.len()), (1, 0));
@@ -279,7 +280,7 @@ fn fixtures_not_seen_for_longest_are_forgotten() {
     let image = |id: usize| fixture("NS", "", "").replace("\"id\":7", &format!("\"id\":{id}"));
     let many: Vec<_> = (1_000..1_000 + super::FIXTURES_MAX).map(image).collect();
     let mut counts = |fixtures: &str| {
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         interpreter.message(answer(fixtures).as_bytes(), 1, &mut out).unwrap();
         (out.batches.len(), interpreter.fixtures.len())
     };

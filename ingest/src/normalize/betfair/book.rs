@@ -33,7 +33,7 @@ use crate::{
     },
     error::{DecodeError, RefusalKind},
     event::{self, Batch, Event, Fact, MarketChange, Micros, OddsFact},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// The fields of `listMarketCatalogue` that a market's facts need. All but the event may be missing.
@@ -169,7 +169,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = decode::decode(bytes)?;
         let mut notices = answer.refused;

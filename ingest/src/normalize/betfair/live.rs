@@ -11,7 +11,7 @@ use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage},
     error::DecodeError,
     event::{Micros, Timed},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// The `status` of messages while Betfair's own source lags behind.
@@ -121,7 +121,7 @@ impl Live {
     }
 
     /// Says how the feed is when that has changed.
-    fn say(&mut self, out: &mut Played) -> bool {
+    fn say(&mut self, out: &mut Interpretation) -> bool {
         let now = match (self.is_complete, self.is_late) {
             (false, _) => Signal::Recovering,
             (true, true) => Signal::Late,
@@ -139,7 +139,7 @@ impl Interpret for Live {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let message = match decode::decode(bytes) {
             Ok(Some(message)) => message,
@@ -198,7 +198,7 @@ mod tests {
         #[track_caller]
         fn check(&mut self, message: &str, expected: &str) {
             let line = format!(r#"{{"op":"mcm","id":2,{message}}}"#);
-            let mut out = Played::default();
+            let mut out = Interpretation::default();
             let taken = self.0.message(line.as_bytes(), 5, &mut out);
             let facts = out.batches.iter().flat_map(|timed| &timed.batch.events).map(fact);
             let notices = out.notices.into_iter().chain(taken.err());
@@ -350,7 +350,7 @@ mod tests {
         fn any_bytes_are_survived(lines in vec(any::<Vec<u8>>(), 0..4)) {
             let mut live = Live::default();
             for line in lines {
-                let _taken = live.message(&line, 0, &mut Played::default());
+                let _taken = live.message(&line, 0, &mut Interpretation::default());
             }
         }
 
@@ -362,7 +362,7 @@ mod tests {
             let mut line = seeds().swap_remove(line).into_bytes();
             let at = place.index(line.len());
             line[at] = byte;
-            let taken = live.message(&line, 0, &mut Played::default());
+            let taken = live.message(&line, 0, &mut Interpretation::default());
             prop_assert_eq!(taken.is_err() && !live.is_lost(), false);
             prop_assert!(!live.is_lost() || (live.resume().is_none() && !live.is_complete()));
         }

@@ -26,7 +26,7 @@ use crate::{
         Pair, Participant, Side, Stat,
     },
     normalize::{
-        Played,
+        Interpretation,
         betfair::{fixture::PROVIDER, time},
     },
 };
@@ -72,7 +72,7 @@ impl Football {
         of: &mut Match,
         board: &Board,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         let names = of.names(board);
         let updates = board.updates.as_deref().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Football {
         update: &Update,
         later: &[Update],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         let eid = eid(update);
         if self.timeline.len() >= UPDATES_MAX || self.timeline.iter().any(|entry| entry.eid == eid)

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use self::{football::Football, tennis::Tennis};
 use super::{
-    Interpret, Played, Signal,
+    Interpret, Interpretation, Signal,
     betfair::fixture::{self, PROVIDER},
 };
 use crate::{
@@ -70,10 +70,10 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = decode::decode(bytes)?;
-        let mut played = Played { notices: answer.refused, ..Played::default() };
+        let mut played = Interpretation { notices: answer.refused, ..Interpretation::default() };
         for event in answer.events {
             let result = self.event(&event, received, &mut played);
             played.notices.extend(result.err());
@@ -94,7 +94,7 @@ impl Interpreter {
         &mut self,
         event: &decode::Event,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         if matches!(event.content, EventContent::Nothing) {
             return Ok(());
@@ -208,7 +208,13 @@ impl Match {
     }
 
     /// Emits facts, with the fixture before the first of them.
-    fn emit(&mut self, clock_us: Micros, at: Option<Micros>, facts: Vec<Fact>, out: &mut Played) {
+    fn emit(
+        &mut self,
+        clock_us: Micros,
+        at: Option<Micros>,
+        facts: Vec<Fact>,
+        out: &mut Interpretation,
+    ) {
         if facts.is_empty() {
             return;
         }

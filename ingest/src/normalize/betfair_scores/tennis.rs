@@ -17,7 +17,7 @@ use crate::{
     event::{
         Eid, Fact, Micros, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
     },
-    normalize::{Played, betfair::time},
+    normalize::{Interpretation, betfair::time},
     tennis::{FinalSet, Format},
 };
 
@@ -71,7 +71,7 @@ impl Tennis {
         whole: bool,
         event_status: Option<&str>,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         for incident in incidents {
             let at = incident.updated.as_deref().and_then(time::micros);

@@ -11,7 +11,7 @@ use crate::{
         ShotOutcome, Side, Sport, Stat,
     },
     football::Period,
-    normalize::{Played, batch},
+    normalize::{Interpretation, batch},
 };
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Course {
     }
 
     /// Tells who plays, before anything has begun.
-    pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Played) {
+    pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Interpretation) {
         let mut facts = vec![Fact::Fixture(self.fixture.clone())];
         if self.about != About::default() {
             facts.push(Fact::About(Box::new(self.about.clone())));
@@ -105,7 +105,7 @@ impl Course {
         &mut self,
         period: Period,
         since_match_us: Option<Micros>,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         match self.period() {
             Some(current) if current >= period => return,
@@ -131,7 +131,7 @@ impl Course {
 
     /// The end of a period. Our vocabulary has no status for the breaks before extra time and
     /// before a shoot-out; there the clock stops, and that is all.
-    pub(in crate::normalize) fn leave(&mut self, out: &mut Played) {
+    pub(in crate::normalize) fn leave(&mut self, out: &mut Interpretation) {
         let Some(period) = self.period().filter(|_| !self.paused) else { return };
         self.paused = true;
         let analysis = self.analyst.whistle();
@@ -158,7 +158,7 @@ impl Course {
         &mut self,
         status: FootballStatus,
         recorded: &Recorded,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         recorded.put_right(&mut self.score, &mut out.notices);
         let mut facts = self.players.end(self.minutes_played());
@@ -305,7 +305,7 @@ impl Course {
         FootballFact::Clock { second: self.timeline.second(), running: false }
     }
 
-    pub(in crate::normalize) fn emit(&self, facts: Vec<FootballFact>, out: &mut Played) {
+    pub(in crate::normalize) fn emit(&self, facts: Vec<FootballFact>, out: &mut Interpretation) {
         let facts = facts.into_iter().map(Fact::Football);
         let mut batch = batch(Sport::Football, self.match_id, facts);
         batch.at = self.at;

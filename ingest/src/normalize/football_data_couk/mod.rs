@@ -21,7 +21,7 @@ use jiff::civil::{Date, Time};
 
 use self::market::Market;
 use super::{
-    Interpret, Played, Signal, batch,
+    Interpret, Interpretation, Signal, batch,
     market_state::{MarketRef, MarketState},
 };
 use crate::{
@@ -46,7 +46,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         _received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut season = decode::decode(bytes)?;
         if season.rows.is_empty() {
@@ -234,8 +234,8 @@ mod tests {
     const HEADER: &str = "Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR,HTHG,HTAG,HS,AS,B365H,B365D,\
         B365A,P>2.5,P<2.5,AHh,PAHH,PAHA,PSCH,PSCD,PSCA,AHCh,PCAHH,PCAHA";
 
-    fn played(rows: &str) -> Played {
-        let mut played = Played::default();
+    fn played(rows: &str) -> Interpretation {
+        let mut played = Interpretation::default();
         let text = format!("{HEADER}\n{rows}\n");
         Interpreter::default().message(text.as_bytes(), 0, &mut played).unwrap();
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     /// The odds of each batch as `book market status selection=price-or-result`.
-    fn odds(played: &Played) -> Vec<Vec<String>> {
+    fn odds(played: &Interpretation) -> Vec<Vec<String>> {
         let text = |fact: &Fact| {
             let Fact::Odds(OddsFact { book, market, change }) = fact else { return None };
             let text = match change {

@@ -25,7 +25,7 @@ use self::{
     football::{Football, replace_if_changed},
     tennis::Tennis,
 };
-use super::{Interpret, Played, Signal};
+use super::{Interpret, Interpretation, Signal};
 use crate::{
     error::{DecodeError, RefusalKind},
     event::{Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport},
@@ -130,7 +130,7 @@ impl Interpret for Matchwire {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let frame = serde_json::from_slice(bytes)
             .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;
@@ -199,7 +199,7 @@ impl Matchwire {
         events: &[Value],
         at: FrameTime,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         let theirs = received.saturating_add(self.ahead);
         let moment = Moment { source: at.src, theirs };
@@ -234,7 +234,7 @@ impl Matchwire {
         !book.is_empty() || of_match.is_some_and(is_reported)
     }
 
-    fn remove(&mut self, ch: &str, received: Micros, out: &mut Played) {
+    fn remove(&mut self, ch: &str, received: Micros, out: &mut Interpretation) {
         let Some(Document { about, state, .. }) = self.documents.remove(ch) else { return };
         if let DocumentState::Book(slug, mut book) = state {
             about.push(out, received, None, odds(&slug, book.ended()).collect());
@@ -286,7 +286,13 @@ impl ChannelMatch {
         })
     }
 
-    fn push(&self, out: &mut Played, received: Micros, at: Option<Micros>, facts: Vec<Fact>) {
+    fn push(
+        &self,
+        out: &mut Interpretation,
+        received: Micros,
+        at: Option<Micros>,
+        facts: Vec<Fact>,
+    ) {
         if facts.is_empty() {
             return;
         }

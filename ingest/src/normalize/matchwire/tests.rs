@@ -40,8 +40,8 @@ impl Chained {
         Self(Matchwire::default())
     }
 
-    fn played(&mut self, frame: &str) -> Played {
-        let mut out = Played::default();
+    fn played(&mut self, frame: &str) -> Interpretation {
+        let mut out = Interpretation::default();
         self.0.message(frame.as_bytes(), RECEIVED, &mut out).unwrap();
         assert!(out.notices.is_empty(), "{:?}", out.notices);
         out
@@ -364,12 +364,12 @@ fn what_is_not_used_is_ignored_and_what_is_wrong_is_said() {
         assert_eq!(chained.facts(frame), [], "{frame}");
     }
     let refused = |frame: &str| {
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         Matchwire::default().message(frame.as_bytes(), RECEIVED, &mut out).unwrap_err().kind
     };
     assert_eq!(refused("{"), RefusalKind::Syntax);
     assert_eq!(refused(&book("{}")), RefusalKind::Unknown);
-    let mut out = Played::default();
+    let mut out = Interpretation::default();
     let ladder = r#""price":"1.40","back":{"-1.5":"2","1.5":"-2","1.4":"2"}"#;
     let frame = BOOK
         .replace(r#""price":"3.07""#, r#""price":3.07,"last":"-0.5""#)
@@ -412,7 +412,7 @@ fn sizes_and_lines_keep_their_digits() {
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         let taken = Matchwire::default().message(&bytes, RECEIVED, &mut out);
         prop_assert!(taken.is_err() || out.batches.is_empty());
     }
@@ -428,7 +428,7 @@ proptest! {
         *place.get_mut(&mut characters) = character;
         let mangled: String = characters.into_iter().collect();
         let mut chained = Matchwire::default();
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         for frame in [mangled.as_str(), frame, &mangled] {
             // Refused or not: it must not panic.
             drop(chained.message(frame.as_bytes(), RECEIVED, &mut out));

@@ -22,7 +22,7 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use self::market::{ClosedBy, Market};
-use super::{Interpret, Played, Signal, batch};
+use super::{Interpret, Interpretation, Signal, batch};
 pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, Message, Range},
@@ -99,7 +99,7 @@ impl Interpreter {
     }
 
     /// Processes a message about an event.
-    fn event(&mut self, message: &Message, played: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, message: &Message, played: &mut Interpretation) -> Result<(), DecodeError> {
         let Some(event) = &message.event else { return Ok(()) };
         let default = self.default_sport;
         let state = self.state(event)?;
@@ -115,7 +115,7 @@ impl Interpreter {
     fn fixture(
         &mut self,
         fixture: &decode::Fixture,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let by_fixture = fixture.sport.as_deref().map(sport);
         let default = self.default_sport;
@@ -142,7 +142,7 @@ impl Interpreter {
         timestamp_ms: Option<i64>,
         facts: Vec<Fact>,
         prices: u32,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) {
         let Some(state) = self.events.get(event).filter(|_| !facts.is_empty()) else { return };
         let sport = state.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
@@ -158,7 +158,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut message = decode::decode(bytes)?;
         out.notices.append(&mut message.notices);

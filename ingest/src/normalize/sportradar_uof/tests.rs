@@ -23,7 +23,7 @@ fn football() -> Interpreter {
 }
 
 fn interpret(interpreter: &mut Interpreter, text: &str) -> Vec<String> {
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     interpreter.message(text.as_bytes(), NOW, &mut played).unwrap();
     assert_eq!(played.notices, [], "of {text}");
     let events = played.batches.iter().flat_map(|timed| &timed.batch.events);
@@ -142,7 +142,7 @@ fn cancellation_without_an_end_voids_the_market() {
 fn sport_is_hinted_told_by_a_fixture_or_not_known() {
     let winner = odds(r#"<market id="186"><outcome id="4" odds="2"/></market>"#);
     let mut feed = Interpreter::default();
-    let refused = feed.message(winner.as_bytes(), NOW, &mut Played::default()).unwrap_err();
+    let refused = feed.message(winner.as_bytes(), NOW, &mut Interpretation::default()).unwrap_err();
     assert_eq!(refused.reason, "the sport of sr:match:1 is not known");
     feed.hint("sr:match:1", Sport::Tennis);
     assert_eq!(interpret(&mut feed, &winner)[1], "186 is match_winner open 4=p1:active");
@@ -169,7 +169,7 @@ fn fixture(sport: &str) -> String {
 fn fixture_names_the_sides_and_the_competition() {
     let mut feed = football();
     interpret(&mut feed, &odds(RESULT));
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     let text = fixture("sr:sport:1")
         .replace("<extra><competitors><competitor id=\"x\" name=\"X\"/></competitors></extra>", "");
     feed.message(text.as_bytes(), NOW, &mut played).unwrap();
@@ -181,7 +181,7 @@ fn fixture_names_the_sides_and_the_competition() {
     assert_eq!((&*competition.name, competition.season.as_deref()), ("Cup", Some("18/19")));
     assert_eq!(fixture.start, Some(1_557_342_000_000_000));
     let other = text.replace("sr:sport:1", "sr:sport:5");
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     feed.message(other.as_bytes(), NOW, &mut played).unwrap();
     let reason = "sr:match:1 was told as football before its fixture";
     assert_eq!(played.notices[0].reason, reason, "a match cannot change its sport");
@@ -196,7 +196,7 @@ fn control_messages_are_signals() {
         (r#"<alive product="1" timestamp="5" subscribed="0"/>"#, Signal::Recovering),
         (r#"<snapshot_complete product="1" request_id="7"/>"#, Signal::Fresh),
     ] {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         Interpreter::default().message(text.as_bytes(), NOW, &mut played).unwrap();
         assert_eq!((played.signals, played.batches), (vec![expected], vec![]), "{text}");
     }
@@ -287,7 +287,7 @@ fn room_for_an_event_is_looked_for_now_and_then() {
         let market = format!(r#"<odds><market id="1" status="{status}"/></odds>"#);
         let text =
             odds("").replace("<odds></odds>", &market).replace(":1\"", &format!(":{event}\""));
-        feed.message(text.as_bytes(), NOW, &mut Played::default()).is_ok()
+        feed.message(text.as_bytes(), NOW, &mut Interpretation::default()).is_ok()
     };
     assert!((0..EVENTS_MAX as u64).all(|event| takes(event, 1)), "there is room for so many");
     assert!(!takes(99_999, 1), "there is no room for one more");

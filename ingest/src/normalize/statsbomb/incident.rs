@@ -2,7 +2,7 @@
 
 use super::{Normalizer, roster::player};
 use crate::{
-    decode::statsbomb::{Card, Event, Kind, Named, Shot},
+    decode::statsbomb::{Card, Event, Kind, NamedEntity, Shot},
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
@@ -58,7 +58,7 @@ impl Normalizer {
     }
 
     fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
-        let player = event.player.as_ref().map(|named: &Named| player(named));
+        let player = event.player.as_ref().map(|named: &NamedEntity| player(named));
         Incident { player, ..self.course.incident(event.id.clone(), kind, Some(side)) }
     }
 }

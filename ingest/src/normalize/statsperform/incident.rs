@@ -2,7 +2,7 @@
 
 use super::{Normalizer, roster::player};
 use crate::{
-    decode::statsperform::{Event, Kind, Named, qualifier},
+    decode::statsperform::{Event, Kind, NamedEntity, qualifier},
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
@@ -36,7 +36,7 @@ impl Normalizer {
         Incident { score, assist, ..self.new_incident(event, IncidentKind::Goal(kind), scorer) }
     }
 
-    fn assist(&self, goal: &Event) -> Option<&Named> {
+    fn assist(&self, goal: &Event) -> Option<&NamedEntity> {
         let related = goal.number(qualifier::RELATED);
         let pass = related.and_then(|pass| self.passes.get(&(goal.contestant.clone(), pass)));
         pass.or_else(|| self.assists.get(&goal.id))

@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 
 use self::event_state::EventState;
 pub use self::price::PriceFormat;
-use super::{Interpret, Played, Signal};
+use super::{Interpret, Interpretation, Signal};
 use crate::{
     decode::the_odds_api::{self as decode, Answer, Bookmaker},
     error::{DecodeError, RefusalKind},
@@ -94,7 +94,7 @@ impl Interpreter {
         event: &decode::Event,
         kind: ResponseKind,
         moment: ResponseContext,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let full = self.events.len() >= EVENTS_MAX;
         let key = (kind, event.id.clone());
@@ -115,7 +115,7 @@ impl Interpreter {
         kind: ResponseKind,
         event: &str,
         moment: ResponseContext,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) {
         let Some(state) = self.events.get_mut(&(kind, event.to_owned())) else { return };
         let batches = state.withdraw(moment);
@@ -128,7 +128,7 @@ impl Interpreter {
         answer: &Answer,
         kind: ResponseKind,
         moment: ResponseContext,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) {
         let named: HashSet<&str> = answer.events.iter().map(|it| it.sport_key.as_str()).collect();
         let listed = self.events.iter().filter(|((of, _), _)| *of == kind);
@@ -153,7 +153,7 @@ impl Interpreter {
         }
     }
 
-    fn play(&mut self, batches: Vec<Batch>, now: Micros, played: &mut Played) {
+    fn play(&mut self, batches: Vec<Batch>, now: Micros, played: &mut Interpretation) {
         let clock_us = self.clock_us.map_or(now, |last| last.max(now));
         self.clock_us = Some(clock_us);
         batches.into_iter().for_each(|batch| played.push(clock_us, batch));
@@ -173,7 +173,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut answer = decode::decode(bytes)?;
         out.notices.append(&mut answer.notices);

@@ -6,7 +6,7 @@
 //! only the status is told.
 
 use crate::{
-    decode::the_odds_api::{Event, Result as Played},
+    decode::the_odds_api::{Event, Result as EventResult},
     event::{
         Fact, FootballFact, FootballScore, FootballStatus, Pair, Scoreboard, ScoreboardStatus,
         Side, Sport, TennisFact, TennisStatus,
@@ -21,7 +21,7 @@ enum Phase {
     Completed,
 }
 
-pub(super) fn facts(event: &Event, result: &Played, sport: Sport) -> Vec<Fact> {
+pub(super) fn facts(event: &Event, result: &EventResult, sport: Sport) -> Vec<Fact> {
     let phase = match (result.completed, &result.scores) {
         (true, _) => Phase::Completed,
         (false, Some(scores)) if !scores.is_empty() => Phase::Live,
@@ -38,7 +38,7 @@ pub(super) fn facts(event: &Event, result: &Played, sport: Sport) -> Vec<Fact> {
     }
 }
 
-fn score(event: &Event, result: &Played) -> Option<Pair<u32>> {
+fn score(event: &Event, result: &EventResult) -> Option<Pair<u32>> {
     let scores = result.scores.as_ref()?;
     let of = |side: &Option<String>| {
         let side = side.as_ref()?;

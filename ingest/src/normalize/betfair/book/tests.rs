@@ -13,8 +13,8 @@ fn book(status: &str, runner: &str) -> String {
 const PRICES: &str = r#""lastPriceTraded":2,"ex":{"availableToBack":[{"price":1.9,"size":3},
     {"price":1.8,"size":5}],"availableToLay":[],"tradedVolume":[{"price":2,"size":10}]}"#;
 
-fn poll(interpreter: &mut Interpreter, text: &str) -> Played {
-    let mut played = Played::default();
+fn poll(interpreter: &mut Interpreter, text: &str) -> Interpretation {
+    let mut played = Interpretation::default();
     interpreter.message(text.as_bytes(), 9, &mut played).unwrap();
     assert_eq!(played.signals.first(), Some(&Signal::Fresh));
     played
