@@ -12,7 +12,7 @@ use super::{
     market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::Ending,
 };
 
@@ -301,7 +301,7 @@ impl Play for HockeyPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let trading = match self.next {
             Next::Period => self.period(now),
             Next::FaceOff => {
@@ -311,7 +311,7 @@ impl Play for HockeyPlay {
             Next::Whistle => self.whistle(now),
             Next::Kick => self.kick(now),
         };
-        Step { facts: vec![self.board.told(self.clock(now))], trading }
+        PlayStep { facts: vec![self.board.fact(self.clock(now))], trading }
     }
 
     fn chances(&self, now: Micros) -> Vec<Chance> {

@@ -152,7 +152,7 @@ impl Bet {
 const DOUBLE_CHANCES: [(&str, &str); 3] =
     [("1x", "Home or Draw"), ("12", "Home or Away"), ("x2", "Draw or Away")];
 
-/// A market of one match, ready to be told: its texts are made once and shared.
+/// A market of one match. Its texts are created once and shared.
 #[derive(Debug)]
 pub(super) struct Market {
     pub(super) id: Arc<str>,

@@ -15,7 +15,7 @@ pub(super) trait Play: Debug + Send {
     fn due(&self) -> Option<Micros>;
 
     /// Lets happen what is due at `now`.
-    fn step(&mut self, now: Micros) -> Step;
+    fn step(&mut self, now: Micros) -> PlayStep;
 
     /// The state of each of its markets, in the order of its sport's list in [`super::market`].
     fn chances(&self, now: Micros) -> Vec<Chance>;
@@ -25,7 +25,7 @@ pub(super) trait Play: Debug + Send {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct PlayStep {
     pub(super) facts: Vec<Fact>,
     pub(super) trading: Trading,
 }

@@ -11,7 +11,7 @@ use crate::event::{Fact, Micros, Participant, Race, RaceRunner, RaceStatus, Runn
 use super::{
     dice::{Dice, MINUTE, SECOND},
     names,
-    play::{Chance, Play, Probabilities, SELECTIONS_MAX, Step, Trading},
+    play::{Chance, Play, PlayStep, Probabilities, SELECTIONS_MAX, Trading},
     truth::{Ending, RaceTruth},
 };
 
@@ -79,7 +79,7 @@ impl RacePlay {
         Self { moments, status, runners, strengths, order, dead_heat, noise }
     }
 
-    fn told(&self) -> Fact {
+    fn fact(&self) -> Fact {
         Fact::Race(Race { status: self.status, runners: self.runners.clone() })
     }
 
@@ -137,15 +137,15 @@ impl Play for RacePlay {
         self.moments.last().map(|(at, _)| *at)
     }
 
-    fn step(&mut self, _now: Micros) -> Step {
-        let Some((_, moment)) = self.moments.pop() else { return Step::default() };
+    fn step(&mut self, _now: Micros) -> PlayStep {
+        let Some((_, moment)) = self.moments.pop() else { return PlayStep::default() };
         let trading = match moment {
             Moment::Withdrawn(runner) => {
                 self.runners[runner].status = RunnerStatus::NonRunner;
                 Trading::Halt
             }
             Moment::Reopened => {
-                return Step { facts: Vec::new(), trading: Trading::Resume };
+                return PlayStep { facts: Vec::new(), trading: Trading::Resume };
             }
             Moment::AtThePost => {
                 self.status = RaceStatus::AtThePost;
@@ -164,7 +164,7 @@ impl Play for RacePlay {
                 Trading::End
             }
         };
-        Step { facts: vec![self.told()], trading }
+        PlayStep { facts: vec![self.fact()], trading }
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {

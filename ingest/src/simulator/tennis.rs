@@ -17,7 +17,7 @@ use self::model::Model;
 use super::{
     dice::Dice,
     names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::{Ending, TennisTruth},
 };
 
@@ -77,7 +77,7 @@ impl Play for TennisPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let (facts, trading) = match self.next {
             Next::Start => self.start(now),
             Next::Walkover => self.end(TennisStatus::Walkover),
@@ -85,7 +85,7 @@ impl Play for TennisPlay {
             Next::Overrule => self.overrule(now),
             Next::Retirement => self.end(TennisStatus::Retired),
         };
-        Step { facts: facts.into_iter().map(Fact::Tennis).collect(), trading }
+        PlayStep { facts: facts.into_iter().map(Fact::Tennis).collect(), trading }
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {

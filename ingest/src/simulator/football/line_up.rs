@@ -75,11 +75,11 @@ impl LineUp {
         Self { formation, country, on, bench, intended_s: intentions(dice) }
     }
 
-    /// As it is told before the match. The captain is who has the lowest number in the field.
-    pub(super) fn told(&self) -> event::LineUp {
+    /// The line-up before the match. The captain is the outfield player with the lowest number.
+    pub(super) fn fact(&self) -> event::LineUp {
         let field = self.on.iter().filter(|player| player.role != Role::Keeper);
         let captain = field.map(|player| player.number).min();
-        let told = |player: &Player, starter: bool| LineUpPlayer {
+        let entry = |player: &Player, starter: bool| LineUpPlayer {
             player: player.who.clone(),
             number: Some(player.number),
             position: Some(player.role.position()),
@@ -87,8 +87,8 @@ impl LineUp {
             starter,
             captain: starter && Some(player.number) == captain,
         };
-        let starters = self.on.iter().map(|player| told(player, true));
-        let players = starters.chain(self.bench.iter().map(|player| told(player, false)));
+        let starters = self.on.iter().map(|player| entry(player, true));
+        let players = starters.chain(self.bench.iter().map(|player| entry(player, false)));
         event::LineUp { formation: Some(self.formation.into()), players: players.collect() }
     }
 
@@ -237,10 +237,10 @@ mod tests {
         let line_up = LineUp::new(&names::team(1, 2), &mut Dice::new(4, 1));
         assert_eq!((line_up.on.len(), line_up.bench.len()), (11, 9));
         assert_eq!(line_up.on.iter().filter(|p| p.role == Role::Keeper).count(), 1);
-        let told = line_up.told();
-        assert!(told.players.iter().take(11).all(|player| player.starter));
-        assert_eq!(told.players.iter().filter(|player| player.captain).count(), 1);
-        assert_eq!(told.players.len(), 20);
+        let entry = line_up.fact();
+        assert!(entry.players.iter().take(11).all(|player| player.starter));
+        assert_eq!(entry.players.iter().filter(|player| player.captain).count(), 1);
+        assert_eq!(entry.players.len(), 20);
     }
 
     #[test]
