@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Format, OpenError, Opening, Step,
     bytes::{self, Bytes},
-    lines::Lines,
+    lines::LineReader,
     read_line, refused, stem,
 };
 use crate::{
@@ -150,7 +150,7 @@ impl<W: Write> std::fmt::Debug for Writer<W> {
 /// The messages of a recording, each interpreted as its format has it.
 pub(super) struct Feed {
     file: Arc<str>,
-    lines: Lines<Bytes>,
+    lines: LineReader<Bytes>,
     interpreter: Box<dyn Interpret>,
     /// When the message before came: the clock of who wrote it may have been put back.
     clock_us: Micros,
@@ -161,7 +161,7 @@ impl Feed {
         let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         // A message of binary bytes is a third longer as text, one of many quotes twice as long.
         let line_bytes_max = opening.limits.message_bytes_max.saturating_mul(2);
-        let mut lines = Lines::new(bytes, line_bytes_max);
+        let mut lines = LineReader::new(bytes, line_bytes_max);
         let (format, source) =
             head(&mut lines, opening).map_err(|error| opening.unusable(error))?;
         let interpreter = format.interpreter(&source).ok_or_else(|| {
@@ -190,7 +190,7 @@ impl Feed {
 }
 
 fn head(
-    lines: &mut Lines<Bytes>,
+    lines: &mut LineReader<Bytes>,
     opening: &Opening<'_>,
 ) -> Result<(Format, Arc<str>), DecodeError> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no first line");

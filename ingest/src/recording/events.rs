@@ -9,13 +9,13 @@ use crate::{
     normalize::Interpretation,
 };
 
-/// What makes facts of a match whose events it is given in order.
+/// A normaliser that gets the events of a match in order.
 pub(super) trait EventByEvent {
     type Event;
 
     fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<(), DecodeError>;
 
-    /// Ends the match; the document was read to its end.
+    /// Ends the match, after the document was read to its end.
     fn finish(&mut self, out: &mut Interpretation);
 }
 
@@ -23,15 +23,15 @@ pub(super) struct Feed<N: EventByEvent> {
     file: Arc<str>,
     events: vec::IntoIter<Result<N::Event, RefusedItem>>,
     normalizer: N,
-    end: End,
+    end: DocumentEnd,
 }
 
-/// What is said when the events are through.
-enum End {
+/// What to report after the last event.
+enum DocumentEnd {
     FinalWhistle,
-    /// The match goes on somewhere, but not in this file.
+    /// The document is cut, so the match does not end in this file.
     Broken(DecodeError),
-    Said,
+    Reported,
 }
 
 impl<N: EventByEvent> Feed<N> {
@@ -42,11 +42,11 @@ impl<N: EventByEvent> Feed<N> {
         normalizer: N,
         broken: Option<DecodeError>,
     ) -> Self {
-        let end = broken.map_or(End::FinalWhistle, End::Broken);
+        let end = broken.map_or(DocumentEnd::FinalWhistle, DocumentEnd::Broken);
         Self { file: opening.file(), events: events.into_iter(), normalizer, end }
     }
 
-    /// Plays the next event, or the end; `false` behind that.
+    /// Plays the next event, or the end; `false` after that.
     pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
         match self.events.next() {
             Some(Ok(event)) => self.play(&event, steps),
@@ -64,14 +64,14 @@ impl<N: EventByEvent> Feed<N> {
     }
 
     fn end(&mut self, steps: &mut VecDeque<Step>) -> bool {
-        match std::mem::replace(&mut self.end, End::Said) {
-            End::FinalWhistle => {
+        match std::mem::replace(&mut self.end, DocumentEnd::Reported) {
+            DocumentEnd::FinalWhistle => {
                 let mut played = Interpretation::default();
                 self.normalizer.finish(&mut played);
                 self.push(played, steps);
             }
-            End::Broken(error) => steps.push_back(refused(error, &self.file, 0, &[])),
-            End::Said => return false,
+            DocumentEnd::Broken(error) => steps.push_back(refused(error, &self.file, 0, &[])),
+            DocumentEnd::Reported => return false,
         }
         true
     }

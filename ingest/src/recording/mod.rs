@@ -29,7 +29,7 @@ use std::{
 use self::{
     bytes::Bytes,
     content::Content,
-    lines::{End, Line, Lines},
+    lines::{LineEnd, LineReader, NumberedLine},
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -361,21 +361,21 @@ impl Opening<'_> {
 /// Reads the next line of a stream and has it taken. What is wrong with it becomes a step behind
 /// those that it gave. `false` at the end.
 fn read_line(
-    lines: &mut Lines<Bytes>,
+    lines: &mut LineReader<Bytes>,
     file: &Arc<str>,
     steps: &mut VecDeque<Step>,
-    mut take: impl FnMut(&Line<'_>, &mut VecDeque<Step>) -> Result<(), DecodeError>,
+    mut take: impl FnMut(&NumberedLine<'_>, &mut VecDeque<Step>) -> Result<(), DecodeError>,
 ) -> bool {
     let bytes_max = lines.bytes_max();
     let Some(line) = lines.next() else { return false };
     let taken = match &line.end {
-        End::Newline => take(&line, steps),
-        End::Input => take(&line, steps).map_err(cut),
-        End::TooLong => Err(DecodeError::new(
+        LineEnd::Newline => take(&line, steps),
+        LineEnd::Input => take(&line, steps).map_err(cut),
+        LineEnd::TooLong => Err(DecodeError::new(
             RefusalKind::TooLong,
             format!("line of more than {bytes_max} bytes"),
         )),
-        End::Failed(error) => {
+        LineEnd::Failed(error) => {
             // A line that is complete but for its end is used; of one that is not, all that is
             // to be said is where the input failed.
             let _unfinished = line.text.is_empty() || take(&line, steps).is_err();

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 use super::{
     Format, OpenError, Opening, Step,
     bytes::{self, Bytes},
-    lines::Lines,
+    lines::LineReader,
     read_line, refused,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 pub(super) struct Feed {
     file: Arc<str>,
-    lines: Lines<Bytes>,
+    lines: LineReader<Bytes>,
     columns: PointColumns,
     matches: Matches,
 }
@@ -34,7 +34,7 @@ struct Matches {
 impl Feed {
     pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
         let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
-        let mut lines = Lines::new(bytes, opening.limits.message_bytes_max);
+        let mut lines = LineReader::new(bytes, opening.limits.message_bytes_max);
         let columns = header(&mut lines).map_err(|error| opening.unusable(error))?;
         let beside = beside(opening);
         let rows = opening.companions(Format::SlamPointByPoint, &beside, slam::matches);
@@ -98,7 +98,7 @@ fn push(
     steps.extend(notices.map(|notice| refused(notice, file, number, text)));
 }
 
-fn header(lines: &mut Lines<Bytes>) -> Result<PointColumns, DecodeError> {
+fn header(lines: &mut LineReader<Bytes>) -> Result<PointColumns, DecodeError> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no header");
     PointColumns::from_header(lines.next().ok_or_else(none)?.text)
 }

@@ -15,7 +15,7 @@ const CHUNK_BYTES: usize = 16 << 10;
 
 /// Reads line by line; buffers at most the limit of one line, plus one read.
 #[derive(Debug)]
-pub(super) struct LineReader<R> {
+pub(super) struct AsyncLineReader<R> {
     reader: R,
     bytes_max: usize,
     silence: Duration,
@@ -47,7 +47,7 @@ pub(super) enum ReadError {
     Broken(io::Error),
 }
 
-impl<R: AsyncRead + Unpin> LineReader<R> {
+impl<R: AsyncRead + Unpin> AsyncLineReader<R> {
     pub(super) fn new(reader: R, bytes_max: usize, silence: Duration) -> Self {
         let buffer = Vec::new();
         Self { reader, bytes_max, silence, buffer, start: 0, searched: 0, skipping: false }
@@ -133,7 +133,7 @@ mod tests {
                 peer.write_all(piece.as_bytes()).await.expect("somebody reads");
             }
         });
-        let mut lines = LineReader::new(ours, bytes_max, SILENCE);
+        let mut lines = AsyncLineReader::new(ours, bytes_max, SILENCE);
         let mut all = String::new();
         let error = loop {
             match lines.next().await {
@@ -175,7 +175,7 @@ mod tests {
             }
             peer.write_all(b"\nb\n").await.expect("somebody reads");
         });
-        let mut lines = LineReader::new(ours, 1 << 16, SILENCE);
+        let mut lines = AsyncLineReader::new(ours, 1 << 16, SILENCE);
         assert!(matches!(lines.next().await, Ok(BoundedLine::TooLong(_))));
         assert_eq!(lines.next().await.expect("it goes on"), BoundedLine::Whole(b"b"));
         assert!(lines.buffer.capacity() <= 4 << 16, "holds {}", lines.buffer.capacity());
@@ -185,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn silence_is_an_error() {
         let (_peer, ours) = tokio::io::duplex(64);
-        let error = LineReader::new(ours, 5, SILENCE).next().await.expect_err("nothing comes");
+        let error = AsyncLineReader::new(ours, 5, SILENCE).next().await.expect_err("nothing comes");
         assert_eq!(error.to_string(), "silent for 50 ms");
     }
 }

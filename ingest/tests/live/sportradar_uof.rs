@@ -189,7 +189,7 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
 }
 
 async fn a_refused_recovery_is_asked_for_again(broker: &Broker) {
-    let mut api = Server::shared(|asked| match asked.number {
+    let mut api = Server::shared(|request| match request.number {
         0 => Reply::status(503),
         1 => Reply::status(429),
         _ => Reply::status(202),

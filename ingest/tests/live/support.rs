@@ -19,7 +19,7 @@ pub(crate) const SECRET: &str = "s3cret-key";
 
 /// Who listens to a source.
 pub(crate) struct Listener {
-    told: mpsc::Receiver<SourceMessage>,
+    messages: mpsc::Receiver<SourceMessage>,
     source: JoinHandle<()>,
 }
 
@@ -29,15 +29,16 @@ impl Listener {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (tx, told) = mpsc::channel(64);
+        let (tx, messages) = mpsc::channel(64);
         let reports = ReportSender::new(Arc::from("test"), tx, now);
-        Self { told, source: tokio::spawn(run(reports)) }
+        Self { messages, source: tokio::spawn(run(reports)) }
     }
 
     /// The next report; no secret is ever in one.
     pub(crate) async fn next(&mut self) -> Report {
-        let told = timeout(PATIENCE, self.told.recv()).await.expect("the source says nothing");
-        let report = told.expect("the source has ended").report;
+        let message =
+            timeout(PATIENCE, self.messages.recv()).await.expect("the source says nothing");
+        let report = message.expect("the source has ended").report;
         assert!(!format!("{report:?}").contains(SECRET), "{report:?} holds the secret");
         report
     }
@@ -66,7 +67,7 @@ impl Listener {
 
     /// Stops listening; the source must end by that.
     pub(crate) async fn stop(self) {
-        drop(self.told);
+        drop(self.messages);
         let ended = timeout(PATIENCE, self.source).await.expect("the source does not end");
         ended.expect("the source panicked");
     }

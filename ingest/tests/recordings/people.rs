@@ -79,8 +79,8 @@ fn players_of_a_side_add_up_to_what_the_side_did() {
                 (Stat::Fouls, PlayerStat::Fouls),
                 (Stat::Saves, PlayerStat::Saves),
             ] {
-                let told = last_stat(&batches, side, stat).unwrap_or(0);
-                assert_eq!(people.sum(side, of_players), told, "{stat:?} of {side:?} in {file}");
+                let total = last_stat(&batches, side, stat).unwrap_or(0);
+                assert_eq!(people.sum(side, of_players), total, "{stat:?} of {side:?} in {file}");
             }
         }
     }

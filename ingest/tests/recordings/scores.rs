@@ -140,9 +140,9 @@ fn check_teams(batches: &[Timed], sheet: &Value) {
 
 /// Each update is a batch at its time, with an incident of its minute.
 fn check_updates(batches: &[Timed], updates: &[Value]) {
-    let told: Vec<_> = batches.iter().filter(|timed| timed.batch.at.is_some()).collect();
-    assert_eq!(told.len(), updates.len());
-    for (timed, update) in told.into_iter().zip(updates) {
+    let timed_batches: Vec<_> = batches.iter().filter(|timed| timed.batch.at.is_some()).collect();
+    assert_eq!(timed_batches.len(), updates.len());
+    for (timed, update) in timed_batches.into_iter().zip(updates) {
         assert_eq!(json!(text_of(timed.batch.at.unwrap())), update["updateTime"]);
         let incident = timed.batch.events.iter().find_map(|event| match &event.fact {
             Fact::Football(FootballFact::Incident(incident)) => Some(incident),
@@ -168,13 +168,13 @@ fn check_updates(batches: &[Timed], updates: &[Value]) {
 
 /// Minute and team of each incident of a kind.
 fn incidents(batches: &[Timed], kind: fn(IncidentKind) -> bool) -> Vec<(u16, &'static str)> {
-    let told = facts(batches).filter_map(|fact| match fact {
+    let timed_batches = facts(batches).filter_map(|fact| match fact {
         Fact::Football(FootballFact::Incident(incident)) if kind(incident.kind) => {
             Some((incident.minute, ["home", "away"][incident.side.unwrap().index()]))
         }
         _ => None,
     });
-    told.collect()
+    timed_batches.collect()
 }
 
 fn football(batches: &[Timed]) -> (FootballScore, Option<FootballStatus>) {

@@ -160,7 +160,7 @@ mod tests {
             changes in vec(vec((0..6_usize, 1..8_i64, 0..4_i64), 0..6), 0..30),
         ) {
             let mut table = LevelTable::default();
-            let mut told = BTreeMap::new();
+            let mut applied = BTreeMap::new();
             for change in changes {
                 let rows = change.iter().map(|&(level, price, size)| LevelPriceSize {
                     level,
@@ -169,13 +169,13 @@ mod tests {
                 });
                 for rung in table.apply(&rows.collect::<Vec<_>>()) {
                     if rung.size.is_zero() {
-                        prop_assert!(told.remove(&rung.price).is_some(), "it was there");
+                        prop_assert!(applied.remove(&rung.price).is_some(), "it was there");
                     } else {
-                        told.insert(rung.price, rung.size);
+                        applied.insert(rung.price, rung.size);
                     }
                 }
                 let seen = table.rungs().into_iter().map(|rung| (rung.price, rung.size));
-                prop_assert_eq!(&told, &seen.collect());
+                prop_assert_eq!(&applied, &seen.collect());
             }
         }
     }

@@ -30,7 +30,7 @@ pub struct Live {
     is_lost: bool,
     is_late: bool,
     /// How the feed is, as it was told last.
-    told: Signal,
+    last_signal: Signal,
 }
 
 impl Default for Live {
@@ -42,7 +42,7 @@ impl Default for Live {
             is_complete: false,
             is_lost: false,
             is_late: false,
-            told: Signal::Recovering,
+            last_signal: Signal::Recovering,
         }
     }
 }
@@ -85,9 +85,9 @@ impl Live {
 
     /// Something was lost that was not even a message. Whether that is news.
     pub fn miss(&mut self) -> bool {
-        let is_news = !self.is_lost && self.told != Signal::Recovering;
+        let is_news = !self.is_lost && self.last_signal != Signal::Recovering;
         self.lose();
-        self.told = Signal::Recovering;
+        self.last_signal = Signal::Recovering;
         is_news
     }
 
@@ -127,8 +127,8 @@ impl Live {
             (true, true) => Signal::Late,
             (true, false) => Signal::Fresh,
         };
-        let is_news = now != self.told;
-        self.told = now;
+        let is_news = now != self.last_signal;
+        self.last_signal = now;
         out.signals.extend(is_news.then_some(now));
         is_news
     }
@@ -174,7 +174,7 @@ impl Interpret for Live {
         self.is_complete = false;
         self.is_lost = false;
         self.is_late = false;
-        self.told = Signal::Recovering;
+        self.last_signal = Signal::Recovering;
     }
 }
 

@@ -17,8 +17,10 @@ pub(super) fn agrees(score: &TennisScore, reading: &Reading) -> bool {
     let games = |shown: Pair<u8>| {
         shown == last || ended.is_some_and(|ended| shown == ended.games || shown == [0; 2])
     };
-    let sets = |told: Pair<u8>| told == score.sets_won() || told == without_last(score, ended);
-    reading.shown.is_none_or(|told| told == shown(score.game))
+    let sets = |displayed: Pair<u8>| {
+        displayed == score.sets_won() || displayed == without_last(score, ended)
+    };
+    reading.shown.is_none_or(|displayed| displayed == shown(score.game))
         && reading.games.is_none_or(games)
         && reading.sets.is_none_or(sets)
 }
@@ -57,7 +59,9 @@ pub(super) fn score(before: &TennisScore, reading: &Reading, winner: Option<Side
         _ => None,
     };
     score.game = match reading.shown {
-        Some(told) if !reading.wins_game => game(told, tie_break.is_some() || set.games == [6, 6]),
+        Some(displayed) if !reading.wins_game => {
+            game(displayed, tie_break.is_some() || set.games == [6, 6])
+        }
         None if !reading.wins_game => before.game,
         _ if set.games == [6, 6] && tie_break.is_none() => GameScore::TieBreak([0; 2]),
         _ => GameScore::default(),

@@ -19,10 +19,10 @@ impl Poll {
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
         let batches = played.batches.iter().map(|it| batch(&it.batch));
         let notices = played.notices.iter().map(|it| format!("! {}", it.reason));
-        let told: Vec<_> = batches.chain(notices).collect();
+        let facts: Vec<_> = batches.chain(notices).collect();
         let expected: Vec<_> =
             expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-        assert_eq!(told, expected, "after {answer}");
+        assert_eq!(facts, expected, "after {answer}");
     }
 }
 

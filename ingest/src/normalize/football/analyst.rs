@@ -137,8 +137,8 @@ impl Analyst {
             if std::mem::take(&mut self.positions_changed[side.index()]) {
                 let players = self.positions[side.index()].values().map(Positions::average);
                 let players = players.collect();
-                let told = Analysis::AveragePositions { side, players };
-                facts.push(FootballFact::Analysis(told));
+                let positions_fact = Analysis::AveragePositions { side, players };
+                facts.push(FootballFact::Analysis(positions_fact));
             }
         }
         facts

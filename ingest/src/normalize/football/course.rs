@@ -91,8 +91,8 @@ impl Course {
         facts.push(Fact::Football(FootballFact::Score(self.score)));
         for side in Side::BOTH {
             let line_up = self.line_ups[side.index()].clone();
-            let told = line_up.map(|line_up| FootballFact::LineUp { side, line_up });
-            facts.extend(told.map(Fact::Football));
+            let line_up_facts = line_up.map(|line_up| FootballFact::LineUp { side, line_up });
+            facts.extend(line_up_facts.map(Fact::Football));
         }
         let mut batch = batch(Sport::Football, self.match_id, facts);
         batch.at = self.at;

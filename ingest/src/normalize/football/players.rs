@@ -144,9 +144,9 @@ mod tests {
         let mut players = Players::default();
         assert_eq!(players.end(90), []);
         let shots = [PlayerStat::TotalShots, PlayerStat::TotalShots];
-        let told = players.count(Side::First, &player(1), shots);
+        let update = players.count(Side::First, &player(1), shots);
         let values = vec![(PlayerStat::TotalShots, 2)];
         let (side, player) = (Side::First, player(1));
-        assert_eq!(told, Some(FootballFact::PlayerStats { side, player, values }));
+        assert_eq!(update, Some(FootballFact::PlayerStats { side, player, values }));
     }
 }

@@ -154,7 +154,7 @@ impl Normalizer {
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }
         if let Kind::Shot(shot) = &event.kind {
-            let shot = shot::told(&self.course, event, shot, side);
+            let shot = shot::new_shot(&self.course, event, shot, side);
             facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
         }
         let ball = ball::at(event, side);

@@ -132,7 +132,7 @@ impl Normalizer {
         if in_play {
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }
-        if let Some(shot) = shot::told(&self.course, event, side) {
+        if let Some(shot) = shot::new_shot(&self.course, event, side) {
             facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
         }
         if let Some(ball) = ball::at(event, side) {

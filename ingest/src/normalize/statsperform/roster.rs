@@ -39,7 +39,7 @@ impl Roster {
 
 /// MA3 lists players by id alone: those are left out whom no event names.
 pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &NamedEntity>) -> LineUp {
-    let told = |it: &SheetPlayer| {
+    let line_up_player = |it: &SheetPlayer| {
         let named = names.get(&*it.id).map(|named| &named.name);
         let name = it.name.as_ref().or(named)?.clone();
         Some(LineUpPlayer {
@@ -53,7 +53,7 @@ pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &NamedEntity>) -> Lin
     };
     LineUp {
         formation: sheet.formation.as_deref().and_then(formation),
-        players: sheet.players.iter().filter_map(told).collect(),
+        players: sheet.players.iter().filter_map(line_up_player).collect(),
     }
 }
 

@@ -153,7 +153,7 @@ impl Normalizer {
         if event.period != Period::Shootout {
             facts.extend(self.course.did(side, player.as_ref(), tally::of_player(event)));
         }
-        if let Some(shot) = shot::told(&self.course, event, player.clone(), side) {
+        if let Some(shot) = shot::new_shot(&self.course, event, player.clone(), side) {
             facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
         }
         if let Some(ball) = ball::at(event, side) {

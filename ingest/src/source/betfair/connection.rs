@@ -24,13 +24,13 @@ use crate::{
         quoted,
     },
     source::{
-        lines::{BoundedLine, LineReader, ReadError},
+        lines::{AsyncLineReader, BoundedLine, ReadError},
         secret::Secret,
     },
 };
 
 pub(super) struct Connection {
-    lines: LineReader<TlsStream<TcpStream>>,
+    lines: AsyncLineReader<TlsStream<TcpStream>>,
     /// The id of the last request.
     request: u64,
     silence: Duration,
@@ -58,7 +58,7 @@ impl Connection {
         let stream =
             TlsConnector::from(tls).connect(host, tcp).await.map_err(ConnectionError::Connect)?;
         let silence = Duration::from_millis(settings.silence_ms);
-        let lines = LineReader::new(stream, settings.message_bytes_max, silence);
+        let lines = AsyncLineReader::new(stream, settings.message_bytes_max, silence);
         let mut connection = Self { lines, request: 0, silence };
         connection.read_greeting(name).await?;
         Ok(connection)

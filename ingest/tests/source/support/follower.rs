@@ -21,7 +21,7 @@ pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
 const REPORTS_MAX: usize = 1 << 16;
 
 pub(crate) struct Follower {
-    told: mpsc::Receiver<SourceMessage>,
+    messages: mpsc::Receiver<SourceMessage>,
     pub events: Vec<Event>,
     pub refused: Vec<Refusal>,
     pub heard: usize,
@@ -29,9 +29,9 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) fn new() -> (Self, ReportSender) {
-        let (tx, told) = mpsc::channel(REPORTS_MAX);
+        let (tx, messages) = mpsc::channel(REPORTS_MAX);
         let reports = ReportSender::new(Arc::from("test"), tx, now);
-        (Self { told, events: Vec::new(), refused: Vec::new(), heard: 0 }, reports)
+        (Self { messages, events: Vec::new(), refused: Vec::new(), heard: 0 }, reports)
     }
 
     /// The next that the source says of itself; facts and refusals on the way are kept.
@@ -92,17 +92,17 @@ impl Follower {
     }
 
     async fn next(&mut self, what: &str) -> Report {
-        let told = soon(what, self.told.recv()).await.expect("the source goes on");
-        let shown = match &told.report {
+        let message = soon(what, self.messages.recv()).await.expect("the source goes on");
+        let shown = match &message.report {
             // Whole images are long, and made of what was read as prices.
             Report::Batch(batch) => format!("{:?}", batch.events.first()),
             Report::Refused(refusal) => {
                 format!("{refusal:?} {}", String::from_utf8_lossy(&refusal.bytes))
             }
-            _ => format!("{told:?}"),
+            _ => format!("{message:?}"),
         };
         assert!(SECRETS.iter().all(|secret| !shown.contains(secret)), "{shown}");
-        told.report
+        message.report
     }
 }
 

@@ -25,11 +25,11 @@ fn poll(interpreter: &mut Interpreter, text: &str) -> Interpretation {
 fn check(interpreter: &mut Interpreter, text: &str, expected: &[&str]) {
     let played = poll(interpreter, text);
     let facts = played.batches.iter().flat_map(|timed| &timed.batch.events);
-    let told: Vec<_> = facts.filter_map(told).collect();
-    assert_eq!(told, expected);
+    let changes: Vec<_> = facts.filter_map(changes).collect();
+    assert_eq!(changes, expected);
 }
 
-fn told(event: &Event) -> Option<String> {
+fn changes(event: &Event) -> Option<String> {
     let Fact::Odds(odds) = &event.fact else { return None };
     Some(match &odds.change {
         MarketChange::Clear => "clear".to_owned(),
