@@ -80,7 +80,7 @@ const POINTS_MAX: usize = 5000;
 /// thousands would cost gigabytes.
 const SETS_MAX: usize = 9;
 
-/// Odd characters of one string that are told.
+/// The most odd characters reported for one string.
 const STRANGE_MAX: usize = 8;
 
 const COLUMNS: [&str; 4] = ["pbp_id", "server1", "server2", "pbp"];

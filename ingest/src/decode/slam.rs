@@ -37,7 +37,7 @@ pub struct PointRow {
     pub elapsed_s: Option<u32>,
     /// 1 or 2; 0 on a row that is no point.
     pub winner: u8,
-    /// 1 or 2; in doubles 1 to 4, the odd ones for side 1; 0 where nobody is named.
+    /// 1 or 2; in doubles 1 to 4, the odd ones for side 1; 0 if no player is named.
     pub server: u8,
     /// From 1 to 5.
     pub set: u8,

@@ -1,4 +1,4 @@
-//! A recording of any source: each message as it was received, and when.
+//! A recording of any source: each message exactly as it was received, and when.
 //!
 //! It is a file of lines, compressed with zstd. The first says what it is, every other is a message:
 //!

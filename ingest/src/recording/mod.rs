@@ -126,9 +126,9 @@ enum Feed {
 }
 
 impl Recording {
-    /// Opens a recording. `named` are all files that the user named, among which its companions
-    /// may be; others are looked for beside it, and without one it goes on with what it knows.
-    /// `start` is when playing starts, for matches that do not say when theirs was.
+    /// Opens a recording. `named` are all files that the user named, which may include its
+    /// companions; others are looked up next to it, and a missing one is not an error. `start` is
+    /// when playing starts, for matches that do not say when theirs was.
     ///
     /// # Errors
     ///
@@ -346,7 +346,7 @@ impl Opening<'_> {
         self.path.display().to_string().into()
     }
 
-    /// What goes with the recording says, in the files named and in `beside`.
+    /// The companions of the recording, in the files named and in `beside`.
     fn companions<T>(
         &mut self,
         format: Format,
@@ -358,8 +358,8 @@ impl Opening<'_> {
     }
 }
 
-/// Reads the next line of a stream and has it taken. What is wrong with it becomes a step behind
-/// those that it gave. `false` at the end.
+/// Reads the next line of a stream and processes it. Its problems become steps after its batches.
+/// `false` at the end.
 fn read_line(
     lines: &mut LineReader<Bytes>,
     file: &Arc<str>,

@@ -1,5 +1,5 @@
-//! Point strings: one match on each row, all of them played side by side, point by point. The file
-//! is read whole; what is told of it is made as it is played.
+//! Point strings: one match per row, all of them played concurrently, point by point. The whole
+//! file is read first; the facts are produced while it is played.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -43,7 +43,7 @@ impl Feed {
         Ok(Self { file: opening.file(), lines, columns, matches })
     }
 
-    /// Plays the next row, or the end of the last match; `false` behind that.
+    /// Plays the next row, or the end of the last match; `false` after that.
     pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
         let Self { file, lines, columns, matches } = self;
         let more = read_line(lines, file, steps, |line, steps| {

@@ -1,5 +1,5 @@
-//! A StatsBomb document: one match. Which one only its name says; the line-ups beside it add who sat
-//! on the bench.
+//! A StatsBomb document: one match, identified only by the file name. The separate line-ups add the
+//! players on the bench.
 
 use super::{
     Format, OpenError, Opening,

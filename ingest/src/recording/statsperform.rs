@@ -45,7 +45,8 @@ pub(super) fn match_key(path: &Path) -> Option<Arc<str>> {
     statsperform::decode(&content::head(path).ok()?).info.map(|info| info.id)
 }
 
-/// The summary of the same match, named or beside it: `X.ma1.json` goes with `X.ma3.json`.
+/// The summary of the same match, named by the user or next to it: `X.ma1.json` goes with
+/// `X.ma3.json`.
 fn summary(opening: &mut Opening<'_>, document: &Document) -> Option<Document> {
     let key = document.info.as_ref().map(|info| info.id.clone());
     let beside = format!("{}.ma1.json", stem(opening.path));

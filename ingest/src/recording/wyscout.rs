@@ -1,4 +1,4 @@
-//! A Wyscout document: read whole, because the names stand behind the events.
+//! A Wyscout document: read whole, because the names follow the events.
 
 use super::{
     Format, OpenError, Opening,

@@ -284,7 +284,7 @@ impl FootballPlay {
         }
     }
 
-    /// Somebody of a side fouls: the place in its line-up.
+    /// A player of a side fouls: the index in its line-up.
     fn fouled(&mut self, side: Side) -> usize {
         self.tally.count(side, Stat::Fouls);
         let own = &self.sides[side.index()];
@@ -374,7 +374,7 @@ impl FootballPlay {
         self.analyst.shot(ball, at, who, outcome);
     }
 
-    /// The keeper has it, or nobody.
+    /// The keeper has it, or no player.
     fn shot_missed(&mut self, ball: Ball, shooter: &Participant, now: Micros) {
         let side = ball.side;
         if self.dice.chance(0.4) {

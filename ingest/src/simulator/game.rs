@@ -1,4 +1,4 @@
-//! One match as the hub hears of it: announced, played, and traded by every bookmaker.
+//! One match as the hub receives it: announced, played, and traded by every bookmaker.
 
 use crate::event::{
     Batch, Event, Fact, FootballFact, FootballStatus, MarketChange, Micros, OddsFact, Race,

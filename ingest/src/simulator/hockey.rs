@@ -212,7 +212,7 @@ impl HockeyPlay {
             self.after((25, 45), Next::Kick, now);
             return Trading::AsBefore;
         };
-        // Whoever wins it gets one goal for all.
+        // The winner gets a single goal.
         self.board.count(winner, 1);
         self.board.score[winner.index()] += 1;
         self.finish();
@@ -258,7 +258,7 @@ impl HockeyPlay {
                 let under: f64 = maths::poisson(home_yet + away_yet).iter().take(room + 1).sum();
                 Chance::of_first((1.0 - under).max(0.0))
             }
-            // Nobody wins by two goals who needs overtime.
+            // A win in overtime is never by two goals.
             Bet::Handicap(_) if over || self.in_overtime() => {
                 Chance::Won(usize::from(home < away + 2))
             }

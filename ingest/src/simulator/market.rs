@@ -66,7 +66,7 @@ impl Bet {
             }
             Self::Goals(_) | Self::Points(_) | Self::Corners(_) => &[Outcome::Over, Outcome::Under],
             Self::BothScore => &[Outcome::Yes, Outcome::No],
-            // No outcome of ours is two of three.
+            // There is no outcome for two of three.
             Self::DoubleChance | Self::Win => &[],
         }
     }

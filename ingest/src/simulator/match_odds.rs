@@ -93,7 +93,7 @@ impl MatchOdds {
         self.books.iter().filter_map(|book| book.due).min()
     }
 
-    /// Lets the bookmaker act whose turn it is at `now`.
+    /// Runs the bookmaker that is due at `now`.
     pub(super) fn act(&mut self, now: Micros, chances: &[Chance]) -> Vec<OddsFact> {
         let Some(book) = self.books.iter_mut().find(|book| book.due == Some(now)) else {
             return Vec::new();
@@ -285,7 +285,7 @@ impl Quote {
     }
 }
 
-/// The probabilities as somebody sees them who leans to the first selection.
+/// The probabilities, biased towards the first selection.
 fn leaning(true_ones: Probabilities, lean: f64) -> Probabilities {
     let mut of = true_ones.of;
     of[0] *= 1.0 + lean;

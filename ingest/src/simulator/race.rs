@@ -23,7 +23,7 @@ const NON_RUNNER: f64 = 0.15;
 const DEAD_HEAT: f64 = 0.004;
 const FALLS: f64 = 0.07;
 
-/// Where they stand is told at these shares of the race.
+/// The positions are reported at these shares of the race.
 const CALLS: [f64; 4] = [0.2, 0.45, 0.7, 0.9];
 
 /// A race as the card announces it.
@@ -45,7 +45,8 @@ pub(super) struct RacePlay {
     /// By place in the field, those that come in, the first first.
     order: Vec<usize>,
     dead_heat: bool,
-    /// By which share of the race each is before or behind its final place when they are called.
+    /// How far each is ahead of or behind its final position when the positions are called, as a
+    /// share of the race.
     noise: Vec<f64>,
 }
 
@@ -202,7 +203,7 @@ fn strength(horse: &Participant) -> f64 {
     (1.0 + 0.55 * skill) * (1.0 + 0.55 * skill)
 }
 
-/// Those that come in, in order. Somebody always does.
+/// The finishers, in order. There is always at least one.
 fn drawn_order(strengths: &[f64], gone: Option<usize>, jumps: bool, dice: &mut Dice) -> Vec<usize> {
     let mut left: Vec<_> = (0..strengths.len()).filter(|runner| Some(*runner) != gone).collect();
     let mut order = Vec::with_capacity(left.len());

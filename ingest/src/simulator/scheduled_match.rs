@@ -62,8 +62,8 @@ impl ScheduledMatch {
         batches
     }
 
-    /// The match with its result: announced, priced twice, played, settled. It is the same that is
-    /// played moment by moment; of that what stands at the end is told, with all incidents.
+    /// The match with its result: announced, priced twice, played, settled. It is the same match
+    /// that is played moment by moment; only its final state is reported, with all incidents.
     #[must_use]
     pub fn result(&self) -> Vec<Timed> {
         let mut game = Game::new(self.entry.clone(), self.seed);
@@ -73,7 +73,7 @@ impl ScheduledMatch {
         let (mut digest, mut begun, mut end) = (FactDigest::default(), false, self.entry.start);
         while let Some(now) = game.play.due() {
             end = now;
-            // What was true of the match until now; once it has begun nobody asks.
+            // The chances until now; they are not needed once the match has begun.
             let before = if begun { Vec::new() } else { game.play.chances(now) };
             let PlayStep { facts, trading } = game.play.step(now);
             let mut at_once = digest.take(facts);
@@ -141,7 +141,7 @@ enum Key {
 }
 
 impl FactDigest {
-    /// Takes facts in; those that are to be told at once come back.
+    /// Collects facts, and returns those that must be reported at once.
     fn take(&mut self, facts: Vec<Fact>) -> Vec<Fact> {
         let mut at_once = Vec::new();
         for fact in facts {

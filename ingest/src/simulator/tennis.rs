@@ -1,7 +1,7 @@
 //! A tennis match: point by point, scored by [`crate::tennis`].
 //!
 //! Each player wins points on the own serve with a probability that is fixed for the match. Rarely
-//! the umpire takes the last point back, somebody gives up, or does not appear at all.
+//! the umpire takes the last point back, a player retires, or does not appear at all.
 
 mod model;
 

@@ -170,7 +170,7 @@ impl World {
 pub fn past(seed: u64, until: Micros) -> Vec<ScheduledMatch> {
     let season = Season::of(until);
     let rounds = season.rounds_before(until);
-    // The same matches have the same course whenever they are asked for.
+    // The same matches have the same course in every call.
     let own = Id::derive(names::PROVIDER, "season", &format!("{seed}/{}", season.name)).0;
     let mut all = Vec::new();
     for (circuit, kind) in CIRCUITS.iter().zip(0..) {

@@ -29,8 +29,8 @@ pub struct Fixture {
     /// With extra time, without the shoot-out; absent before the kick-off.
     pub goals: Option<Pair<u16>>,
     pub score: Score,
-    /// Absent where the answer does not carry any, which is so unless fixtures are asked by id or
-    /// live.
+    /// Absent where the answer does not carry any, which is so unless fixtures are requested by id
+    /// or live.
     pub events: Option<Vec<Event>>,
     pub statistics: Vec<TeamStatistics>,
     pub line_ups: Vec<Sheet>,
@@ -267,7 +267,7 @@ struct RawCount {
 }
 
 impl RawNamedEntity {
-    /// A team is nobody without an id.
+    /// A team requires an id.
     fn team(self) -> Option<NamedEntity> {
         let id = self.id?;
         Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id: Some(id) })

@@ -1,9 +1,9 @@
 //! API-Football v3: answers of its `fixtures` endpoint.
 //!
-//! Format: api-football.com/documentation-v3. Every answer is one envelope with a full image of what
-//! was asked, and null wherever something is unknown. A fixture that cannot be used costs only
-//! itself, an event only itself; an answer that is cut gives the fixtures before the cut. Left out
-//! are logos, ratings, and `score.fulltime`.
+//! Format: api-football.com/documentation-v3. Every response is one envelope with a full image of
+//! what was requested, and null wherever something is unknown. A fixture that cannot be used costs
+//! only itself, an event only itself; an answer that is cut gives the fixtures before the cut. Left
+//! out are logos, ratings, and `score.fulltime`.
 
 mod event;
 mod fixture;
@@ -23,11 +23,11 @@ pub use self::{
     people::{PlayerStatistics, Sheet, SheetPlayer},
 };
 
-/// One answer as far as the bytes tell it.
+/// One response, as far as it could be read.
 #[derive(Debug, Default)]
 pub struct Answer {
     pub fixtures: Vec<Result<Fixture, RefusedItem>>,
-    /// Whether it is all of what was asked: read to its end, and the last page.
+    /// Whether it is complete: read to its end, and the last page.
     pub whole: bool,
     /// Why it ends before its end, if it does.
     pub broken: Option<DecodeError>,

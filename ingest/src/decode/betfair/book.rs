@@ -44,7 +44,7 @@ pub struct RunnerBook<'a> {
     pub status: Option<Cow<'a, str>>,
     pub last_price_traded: Option<Decimal>,
     pub total_matched: Option<Decimal>,
-    /// Absent where no prices were asked for, which is not the same as none on offer.
+    /// Absent if no prices were requested, which is not the same as none on offer.
     pub back: Option<Vec<PriceSize>>,
     pub lay: Option<Vec<PriceSize>>,
     pub traded: Option<Vec<PriceSize>>,

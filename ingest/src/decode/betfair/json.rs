@@ -68,8 +68,8 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// The next key of the object; `None` when the object is over. A key with escapes is given as
-    /// an empty one, which nobody knows: no feed escapes its own keys.
+    /// The next key of the object; `None` when the object is over. A key with escapes is returned
+    /// as an empty one, which is unknown: no feed escapes its keys.
     pub(super) fn key(&mut self) -> Result<Option<&'a str>, BoxedDecodeError> {
         if !self.another(b'}')? {
             return Ok(None);

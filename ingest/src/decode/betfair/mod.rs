@@ -33,14 +33,14 @@ use crate::error::{DecodeError, RefusalKind};
 /// costs 36 bytes a level in use.
 pub const LEVELS_MAX: usize = 100;
 
-/// Refused values told of one message: enough to see what is wrong with it. Without a limit a line
-/// of a thousand bad prices would become a thousand lines of log.
+/// The most refused values reported for one message: enough to see what is wrong with it. Without a
+/// limit a line of a thousand bad prices would become a thousand lines of log.
 pub const REFUSED_MAX: usize = 16;
 
 /// Bytes of an offending value that are quoted in a reason.
 const QUOTED_MAX: usize = 40;
 
-/// Reads one line; `None` for a blank one and for messages that do not speak of markets.
+/// Reads one line; `None` for a blank one and for messages that are not about markets.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A scoreboard of the in-play service, with the timeline of the match where it was asked for.
+//! A scoreboard of the in-play service, with the timeline of the match if it was requested.
 
 use serde_json::Value;
 

@@ -39,7 +39,7 @@ pub struct Reading {
     /// Games in the set, with the one that the point has ended.
     pub games: Option<[u8; 2]>,
     pub sets: Option<[u8; 2]>,
-    /// Games of each set, as far as they are told.
+    /// Games of each set, as far as they are given.
     pub set_games: [Vec<u8>; 2],
     pub wins_game: bool,
     pub undo: bool,

@@ -61,7 +61,7 @@ const EVENTS_MAX: usize = 1000;
 ///
 /// # Errors
 ///
-/// When it is not JSON, is an error itself, or nothing that speaks of events.
+/// When it is not JSON, is an error itself, or contains no events.
 pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
     let mut answer = Answer::default();

@@ -129,7 +129,7 @@ pub enum SetPiece {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shot {
     pub goal: bool,
-    /// Kept out by the goalkeeper or somebody on the line.
+    /// Saved by the goalkeeper or by a player on the line.
     pub saved: bool,
     pub blocked: bool,
     pub post: bool,
@@ -143,7 +143,7 @@ pub struct Shot {
     pub end: Option<ShotEnd>,
 }
 
-/// Where a shot ended: a place on the pitch, and its height where it is told.
+/// Where a shot ended: a place on the pitch, and its height if it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShotEnd {
     pub place: Position,

@@ -1,10 +1,10 @@
 //! StatsBomb open data: `<id>.events.json`, every event of one match as one JSON list.
 //!
 //! Format: the documents in the `doc` directory of statsbomb/open-data. Nothing is null there;
-//! absent means no. An event that cannot be used costs only itself, and a document that is cut gives
-//! everything before the cut. Left out are most measurements of an event (angles, techniques,
-//! freeze frames) and changes of formation. The line-ups beside the events add who sat on the
-//! bench ([`squads`]). The file does not say which match it is: its name does.
+//! absent means no. An event that cannot be used costs only itself, and a document that is cut
+//! gives everything before the cut. Left out are most measurements of an event (angles, techniques,
+//! freeze frames) and changes of formation. The separate line-ups add the players on the bench
+//! ([`squads`]). Only the file name says which match it is.
 
 mod event;
 mod raw;

@@ -1,4 +1,4 @@
-//! The line-ups beside the events: everybody who was there, whether they played or not.
+//! The separate line-ups: all players of a squad, whether they played or not.
 //!
 //! `[{"team_id", "team_name", "lineup": [{"player_id", "player_name", "jersey_number", ..}]}]`. An
 //! entry that cannot be used costs only itself.

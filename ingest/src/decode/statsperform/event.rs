@@ -82,7 +82,7 @@ pub mod qualifier {
     /// Of a line-up.
     pub const SHIRT_NUMBERS: u64 = 59;
     pub const BLOCKED: u64 = 82;
-    /// A block by a player of the field, told as a save.
+    /// A block by an outfield player, recorded as a save.
     pub const OUTFIELD_BLOCK: u64 = 94;
     pub const THROW_IN: u64 = 107;
     pub const GOAL_KICK: u64 = 124;
@@ -126,7 +126,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub(super) enum Element {
     Event(Event),
-    /// Who plays for a team, told before the match.
+    /// The players of a team, given before the match.
     Sheet(Sheet),
 }
 

@@ -29,7 +29,7 @@ pub struct SheetPlayer {
     pub captain: bool,
 }
 
-/// What MA1 says of the match beside what happened.
+/// What MA1 says of the match apart from its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra {
     pub attendance: Option<u32>,

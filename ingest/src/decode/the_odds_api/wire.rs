@@ -187,7 +187,7 @@ fn number(what: &str, json: Option<&RawValue>, notices: &mut Notices) -> Option<
     number
 }
 
-/// ISO 8601 with its zone, or seconds since 1970 where `dateFormat=unix` was asked for.
+/// ISO 8601 with its zone, or seconds since 1970 where `dateFormat=unix` was requested.
 fn moment(what: &str, json: Option<&RawValue>, notices: &mut Notices) -> Option<Micros> {
     let json = json?;
     let text = unquoted(json);

@@ -1,4 +1,4 @@
-//! The names of teams and players, which stand behind the events of a document.
+//! The names of teams and players, which follow the events of a document.
 //!
 //! `teams` is `{"<id>": {"team": {"name"}}}`, `players` is `{"<team>": [{"player": {"wyId",
 //! "shortName", "role"}}]}`. An entry that cannot be read costs its name and no more.

@@ -21,7 +21,7 @@ pub(super) struct People {
 }
 
 impl People {
-    /// What an image says of the match beside who plays, if that is anything new.
+    /// What an image says of the match apart from its fixture, if that is new.
     pub(super) fn about(&mut self, image: &Fixture) -> Option<About> {
         let mut about = about(image);
         // A list of a day's fixtures knows nothing of the coaches.

@@ -163,7 +163,7 @@ impl Interpreter {
 }
 
 impl Interpret for Interpreter {
-    /// [`Signal::Fresh`] for a whole answer, and [`Signal::Late`] behind it where Betfair says that
+    /// [`Signal::Fresh`] for a complete response, followed by [`Signal::Late`] if Betfair says that
     /// the data is delayed.
     fn message(
         &mut self,
@@ -254,9 +254,8 @@ fn news_of(last: &mut Option<Decimal>, now: Option<Decimal>) -> Option<Decimal> 
     news
 }
 
-/// The rungs that changed, those that are gone with size 0, as an answer itself writes some of
-/// them. A ladder that was not asked for stays
-/// as it was.
+/// The price levels that changed; removed ones have size 0, as some have in the response itself. A
+/// ladder that was not requested stays as it was.
 fn difference(last: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
     let Some(now) = now else { return Vec::new() };
     let now: Rungs = now.into_iter().map(|rung| (rung.price, rung.size)).collect();

@@ -1,6 +1,6 @@
 //! A Betfair event as our match: its sport, its start, and who plays.
 //!
-//! Definitions tell it, each market's anew. Live ones hold no names, so the sides stay unknown.
+//! It is in the definition of each market. Live ones hold no names, so the sides stay unknown.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Match {
         })
     }
 
-    /// A match is told as one sport, and all that is told of it later is of that one.
+    /// A match is reported with one sport, and keeps it.
     fn play(&mut self, sport: Sport, notices: &mut Vec<DecodeError>) {
         if !self.introduced {
             self.sport = sport;

@@ -1,9 +1,9 @@
 //! One side (back or lay) of one runner: ladders of three forms to rungs by price.
 //!
 //! A stream brings a whole ladder by price, or its best levels, raw or as displayed (with virtual
-//! bets), or several of these at once. Only one form is told, the best that the runner's side has
-//! brought so far: by price over displayed over raw. When a better one comes, the rungs of the
-//! worse are taken away first.
+//! bets), or several of these at once. Only one form is reported, the best received so far for that
+//! side of the runner: by price over displayed over raw. When a better form arrives, the levels of
+//! the worse one are removed first.
 
 use crate::{
     decode::betfair::{LevelPriceSize, PriceSize},

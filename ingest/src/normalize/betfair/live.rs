@@ -1,10 +1,10 @@
 //! The messages of one live subscription to facts.
 //!
-//! What recordings leave open is known here: there is one subscription at a time, and an image of it
-//! is all of it. Markets that were known and are not in a new image have gone while nobody
-//! listened, closed perhaps; they are told as suspended and forgotten. A change of a market that
-//! was never defined, or a line that cannot be read, means that something is lost: the source is
-//! to subscribe anew, without a position.
+//! Unlike in recordings, there is exactly one subscription at a time, and its image is complete.
+//! Known markets that are missing from a new image disappeared while disconnected, perhaps because
+//! they closed; they are reported as suspended and removed. A change of a market that was never
+//! defined, or an unreadable line, means that something is lost: the source must subscribe again,
+//! without a position.
 
 use super::{Normalized, Normalizer, position, position::Position};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 /// The `status` of messages while Betfair's own source lags behind.
 const LATE: u64 = 503;
 
-/// What is known of one subscription, however often it is made anew.
+/// The state of one subscription, across reconnects.
 #[derive(Debug)]
 pub struct Live {
     normalizer: Normalizer,
@@ -29,7 +29,7 @@ pub struct Live {
     is_complete: bool,
     is_lost: bool,
     is_late: bool,
-    /// How the feed is, as it was told last.
+    /// The last reported state of the feed.
     last_signal: Signal,
 }
 
@@ -48,7 +48,7 @@ impl Default for Live {
 }
 
 impl Live {
-    /// The request of this id subscribes (anew): an image or a resume follows.
+    /// The request with this id subscribes (again): an image or a resume follows.
     pub fn subscribe(&mut self, id: u64) {
         self.restart();
         self.subscription = Some(id);
@@ -77,7 +77,7 @@ impl Live {
         self.is_complete
     }
 
-    /// Whether something was lost, so that the source is to subscribe anew.
+    /// Whether something was lost, so that the source must subscribe again.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.is_lost

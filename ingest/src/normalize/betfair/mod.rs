@@ -1,19 +1,18 @@
 //! Betfair Exchange Stream messages to facts about odds.
 //!
-//! The stream speaks of markets; each belongs to an event, which is our match. A market is known
-//! from its first definition to its closing, and what is said of others is refused. One message is
-//! one batch, whatever it holds: a message may change a market twice, in order.
+//! The stream contains markets; each belongs to an event, which is our match. A market is known
+//! from its first definition until it closes; changes of unknown markets are refused. One message
+//! is one batch, whatever it contains: a message may change a market twice, in order.
 //!
 //! - **Images.** `img`, and every market of a `SUB_IMAGE`, begins with [`MarketChange::Clear`].
 //!   Markets that a `SUB_IMAGE` leaves out are kept: it replaces what one subscription covers, but
-//!   recorders write several connections into one file, and which of them it was is not said. A
-//!   live source knows, and uses [`Live`].
-//!   The segments of a long image are a batch each. We take it that the cuts are between markets,
-//!   so that each segment is whole for the markets it names.
+//!   recorders write several connections into one file, without saying which one a message is from.
+//!   A live source knows, and uses [`Live`]. The segments of a long image are a batch each. We take
+//!   it that the cuts are between markets, so that each segment is whole for the markets it names.
 //! - **Last prices.** Before it closes a market, Betfair sets what was traded to 0 and sends an
-//!   `ltp` that means nothing, which is not told; `market.rs` has the rule.
-//! - **Time** (`pt`) is taken as it comes. One that falls is noted and the message is used.
-//!   Heartbeats are not looked at.
+//!   `ltp` that means nothing, which is not reported; `market.rs` has the rule.
+//! - **Time** (`pt`) is used as received. If it falls, that is a notice, and the message is used.
+//!   Heartbeats are ignored.
 
 pub mod book;
 
@@ -47,20 +46,20 @@ use crate::{
 /// of these are as much as one source brings. A market costs about 200 bytes and 150 a runner.
 const MARKETS_MAX: usize = 10_000;
 
-/// What is known of the markets of one stream, so that its messages can be told as facts.
+/// The state of the markets of one stream, which converts its messages to facts.
 #[derive(Debug)]
 pub struct Normalizer {
     book: Arc<str>,
     markets: HashMap<Arc<str>, Market>,
     matches: HashMap<Arc<str>, Match>,
     last_at: Option<Micros>,
-    /// Markets keep how they are defined, so that it can be told again with another status.
+    /// Markets keep their definition, so that it can be reported again with another status.
     keeps_definitions: bool,
     /// Counts images, so that each market knows in which it came last.
     image: u64,
-    /// Markets that are known no more, although more may be heard of them.
+    /// Markets that were removed, of which more messages may arrive.
     retired: RetiredMarkets,
-    /// A market was heard of that should be known: a message before must have been missed.
+    /// A message was about an unknown market: an earlier message must have been missed.
     is_lost: bool,
 }
 
@@ -247,7 +246,7 @@ impl Normalizer {
         }
     }
 
-    /// Forgets a market. When it comes again, a definition introduces it anew.
+    /// Removes a market. If it returns, a definition introduces it again.
     fn forget(&mut self, id: &Arc<str>) -> Option<Market> {
         let market = self.markets.remove(id)?;
         if let Some(of_event) = self.matches.get_mut(&market.event_id) {

@@ -1,4 +1,4 @@
-//! What a scoreboard of tennis shows, against a score of ours, and a score made of it.
+//! Compares the reading of a tennis scoreboard with a score, and converts it to one.
 
 use crate::{
     decode::betfair_scores::{DisplayedPoints, Reading},

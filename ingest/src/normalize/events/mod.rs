@@ -1,8 +1,8 @@
 //! Lines of Matchwire's own format to facts, and facts to such lines.
 //!
-//! The words are one to one; what is added here is the checking of values, and ids: a match is
-//! known by its key and by whose key it is, which is the source's own name unless the line names
-//! another provider. Lines hold no state beside each other, but for the clock of those without `at`.
+//! The vocabulary is the same; this module adds the validation of values, and ids: a match is
+//! identified by its key and the provider of the key, which is the source's name unless the line
+//! names another provider. No state is kept between lines except the clock for those without `at`.
 
 mod analysis;
 mod check;
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Interpreter {
     provider: Arc<str>,
-    /// Whether lines may speak of matches under another provider's key, or under an id of ours.
+    /// Whether lines may refer to matches by another provider's key, or by an id of the hub.
     foreign: bool,
     clock_us: Option<Micros>,
 }
@@ -39,14 +39,14 @@ pub struct ReadLine {
 }
 
 impl Interpreter {
-    /// Of a source that may speak of its own matches only. `provider` is the source's name, under
-    /// which its keys are known.
+    /// For a source that may only refer to its own matches. `provider` is the source's name, to
+    /// which its keys belong.
     #[must_use]
     pub fn new(provider: Arc<str>) -> Self {
         Self { provider, foreign: false, clock_us: None }
     }
 
-    /// The same, but lines may name any provider, and matches by an id of ours.
+    /// The same, but lines may name any provider, and matches by an id of the hub.
     #[must_use]
     pub fn of_all_matches(self) -> Self {
         Self { foreign: true, ..self }

@@ -1,4 +1,4 @@
-//! The course of one match: what is known of it after each event, and the facts that say so.
+//! The course of one match: its state after each event, and the facts that report it.
 
 use super::{
     add, analyst::Analyst, in_play, period_name, players::Players, tally::Tally, timeline::Timeline,
@@ -27,11 +27,11 @@ pub(in crate::normalize) struct Course {
     analyst: Analyst,
     /// The period in play is over, and the next one has not begun.
     paused: bool,
-    /// When the data says that what is told now happened, where it says it.
+    /// The time of the current event, if the data gives it.
     pub(in crate::normalize) at: Option<Micros>,
 }
 
-/// The score as a provider has it beside the events, home before away.
+/// The score that a provider gives apart from the events, home before away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::normalize) struct Recorded {
     pub(in crate::normalize) goals: Option<Pair<u16>>,
@@ -56,13 +56,13 @@ impl Course {
         }
     }
 
-    /// What is known of the match beside who plays, to be told when it is opened.
+    /// The details of the match apart from its fixture, reported when it is opened.
     pub(in crate::normalize) fn with(mut self, about: About) -> Self {
         self.about = about;
         self
     }
 
-    /// Who starts for a side and who sits on the bench, to be told when the match is opened.
+    /// The starters and the bench of a side, reported when the match is opened.
     pub(in crate::normalize) fn line_up(&mut self, side: Side, line_up: LineUp) {
         self.players.start(side, &line_up);
         self.line_ups[side.index()] = Some(line_up);
@@ -277,7 +277,7 @@ impl Course {
         }
     }
 
-    /// What is to be told for analysis where a minute of play has passed.
+    /// The analysis to report when a minute of play has passed.
     fn minute_passed(&mut self) -> Vec<FootballFact> {
         if self.paused || matches!(self.period(), None | Some(Period::Shootout)) {
             return Vec::new();

@@ -197,7 +197,7 @@ fn ball(document: &Value) -> Option<Ball> {
     })
 }
 
-/// Percent with one digit behind the point, which no binary number gets wrong by a half.
+/// Percent with one decimal digit, which rounds correctly from a binary number.
 fn tenths(value: &Value) -> Option<u16> {
     let percent = value.as_f64().filter(|percent| (0.0..=100.0).contains(percent))?;
     u16::try_from((percent * 10.0).round() as i64).ok()

@@ -2,7 +2,7 @@
 
 use crate::event::{Pair, SetScore, Side, TennisScore};
 
-/// Games of each set, and the loser's points of its tie-break where they are told.
+/// Games of each set, and the loser's points of its tie-break if they are given.
 type Sets = Vec<(Pair<u8>, Option<u16>)>;
 
 /// Whether the column says that the match was not played to its end: `6-4 2-1 RET`.

@@ -81,7 +81,7 @@ impl Normalizer {
     ///
     /// # Errors
     ///
-    /// If the point was already played, or nobody served it.
+    /// If the point was already played, or has no server.
     pub fn row(&mut self, row: &PointRow, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.advance(row.elapsed_s, out);
         let Some(winner) = side(row.winner) else { return Ok(()) };
@@ -152,8 +152,8 @@ impl Normalizer {
         out.push(self.clock_us, batch(Sport::Tennis, self.match_id, facts));
     }
 
-    /// Refuses a point that was played before, or behind the match. A third set after two that were
-    /// expected to decide it shows that the match is best of five.
+    /// Refuses a point that was already played, or that follows the end of the match. A third set
+    /// after two that were expected to decide it shows that the match is best of five.
     fn admit(&mut self, row: &PointRow, out: &mut Interpretation) -> Result<(), DecodeError> {
         if self.seen.contains(&row.number) {
             return Err(value(format!("point {} comes twice", row.number)));
@@ -235,7 +235,7 @@ impl Normalizer {
     }
 }
 
-/// 1 and 3 serve and win for side 1, 2 and 4 for side 2; 0 is nobody.
+/// 1 and 3 serve and win for side 1, 2 and 4 for side 2; 0 is none.
 fn side(player: u8) -> Option<Side> {
     match player {
         1 | 3 => Some(Side::First),

@@ -1,4 +1,4 @@
-//! The state columns of a row against a score of ours, and a score made of them.
+//! Compares the state columns of a row with a score, and converts them to one.
 
 use crate::{
     decode::slam::{PointRow, PointsCell},
@@ -88,7 +88,7 @@ fn ends_in_tie_break(set: usize, format: Format) -> bool {
     set + 1 < last || format.final_set != FinalSet::Advantage
 }
 
-/// A game in which somebody has 1 or 7 points is a tie-break, whatever our rules expected.
+/// A game in which a side has 1 or 7 points is a tie-break, whatever the rules expected.
 fn game(shown: Pair<PointsCell>, in_tie_break: bool) -> GameScore {
     match (shown.map(ordinary), shown) {
         ([Some(first), Some(second)], _) if !in_tie_break => GameScore::Points([first, second]),

@@ -108,8 +108,8 @@ impl Market {
         self.state.define(&self.of, definition, facts);
     }
 
-    /// A settlement or a cancellation is taken back. What the market is now, an odds change says;
-    /// until then nobody can bet.
+    /// Rolls back a settlement or a cancellation. The market stays suspended until an odds change
+    /// gives its status.
     pub(super) fn roll_back(&mut self, of: ClosedBy, facts: &mut Vec<Fact>) {
         let stands = self.state.definition().is_some() && !self.is_over();
         if stands || self.closed_by.is_some_and(|by| by != of) {
@@ -123,7 +123,7 @@ impl Market {
         self.state.define(&self.of, definition, facts);
     }
 
-    /// Makes a market known that is spoken of before its odds were: nobody can bet on it.
+    /// Defines a market that is mentioned before its odds, as suspended.
     pub(super) fn introduce(&mut self, facts: &mut Vec<Fact>) {
         if self.state.definition().is_none() {
             let definition = self.definition(MarketStatus::Suspended, false);

@@ -1,17 +1,18 @@
 //! Messages of the Sportradar Unified Odds Feed to facts.
 //!
-//! - **Sport.** The feed's odds do not say of which sport an event is, and a match of ours cannot
-//!   change it. It is known from the routing key of a live message ([`Interpreter::hint`]), from the
-//!   event's fixture, or from what only football or tennis has in its status. An event of which none of these is
-//!   known is of the default sport if there is one, and refused if not. Once reported, the sport stays.
+//! - **Sport.** The feed's odds do not give the sport of an event, and a match cannot change it. It
+//!   is known from the routing key of a live message ([`Interpreter::hint`]), from the event's
+//!   fixture, or from what only football or tennis has in its status. Without any of these an event
+//!   gets the default sport if there is one, and is refused otherwise. Once reported, the sport
+//!   stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
-//!   suspended by a bet stop (of whichever groups: which market is in which group is not in the
-//!   feed), closed by a settlement or a cancellation, and suspended again when that is taken back.
+//!   suspended by a bet stop (of any group: the feed does not say which market is in which group),
+//!   closed by a settlement or a cancellation, and suspended again when that is rolled back.
 //! - **Cancellations** with an end void only bets that were made until then, and leave the market
 //!   as it is. Without an end the market is void as a whole.
 //! - `alive` and `snapshot_complete` are signals. A producer that is alive but no longer subscribed
-//!   has lost something. A `fixture_change` moves the start if it says so; the new fixture is for
-//!   the connection to fetch, which sees it by [`control`].
+//!   has lost something. A `fixture_change` moves the start if it gives one; the connection has to
+//!   fetch the new fixture, and detects that by [`control`].
 
 mod kind;
 mod market;
@@ -323,7 +324,7 @@ fn fixture_of(fixture: &decode::Fixture) -> Fixture {
         id: Id::derive(PROVIDER, "participant", &of.id),
         name: of.name.as_str().into(),
     };
-    // The home side comes first where nobody is said to be it.
+    // The first competitor is the home side if none is marked as home.
     let sides = match fixture.competitors.as_slice() {
         [away, home] if away.away => Some([home, away].map(participant)),
         [home, away] => Some([home, away].map(participant)),

@@ -45,9 +45,9 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// `squads` are the line-ups beside the events, where there are any; `match_key` is the
-    /// provider's id of the match, which only the file's name says; `start` is when it starts, which
-    /// nothing does.
+    /// `squads` are the separate line-ups, if there are any; `match_key` is the provider's id of
+    /// the match, which is only in the file name; `start` is when it starts, which the data does
+    /// not contain.
     ///
     /// # Errors
     ///

@@ -17,8 +17,8 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Home and away are not said; the first `Starting XI` is the home team's. Where those are
-    /// missing it is whoever acts first.
+    /// Home and away are not given; the first `Starting XI` is the home team's. Without one, it is
+    /// the team of the first event.
     pub(super) fn new(document: &Document) -> Result<Self, DecodeError> {
         let events = || document.events.iter().flatten();
         let starting = events().filter(|event| matches!(event.kind, Kind::StartingXi(_)));
@@ -35,7 +35,7 @@ impl Roster {
     }
 }
 
-/// Who starts, as the events say, and behind them the others of the squad, where it is known.
+/// The starters from the events, followed by the rest of the squad, if it is known.
 pub(super) fn line_up(tactics: &Tactics, squad: Option<&Squad>) -> LineUp {
     let starter = |it: &Starter| LineUpPlayer {
         player: player(&it.player),

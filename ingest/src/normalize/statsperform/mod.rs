@@ -2,9 +2,9 @@
 //! summary that it is ([`Summary`]).
 //!
 //! Events are taken by the match clock, which is their order; their wall-clock times may step back
-//! within it and are told as they stand. A goal that did not stand (`outcome` 0) is none. A
-//! substitution is told with the one who comes on; a player who goes off alone is not told. Where
-//! the result is said apart from the events it has the last word.
+//! and are reported unchanged. A disallowed goal (`outcome` 0) is ignored. A substitution is
+//! reported with the player who comes on; a player who only goes off is not reported. A result that
+//! is given separately overrides the events.
 
 mod ball;
 mod count;
@@ -171,7 +171,7 @@ fn off(document: &Document) -> HashMap<Arc<str>, NamedEntity> {
     off
 }
 
-/// More than any rules allow; those beyond are told without the one who goes off.
+/// More than any rules allow; further ones are reported without the player who goes off.
 const SUBSTITUTIONS_MAX: usize = 100;
 
 fn passes(document: &Document) -> HashMap<(Arc<str>, u64), NamedEntity> {

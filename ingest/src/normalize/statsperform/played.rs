@@ -1,5 +1,5 @@
-//! What both kinds of document say of the match as a whole: which one it is, when its periods
-//! began, how it ended.
+//! The match as a whole, from both kinds of document: its fixture, when its periods began, how it
+//! ended.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,7 +40,7 @@ pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixtu
     }
 }
 
-/// What the documents say of the match beside who plays, the first one first.
+/// The details of the match apart from its fixture; the first document takes precedence.
 pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) -> About {
     let person = |kind: &str, named: &NamedEntity| Participant {
         id: Id::derive(PROVIDER, kind, &named.id),
@@ -116,7 +116,7 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpret
     }
     open(course, FootballStatus::NotStarted, out);
     if details.scores.shootout.is_some_and(|kicks| kicks != [0, 0]) {
-        // There was one, whether its kicks are told or not.
+        // There was one, whether its kicks are listed or not.
         course.enter(Period::Shootout, None, out);
     }
     let recorded = recorded(&details.scores, course.goals());

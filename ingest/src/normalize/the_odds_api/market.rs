@@ -3,7 +3,7 @@
 //! - `h2h` is `match_winner`, with a draw where the sport has one; `h2h_3_way` is the same in
 //!   football, and elsewhere `regular_time_winner`, because overtime does not count.
 //! - `totals` is `over_under`, `spreads` is `asian_handicap` with the line of the home side, and
-//!   what is behind `alternate_` are more lines of the same. `btts` is `both_teams_to_score`.
+//!   `alternate_` keys are more lines of the same. `btts` is `both_teams_to_score`.
 //! - A key's ending is the part of the match: `_h1` is `1h`, `_q3` is `q3`, `_p1` is `p1`.
 //! - `h2h_lay` is `match_winner_lay`: prices to lay come without sizes, so they are no ladder, and
 //!   none of its selections is part of the consensus.

@@ -2,12 +2,13 @@
 //!
 //! Every response is a whole image, so the reported state of each event, bookmaker and market is
 //! kept, and only changes are emitted. Markets that are missing from a later response **of the same
-//! kind** are suspended, not closed, because the API never says that a market is settled. The kinds are the odds of one event, and the lists of odds of a sport, of coming events
-//! of several sports, and of scores. A list speaks for the sports that it names; an empty one for
-//! the one sport known from such lists, and if there are several, for none.
+//! kind** are suspended, not closed, because the API never says that a market is settled. The kinds
+//! are the odds of one event, and the lists of odds of a sport, of coming events of several sports,
+//! and of scores. A list covers the sports that it names; an empty one covers the one sport known
+//! from such lists, and if there are several, none.
 //!
-//! Requests that differ in what they ask for (markets, regions, bookmakers) are of one kind and would
-//! speak for each other: each needs an interpreter of its own.
+//! Requests for different markets, regions or bookmakers are of one kind and would cover each
+//! other: each needs its own interpreter.
 //!
 //! A market is in play when its event has commenced at the time of the answer.
 
@@ -108,8 +109,8 @@ impl Interpreter {
         Ok(())
     }
 
-    /// Suspends the markets that an event had in earlier answers and has no more. Only behind the
-    /// whole answer: it may name an event twice.
+    /// Suspends the markets that an event had in earlier responses and no longer has. Only after
+    /// the whole response, which may contain an event twice.
     fn withdraw(
         &mut self,
         kind: ResponseKind,
@@ -159,7 +160,7 @@ impl Interpreter {
         batches.into_iter().for_each(|batch| played.push(clock_us, batch));
     }
 
-    /// Makes room, if it is needed, by forgetting what has not been heard of for long.
+    /// Evicts old events if space is needed.
     fn tidy(&mut self) {
         if self.events.len() >= EVENTS_MAX {
             let answers = self.answers;

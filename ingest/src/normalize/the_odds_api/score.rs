@@ -1,9 +1,9 @@
-//! How a match stands, by the API's scores.
+//! The state of a match from the API's scores.
 //!
-//! They come by the name of the side and as text. The phase of a match is not told: only that it
-//! has not begun, goes on (it has scores), or is completed. Sports without a scoreboard of ours
-//! get their fixture alone; in tennis a score of sets without their games is no score of ours, so
-//! only the status is told.
+//! Scores are given by the name of the side and as text. The phase of a match is not given: only
+//! that it has not started, is live (it has scores), or is completed. Unsupported sports get only
+//! their fixture. In tennis, a score of sets without their games cannot be represented, so only the
+//! status is reported.
 
 use crate::{
     decode::the_odds_api::{Event, Result as EventResult},
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Where a match is in its life, as far as the API tells.
+/// The phase of a match, as far as the API gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     NotStarted,
@@ -56,7 +56,7 @@ fn football(phase: Phase, score: Option<Pair<u32>>) -> Vec<Fact> {
         goals.map(|goals| FootballFact::Score(FootballScore { goals, ..FootballScore::default() }));
     let status = match phase {
         Phase::NotStarted => Some(FootballFact::Status(FootballStatus::NotStarted)),
-        // Which half it is, is not told.
+        // The current half is not given.
         Phase::Live => None,
         Phase::Completed => Some(FootballFact::Status(FootballStatus::Finished)),
     };

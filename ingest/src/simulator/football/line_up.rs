@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Substitutions that the laws allow a side, and the seconds of the match near which they are made
-/// when nobody is hurt: half-time, and three breaks of the second half.
+/// when no player is injured: half-time, and three breaks of the second half.
 const SUBSTITUTIONS_MAX: usize = 5;
 const BREAKS_S: [u32; 4] = [2_700, 3_600, 4_320, 4_920];
 
@@ -27,7 +27,7 @@ enum Role {
     Forward,
 }
 
-/// What somebody is looked for on the pitch.
+/// The part for which a player on the pitch is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     Scorer,
@@ -118,12 +118,12 @@ impl LineUp {
         })
     }
 
-    /// Nobody once the keeper was sent off.
+    /// `None` once the keeper was sent off.
     pub(super) fn keeper(&self) -> Option<&Participant> {
         self.on.iter().find(|player| player.role == Role::Keeper).map(|player| &player.who)
     }
 
-    /// Somebody on the pitch for a part; `but` is somebody who has another part in it.
+    /// A player on the pitch for a part; `but` is a player who has another part in it.
     pub(super) fn find(&self, part: Part, but: Option<&Participant>, dice: &mut Dice) -> usize {
         let weight = |player: &Player| {
             if Some(&player.who) == but { 0.0 } else { weight(part, player) }
@@ -196,7 +196,7 @@ fn intentions(dice: &mut Dice) -> Vec<u32> {
             near_s + dice.between(0, 240)
         })
         .collect();
-    // Now and then somebody is hurt early.
+    // Occasionally a player is injured early.
     if dice.chance(0.12) {
         intended[0] = dice.between(400, 2_600);
     }
@@ -217,7 +217,7 @@ fn weight(part: Part, player: &Player) -> f64 {
     [keeper, defender, midfielder, forward][player.role as usize]
 }
 
-/// How likely somebody goes off: who came on as a substitute hardly ever does.
+/// How likely a player is to go off: a substitute hardly ever does.
 fn tired(player: &Player) -> f64 {
     match player.role {
         _ if player.came_on => 0.02,

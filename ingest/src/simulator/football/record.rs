@@ -36,7 +36,7 @@ impl Record {
         &self.truth
     }
 
-    /// What has happened since this was last asked.
+    /// The events since the last call.
     pub(super) fn take_pending(&mut self) -> Vec<PitchEvent> {
         std::mem::take(&mut self.pending)
     }

@@ -117,7 +117,7 @@ impl Reporter {
     }
 }
 
-/// An incident with nobody in it yet.
+/// An incident without players.
 fn new_incident(eid: Eid, kind: IncidentKind, at: Minute, side: Option<Side>) -> Incident {
     let Minute { minute, added } = at;
     Incident { eid, kind, minute, added, side, player: None, assist: None, score: None }

@@ -123,7 +123,7 @@ impl ObservedMatch {
             MarketChange::Define(definition) => {
                 market.status = Some(definition.status);
                 market.in_play = definition.in_play;
-                // A price from before a suspension is worth nothing: it must be told anew.
+                // A price from before a suspension is void: it must be reported again.
                 market.prices.clear();
                 for selection in &definition.selections {
                     let id = selection.id.to_string();
@@ -261,7 +261,7 @@ impl Football {
         }
     }
 
-    /// What was told for analysis agrees with what was told of the match.
+    /// The analysis agrees with the other facts of the match.
     fn check_analysis(&self) {
         for side in Side::BOTH {
             let of_side = |stat| self.stats.get(&(side, stat)).copied().unwrap_or(0);

@@ -72,7 +72,7 @@ fn results_pass_the_checker() {
     }
 }
 
-/// The match that is told at once is the one that is played moment by moment.
+/// The match that is reported at once is the one that is played moment by moment.
 #[test]
 fn result_is_what_is_played() {
     let world = World::new(5, NOW);

@@ -41,8 +41,8 @@ impl Football {
         }
     }
 
-    /// The status that a word of the scoreboard says, unless the timeline has told it: the word is
-    /// that of the last change of phase, and what came of it the timeline knows better.
+    /// The status in the scoreboard, unless the timeline reported it: the scoreboard gives the last
+    /// change of phase, and the timeline is more precise about its result.
     fn image_status(
         &self,
         word: &str,
