@@ -19,7 +19,7 @@ use rustls::ClientConfig;
 use tokio::time::{Instant, sleep_until};
 
 use self::{
-    answer::{Failure, FetchOutcome, Fetcher, Validators},
+    fetch::{Failure, FetchOutcome, Fetcher, Validators},
     quota::Allowance,
 };
 pub use self::{

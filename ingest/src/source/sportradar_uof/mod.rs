@@ -59,7 +59,8 @@ pub struct Settings {
     pub recovery_within: Duration,
     /// The longest message, in bytes. Default: 8 MiB.
     pub message_bytes_max: usize,
-    /// The upper bound of the first wait after a disconnect, and after a recovery was refused. Default: 1 s.
+    /// The upper bound of the first wait after a disconnect, and after a refused recovery request.
+    /// Default: 1 s.
     pub backoff_first: Duration,
     /// The longest wait, also used after access was denied. Default: 60 s.
     pub backoff_most: Duration,
