@@ -14,7 +14,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flate2::read::MultiGzDecoder;
 use ingest::{
     decode::{betfair, slam, wyscout},
-    normalize::{self, Played},
+    normalize::{self, Interpretation},
     simulator::Simulator,
 };
 
@@ -54,7 +54,7 @@ fn wyscout(c: &mut Criterion) {
     group.bench_function("decode", |b| b.iter(|| wyscout::decode(&bytes)));
     group.bench_function("normalize", |b| {
         b.iter(|| {
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             let mut normalizer = normalize::wyscout::Normalizer::new(&document, record.as_ref(), 0)
                 .expect("the match is usable");
             for event in document.events.iter().flatten() {
@@ -84,7 +84,7 @@ fn slam(c: &mut Criterion) {
     });
     group.bench_function("decode_normalize", |b| {
         b.iter(|| {
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             let mut normalizer = normalize::slam::Normalizer::new("2012-ausopen-1701", None, 0, 0);
             for line in &lines {
                 let row = columns.row(line).expect("the row is readable");

@@ -10,7 +10,7 @@ use std::{
 
 use ingest::{
     recording::container,
-    source::{Outlet, Raw, Report, Told},
+    source::{RawMessage, Report, ReportSender, SourceMessage},
 };
 use tokio::{signal, sync::mpsc};
 
@@ -55,7 +55,7 @@ pub async fn run(
     let source = find(config, &args.source)?;
     let (tell, told) = mpsc::channel(WAITING_MAX);
     let (tap, mut raw) = mpsc::channel(WAITING_MAX);
-    let outlet = Outlet::new(Arc::from(source.name.as_str()), tell, now).tapped(tap);
+    let outlet = ReportSender::new(Arc::from(source.name.as_str()), tell, now).with_raw(tap);
     let following = follow::follow(source, outlet)
         .map_err(|error| RecordError::Follow { name: source.name.clone(), source: error })?;
     let write = |error| RecordError::Write { path: args.to.display().to_string(), source: error };
@@ -83,12 +83,12 @@ fn find<'a>(config: &'a Config, name: &str) -> Result<&'a SourceConfig, RecordEr
 
 async fn record(
     writer: &mut container::Writer<BufWriter<File>>,
-    raw: &mut mpsc::Receiver<Raw>,
+    raw: &mut mpsc::Receiver<RawMessage>,
 ) -> io::Result<()> {
     let mut look = tokio::time::interval(FLUSH_LOOK);
     loop {
         tokio::select! {
-            Some(Raw { received, bytes }) = raw.recv() => writer.message(received, &bytes)?,
+            Some(RawMessage { received, bytes }) = raw.recv() => writer.message(received, &bytes)?,
             _ = look.tick() => writer.flush_due(now())?,
         }
     }
@@ -97,9 +97,9 @@ async fn record(
 /// What was received before the end is part of it.
 fn finish(
     mut writer: container::Writer<BufWriter<File>>,
-    raw: &mut mpsc::Receiver<Raw>,
+    raw: &mut mpsc::Receiver<RawMessage>,
 ) -> io::Result<()> {
-    while let Ok(Raw { received, bytes }) = raw.try_recv() {
+    while let Ok(RawMessage { received, bytes }) = raw.try_recv() {
         writer.message(received, &bytes)?;
     }
     writer.finish()?.flush()
@@ -107,17 +107,17 @@ fn finish(
 
 /// One line for each state; what the messages mean is not looked at here.
 async fn tell_states(
-    mut told: mpsc::Receiver<Told>,
+    mut told: mpsc::Receiver<SourceMessage>,
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
-    while let Some(Told { report, .. }) = told.recv().await {
+    while let Some(SourceMessage { report, .. }) = told.recv().await {
         let line = match report {
             Report::Recovering => "recovering".to_owned(),
             Report::Live => "live".to_owned(),
             Report::Late => "late".to_owned(),
             Report::Down(why) => format!("down: {why}"),
             Report::Refused(refusal) => format!("refused: {}", refusal.reason),
-            Report::Heard | Report::Batch(_) => continue,
+            Report::Heartbeat | Report::Batch(_) => continue,
         };
         writeln!(out, "{line}").and_then(|()| out.flush()).map_err(RecordError::Output)?;
     }

@@ -11,7 +11,7 @@ use ingest::{
         Event, Fact, FootballFact, Id, Incident, Level, MarketChange, Micros, OddsFact,
         SelectionChange, Sport,
     },
-    normalize::{Interpret, Played},
+    normalize::{Interpret, Interpretation},
 };
 use rust_decimal::Decimal;
 
@@ -77,7 +77,7 @@ impl Witness {
     /// # Panics
     ///
     /// If it is not what was promised.
-    pub fn hear(&mut self, played: &Played) {
+    pub fn hear(&mut self, played: &Interpretation) {
         let said = played.notices.len();
         assert!(said <= self.promises.notices_max, "{said} notices, first {:?}", played.notices[0]);
         if !self.promises.clock_never_falls {
@@ -195,7 +195,7 @@ pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promis
             continue;
         }
         for _again in 0..2 {
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             // What an error says has an end as well.
             let refused = interpreter.message(message, received, &mut played).err();
             played.notices.extend(refused);

@@ -3,7 +3,7 @@
 #![no_main]
 
 use ingest::normalize::{
-    Interpret, Played,
+    Interpret, Interpretation,
     betfair::{Live, Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,11 @@ fn recorded<'a>(lines: impl Iterator<Item = &'a [u8]>) {
         let clock_us = normalized.pt.unwrap_or_default();
         let timed = ingest::event::Timed { clock_us, batch: normalized.batch };
         let notices = normalized.notices;
-        witness.hear(&Played { batches: vec![timed], notices, ..Played::default() });
+        witness.hear(&Interpretation {
+            batches: vec![timed],
+            notices,
+            ..Interpretation::default()
+        });
     }
 }
 
@@ -41,7 +45,7 @@ fn live<'a>(lines: impl Iterator<Item = &'a [u8]>) {
     live.subscribe(2);
     let mut witness = Witness::new(PROMISES);
     for line in lines {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let taken = live.message(line, 0, &mut played);
         witness.hear(&played);
         assert!(taken.is_ok() || live.is_lost(), "a message that cannot be read is lost");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ingest::{
     event::Timed,
     normalize::{
-        Played,
-        events::{Interpreter, Lines, Read},
+        Interpretation,
+        events::{Interpreter, LineWriter, ReadLine},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -26,20 +26,20 @@ fuzz_target!(|bytes: &[u8]| {
     let provider: Arc<str> = "acme".into();
     let mut own = Interpreter::new(Arc::clone(&provider));
     let mut all = Interpreter::new(provider).of_all_matches();
-    let mut written = Lines::default();
+    let mut written = LineWriter::default();
     let mut witness = Witness::new(PROMISES);
     for line in bytes.split(|byte| *byte == b'\n') {
         let of_own = own.line(line, 0);
-        let Ok(Read { timed, .. }) = all.line(line, 0) else {
+        let Ok(ReadLine { timed, .. }) = all.line(line, 0) else {
             assert!(of_own.is_err(), "a source of its own matches may say less");
             continue;
         };
         again(&timed, &mut written);
-        witness.hear(&Played { batches: vec![timed], ..Played::default() });
+        witness.hear(&Interpretation { batches: vec![timed], ..Interpretation::default() });
     }
 });
 
-fn again(timed: &Timed, written: &mut Lines) {
+fn again(timed: &Timed, written: &mut LineWriter) {
     let line = written.batch(&timed.batch);
     let read = Interpreter::new("other".into()).of_all_matches().line(line.as_bytes(), 0);
     let read = read.unwrap_or_else(|error| panic!("{error}: {line}"));

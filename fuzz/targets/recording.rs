@@ -5,7 +5,6 @@
 use std::{fs, path::PathBuf, process, sync::LazyLock};
 
 use ingest::{
-    base64,
     error::Refusal,
     recording::{Format, Limits, Recording, Step},
 };
@@ -22,7 +21,6 @@ static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
 const LIMITS: Limits = Limits { message_bytes_max: 64 << 10, document_bytes_max: 1 << 20 };
 
 fuzz_target!(|bytes: &[u8]| {
-    assert_eq!(base64::decode(&base64::encode(bytes)).as_deref(), Some(bytes));
     fs::write(&*FILE, bytes).expect("there is room for the input");
     let Ok(recording) = Recording::open(&FILE, &[], 0, &LIMITS) else { return };
     let format = recording.format();

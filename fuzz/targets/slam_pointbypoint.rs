@@ -4,7 +4,7 @@
 
 use ingest::{
     decode::slam::{self, PointColumns},
-    normalize::{Played, slam::Normalizer},
+    normalize::{Interpretation, slam::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness, choice};
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut lines = points.split(|byte| *byte == b'\n');
     let Ok(columns) = PointColumns::from_header(lines.next().unwrap_or_default()) else { return };
     let mut normalizer = Normalizer::new("2012-ausopen-1701", record, 0, 0);
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for row in lines.filter_map(|line| columns.row(line).ok()) {
         let _wrong = normalizer.row(&row, &mut played);
     }

@@ -4,7 +4,7 @@
 
 use ingest::{
     decode::statsbomb,
-    normalize::{Played, statsbomb::Normalizer},
+    normalize::{Interpretation, statsbomb::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness};
@@ -12,7 +12,7 @@ use matchwire_fuzz::{Promises, Witness};
 fuzz_target!(|bytes: &[u8]| {
     let document = statsbomb::decode(bytes);
     let Ok(mut normalizer) = Normalizer::new(&document, "5", 0) else { return };
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         let _wrong = normalizer.event(event, &mut played);
     }

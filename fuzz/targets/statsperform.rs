@@ -6,7 +6,7 @@
 use ingest::{
     decode::statsperform::{self, Document},
     normalize::{
-        Played,
+        Interpretation,
         statsperform::{Normalizer, Summary},
     },
 };
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn event_by_event(document: &Document, summary: Option<&Document>) {
     let Ok(mut normalizer) = Normalizer::new(document, summary, 0) else { return };
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         let _wrong = normalizer.event(event, &mut played);
     }
@@ -33,7 +33,7 @@ fn event_by_event(document: &Document, summary: Option<&Document>) {
 
 fn moment_by_moment(document: &Document) {
     let Ok(mut summary) = Summary::new(document, 0) else { return };
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for moment in document.moments.iter().flatten() {
         let _wrong = summary.moment(moment, &mut played);
     }
@@ -42,7 +42,7 @@ fn moment_by_moment(document: &Document) {
 }
 
 /// Each event has its own notices.
-fn hear(played: &Played, events: usize) {
+fn hear(played: &Interpretation, events: usize) {
     let notices_max = 8 + 2 * events;
     Witness::new(Promises { notices_max, ..Promises::default() }).hear(played);
 }

@@ -4,7 +4,7 @@
 
 use ingest::{
     decode::wyscout::{self, record},
-    normalize::{Played, wyscout::Normalizer},
+    normalize::{Interpretation, wyscout::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness, choice};
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let document = wyscout::decode(document);
     let record = document.match_key().and_then(|key| record::find(records, key).ok().flatten());
     let Ok(mut normalizer) = Normalizer::new(&document, record.as_ref(), 0) else { return };
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         let _wrong = normalizer.event(event, &mut played);
     }

@@ -12,7 +12,7 @@ pub enum RefusalKind {
     Syntax,
     /// The format is right, a value is not (a price with 30 digits, a minute of -4).
     Value,
-    /// It speaks of something that was never introduced (a market before its image).
+    /// It refers to something that was never introduced (a market before its image).
     Unknown,
     /// The source's clock ran backwards. The message is still used; this is a notice.
     TimeBackwards,

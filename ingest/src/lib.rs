@@ -1,11 +1,11 @@
 //! Feed bytes in, events out.
 //!
-//! A source yields bytes; a decoder turns them into that provider's own messages (pure); a
-//! normaliser turns those into our [`event`]s (pure: order, duplicates, corrections, stable ids).
-//! What cannot be used becomes a [`error::Refusal`] with its place, and the feed goes on.
+//! A source yields bytes; a decoder parses them into the provider's messages (pure); a normaliser
+//! converts those to [`event`]s (pure: order, duplicates, corrections, stable ids). Unusable input
+//! becomes a [`error::Refusal`] with its place, and the feed continues.
 //!
-//! This crate knows sports and providers. It does not know channels, clients, sequences or JSON
-//! documents of ours, and it has no clock of its own: it is told the time.
+//! This crate knows sports and providers. It does not know channels, clients, sequences or the hub's
+//! JSON documents. It has no clock: the time is an argument.
 
 pub mod recording;
 pub mod source;
@@ -19,5 +19,4 @@ pub mod tennis;
 
 pub mod simulator;
 
-pub mod base64;
 pub mod error;

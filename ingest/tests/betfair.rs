@@ -57,7 +57,7 @@ fn racing_live() {
 #[test]
 fn levels_alone_are_told_as_prices() {
     let Some(lines) = recording("racing-1.241629436.live", "jsonl.gz") else { return };
-    let (mut normalizer, mut told) = (Normalizer::default(), Told::default());
+    let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
     let mut tables = LevelTables::new();
     for line in lines {
         let mut message: Value = serde_json::from_str(&line).expect("the recording is JSON");
@@ -66,8 +66,8 @@ fn levels_alone_are_told_as_prices() {
             runner.remove("atl");
             keep_levels(&mut tables, runner);
         }
-        told.line(&mut normalizer, &message.to_string());
-        let market = told.markets.values().next().expect("it was defined");
+        collected.line(&mut normalizer, &message.to_string());
+        let market = collected.markets.values().next().expect("it was defined");
         for ((id, side), table) in &tables {
             let runner = &market.runners[id.as_str()];
             let ladder = if side == "batb" { &runner.back } else { &runner.lay };
@@ -106,7 +106,7 @@ fn keep_levels(tables: &mut LevelTables, runner: &Object) {
 
 /// What a receiver of the facts holds, and how much it was told.
 #[derive(Default)]
-struct Told {
+struct Collected {
     messages: u64,
     price_changes: u64,
     markets: BTreeMap<Arc<str>, Market>,
@@ -140,7 +140,7 @@ struct Transition {
     runners: Option<BTreeMap<Arc<str>, Runner>>,
 }
 
-impl Told {
+impl Collected {
     fn line(&mut self, normalizer: &mut Normalizer, line: &str) {
         self.messages += 1;
         let normalized = normalizer.line(line.as_bytes()).expect("each recorded line is usable");
@@ -226,15 +226,15 @@ fn apply(ladder: &mut BTreeMap<Decimal, Decimal>, changes: &[Level]) {
 
 fn check(name: &str, ending: &str) {
     let Some(lines) = recording(name, ending) else { return };
-    let (mut normalizer, mut told) = (Normalizer::default(), Told::default());
-    lines.for_each(|line| told.line(&mut normalizer, &line));
+    let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
+    lines.for_each(|line| collected.line(&mut normalizer, &line));
     let sheet = sheet(name);
-    assert_eq!(told.messages, sheet["messages"]);
-    assert_eq!(told.price_changes, sheet["price_changes_total"]);
+    assert_eq!(collected.messages, sheet["messages"]);
+    assert_eq!(collected.price_changes, sheet["price_changes_total"]);
     let markets = sheet["markets"].as_array().expect("a list of markets");
-    assert_eq!(told.markets.len(), markets.len());
+    assert_eq!(collected.markets.len(), markets.len());
     for expected in markets {
-        let market = &told.markets[expected["market_id"].as_str().expect("an id")];
+        let market = &collected.markets[expected["market_id"].as_str().expect("an id")];
         check_market(market, expected);
     }
 }
@@ -281,9 +281,9 @@ fn check_counts(market: &Market, expected: &Value) {
         "market_tv_updates",
     ] {
         let untold = if what == "ltp_updates" { wiped(expected).count() as u64 } else { 0 };
-        let told = market.counts.get(what).copied().unwrap_or(0);
+        let collected = market.counts.get(what).copied().unwrap_or(0);
         let counted = expected["counts"][what].as_u64().unwrap_or(0);
-        assert_eq!(told + untold, counted, "{what} of {}", expected["market_id"]);
+        assert_eq!(collected + untold, counted, "{what} of {}", expected["market_id"]);
     }
 }
 

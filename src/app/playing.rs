@@ -13,7 +13,7 @@ use std::{
 use fanout::Fanout;
 use ingest::{
     recording::{self, OpenError, Recording},
-    source::{Outlet, Told},
+    source::{ReportSender, SourceMessage},
 };
 use tokio::{
     sync::watch,
@@ -130,7 +130,7 @@ pub(super) struct LiveSource {
     name: Arc<str>,
     number: SourceNumber,
     following: Following,
-    told: tokio::sync::mpsc::Receiver<Told>,
+    told: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
 /// Announces the live sources of the settings. Each begins as one that has yet to connect.
@@ -146,7 +146,7 @@ pub(super) fn announce_live(
     for source in &config.sources {
         let name: Arc<str> = source.name.as_str().into();
         let (tell, told) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
-        let outlet = Outlet::new(Arc::clone(&name), tell, now);
+        let outlet = ReportSender::new(Arc::clone(&name), tell, now);
         let following = follow::follow(source, outlet)
             .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
         let number = hub.source(Arc::clone(&name), source.kind.as_str(), follow::terms(source));

@@ -9,7 +9,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use fanout::{Epoch, Micros};
 use ingest::{
     event::Timed,
-    simulator::{Planned, World},
+    simulator::{ScheduledMatch, World},
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -183,7 +183,7 @@ impl Chronicle {
     }
 
     /// Matches that should have been played while nobody played them.
-    fn missed(&self, known: &FxHashMap<Key, Status>) -> Vec<Planned> {
+    fn missed(&self, known: &FxHashMap<Key, Status>) -> Vec<ScheduledMatch> {
         let world = self.run.world();
         let last = world.day_at(self.run.from);
         let days = last.saturating_sub(DAYS_MISSED_MAX)..=last;
@@ -196,7 +196,7 @@ impl Chronicle {
     }
 
     /// By which a match is known; of one that has no public id yet, what none is known by.
-    fn key(&self, planned: &Planned) -> Key {
+    fn key(&self, planned: &ScheduledMatch) -> Key {
         self.ids.known(planned.id()).map_or(0, |id| id.0)
     }
 
@@ -218,9 +218,13 @@ impl Chronicle {
     }
 
     /// Makes the records of these matches and puts them into the archive: how many.
-    async fn put(&self, matches: Vec<Planned>, telling: Telling) -> Result<usize, ChronicleError> {
+    async fn put(
+        &self,
+        matches: Vec<ScheduledMatch>,
+        telling: Telling,
+    ) -> Result<usize, ChronicleError> {
         let (settings, pace) = (self.settings, self.run.pace);
-        let make = |some: &[Planned]| {
+        let make = |some: &[ScheduledMatch]| {
             let (some, ids) = (some.to_vec(), self.ids.clone());
             tokio::task::spawn_blocking(move || records(&some, telling, (settings, pace), &ids))
         };
@@ -246,7 +250,7 @@ impl Chronicle {
 
 /// The records of these matches, by a hub that nobody listens to.
 fn records(
-    matches: &[Planned],
+    matches: &[ScheduledMatch],
     telling: Telling,
     (settings, pace): (Settings, Pace),
     ids: &PublicIds,
@@ -309,7 +313,7 @@ mod tests {
     const PLAYED: (Settings, Pace) = (SETTINGS, Pace::REAL);
 
     /// One in so many of each sport's matches.
-    fn some(planned: Vec<Planned>, every: usize) -> Vec<Planned> {
+    fn some(planned: Vec<ScheduledMatch>, every: usize) -> Vec<ScheduledMatch> {
         planned.into_iter().step_by(every).collect()
     }
 
@@ -371,7 +375,7 @@ mod tests {
     fn recent_matches_lead_up_to_the_start() {
         let world = World::new(1, NOW);
         let (past, recent) = (world.past(), world.recent());
-        let starts: Vec<_> = past.iter().chain(&recent).map(Planned::start).collect();
+        let starts: Vec<_> = past.iter().chain(&recent).map(ScheduledMatch::start).collect();
         for hours_back in (6..10 * 24).step_by(24) {
             let until = NOW - hours_back * DAY_US / 24;
             let of_day = starts.iter().filter(|start| (until - DAY_US..until).contains(start));

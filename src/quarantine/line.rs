@@ -1,8 +1,9 @@
 //! A line of the quarantine: a message that could not be used, with all that is known of it. Keys of ours in
 //! it are made useless.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fanout::Micros;
-use ingest::{base64, error::Refusal};
+use ingest::error::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::redact_keys;
@@ -48,7 +49,7 @@ impl Line {
         let kept = &harmless[..harmless.len().min(bytes_max)];
         let (bytes, base64) = match std::str::from_utf8(kept) {
             Ok(text) => (Some(text.to_owned()), None),
-            Err(_) => (None, Some(base64::encode(kept))),
+            Err(_) => (None, Some(BASE64_STANDARD.encode(kept))),
         };
         Self {
             at,
@@ -71,7 +72,7 @@ impl Line {
     pub fn message(&self) -> Option<Vec<u8>> {
         match (&self.bytes, &self.base64) {
             (Some(text), None) => Some(text.clone().into_bytes()),
-            (None, Some(text)) => base64::decode(text),
+            (None, Some(text)) => BASE64_STANDARD.decode(text).ok(),
             _ => None,
         }
     }

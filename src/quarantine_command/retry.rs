@@ -7,7 +7,7 @@ use std::{
 };
 
 use ingest::{
-    normalize::{Interpret, Played, events::Lines},
+    normalize::{Interpret, Interpretation, events::LineWriter},
     recording::Format,
     source::tls,
 };
@@ -78,7 +78,7 @@ fn parts(usable: &[(Kept, Vec<String>)]) -> Vec<&[(Kept, Vec<String>)]> {
 #[derive(Default)]
 struct Readers {
     interpreters: HashMap<String, Option<Box<dyn Interpret>>>,
-    lines: Lines,
+    lines: LineWriter,
 }
 
 impl Readers {
@@ -97,7 +97,7 @@ impl Readers {
             let reason = format!("single messages of {:?} cannot be read", line.format);
             return Worth::Useless(reason);
         };
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let taken = interpreter.message(&bytes, line.at, &mut played);
         if let Some(error) = taken.err().or_else(|| played.notices.into_iter().next()) {
             return Worth::Useless(format!("{}: {error}", error.kind.as_str()));

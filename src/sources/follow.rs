@@ -11,9 +11,11 @@ use std::{
 use ingest::{
     error::DecodeError,
     event::Micros,
-    normalize::{Interpret, Played, api_football, events, matchwire, sportradar_uof, the_odds_api},
+    normalize::{
+        Interpret, Interpretation, api_football, events, matchwire, sportradar_uof, the_odds_api,
+    },
     source::{
-        Outlet, betfair,
+        ReportSender, betfair,
         poll::{self, Credential, Quota, Request},
         secret::Secret,
         sportradar_uof as uof,
@@ -96,7 +98,7 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
 /// # Errors
 ///
 /// If something that the operator says cannot be used.
-pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<Following, FollowError> {
+pub fn follow(config: &SourceConfig, outlet: ReportSender) -> Result<Following, FollowError> {
     match &config.kind {
         SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config), outlet),
         SourceKind::TheOddsApi(it) => follow_odds_api(it, outlet),
@@ -110,7 +112,7 @@ pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<Following, Follow
 fn follow_betfair(
     config: &BetfairStreamConfig,
     deadline_ms: u64,
-    outlet: Outlet,
+    outlet: ReportSender,
 ) -> Result<Following, FollowError> {
     let session = match &config.session {
         SecretRef::File(path) => betfair::Session::File(path.clone()),
@@ -133,7 +135,10 @@ fn follow_betfair(
     }))
 }
 
-fn follow_odds_api(config: &TheOddsApiConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_odds_api(
+    config: &TheOddsApiConfig,
+    outlet: ReportSender,
+) -> Result<Following, FollowError> {
     let key = config.key.resolve()?;
     let request = |path: &str, query: &[(&str, &str)], interval_ms| {
         let url = format!("{}/v4/sports/{path}", config.url.trim_end_matches('/'));
@@ -163,7 +168,7 @@ fn follow_odds_api(config: &TheOddsApiConfig, outlet: Outlet) -> Result<Followin
 
 fn follow_api_football(
     config: &ApiFootballConfig,
-    outlet: Outlet,
+    outlet: ReportSender,
 ) -> Result<Following, FollowError> {
     let key = config.key.resolve()?;
     let interval = Duration::from_millis(config.interval_ms);
@@ -188,7 +193,10 @@ fn limits(authority: Option<&PathBuf>, silence_ms: u64) -> Result<websocket::Lim
     Ok(websocket::Limits { silence, ..websocket::Limits::new(trust(authority)?) })
 }
 
-fn follow_websocket(config: &WebSocketConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_websocket(
+    config: &WebSocketConfig,
+    outlet: ReportSender,
+) -> Result<Following, FollowError> {
     let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.resolve()?)));
     let headers: Vec<(String, Secret)> = headers.collect::<Result<_, SecretError>>()?;
     let first = config.first.iter().map(SecretRef::resolve).collect::<Result<_, _>>()?;
@@ -205,7 +213,10 @@ fn follow_websocket(config: &WebSocketConfig, outlet: Outlet) -> Result<Followin
     Ok(Box::pin(websocket::run(settings, Box::new(interpreter), outlet)))
 }
 
-fn follow_matchwire(config: &MatchwireConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_matchwire(
+    config: &MatchwireConfig,
+    outlet: ReportSender,
+) -> Result<Following, FollowError> {
     let limits = limits(config.authority.as_ref(), config.silence_ms)?;
     let key = config.key.resolve()?;
     let settings = upstream::Settings::new(&config.url, &key, config.channels.clone(), limits)?;
@@ -213,7 +224,10 @@ fn follow_matchwire(config: &MatchwireConfig, outlet: Outlet) -> Result<Followin
     Ok(Box::pin(upstream::run(settings, Box::new(interpreter), outlet)))
 }
 
-fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_uof(
+    config: &SportradarUofConfig,
+    outlet: ReportSender,
+) -> Result<Following, FollowError> {
     let token = config.token.resolve()?;
     let trust = trust(config.authority.as_ref())?;
     let vhost = format!("/unifiedfeed/{}", config.bookmaker);
@@ -274,7 +288,7 @@ impl Interpret for Routed {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         self.interpreter().message(bytes, received, out)
     }

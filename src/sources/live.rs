@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ingest::source::{Report, Told};
+use ingest::source::{Report, SourceMessage};
 use tokio::sync::mpsc;
 use tracing::error;
 
@@ -17,7 +17,7 @@ use crate::{
 pub const REPORTS_MAX: usize = 256;
 
 /// Hands in everything that a source says, until it has ended or the hub has.
-pub async fn forward(source: SourceNumber, mut told: mpsc::Receiver<Told>, inputs: Inlet) {
+pub async fn forward(source: SourceNumber, mut told: mpsc::Receiver<SourceMessage>, inputs: Inlet) {
     while let Some(told) = told.recv().await {
         if inputs.send(input(source, told)).await.is_err() {
             return;
@@ -29,12 +29,12 @@ pub async fn forward(source: SourceNumber, mut told: mpsc::Receiver<Told>, input
     inputs.send(Input::Health { source, health }).await.ok();
 }
 
-fn input(source: SourceNumber, told: Told) -> Input {
-    let Told { received, report } = told;
+fn input(source: SourceNumber, told: SourceMessage) -> Input {
+    let SourceMessage { received, report } = told;
     let health = |feed, why| Input::Health { source, health: Health { feed, why } };
     match report {
         Report::Batch(batch) => Input::Batch { source, batch, received },
-        Report::Heard => Input::Heard { source, received },
+        Report::Heartbeat => Input::Heard { source, received },
         Report::Refused(refusal) => Input::Refused { source, refusal },
         Report::Live => health(Feed::Live, None),
         Report::Recovering => health(Feed::Recovering, None),

@@ -1,8 +1,8 @@
-//! JSON read leniently and piece by piece.
+//! Lenient, incremental JSON reading.
 //!
-//! An object is filled key by key and a list is given out element by element, so that what stands
-//! before a break is kept and an element that cannot be used costs only itself. A value that is not
-//! of its type is read as unknown where nothing hangs on it.
+//! An object is filled key by key, and a list is read element by element. So everything before a
+//! break is kept, and an unusable element costs only itself. An optional value of the wrong type is
+//! read as unknown.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -17,22 +17,22 @@ use crate::error::{DecodeError, Refusal};
 
 /// A part of a document that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedItem {
     pub error: DecodeError,
     /// Its text, cut to [`Refusal::BYTES_MAX`].
     pub bytes: Vec<u8>,
 }
 
-impl Refused {
+impl RefusedItem {
     pub(super) fn new(error: DecodeError, text: &str) -> Self {
         let bytes = text.as_bytes();
         Self { error, bytes: bytes[..bytes.len().min(Refusal::BYTES_MAX)].to_vec() }
     }
 }
 
-/// What is filled from an object as it is read.
+/// A type that is filled from an object while it is read.
 pub(super) trait Fill {
-    /// Takes the value of a key from the map, or does not and leaves it to be skipped.
+    /// Reads the value of a key, or leaves it to be skipped.
     fn fill<'de, A: MapAccess<'de>>(
         &mut self,
         key: &str,
@@ -48,19 +48,19 @@ impl<'de, A: MapAccess<'de>> Value<'_, A> {
         self.0.next_value()
     }
 
-    /// The value as it is written.
+    /// The value as JSON text.
     pub(super) fn text(self) -> Result<&'de str, A::Error> {
         self.read::<&'de RawValue>().map(RawValue::get)
     }
 
     /// Fills something from an object; null is an object without anything.
     pub(super) fn fill(self, filled: &mut impl Fill) -> Result<(), A::Error> {
-        self.0.next_value_seed(Filled(filled))
+        self.0.next_value_seed(FillSeed(filled))
     }
 
     /// Reads a list, element by element; null is a list without any.
     pub(super) fn each(self, take: impl FnMut(&'de str)) -> Result<(), A::Error> {
-        self.0.next_value_seed(Each(take))
+        self.0.next_value_seed(EachSeed(take))
     }
 
     pub(super) fn skip(self) -> Result<(), A::Error> {
@@ -68,23 +68,23 @@ impl<'de, A: MapAccess<'de>> Value<'_, A> {
     }
 }
 
-/// Fills something from a document that is an object, and says why it ends before its end.
+/// Fills something from a document that is an object. The error says why the document is cut.
 pub(super) fn fill(bytes: &[u8], filled: &mut impl Fill) -> Result<(), DecodeError> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let read = Filled(filled).deserialize(&mut json).and_then(|()| json.end());
+    let read = FillSeed(filled).deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| json_error(&error))
 }
 
-/// Reads a document that is a list, element by element, and says why it ends before its end.
+/// Reads a document that is a list, element by element. The error says why the document is cut.
 pub(super) fn each<'de>(bytes: &'de [u8], take: impl FnMut(&'de str)) -> Result<(), DecodeError> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let read = Each(take).deserialize(&mut json).and_then(|()| json.end());
+    let read = EachSeed(take).deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| json_error(&error))
 }
 
-struct Filled<'f, F>(&'f mut F);
+struct FillSeed<'f, F>(&'f mut F);
 
-impl<'de, F: Fill> DeserializeSeed<'de> for Filled<'_, F> {
+impl<'de, F: Fill> DeserializeSeed<'de> for FillSeed<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -92,7 +92,7 @@ impl<'de, F: Fill> DeserializeSeed<'de> for Filled<'_, F> {
     }
 }
 
-impl<'de, F: Fill> Visitor<'de> for Filled<'_, F> {
+impl<'de, F: Fill> Visitor<'de> for FillSeed<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,9 +111,9 @@ impl<'de, F: Fill> Visitor<'de> for Filled<'_, F> {
     }
 }
 
-struct Each<F>(F);
+struct EachSeed<F>(F);
 
-impl<'de, F: FnMut(&'de str)> DeserializeSeed<'de> for Each<F> {
+impl<'de, F: FnMut(&'de str)> DeserializeSeed<'de> for EachSeed<F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -121,7 +121,7 @@ impl<'de, F: FnMut(&'de str)> DeserializeSeed<'de> for Each<F> {
     }
 }
 
-impl<'de, F: FnMut(&'de str)> Visitor<'de> for Each<F> {
+impl<'de, F: FnMut(&'de str)> Visitor<'de> for EachSeed<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,7 +21,7 @@ pub mod wyscout;
 
 use crate::error::{DecodeError, RefusalKind};
 
-pub use self::json::Refused;
+pub use self::json::RefusedItem;
 
 /// Says of a JSON error whether the text, a value or the end of the input is to blame.
 pub(crate) fn json_error(error: &serde_json::Error) -> DecodeError {

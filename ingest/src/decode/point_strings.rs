@@ -43,14 +43,14 @@ pub struct Stroke {
     pub double_fault: bool,
     /// The server changes after it, within a tie-break.
     pub changes: bool,
-    pub ends: Ends,
+    pub ends: PointEnd,
     /// What the game that it belongs to is, by its marks.
     pub game: Form,
 }
 
 /// What a mark says that a point has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
+pub enum PointEnd {
     Nothing,
     Game,
     Set,
@@ -68,7 +68,7 @@ pub enum Form {
 
 /// A row that cannot be used, and the line that it begins on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedRow {
     pub line: u64,
     pub error: DecodeError,
 }
@@ -80,7 +80,7 @@ const POINTS_MAX: usize = 5000;
 /// thousands would cost gigabytes.
 const SETS_MAX: usize = 9;
 
-/// Odd characters of one string that are told.
+/// The most odd characters reported for one string.
 const STRANGE_MAX: usize = 8;
 
 const COLUMNS: [&str; 4] = ["pbp_id", "server1", "server2", "pbp"];
@@ -90,7 +90,7 @@ const COLUMNS: [&str; 4] = ["pbp_id", "server1", "server2", "pbp"];
 /// # Errors
 ///
 /// If it lacks a column that every match needs.
-pub fn rows(bytes: &[u8]) -> Result<Vec<Result<Row, Refused>>, DecodeError> {
+pub fn rows(bytes: &[u8]) -> Result<Vec<Result<Row, RefusedRow>>, DecodeError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.headers().map_err(|error| csv_error(&error))?.clone();
     let column = |name: &str| header.iter().position(|field| field.trim() == name);
@@ -99,8 +99,8 @@ pub fn rows(bytes: &[u8]) -> Result<Vec<Result<Row, Refused>>, DecodeError> {
     }
     let read = |record: Result<StringRecord, csv::Error>| match record {
         Ok(record) => row(&record, |name| record.get(column(name)?))
-            .map_err(|error| Refused { line: line(record.position()), error }),
-        Err(error) => Err(Refused { line: line(error.position()), error: csv_error(&error) }),
+            .map_err(|error| RefusedRow { line: line(record.position()), error }),
+        Err(error) => Err(RefusedRow { line: line(error.position()), error: csv_error(&error) }),
     };
     Ok(reader.records().map(read).collect())
 }
@@ -128,7 +128,7 @@ fn row<'r>(
     if points.is_empty() || points.len() > POINTS_MAX {
         return Err(value(format!("match {id} with {} points", points.len())));
     }
-    let sets = points.iter().filter(|stroke| stroke.ends == Ends::Set).count();
+    let sets = points.iter().filter(|stroke| stroke.ends == PointEnd::Set).count();
     if sets > SETS_MAX {
         return Err(value(format!("match {id} with {sets} sets")));
     }
@@ -157,7 +157,7 @@ fn strokes(pbp: &str) -> (Vec<Stroke>, Vec<char>) {
             'S' | 'R' | 'A' | 'D' => strokes.push(Stroke::of(letter)),
             '/' => strokes[game..].iter_mut().rev().take(1).for_each(|it| it.changes = true),
             ';' | '.' => {
-                let ends = if letter == '.' { Ends::Set } else { Ends::Game };
+                let ends = if letter == '.' { PointEnd::Set } else { PointEnd::Game };
                 // Of `;.` the set counts, and of `..` one of them.
                 strokes.iter_mut().rev().take(1).for_each(|it| it.ends = it.ends.or(ends));
                 close(&mut strokes[game..]);
@@ -171,8 +171,8 @@ fn strokes(pbp: &str) -> (Vec<Stroke>, Vec<char>) {
         }
     }
     close(&mut strokes[game..]);
-    if let Some(last) = strokes.last_mut().filter(|last| last.ends != Ends::Set) {
-        last.ends = Ends::String;
+    if let Some(last) = strokes.last_mut().filter(|last| last.ends != PointEnd::Set) {
+        last.ends = PointEnd::String;
     }
     (strokes, strange)
 }
@@ -181,7 +181,7 @@ fn strokes(pbp: &str) -> (Vec<Stroke>, Vec<char>) {
 fn close(game: &mut [Stroke]) {
     let form = match game {
         _ if game.iter().any(|stroke| stroke.changes) => Form::TieBreak,
-        [only] if only.ends == Ends::Nothing => Form::Unclear,
+        [only] if only.ends == PointEnd::Nothing => Form::Unclear,
         _ => Form::Ordinary,
     };
     game.iter_mut().for_each(|stroke| stroke.game = form);
@@ -194,13 +194,13 @@ impl Stroke {
             ace: letter == 'A',
             double_fault: letter == 'D',
             changes: false,
-            ends: Ends::Nothing,
+            ends: PointEnd::Nothing,
             game: Form::Ordinary,
         }
     }
 }
 
-impl Ends {
+impl PointEnd {
     fn or(self, mark: Self) -> Self {
         if self == Self::Set { self } else { mark }
     }
@@ -239,10 +239,10 @@ mod tests {
                 };
                 let change = if it.changes { "/" } else { "" };
                 let ends = match it.ends {
-                    Ends::Nothing => "",
-                    Ends::Game => ";",
-                    Ends::Set => ".",
-                    Ends::String => "$",
+                    PointEnd::Nothing => "",
+                    PointEnd::Game => ";",
+                    PointEnd::Set => ".",
+                    PointEnd::String => "$",
                 };
                 format!("{won}{form}{change}{ends}")
             })

@@ -37,21 +37,21 @@ pub struct PointRow {
     pub elapsed_s: Option<u32>,
     /// 1 or 2; 0 on a row that is no point.
     pub winner: u8,
-    /// 1 or 2; in doubles 1 to 4, the odd ones for side 1; 0 where nobody is named.
+    /// 1 or 2; in doubles 1 to 4, the odd ones for side 1; 0 if no player is named.
     pub server: u8,
     /// From 1 to 5.
     pub set: u8,
     pub games: [u8; 2],
     /// 1 or 2 on the row that ends a set, else 0; `None` where the column is missing or empty.
     pub set_winner: Option<u8>,
-    pub shown: [Shown; 2],
+    pub shown: [PointsCell; 2],
     pub ace: bool,
     pub double_fault: bool,
 }
 
 /// `P1Score`, `P2Score`: 0, 15, 30, 40 and AD, or the points of a tie-break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum PointsCell {
     Number(u16),
     Advantage,
 }
@@ -119,14 +119,17 @@ impl PointColumns {
             set: number(self.set, 5)?.max(1),
             games: [number(self.games[0], 200)?, number(self.games[1], 200)?],
             set_winner: self.set_winner.map_or(Ok(None), |column| set_winner(&row[column]))?,
-            shown: [Shown::parse(&row[self.shown[0]])?, Shown::parse(&row[self.shown[1]])?],
+            shown: [
+                PointsCell::parse(&row[self.shown[0]])?,
+                PointsCell::parse(&row[self.shown[1]])?,
+            ],
             ace: flagged(self.aces),
             double_fault: flagged(self.double_faults),
         })
     }
 }
 
-impl Shown {
+impl PointsCell {
     fn parse(text: &str) -> Result<Self, DecodeError> {
         match text.trim() {
             "AD" => Ok(Self::Advantage),
@@ -245,7 +248,7 @@ mod tests {
     fn row_is_read_by_the_names_of_the_columns() {
         let row = row("m,0:01:05,1,2,3,0,31,2,4,40,AD,0,1").unwrap();
         assert_eq!((row.elapsed_s, row.winner, row.server), (Some(65), 2, 4));
-        assert_eq!(row.shown, [Shown::Number(40), Shown::Advantage]);
+        assert_eq!(row.shown, [PointsCell::Number(40), PointsCell::Advantage]);
         assert!(row.ace && !row.double_fault);
     }
 

@@ -1,4 +1,4 @@
-//! What a feed can tell of a match beside who plays whom and how it stands.
+//! What a feed can say about a match apart from its fixture and its state.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub enum FootballFact {
         why: Arc<str>,
         score: FootballScore,
     },
-    /// An incident is told anew with other particulars (another scorer, another minute).
+    /// A correction of an incident, for example another scorer or another minute.
     Correct(Incident),
     /// Counts of one side: absolute, and only those that changed.
     Stats {

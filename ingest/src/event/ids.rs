@@ -1,4 +1,4 @@
-//! The ids in a fact, for whoever gives them out under other numbers.
+//! Access to the ids in a fact, for replacing them by other numbers.
 
 use super::{
     About, Analysis, Batch, Competition, Event, Fact, Fixture, FootballFact, Id, Incident,

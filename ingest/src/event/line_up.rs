@@ -82,7 +82,7 @@ pub enum PlayerStat {
 }
 
 impl PlayerStat {
-    /// Every counter, in the order in which they are told.
+    /// Every counter, in the order in which they are reported.
     pub const ALL: [Self; 30] = [
         Self::MinutesPlayed,
         Self::Touches,

@@ -129,8 +129,9 @@ impl Sport {
 
 /// An id of a match, a participant, a player, a competition or a venue.
 ///
-/// What a source tells has digests here ([`Id::derive`]). A hub gives each digest a public number of
-/// 31 bits at its door and knows nothing but those behind it; see [`Batch::each_id`].
+/// In a source's events, ids are digests ([`Id::derive`]). A hub replaces each digest by a public
+/// number of 31 bits when it receives the event, and only uses those numbers; see
+/// [`Batch::each_id`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u64);
 

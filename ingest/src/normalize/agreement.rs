@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Interpret, Played, football_data_couk, sportradar_uof, the_odds_api};
+use super::{Interpret, Interpretation, football_data_couk, sportradar_uof, the_odds_api};
 use crate::event::{Fact, MarketChange, Sport};
 
 const ODDS_API: &str = r#"[{"id":"e","sport_key":"soccer_epl","home_team":"A","away_team":"B","bookmakers":[{"key":"pinnacle","markets":[
@@ -22,7 +22,7 @@ const CSV: &str = "Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR,PSH,PSD,PSA,P>2.5,P<
 
 /// Each price under what a consensus knows it by: kind, period, line and outcome.
 fn prices(interpreter: &mut dyn Interpret, message: &str) -> BTreeSet<String> {
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     interpreter.message(message.as_bytes(), 0, &mut played).unwrap();
     assert_eq!(played.notices, []);
     let (mut definitions, mut prices) = (Vec::new(), BTreeSet::new());

@@ -1,7 +1,7 @@
-//! Each feed's own messages to our events: order, duplicates, corrections and stable ids.
+//! Converts each feed's messages to events: order, duplicates, corrections and stable ids.
 //!
-//! One module for each feed. All are pure and hold what they must remember between messages;
-//! connections and clocks are not theirs.
+//! One module for each feed. All are pure and hold the state that they need between messages; they
+//! have no connections and no clocks.
 
 #[cfg(test)]
 mod agreement;
@@ -11,6 +11,7 @@ pub mod betfair_scores;
 pub mod events;
 pub(crate) mod football;
 pub mod football_data_couk;
+mod market_state;
 pub mod matchwire;
 pub mod point_strings;
 pub mod slam;
@@ -18,7 +19,6 @@ pub mod sportradar_uof;
 pub mod statsbomb;
 pub mod statsperform;
 pub mod the_odds_api;
-mod told;
 pub mod wyscout;
 
 use crate::{
@@ -26,59 +26,58 @@ use crate::{
     event::{Batch, Event, Fact, Id, Micros, Sport, Timed},
 };
 
-/// A feed's messages to facts: what its live source and recordings of it share.
+/// Converts a feed's messages to facts. Shared by its live source and its recordings.
 pub trait Interpret: Send {
-    /// Takes one message: a line of a stream, the body of an answer, a document. `received` is when
-    /// it came, for feeds that do not say when what they tell was true.
+    /// Interprets one message: a line of a stream, the body of a response, a document. `received` is
+    /// the time of receipt, for feeds whose messages have no timestamps.
     ///
     /// # Errors
     ///
-    /// When nothing of the message can be used. What was wrong with a part of one that is used is
-    /// among the notices instead.
+    /// When nothing of the message can be used. If only a part is wrong, that is a notice instead.
     fn message(
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError>;
 
-    /// The source has subscribed anew and an image follows: what was known of its markets and
-    /// matches may have changed without a word.
+    /// The source has subscribed again and an image follows: its markets and matches may have
+    /// changed in the meantime.
     fn restart(&mut self) {}
 }
 
-/// What came of one message, or of a recording that holds a whole match.
+/// The result of interpreting one message, or a recording that holds a whole match.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Played {
+pub struct Interpretation {
     /// In order, with a clock that never falls.
     pub batches: Vec<Timed>,
-    /// What was wrong with the message, although it was used.
+    /// Problems of a message that was used nevertheless.
     pub notices: Vec<DecodeError>,
-    /// What the message says of the feed itself.
+    /// What the message says about the feed itself.
     pub signals: Vec<Signal>,
 }
 
-/// What a feed says of itself.
+/// A signal about the state of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
-    /// It is there: a heartbeat.
+    /// The feed is alive: a heartbeat.
     Alive,
-    /// What it has told since it (re)started is complete now: the last segment of an image or of a
-    /// resume, a whole answer, a snapshot's end.
+    /// The data since the (re)start is complete: the last segment of an image or of a resume, a
+    /// whole response, the end of a snapshot.
     Fresh,
-    /// It lags behind what happens, and says so.
+    /// The feed says that it lags behind.
     Late,
-    /// It has lost something, and what it told before cannot be relied on until [`Signal::Fresh`].
+    /// The feed has lost something; its earlier data cannot be relied on until [`Signal::Fresh`].
     Recovering,
 }
 
-impl Played {
+impl Interpretation {
     fn push(&mut self, clock_us: Micros, batch: Batch) {
         self.batches.push(Timed { clock_us, batch });
     }
 }
 
-/// A batch of facts about one match, of a feed that does not say when they were true.
+/// A batch of facts about one match, from a feed without timestamps.
 fn batch(sport: Sport, match_id: Id, facts: impl IntoIterator<Item = Fact>) -> Batch {
     let events = facts.into_iter().map(|fact| Event { sport, match_id, fact }).collect();
     Batch { events, ..Batch::default() }

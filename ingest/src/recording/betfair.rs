@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use super::{
     OpenError, Opening, Step,
     bytes::{self, Bytes},
-    lines::Lines,
+    lines::LineReader,
     read_line, refused,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 
 pub(super) struct Feed {
     file: Arc<str>,
-    lines: Lines<Bytes>,
+    lines: LineReader<Bytes>,
     normalizer: Normalizer,
     /// The publish time of the message before, for one that has none.
     clock_us: Micros,
@@ -26,7 +26,7 @@ impl Feed {
         let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         Ok(Self {
             file: opening.file(),
-            lines: Lines::new(bytes, opening.limits.message_bytes_max),
+            lines: LineReader::new(bytes, opening.limits.message_bytes_max),
             normalizer: Normalizer::default(),
             clock_us: 0,
         })

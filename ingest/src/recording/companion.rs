@@ -1,4 +1,4 @@
-//! What goes with a recording: a file beside it, or one that the user named.
+//! Companion files of a recording: next to it, or named by the user.
 
 use std::{
     collections::VecDeque,
@@ -47,8 +47,9 @@ fn goes_with_another(path: &Path, format: Format, named: &[PathBuf]) -> bool {
     })
 }
 
-/// The files in which the companion of a recording may be: those named that are companions of its
-/// format, then those beside it, of which `beside` says the names before compression.
+/// The files in which the companion of a recording may be: those named by the user that are
+/// companions of its format, then those next to it, of which `beside` gives the names before
+/// compression.
 pub(super) fn candidates(
     path: &Path,
     named: &[PathBuf],
@@ -71,8 +72,8 @@ pub(super) fn candidates(
     candidates
 }
 
-/// What companions say, each read when it is asked for. One that cannot be used is refused, and
-/// the recording goes on without what it would have said.
+/// The contents of companions, each read when it is needed. An unusable one is refused, and the
+/// recording continues without it.
 pub(super) fn read_all<T>(
     candidates: Vec<PathBuf>,
     limits: &Limits,

@@ -1,4 +1,4 @@
-//! A recording of any source: each message as it was received, and when.
+//! A recording of any source: each message exactly as it was received, and when.
 //!
 //! It is a file of lines, compressed with zstd. The first says what it is, every other is a message:
 //!
@@ -20,19 +20,19 @@ use std::{
     sync::Arc,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 
 use super::{
     Format, OpenError, Opening, Step,
     bytes::{self, Bytes},
-    lines::Lines,
+    lines::LineReader,
     read_line, refused, stem,
 };
 use crate::{
-    base64,
     error::{DecodeError, RefusalKind},
     event::Micros,
-    normalize::{Interpret, Played},
+    normalize::{Interpret, Interpretation},
 };
 
 /// What the first line says under `matchwire`.
@@ -98,7 +98,7 @@ impl<W: Write> Writer<W> {
     pub fn message(&mut self, at: Micros, bytes: &[u8]) -> io::Result<()> {
         let (text, base64) = match str::from_utf8(bytes) {
             Ok(text) => (Some(text.into()), None),
-            Err(_) => (None, Some(base64::encode(bytes).into())),
+            Err(_) => (None, Some(BASE64_STANDARD.encode(bytes).into())),
         };
         self.line(&Message { at, text, base64 })?;
         self.pending = true;
@@ -150,7 +150,7 @@ impl<W: Write> std::fmt::Debug for Writer<W> {
 /// The messages of a recording, each interpreted as its format has it.
 pub(super) struct Feed {
     file: Arc<str>,
-    lines: Lines<Bytes>,
+    lines: LineReader<Bytes>,
     interpreter: Box<dyn Interpret>,
     /// When the message before came: the clock of who wrote it may have been put back.
     clock_us: Micros,
@@ -161,7 +161,7 @@ impl Feed {
         let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         // A message of binary bytes is a third longer as text, one of many quotes twice as long.
         let line_bytes_max = opening.limits.message_bytes_max.saturating_mul(2);
-        let mut lines = Lines::new(bytes, line_bytes_max);
+        let mut lines = LineReader::new(bytes, line_bytes_max);
         let (format, source) =
             head(&mut lines, opening).map_err(|error| opening.unusable(error))?;
         let interpreter = format.interpreter(&source).ok_or_else(|| {
@@ -176,7 +176,7 @@ impl Feed {
         let Self { file, lines, interpreter, clock_us } = self;
         read_line(lines, file, steps, |line, steps| {
             let (at, bytes) = message(line.text)?;
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             let taken = interpreter.message(&bytes, at, &mut played);
             // It is played when it came, whatever it says of when it was true.
             *clock_us = at.max(*clock_us);
@@ -190,7 +190,7 @@ impl Feed {
 }
 
 fn head(
-    lines: &mut Lines<Bytes>,
+    lines: &mut LineReader<Bytes>,
     opening: &Opening<'_>,
 ) -> Result<(Format, Arc<str>), DecodeError> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no first line");
@@ -219,7 +219,7 @@ fn message(line: &[u8]) -> Result<(Micros, Cow<'_, [u8]>), DecodeError> {
         (Some(Cow::Borrowed(text)), None) => Cow::Borrowed(text.as_bytes()),
         (Some(Cow::Owned(text)), None) => Cow::Owned(text.into_bytes()),
         (None, Some(base64)) => {
-            Cow::Owned(base64::decode(&base64).ok_or_else(|| wrong("no base64"))?)
+            Cow::Owned(BASE64_STANDARD.decode(&*base64).map_err(|_| wrong("no base64"))?)
         }
         _ => return Err(wrong("a message is either `text` or `base64`")),
     };

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{Format, OpenError, Opening, Step, bytes, refused, unreadable};
-use crate::normalize::Played;
+use crate::normalize::Interpretation;
 
 /// What is left to be played of the document.
 pub(super) struct Feed {
@@ -16,7 +16,7 @@ impl Feed {
         let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
         let whole =
             whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })?;
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let Some(mut interpreter) = format.interpreter(&opening.file()) else {
             return Err(OpenError::UnknownFormat { path: opening.path.to_owned() });
         };

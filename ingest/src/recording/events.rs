@@ -4,49 +4,49 @@ use std::{collections::VecDeque, sync::Arc, vec};
 
 use super::{OpenError, Opening, Step, bytes, bytes::Whole, refused, unreadable};
 use crate::{
-    decode::Refused,
+    decode::RefusedItem,
     error::{DecodeError, RefusalKind},
-    normalize::Played,
+    normalize::Interpretation,
 };
 
-/// What makes facts of a match whose events it is given in order.
+/// A normaliser that gets the events of a match in order.
 pub(super) trait EventByEvent {
     type Event;
 
-    fn event(&mut self, event: &Self::Event, out: &mut Played) -> Result<(), DecodeError>;
+    fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<(), DecodeError>;
 
-    /// Ends the match; the document was read to its end.
-    fn finish(&mut self, out: &mut Played);
+    /// Ends the match, after the document was read to its end.
+    fn finish(&mut self, out: &mut Interpretation);
 }
 
 pub(super) struct Feed<N: EventByEvent> {
     file: Arc<str>,
-    events: vec::IntoIter<Result<N::Event, Refused>>,
+    events: vec::IntoIter<Result<N::Event, RefusedItem>>,
     normalizer: N,
-    end: End,
+    end: DocumentEnd,
 }
 
-/// What is said when the events are through.
-enum End {
+/// What to report after the last event.
+enum DocumentEnd {
     FinalWhistle,
-    /// The match goes on somewhere, but not in this file.
+    /// The document is cut, so the match does not end in this file.
     Broken(DecodeError),
-    Said,
+    Reported,
 }
 
 impl<N: EventByEvent> Feed<N> {
     /// `broken` says why the document ends before its end, if it does.
     pub(super) fn new(
         opening: &Opening<'_>,
-        events: Vec<Result<N::Event, Refused>>,
+        events: Vec<Result<N::Event, RefusedItem>>,
         normalizer: N,
         broken: Option<DecodeError>,
     ) -> Self {
-        let end = broken.map_or(End::FinalWhistle, End::Broken);
+        let end = broken.map_or(DocumentEnd::FinalWhistle, DocumentEnd::Broken);
         Self { file: opening.file(), events: events.into_iter(), normalizer, end }
     }
 
-    /// Plays the next event, or the end; `false` behind that.
+    /// Plays the next event, or the end; `false` after that.
     pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
         match self.events.next() {
             Some(Ok(event)) => self.play(&event, steps),
@@ -57,26 +57,26 @@ impl<N: EventByEvent> Feed<N> {
     }
 
     fn play(&mut self, event: &N::Event, steps: &mut VecDeque<Step>) {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let taken = self.normalizer.event(event, &mut played);
         self.push(played, steps);
         steps.extend(taken.err().map(|error| refused(error, &self.file, 0, &[])));
     }
 
     fn end(&mut self, steps: &mut VecDeque<Step>) -> bool {
-        match std::mem::replace(&mut self.end, End::Said) {
-            End::FinalWhistle => {
-                let mut played = Played::default();
+        match std::mem::replace(&mut self.end, DocumentEnd::Reported) {
+            DocumentEnd::FinalWhistle => {
+                let mut played = Interpretation::default();
                 self.normalizer.finish(&mut played);
                 self.push(played, steps);
             }
-            End::Broken(error) => steps.push_back(refused(error, &self.file, 0, &[])),
-            End::Said => return false,
+            DocumentEnd::Broken(error) => steps.push_back(refused(error, &self.file, 0, &[])),
+            DocumentEnd::Reported => return false,
         }
         true
     }
 
-    fn push(&self, played: Played, steps: &mut VecDeque<Step>) {
+    fn push(&self, played: Interpretation, steps: &mut VecDeque<Step>) {
         steps.extend(played.batches.into_iter().map(Step::Batch));
         let notices = played.notices.into_iter();
         steps.extend(notices.map(|notice| refused(notice, &self.file, 0, &[])));

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 /// Reads line by line and never holds more than one line, nor more of it than the limit.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: R,
     bytes_max: usize,
     buffer: Vec<u8>,
@@ -15,16 +15,16 @@ pub(super) struct Lines<R> {
 
 /// A line, without its end.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct NumberedLine<'a> {
     /// Counted from 1.
     pub(super) number: u64,
     pub(super) text: &'a [u8],
-    pub(super) end: End,
+    pub(super) end: LineEnd,
 }
 
 /// How a line ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum LineEnd {
     Newline,
     /// By the end of the input: it may have been cut.
     Input,
@@ -34,7 +34,7 @@ pub(super) enum End {
     Failed(io::Error),
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub(super) fn new(reader: R, bytes_max: usize) -> Self {
         Self { reader, bytes_max, buffer: Vec::new(), number: 0, ended: false, failed: false }
     }
@@ -50,19 +50,19 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Reads the next line that is not empty; `None` at the end.
-    pub(super) fn next(&mut self) -> Option<Line<'_>> {
+    pub(super) fn next(&mut self) -> Option<NumberedLine<'_>> {
         let mut read = self.read();
         while read.is_ok() && !self.ended && self.text().is_empty() {
             read = self.read();
         }
         let end = match read {
-            Err(error) => End::Failed(error),
+            Err(error) => LineEnd::Failed(error),
             Ok(()) if self.is_too_long() => self.skip(),
             Ok(()) if self.text().is_empty() => return None,
-            Ok(()) if self.is_whole() => End::Newline,
-            Ok(()) => End::Input,
+            Ok(()) if self.is_whole() => LineEnd::Newline,
+            Ok(()) => LineEnd::Input,
         };
-        Some(Line { number: self.number, text: self.text(), end })
+        Some(NumberedLine { number: self.number, text: self.text(), end })
     }
 
     /// Reads up to the end of a line, or one byte more than the limit.
@@ -81,9 +81,9 @@ impl<R: BufRead> Lines<R> {
 
     /// Goes to the end of a line that is too long. Where the input cannot be read to there, the
     /// next read says so.
-    fn skip(&mut self) -> End {
+    fn skip(&mut self) -> LineEnd {
         self.ended = matches!(self.reader.skip_until(b'\n'), Ok(0));
-        End::TooLong
+        LineEnd::TooLong
     }
 
     fn is_too_long(&self) -> bool {
@@ -107,14 +107,14 @@ mod tests {
 
     /// Each line as a letter for its kind, its number and its text.
     fn read(input: impl Read, bytes_max: usize) -> Vec<String> {
-        let mut lines = Lines::new(BufReader::with_capacity(7, input), bytes_max);
+        let mut lines = LineReader::new(BufReader::with_capacity(7, input), bytes_max);
         let mut all = Vec::new();
-        while let Some(Line { number, text, end }) = lines.next() {
+        while let Some(NumberedLine { number, text, end }) = lines.next() {
             let end = match end {
-                End::Newline => "line",
-                End::Input => "last",
-                End::TooLong => "long",
-                End::Failed(_) => "failed",
+                LineEnd::Newline => "line",
+                LineEnd::Input => "last",
+                LineEnd::TooLong => "long",
+                LineEnd::Failed(_) => "failed",
             };
             all.push(format!("{end} {number} {}", String::from_utf8_lossy(text)));
         }
@@ -147,9 +147,9 @@ mod tests {
     fn endless_line_is_held_up_to_the_limit() {
         const ENDLESS: u64 = 100 << 20;
         let input = BufReader::new(repeat(b'x').take(ENDLESS).chain(&b"\nb\n"[..]));
-        let mut lines = Lines::new(input, 1 << 16);
+        let mut lines = LineReader::new(input, 1 << 16);
         let endless = lines.next().unwrap();
-        assert!(matches!(endless.end, End::TooLong));
+        assert!(matches!(endless.end, LineEnd::TooLong));
         assert_eq!(endless.text.len(), (1 << 16) + 1);
         assert!(lines.buffer.capacity() <= 4 << 16, "holds {}", lines.buffer.capacity());
         assert_eq!(lines.next().unwrap().text, b"b");

@@ -29,7 +29,7 @@ use std::{
 use self::{
     bytes::Bytes,
     content::Content,
-    lines::{End, Line, Lines},
+    lines::{LineEnd, LineReader, NumberedLine},
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -126,9 +126,9 @@ enum Feed {
 }
 
 impl Recording {
-    /// Opens a recording. `named` are all files that the user named, among which its companions
-    /// may be; others are looked for beside it, and without one it goes on with what it knows.
-    /// `start` is when playing starts, for matches that do not say when theirs was.
+    /// Opens a recording. `named` are all files that the user named, which may include its
+    /// companions; others are looked up next to it, and a missing one is not an error. `start` is
+    /// when playing starts, for matches that do not say when theirs was.
     ///
     /// # Errors
     ///
@@ -346,7 +346,7 @@ impl Opening<'_> {
         self.path.display().to_string().into()
     }
 
-    /// What goes with the recording says, in the files named and in `beside`.
+    /// The companions of the recording, in the files named and in `beside`.
     fn companions<T>(
         &mut self,
         format: Format,
@@ -358,24 +358,24 @@ impl Opening<'_> {
     }
 }
 
-/// Reads the next line of a stream and has it taken. What is wrong with it becomes a step behind
-/// those that it gave. `false` at the end.
+/// Reads the next line of a stream and processes it. Its problems become steps after its batches.
+/// `false` at the end.
 fn read_line(
-    lines: &mut Lines<Bytes>,
+    lines: &mut LineReader<Bytes>,
     file: &Arc<str>,
     steps: &mut VecDeque<Step>,
-    mut take: impl FnMut(&Line<'_>, &mut VecDeque<Step>) -> Result<(), DecodeError>,
+    mut take: impl FnMut(&NumberedLine<'_>, &mut VecDeque<Step>) -> Result<(), DecodeError>,
 ) -> bool {
     let bytes_max = lines.bytes_max();
     let Some(line) = lines.next() else { return false };
     let taken = match &line.end {
-        End::Newline => take(&line, steps),
-        End::Input => take(&line, steps).map_err(cut),
-        End::TooLong => Err(DecodeError::new(
+        LineEnd::Newline => take(&line, steps),
+        LineEnd::Input => take(&line, steps).map_err(cut),
+        LineEnd::TooLong => Err(DecodeError::new(
             RefusalKind::TooLong,
             format!("line of more than {bytes_max} bytes"),
         )),
-        End::Failed(error) => {
+        LineEnd::Failed(error) => {
             // A line that is complete but for its end is used; of one that is not, all that is
             // to be said is where the input failed.
             let _unfinished = line.text.is_empty() || take(&line, steps).is_err();

@@ -5,14 +5,14 @@ use std::{collections::VecDeque, sync::Arc};
 use super::{
     OpenError, Opening, Step,
     bytes::{self, Bytes},
-    lines::Lines,
+    lines::LineReader,
     read_line, stem,
 };
 use crate::{event::Micros, normalize::events::Interpreter};
 
 pub(super) struct Feed {
     file: Arc<str>,
-    lines: Lines<Bytes>,
+    lines: LineReader<Bytes>,
     interpreter: Interpreter,
     start: Micros,
 }
@@ -24,7 +24,7 @@ impl Feed {
         let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         Ok(Self {
             file: opening.file(),
-            lines: Lines::new(bytes, opening.limits.message_bytes_max),
+            lines: LineReader::new(bytes, opening.limits.message_bytes_max),
             interpreter: Interpreter::new(stem(opening.path).into()).of_all_matches(),
             start: opening.start,
         })

@@ -1,10 +1,10 @@
-//! Point strings: one match on each row, all of them played side by side, point by point. The file
-//! is read whole; what is told of it is made as it is played.
+//! Point strings: one match per row, all of them played concurrently, point by point. The whole
+//! file is read first; the facts are produced while it is played.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{OpenError, Opening, Step, bytes, refused, unreadable};
-use crate::normalize::{Played, point_strings::Program};
+use crate::normalize::{Interpretation, point_strings::Program};
 
 pub(super) struct Feed {
     file: Arc<str>,
@@ -34,7 +34,7 @@ impl Feed {
         if self.through {
             return false;
         }
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         self.through = !self.program.tick(&mut played);
         steps.extend(played.batches.into_iter().map(Step::Batch));
         let notices = played.notices.into_iter();

@@ -6,19 +6,19 @@ use std::{collections::VecDeque, sync::Arc};
 use super::{
     Format, OpenError, Opening, Step,
     bytes::{self, Bytes},
-    lines::Lines,
+    lines::LineReader,
     read_line, refused,
 };
 use crate::{
     decode::slam::{self, MatchRow, PointColumns, PointRow},
     error::{DecodeError, RefusalKind},
     event::Micros,
-    normalize::{Played, slam::Normalizer},
+    normalize::{Interpretation, slam::Normalizer},
 };
 
 pub(super) struct Feed {
     file: Arc<str>,
-    lines: Lines<Bytes>,
+    lines: LineReader<Bytes>,
     columns: PointColumns,
     matches: Matches,
 }
@@ -34,7 +34,7 @@ struct Matches {
 impl Feed {
     pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
         let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
-        let mut lines = Lines::new(bytes, opening.limits.message_bytes_max);
+        let mut lines = LineReader::new(bytes, opening.limits.message_bytes_max);
         let columns = header(&mut lines).map_err(|error| opening.unusable(error))?;
         let beside = beside(opening);
         let rows = opening.companions(Format::SlamPointByPoint, &beside, slam::matches);
@@ -43,7 +43,7 @@ impl Feed {
         Ok(Self { file: opening.file(), lines, columns, matches })
     }
 
-    /// Plays the next row, or the end of the last match; `false` behind that.
+    /// Plays the next row, or the end of the last match; `false` after that.
     pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
         let Self { file, lines, columns, matches } = self;
         let more = read_line(lines, file, steps, |line, steps| {
@@ -70,7 +70,7 @@ impl Matches {
             let record = self.rows.iter().find(|it| it.match_id == row.match_id);
             Normalizer::new(&row.match_id, record.cloned(), self.start, base_us)
         });
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let taken = current.row(row, &mut played);
         push(played, &self.file, number, text, steps);
         taken
@@ -79,20 +79,26 @@ impl Matches {
     /// Ends the match in play; `false` if there is none.
     fn finish(&mut self, steps: &mut VecDeque<Step>) -> bool {
         let Some(mut current) = self.current.take() else { return false };
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         current.finish(&mut played);
         push(played, &self.file, 0, &[], steps);
         true
     }
 }
 
-fn push(played: Played, file: &Arc<str>, number: u64, text: &[u8], steps: &mut VecDeque<Step>) {
+fn push(
+    played: Interpretation,
+    file: &Arc<str>,
+    number: u64,
+    text: &[u8],
+    steps: &mut VecDeque<Step>,
+) {
     steps.extend(played.batches.into_iter().map(Step::Batch));
     let notices = played.notices.into_iter();
     steps.extend(notices.map(|notice| refused(notice, file, number, text)));
 }
 
-fn header(lines: &mut Lines<Bytes>) -> Result<PointColumns, DecodeError> {
+fn header(lines: &mut LineReader<Bytes>) -> Result<PointColumns, DecodeError> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no header");
     PointColumns::from_header(lines.next().ok_or_else(none)?.text)
 }

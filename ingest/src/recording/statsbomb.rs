@@ -1,5 +1,5 @@
-//! A StatsBomb document: one match. Which one only its name says; the line-ups beside it add who sat
-//! on the bench.
+//! A StatsBomb document: one match, identified only by the file name. The separate line-ups add the
+//! players on the bench.
 
 use super::{
     Format, OpenError, Opening,
@@ -9,7 +9,7 @@ use super::{
 use crate::{
     decode::statsbomb::{self, Event, Squad},
     error::DecodeError,
-    normalize::{Played, statsbomb::Normalizer},
+    normalize::{Interpretation, statsbomb::Normalizer},
 };
 
 pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
@@ -34,11 +34,11 @@ fn squads(opening: &mut Opening<'_>) -> Vec<Squad> {
 impl EventByEvent for Normalizer {
     type Event = Event;
 
-    fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 
-    fn finish(&mut self, out: &mut Played) {
+    fn finish(&mut self, out: &mut Interpretation) {
         self.finish(out);
     }
 }

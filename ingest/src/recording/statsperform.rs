@@ -12,7 +12,7 @@ use crate::{
     decode::statsperform::{self, Document, Event, Moment},
     error::DecodeError,
     normalize::{
-        Played,
+        Interpretation,
         statsperform::{Normalizer, Summary},
     },
 };
@@ -45,7 +45,8 @@ pub(super) fn match_key(path: &Path) -> Option<Arc<str>> {
     statsperform::decode(&content::head(path).ok()?).info.map(|info| info.id)
 }
 
-/// The summary of the same match, named or beside it: `X.ma1.json` goes with `X.ma3.json`.
+/// The summary of the same match, named by the user or next to it: `X.ma1.json` goes with
+/// `X.ma3.json`.
 fn summary(opening: &mut Opening<'_>, document: &Document) -> Option<Document> {
     let key = document.info.as_ref().map(|info| info.id.clone());
     let beside = format!("{}.ma1.json", stem(opening.path));
@@ -59,11 +60,11 @@ fn summary(opening: &mut Opening<'_>, document: &Document) -> Option<Document> {
 impl EventByEvent for Normalizer {
     type Event = Event;
 
-    fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 
-    fn finish(&mut self, out: &mut Played) {
+    fn finish(&mut self, out: &mut Interpretation) {
         self.finish(out);
     }
 }
@@ -71,11 +72,11 @@ impl EventByEvent for Normalizer {
 impl EventByEvent for Summary {
     type Event = Moment;
 
-    fn event(&mut self, moment: &Moment, out: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.moment(moment, out)
     }
 
-    fn finish(&mut self, out: &mut Played) {
+    fn finish(&mut self, out: &mut Interpretation) {
         self.finish(out);
     }
 }

@@ -1,4 +1,4 @@
-//! A Wyscout document: read whole, because the names stand behind the events.
+//! A Wyscout document: read whole, because the names follow the events.
 
 use super::{
     Format, OpenError, Opening,
@@ -7,7 +7,7 @@ use super::{
 use crate::{
     decode::wyscout::{self, Event, record},
     error::DecodeError,
-    normalize::{Played, wyscout::Normalizer},
+    normalize::{Interpretation, wyscout::Normalizer},
 };
 
 pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
@@ -29,11 +29,11 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenEr
 impl EventByEvent for Normalizer {
     type Event = Event;
 
-    fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 
-    fn finish(&mut self, out: &mut Played) {
+    fn finish(&mut self, out: &mut Interpretation) {
         self.finish(out);
     }
 }

@@ -11,7 +11,7 @@ use super::{
     dice::{Dice, SECOND},
     market::Bet,
     maths, names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::Ending,
 };
 
@@ -239,7 +239,7 @@ impl Play for BasketballPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let trading = match self.next {
             Next::Quarter => self.quarter(now),
             Next::Restart => {
@@ -248,7 +248,7 @@ impl Play for BasketballPlay {
             }
             Next::Shot => self.shot(now),
         };
-        Step { facts: vec![self.board.told(self.clock(now))], trading }
+        PlayStep { facts: vec![self.board.fact(self.clock(now))], trading }
     }
 
     fn chances(&self, now: Micros) -> Vec<Chance> {

@@ -1,4 +1,4 @@
-//! The scoreboard that CS2, darts, hockey and basketball are told by.
+//! The scoreboard of CS2, darts, hockey and basketball.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Board {
         self.period = None;
     }
 
-    pub(super) fn told(&self, clock: Option<MatchClock>) -> Fact {
+    pub(super) fn fact(&self, clock: Option<MatchClock>) -> Fact {
         let begun = self.status != ScoreboardStatus::NotStarted;
         Fact::Scoreboard(Scoreboard {
             status: self.status,

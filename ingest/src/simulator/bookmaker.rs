@@ -114,7 +114,7 @@ impl Ladder {
     }
 }
 
-/// Hundredths as the exact decimal that is told: 210 is 2.10.
+/// Hundredths as an exact decimal: 210 is 2.10.
 pub(super) fn decimal(hundredths: u32) -> Decimal {
     Decimal::new(i64::from(hundredths), 2)
 }

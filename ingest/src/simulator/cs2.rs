@@ -11,7 +11,7 @@ use super::{
     board::Board,
     dice::Dice,
     names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::Ending,
 };
 
@@ -155,10 +155,10 @@ impl Play for Cs2Play {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let between = self.board.periods.is_empty() || is_over(self.board.in_progress());
         let trading = if between { self.begin_map(now) } else { self.round(now) };
-        Step { facts: vec![self.board.told(None)], trading }
+        PlayStep { facts: vec![self.board.fact(None)], trading }
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {

@@ -10,7 +10,7 @@ use super::{
     board::Board,
     dice::Dice,
     names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::Ending,
 };
 
@@ -179,7 +179,7 @@ impl DartsPlay {
         }
     }
 
-    /// Throws the whole leg; it is told when it is over.
+    /// Throws the whole leg; it is reported when it is over.
     fn begin_leg(&mut self, now: Micros) {
         let [own, other] = self.legs_won();
         if !self.format.in_sets() {
@@ -241,7 +241,7 @@ impl Play for DartsPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let in_sets = self.format.in_sets();
         let trading = match self.leg.take() {
             Some(winner) => self.end_leg(winner, now),
@@ -255,7 +255,7 @@ impl Play for DartsPlay {
                 Trading::AsBefore
             }
         };
-        Step { facts: vec![self.board.told(None)], trading }
+        PlayStep { facts: vec![self.board.fact(None)], trading }
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {

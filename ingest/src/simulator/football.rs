@@ -1,7 +1,7 @@
 //! A football match: what happens on the pitch, moment by moment.
 //!
 //! The ball runs through [`flow`]; shots become goals as often as the sides are good. Everything
-//! that counts goes into the record at once and is told by [`report`]. A goal under check keeps the
+//! that counts goes into the record at once and is reported by [`report`]. A goal under check keeps the
 //! match still, so that no second goal can fall before the decision.
 
 mod analysis;
@@ -28,17 +28,17 @@ use self::{
     model::Standing,
     players::Players,
     record::Record,
-    report::{Report, Shown},
+    report::{ClockReading, Reporter},
     strength::Strength,
     tally::{Tally, counted},
 };
 use super::{
     dice::{Dice, MINUTE, SECOND},
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::{Colour, Ending},
 };
 
-/// How long before the match its line-ups are told.
+/// How long before the match its line-ups are reported.
 const LINE_UPS: Micros = 60 * MINUTE;
 
 /// Corners of both sides in a match, as the chain of situations gives them.
@@ -70,7 +70,7 @@ pub(super) struct FootballPlay {
     players: Players,
     analyst: Analyst,
     record: Record,
-    report: Report,
+    report: Reporter,
     /// Whether markets are suspended.
     halted: bool,
     /// What the moment in progress means for them.
@@ -98,7 +98,7 @@ impl Play for FootballPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         match self.next {
             Next::LineUps => self.line_ups(),
             Next::KickOff => self.kick_off(now),
@@ -147,7 +147,7 @@ impl FootballPlay {
             players: Players::default(),
             analyst: Analyst::new(analysis_dice),
             record: Record::new(),
-            report: Report::default(),
+            report: Reporter::default(),
             halted: false,
             trading: Trading::AsBefore,
             dice,
@@ -161,7 +161,7 @@ impl FootballPlay {
             for player in line_up.on_the_pitch() {
                 self.players.come_on(side, player, 0);
             }
-            self.record.line_up(side, line_up.told());
+            self.record.line_up(side, line_up.fact());
         }
         (self.due, self.next) = (Some(self.kick_off), Next::KickOff);
     }
@@ -284,7 +284,7 @@ impl FootballPlay {
         }
     }
 
-    /// Somebody of a side fouls: the place in its line-up.
+    /// A player of a side fouls: the index in its line-up.
     fn fouled(&mut self, side: Side) -> usize {
         self.tally.count(side, Stat::Fouls);
         let own = &self.sides[side.index()];
@@ -374,7 +374,7 @@ impl FootballPlay {
         self.analyst.shot(ball, at, who, outcome);
     }
 
-    /// The keeper has it, or nobody.
+    /// The keeper has it, or no player.
     fn shot_missed(&mut self, ball: Ball, shooter: &Participant, now: Micros) {
         let side = ball.side;
         if self.dice.chance(0.4) {
@@ -501,11 +501,11 @@ impl FootballPlay {
         self.next = next;
     }
 
-    fn tell(&mut self, now: Micros) -> Step {
+    fn tell(&mut self, now: Micros) -> PlayStep {
         let second = self.clock.second(now);
         let (running, minute) = (self.clock.running(), self.clock.minute(now));
-        let untold = self.record.take_untold();
-        let mut facts = self.report.tell(untold, Shown { second, running, minute });
+        let pending = self.record.take_pending();
+        let mut facts = self.report.facts(pending, ClockReading { second, running, minute });
         if self.clock.status != FootballStatus::NotStarted {
             let last = !running;
             facts.extend(self.tally.news(second, last));
@@ -515,6 +515,6 @@ impl FootballPlay {
             facts.extend(self.analyst.news(minute, half, &self.sides, counts));
         }
         let trading = std::mem::take(&mut self.trading);
-        Step { facts: facts.into_iter().map(Fact::Football).collect(), trading }
+        PlayStep { facts: facts.into_iter().map(Fact::Football).collect(), trading }
     }
 }

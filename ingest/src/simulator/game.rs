@@ -1,4 +1,4 @@
-//! One match as the hub hears of it: announced, played, and traded by every bookmaker.
+//! One match as the hub receives it: announced, played, and traded by every bookmaker.
 
 use crate::event::{
     Batch, Event, Fact, FootballFact, FootballStatus, MarketChange, Micros, OddsFact, Race,
@@ -11,15 +11,15 @@ use super::{
     cs2::Cs2Play,
     darts::DartsPlay,
     day::{Entry, GameKind},
-    desk::Desk,
     dice::Dice,
     football::FootballPlay,
     hockey::HockeyPlay,
     market::{BASKETBALL, BASKETBALL_LONG, Bet, FOOTBALL, HOCKEY, Market, OF_PLAYERS, OF_TEAMS},
+    match_odds::MatchOdds,
     play::Play,
     race::{self, RacePlay},
     tennis::TennisPlay,
-    truth::{MatchTruth, Settled},
+    truth::{MatchTruth, SettledMarket},
 };
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Game {
     pub(super) entry: Entry,
     pub(super) play: Box<dyn Play>,
     /// Opens with the announcement.
-    desk: Option<Desk>,
+    odds: Option<MatchOdds>,
     trading_dice: Dice,
 }
 
@@ -38,7 +38,7 @@ impl Game {
         let analysis_dice = Dice::new(seed, ANALYSIS + entry.number);
         let play = play(&entry, Dice::new(seed, entry.number * 2), analysis_dice);
         let trading_dice = Dice::new(seed, entry.number * 2 + 1);
-        Self { entry, play, desk: None, trading_dice }
+        Self { entry, play, odds: None, trading_dice }
     }
 
     /// Plays the match to its end without any trading, and says what has come of it.
@@ -54,9 +54,9 @@ impl Game {
         MatchTruth { sport, id, competition, start, sides, ending, markets }
     }
 
-    fn settled(&self, end: Micros) -> Vec<Settled> {
+    fn settled(&self, end: Micros) -> Vec<SettledMarket> {
         let chances = self.play.chances(end);
-        let settled = |(market, chance): (Market, _)| Settled {
+        let settled = |(market, chance): (Market, _)| SettledMarket {
             market: (*market.id).into(),
             winners: market.winners(chance),
         };
@@ -72,10 +72,10 @@ impl Game {
     }
 
     /// Bookmakers for so many of the markets, as they take note of the match.
-    pub(super) fn open_desk(&self, markets_max: usize) -> Desk {
+    pub(super) fn open_odds(&self, markets_max: usize) -> MatchOdds {
         let mut markets = self.markets();
         markets.truncate(markets_max);
-        Desk::open(markets, self.trading_dice.clone(), self.entry.announced)
+        MatchOdds::open(markets, self.trading_dice.clone(), self.entry.announced)
     }
 
     /// Who plays whom, and that it has not begun.
@@ -86,7 +86,7 @@ impl Game {
             GameKind::Cs2
             | GameKind::Darts(..)
             | GameKind::Hockey
-            | GameKind::Basketball { .. } => Board::new().told(None),
+            | GameKind::Basketball { .. } => Board::new().fact(None),
             GameKind::Race(card) => {
                 let runners = race::entered(card);
                 Fact::Race(Race { status: RaceStatus::NotStarted, runners })
@@ -97,22 +97,22 @@ impl Game {
     }
 
     fn announce(&mut self) -> Timed {
-        self.desk = Some(self.open_desk(usize::MAX));
+        self.odds = Some(self.open_odds(usize::MAX));
         self.batch(self.entry.announced, self.announcement())
     }
 
     fn play_on(&mut self, now: Micros) -> Vec<Fact> {
         let step = self.play.step(now);
         let mut facts = step.facts;
-        if let Some(desk) = &mut self.desk {
-            facts.extend(desk.follow(step.trading, now).into_iter().map(Fact::Odds));
+        if let Some(odds) = &mut self.odds {
+            facts.extend(odds.follow(step.trading, now).into_iter().map(Fact::Odds));
         }
         facts
     }
 
     pub(super) fn batch(&self, now: Micros, facts: Vec<Fact>) -> Timed {
         let (sport, match_id) = (self.entry.sport(), self.entry.id);
-        let price_changes = facts.iter().map(prices_told).sum();
+        let price_changes = facts.iter().map(price_count).sum();
         let events = facts.into_iter().map(|fact| Event { sport, match_id, fact }).collect();
         Timed { clock_us: now, batch: Batch { at: Some(now), price_changes, events } }
     }
@@ -124,14 +124,14 @@ impl Iterator for Game {
 
     fn next(&mut self) -> Option<Timed> {
         loop {
-            let Some(desk) = &mut self.desk else { return Some(self.announce()) };
+            let Some(odds) = &mut self.odds else { return Some(self.announce()) };
             let play_due = self.play.due();
-            let now = play_due.into_iter().chain(desk.due()).min()?;
+            let now = play_due.into_iter().chain(odds.due()).min()?;
             let facts = if play_due == Some(now) {
                 self.play_on(now)
             } else {
-                let told = desk.act(now, &self.play.chances(now));
-                told.into_iter().map(Fact::Odds).collect()
+                let changes = odds.act(now, &self.play.chances(now));
+                changes.into_iter().map(Fact::Odds).collect()
             };
             // Most looks of a bookmaker at its prices change nothing.
             if !facts.is_empty() {
@@ -175,7 +175,7 @@ fn bets(game: &GameKind) -> &'static [Bet] {
     }
 }
 
-fn prices_told(fact: &Fact) -> u32 {
+fn price_count(fact: &Fact) -> u32 {
     match fact {
         Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. }) => {
             selections.len() as u32

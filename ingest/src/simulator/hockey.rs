@@ -12,7 +12,7 @@ use super::{
     market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::Ending,
 };
 
@@ -212,7 +212,7 @@ impl HockeyPlay {
             self.after((25, 45), Next::Kick, now);
             return Trading::AsBefore;
         };
-        // Whoever wins it gets one goal for all.
+        // The winner gets a single goal.
         self.board.count(winner, 1);
         self.board.score[winner.index()] += 1;
         self.finish();
@@ -258,7 +258,7 @@ impl HockeyPlay {
                 let under: f64 = maths::poisson(home_yet + away_yet).iter().take(room + 1).sum();
                 Chance::of_first((1.0 - under).max(0.0))
             }
-            // Nobody wins by two goals who needs overtime.
+            // A win in overtime is never by two goals.
             Bet::Handicap(_) if over || self.in_overtime() => {
                 Chance::Won(usize::from(home < away + 2))
             }
@@ -301,7 +301,7 @@ impl Play for HockeyPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let trading = match self.next {
             Next::Period => self.period(now),
             Next::FaceOff => {
@@ -311,7 +311,7 @@ impl Play for HockeyPlay {
             Next::Whistle => self.whistle(now),
             Next::Kick => self.kick(now),
         };
-        Step { facts: vec![self.board.told(self.clock(now))], trading }
+        PlayStep { facts: vec![self.board.fact(self.clock(now))], trading }
     }
 
     fn chances(&self, now: Micros) -> Vec<Chance> {

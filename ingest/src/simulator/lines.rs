@@ -38,11 +38,11 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
             let start = fixture.start;
             ("fixture", json!({ "competition": competition, "sides": names, "start": start }))
         }
-        Fact::About(told) => ("about", about(told)),
+        Fact::About(it) => ("about", about(it)),
         Fact::Football(fact) => football(fact),
         Fact::Tennis(fact) => tennis(fact),
-        Fact::Scoreboard(told) => ("scoreboard", scoreboard(told)),
-        Fact::Race(told) => ("race", race(told)),
+        Fact::Scoreboard(it) => ("scoreboard", scoreboard(it)),
+        Fact::Race(it) => ("race", race(it)),
         Fact::Odds(fact) => odds(fact),
     }
 }
@@ -94,8 +94,8 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
             ("clock", json!({ "running": running, "second": second }))
         }
         FootballFact::Score(score) => ("score", football_score(score)),
-        FootballFact::Incident(told) => ("incident", incident(told)),
-        FootballFact::Correct(told) => ("correct", incident(told)),
+        FootballFact::Incident(it) => ("incident", incident(it)),
+        FootballFact::Correct(it) => ("correct", incident(it)),
         FootballFact::Retract { of, why, score } => {
             ("retract", json!({ "of": **of, "score": football_score(score), "why": **why }))
         }
@@ -116,12 +116,12 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
             let (side, player) = (football_side(*side), name(player));
             ("player_stats", json!({ "player": player, "side": side, "values": values }))
         }
-        FootballFact::Analysis(told) => analysis(told),
+        FootballFact::Analysis(it) => analysis(it),
     }
 }
 
-fn analysis(told: &Analysis) -> (&'static str, Value) {
-    match told {
+fn analysis(analysis: &Analysis) -> (&'static str, Value) {
+    match analysis {
         Analysis::Shot(shot) => ("shot", self::shot(shot)),
         Analysis::ExpectedGoals { side, goals } => {
             let (side, goals) = (football_side(*side), goals.goals());
@@ -174,18 +174,18 @@ fn football_score(score: &FootballScore) -> Value {
     }))
 }
 
-fn incident(told: &Incident) -> Value {
-    let (kind, detail) = incident_kind(told.kind);
+fn incident(fact: &Incident) -> Value {
+    let (kind, detail) = incident_kind(fact.kind);
     present(json!({
-        "added": told.added,
-        "assist": told.assist.as_ref().map(name),
+        "added": fact.added,
+        "assist": fact.assist.as_ref().map(name),
         "detail": detail,
-        "eid": &*told.eid,
+        "eid": &*fact.eid,
         "kind": kind,
-        "minute": told.minute,
-        "player": told.player.as_ref().map(name),
-        "score": told.score,
-        "side": told.side.map(football_side),
+        "minute": fact.minute,
+        "player": fact.player.as_ref().map(name),
+        "score": fact.score,
+        "side": fact.side.map(football_side),
     }))
 }
 

@@ -66,7 +66,7 @@ impl Bet {
             }
             Self::Goals(_) | Self::Points(_) | Self::Corners(_) => &[Outcome::Over, Outcome::Under],
             Self::BothScore => &[Outcome::Yes, Outcome::No],
-            // No outcome of ours is two of three.
+            // There is no outcome for two of three.
             Self::DoubleChance | Self::Win => &[],
         }
     }
@@ -152,7 +152,7 @@ impl Bet {
 const DOUBLE_CHANCES: [(&str, &str); 3] =
     [("1x", "Home or Draw"), ("12", "Home or Away"), ("x2", "Draw or Away")];
 
-/// A market of one match, ready to be told: its texts are made once and shared.
+/// A market of one match. Its texts are created once and shared.
 #[derive(Debug)]
 pub(super) struct Market {
     pub(super) id: Arc<str>,

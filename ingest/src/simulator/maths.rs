@@ -27,8 +27,8 @@ pub(super) fn poisson(mean: f64) -> [f64; GOALS_MAX + 1] {
     probabilities
 }
 
-/// How likely the first side ends ahead, level and behind, from a lead and the goals that each side
-/// is expected to score yet.
+/// The probabilities that the first side ends ahead, level and behind, from the lead and the goals
+/// that each side is still expected to score.
 pub(super) fn result(lead: i32, to_come: Pair<f64>) -> [f64; 3] {
     let [home, away] = to_come.map(poisson);
     // What the other side may score at most for home to win, draw, or not: running sums of its

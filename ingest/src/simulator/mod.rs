@@ -16,7 +16,6 @@ mod calendar;
 mod cs2;
 mod darts;
 mod day;
-mod desk;
 mod dice;
 mod draw;
 mod football;
@@ -24,12 +23,13 @@ mod game;
 mod hockey;
 mod lines;
 mod market;
+mod match_odds;
 mod maths;
 mod names;
-mod planned;
 mod play;
 mod race;
 mod recording;
+mod scheduled_match;
 mod tennis;
 mod truth;
 mod truth_lines;
@@ -55,11 +55,11 @@ use self::{
 };
 
 pub use self::{
-    planned::Planned,
     recording::{Part, write_recording},
+    scheduled_match::ScheduledMatch,
     truth::{
-        Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
-        RaceTruth, ScoreboardTruth, Settled, Substitution, TennisTruth, Truth,
+        Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, OverturnedGoal,
+        PenaltyMissed, RaceTruth, ScoreboardTruth, SettledMarket, Substitution, TennisTruth, Truth,
     },
     world::{World, past},
 };

@@ -1,7 +1,7 @@
 //! Who plays: leagues, teams, tournaments and players, all made up.
 //!
-//! Names are put together from syllables and belong to nobody. Ids are derived from the name alone,
-//! so a team and its players are the same ones on every day and with every seed.
+//! Names are composed of syllables and are fictitious. Ids are derived from the name alone, so a
+//! team and its players are the same ones on every day and with every seed.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ pub(super) fn court(tournament: usize) -> (&'static str, &'static str) {
     COURTS[tournament]
 }
 
-/// Somebody with an office in a sport: who referees, or coaches a team.
+/// An official of a sport: a referee or a coach.
 pub(super) fn official(office: &str, of: &str, number: usize) -> Participant {
     let name = person(number * 17 + 9, number * 19 + 3);
     let key = format!("{of}/{name}");
@@ -156,7 +156,7 @@ pub(super) fn squad(team: &Participant) -> Vec<Participant> {
     (0..SQUAD)
         .map(|number| {
             let given = dice.between(0, GIVEN.len() as u32 - 1) as usize;
-            // 13 shares no factor with the number of surnames: nobody in a squad shares one.
+            // 13 shares no factor with the number of surnames: no two players of a squad share one.
             footballer(team, &person(given, first + number * 13))
         })
         .collect()
@@ -180,7 +180,7 @@ pub(super) fn nationality(player: &Participant, of_team: &'static str) -> &'stat
     if player.id.0.is_multiple_of(4) { of_id(player.id) } else { of_team }
 }
 
-/// The country of somebody who plays alone.
+/// The country of an individual player.
 pub(super) fn country_of_player(player: &Participant) -> &'static str {
     of_id(player.id)
 }

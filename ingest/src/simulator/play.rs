@@ -14,18 +14,18 @@ pub(super) trait Play: Debug + Send {
     /// When something happens next; `None` once it is over.
     fn due(&self) -> Option<Micros>;
 
-    /// Lets happen what is due at `now`.
-    fn step(&mut self, now: Micros) -> Step;
+    /// Plays what is due at `now`.
+    fn step(&mut self, now: Micros) -> PlayStep;
 
     /// The state of each of its markets, in the order of its sport's list in [`super::market`].
     fn chances(&self, now: Micros) -> Vec<Chance>;
 
-    /// What has come of it, by its own record and not by the facts that it told.
+    /// The result, by its own record and not by the reported facts.
     fn ending(&self) -> Ending;
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct PlayStep {
     pub(super) facts: Vec<Fact>,
     pub(super) trading: Trading,
 }

@@ -11,7 +11,7 @@ use crate::event::{Fact, Micros, Participant, Race, RaceRunner, RaceStatus, Runn
 use super::{
     dice::{Dice, MINUTE, SECOND},
     names,
-    play::{Chance, Play, Probabilities, SELECTIONS_MAX, Step, Trading},
+    play::{Chance, Play, PlayStep, Probabilities, SELECTIONS_MAX, Trading},
     truth::{Ending, RaceTruth},
 };
 
@@ -23,7 +23,7 @@ const NON_RUNNER: f64 = 0.15;
 const DEAD_HEAT: f64 = 0.004;
 const FALLS: f64 = 0.07;
 
-/// Where they stand is told at these shares of the race.
+/// The positions are reported at these shares of the race.
 const CALLS: [f64; 4] = [0.2, 0.45, 0.7, 0.9];
 
 /// A race as the card announces it.
@@ -45,7 +45,8 @@ pub(super) struct RacePlay {
     /// By place in the field, those that come in, the first first.
     order: Vec<usize>,
     dead_heat: bool,
-    /// By which share of the race each is before or behind its final place when they are called.
+    /// How far each is ahead of or behind its final position when the positions are called, as a
+    /// share of the race.
     noise: Vec<f64>,
 }
 
@@ -79,7 +80,7 @@ impl RacePlay {
         Self { moments, status, runners, strengths, order, dead_heat, noise }
     }
 
-    fn told(&self) -> Fact {
+    fn fact(&self) -> Fact {
         Fact::Race(Race { status: self.status, runners: self.runners.clone() })
     }
 
@@ -137,15 +138,15 @@ impl Play for RacePlay {
         self.moments.last().map(|(at, _)| *at)
     }
 
-    fn step(&mut self, _now: Micros) -> Step {
-        let Some((_, moment)) = self.moments.pop() else { return Step::default() };
+    fn step(&mut self, _now: Micros) -> PlayStep {
+        let Some((_, moment)) = self.moments.pop() else { return PlayStep::default() };
         let trading = match moment {
             Moment::Withdrawn(runner) => {
                 self.runners[runner].status = RunnerStatus::NonRunner;
                 Trading::Halt
             }
             Moment::Reopened => {
-                return Step { facts: Vec::new(), trading: Trading::Resume };
+                return PlayStep { facts: Vec::new(), trading: Trading::Resume };
             }
             Moment::AtThePost => {
                 self.status = RaceStatus::AtThePost;
@@ -164,7 +165,7 @@ impl Play for RacePlay {
                 Trading::End
             }
         };
-        Step { facts: vec![self.told()], trading }
+        PlayStep { facts: vec![self.fact()], trading }
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {
@@ -202,7 +203,7 @@ fn strength(horse: &Participant) -> f64 {
     (1.0 + 0.55 * skill) * (1.0 + 0.55 * skill)
 }
 
-/// Those that come in, in order. Somebody always does.
+/// The finishers, in order. There is always at least one.
 fn drawn_order(strengths: &[f64], gone: Option<usize>, jumps: bool, dice: &mut Dice) -> Vec<usize> {
     let mut left: Vec<_> = (0..strengths.len()).filter(|runner| Some(*runner) != gone).collect();
     let mut order = Vec::with_capacity(left.len());

@@ -4,7 +4,7 @@ use std::{collections::BinaryHeap, io};
 
 use crate::{
     event::{Batch, Event, Fact, Micros, Sport, Timed},
-    normalize::events::Lines,
+    normalize::events::LineWriter,
 };
 
 use super::{BOOKMAKERS, Simulator, day::Plan};
@@ -37,7 +37,7 @@ pub fn write_recording(
     entries.truncate(part.matches_max);
     let upcoming = entries.into_iter().peekable();
     let simulator = Simulator { seed: plan.seed, upcoming, running: BinaryHeap::new() };
-    let mut lines = Lines::default();
+    let mut lines = LineWriter::default();
     let books: Vec<_> = BOOKMAKERS.iter().take(part.bookmakers_max).map(|it| it.slug).collect();
     let wanted = |event: &Event| match &event.fact {
         Fact::Odds(odds) => books.contains(&&*odds.book),

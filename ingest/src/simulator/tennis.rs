@@ -1,7 +1,7 @@
 //! A tennis match: point by point, scored by [`crate::tennis`].
 //!
 //! Each player wins points on the own serve with a probability that is fixed for the match. Rarely
-//! the umpire takes the last point back, somebody gives up, or does not appear at all.
+//! the umpire takes the last point back, a player retires, or does not appear at all.
 
 mod model;
 
@@ -17,7 +17,7 @@ use self::model::Model;
 use super::{
     dice::Dice,
     names,
-    play::{Chance, Play, Step, Trading},
+    play::{Chance, Play, PlayStep, Trading},
     truth::{Ending, TennisTruth},
 };
 
@@ -77,7 +77,7 @@ impl Play for TennisPlay {
         self.due
     }
 
-    fn step(&mut self, now: Micros) -> Step {
+    fn step(&mut self, now: Micros) -> PlayStep {
         let (facts, trading) = match self.next {
             Next::Start => self.start(now),
             Next::Walkover => self.end(TennisStatus::Walkover),
@@ -85,7 +85,7 @@ impl Play for TennisPlay {
             Next::Overrule => self.overrule(now),
             Next::Retirement => self.end(TennisStatus::Retired),
         };
-        Step { facts: facts.into_iter().map(Fact::Tennis).collect(), trading }
+        PlayStep { facts: facts.into_iter().map(Fact::Tennis).collect(), trading }
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {

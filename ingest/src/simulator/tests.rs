@@ -23,7 +23,7 @@ use super::{
     *,
 };
 
-use self::checker::{Checker, Football, Seen, Tennis};
+use self::checker::{Checker, Football, ObservedMatch, Tennis};
 
 /// Some midnight, in UTC microseconds.
 const START: Micros = 1_788_220_800_000_000;
@@ -54,7 +54,7 @@ fn check(plan: Plan) {
     }
 }
 
-fn check_match(seen: &Seen, game: &MatchTruth) {
+fn check_match(seen: &ObservedMatch, game: &MatchTruth) {
     match &game.ending {
         Ending::Football(truth) => {
             check_football(&seen.football, truth);
@@ -80,8 +80,8 @@ fn check_match(seen: &Seen, game: &MatchTruth) {
         let settled = game.markets.iter().find(|settled| *settled.market == **id);
         let winners = &settled.expect("the truth knows every market").winners;
         assert_eq!(market.status, Some(MarketStatus::Closed), "{id} at {book}");
-        let told = market.winners.iter().map(String::as_str);
-        assert!(told.eq(winners.iter().map(|id| &**id)), "{id} at {book}: {market:?}");
+        let found = market.winners.iter().map(String::as_str);
+        assert!(found.eq(winners.iter().map(|id| &**id)), "{id} at {book}: {market:?}");
     }
 }
 
@@ -124,7 +124,7 @@ fn is_card(kind: IncidentKind) -> bool {
 }
 
 /// The markets from the final score alone, by another way than the simulator's.
-fn settled_by_hand(truth: &FootballTruth) -> Vec<Settled> {
+fn settled_by_hand(truth: &FootballTruth) -> Vec<SettledMarket> {
     let [home, away] = truth.score;
     let result = if home > away {
         "home"
@@ -152,7 +152,7 @@ fn settled_by_hand(truth: &FootballTruth) -> Vec<Settled> {
         ("draw_no_bet", no_bet),
         ("asian_handicap_-0.5", vec![handicap]),
     ]
-    .map(|(market, winners)| Settled {
+    .map(|(market, winners)| SettledMarket {
         market: market.into(),
         winners: winners.into_iter().map(Into::into).collect(),
     })

@@ -24,7 +24,7 @@ pub struct MatchTruth {
     /// Absent in a race.
     pub sides: Option<Pair<Participant>>,
     pub ending: Ending,
-    pub markets: Vec<Settled>,
+    pub markets: Vec<SettledMarket>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ pub enum Ending {
 
 /// How a market ended, alike at every bookmaker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettledMarket {
     /// The market's id: `over_under_2.5`.
     pub market: Box<str>,
     /// The ids of the selections that won: two in a dead heat, none where the market was void.
@@ -52,7 +52,7 @@ pub struct FootballTruth {
     pub half_time: Pair<u16>,
     /// In order; those overturned are not among them.
     pub goals: Vec<Goal>,
-    pub overturned: Vec<Overturned>,
+    pub overturned: Vec<OverturnedGoal>,
     /// In order, with the red ones.
     pub cards: Vec<Card>,
     pub substitutions: Vec<Substitution>,
@@ -81,7 +81,7 @@ pub struct Goal {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overturned {
+pub struct OverturnedGoal {
     pub goal: Goal,
     pub why: &'static str,
 }

@@ -9,8 +9,8 @@ use crate::event::{Sport, TennisStatus};
 use super::{
     lines::{football_side, name, number, present, runner, sets},
     truth::{
-        Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, Overturned, PenaltyMissed,
-        RaceTruth, ScoreboardTruth, Settled, Substitution, TennisTruth, Truth,
+        Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, OverturnedGoal,
+        PenaltyMissed, RaceTruth, ScoreboardTruth, SettledMarket, Substitution, TennisTruth, Truth,
     },
 };
 
@@ -40,7 +40,7 @@ fn line(game: &MatchTruth) -> Value {
 }
 
 /// `["over_under_2.5","over"]`; the id alone of a market that was void.
-fn settled(market: &Settled) -> Value {
+fn settled(market: &SettledMarket) -> Value {
     let winners = market.winners.iter().map(|winner| &**winner);
     std::iter::once(&*market.market).chain(winners).collect()
 }
@@ -87,7 +87,7 @@ fn goal(goal: &Goal) -> Value {
     }))
 }
 
-fn overturned(overturned: &Overturned) -> Value {
+fn overturned(overturned: &OverturnedGoal) -> Value {
     json!({ "goal": goal(&overturned.goal), "why": overturned.why })
 }
 

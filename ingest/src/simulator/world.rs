@@ -12,7 +12,7 @@ use super::{
     dice::{Dice, MINUTE},
     draw::{self, Booking},
     names,
-    planned::Planned,
+    scheduled_match::ScheduledMatch,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,24 +120,24 @@ impl World {
     /// The matches of a day, in the order in which they start, under the ids with which they will be
     /// played.
     #[must_use]
-    pub fn programme(&self, day: u64) -> Vec<Planned> {
+    pub fn programme(&self, day: u64) -> Vec<ScheduledMatch> {
         let plan = self.plan(day);
         let mut entries = plan.programme();
         entries.sort_by_key(|entry| entry.number);
-        entries.into_iter().map(|entry| Planned::new(entry, plan.seed)).collect()
+        entries.into_iter().map(|entry| ScheduledMatch::new(entry, plan.seed)).collect()
     }
 
     /// The matches that were played before the first day, in the order of their starts: the season of
     /// every football league, and the last weeks of the other sports.
     #[must_use]
-    pub fn past(&self) -> Vec<Planned> {
+    pub fn past(&self) -> Vec<ScheduledMatch> {
         past(self.seed, self.start)
     }
 
     /// The matches between the last round of the past and the first day, in the order of their
     /// starts: of the last day before it all that were played, of those before it some.
     #[must_use]
-    pub fn recent(&self) -> Vec<Planned> {
+    pub fn recent(&self) -> Vec<ScheduledMatch> {
         let season = Season::of(self.start);
         let rounds = Micros::from(season.rounds_before(self.start));
         let played_until = season.start + rounds * ROUND;
@@ -153,7 +153,7 @@ impl World {
             let of_day = plan.programme().into_iter().filter(|it| it.start >= played_until);
             let share = if days_back == 1 { 1 } else { RECENT_SHARE };
             let some = of_day.filter(|it| it.number.is_multiple_of(share));
-            recent.extend(some.map(|entry| Planned::new(entry, plan.seed)));
+            recent.extend(some.map(|entry| ScheduledMatch::new(entry, plan.seed)));
         }
         recent.sort_by_key(|planned| (planned.start(), planned.id()));
         recent
@@ -167,10 +167,10 @@ impl World {
 
 /// What was played of the season until a moment, in the order of the starts.
 #[must_use]
-pub fn past(seed: u64, until: Micros) -> Vec<Planned> {
+pub fn past(seed: u64, until: Micros) -> Vec<ScheduledMatch> {
     let season = Season::of(until);
     let rounds = season.rounds_before(until);
-    // The same matches have the same course whenever they are asked for.
+    // The same matches have the same course in every call.
     let own = Id::derive(names::PROVIDER, "season", &format!("{seed}/{}", season.name)).0;
     let mut all = Vec::new();
     for (circuit, kind) in CIRCUITS.iter().zip(0..) {
@@ -189,7 +189,7 @@ impl Circuit {
         round: u16,
         (seed, own): (u64, u64),
         kind: u64,
-    ) -> impl Iterator<Item = Planned> {
+    ) -> impl Iterator<Item = ScheduledMatch> {
         // Streams of the first million are the rounds', the others the matches'.
         let stream = kind * 1_000 + u64::from(round);
         let mut dice = Dice::new(own, stream);
@@ -202,7 +202,7 @@ impl Circuit {
             let number = 1_000_000 + stream * 1_000 + u64::from(place);
             let announced = start - DAY - dice.seconds((0, 3_600));
             let entry: Entry = booking.entry(key.into(), number, announced, start, round + 1);
-            Planned::new(entry, own)
+            ScheduledMatch::new(entry, own)
         };
         bookings.map(entry).collect::<Vec<_>>().into_iter()
     }

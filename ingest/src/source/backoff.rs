@@ -1,9 +1,8 @@
-//! How long to wait before a source tries again.
+//! Exponential back-off with jitter, for a source that reconnects.
 //!
-//! Each failure doubles the longest wait, and the wait is drawn between a half of that and all of it,
-//! so that many hubs that were cut off together do not come back together. A connection that held
-//! for long enough begins anew; one that breaks at once does not, or a flapping peer would be
-//! hammered.
+//! Each failure doubles the upper bound of the wait. The wait is drawn between half of the bound and
+//! the bound, so that many hubs that were disconnected together do not reconnect together. Only a
+//! connection that held long enough resets the bound, so that a flapping peer is not hammered.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -15,45 +14,45 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::event::Micros;
 
-/// The waits of one source.
+/// The back-off state of one source.
 #[derive(Debug, Clone)]
 pub struct Backoff {
     first: Duration,
     most: Duration,
-    /// The longest that the next wait may be.
+    /// The upper bound of the next wait.
     next: Duration,
-    /// When the connection was made, while it stands.
+    /// When the connection was established, while it is open.
     connected: Option<Micros>,
 }
 
 impl Backoff {
-    /// A connection that has held for so long, in microseconds, was a good one: one minute.
+    /// A connection that was open for this many microseconds counts as healthy: one minute.
     pub const HEALTHY_US: Micros = 60_000_000;
 
-    /// `first`: the longest first wait. `most`: the longest of all.
+    /// `first`: the upper bound of the first wait. `most`: the longest wait.
     #[must_use]
     pub fn new(first: Duration, most: Duration) -> Self {
         Self { first, most, next: first.min(most), connected: None }
     }
 
-    /// Whether the connection stands, as far as was told.
+    /// Whether a connection was established and has not failed since.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.connected.is_some()
     }
 
-    /// The connection stands.
+    /// Records that the connection was established.
     pub fn connected(&mut self, now: Micros) {
         self.connected = Some(now);
     }
 
-    /// The peer refuses us for a reason that time alone is unlikely to mend: the longest wait.
+    /// The wait after a refusal that waiting alone is unlikely to fix: near the longest.
     pub fn refused(&mut self, rng: &mut impl Rng) -> Duration {
         (self.next, self.connected) = (self.most, None);
         self.most.mul_f64(rng.random_range(0.5..=1.0))
     }
 
-    /// The connection broke, or could not be made: how long to wait before the next try.
+    /// The wait after the connection failed or could not be established.
     pub fn failed(&mut self, now: Micros, rng: &mut impl Rng) -> Duration {
         let held = self.connected.take().map_or(0, |since| now - since);
         if held >= Self::HEALTHY_US {
@@ -65,9 +64,9 @@ impl Backoff {
     }
 }
 
-/// What a source draws its waits from: another in each process, which is all that is asked of it.
+/// The random numbers for the jitter. They only need to differ between processes.
 #[must_use]
-pub(super) fn dice() -> ChaCha8Rng {
+pub(super) fn rng() -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(RandomState::new().hash_one("back-off"))
 }
 
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_the_longest_and_begin_anew_after_a_healthy_minute() {
+    fn waits_double_up_to_the_longest_and_reset_after_a_healthy_minute() {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut backoff = Backoff::new(ms(100), ms(1000));
         for longest in [100, 200, 400, 800, 1000, 1000] {

@@ -2,21 +2,21 @@
 //!
 //! The protocol is that of Betfair's stream specification (`ESASwaggerSchema.json` and the page
 //! "Exchange Stream API"). A connection is authenticated, subscribes once, and is read until it
-//! breaks or is silent; then another takes its place and goes on from the last position of which
-//! everything was handed on (`initialClk`, `clk`), or from an image where there is none.
+//! breaks or is silent. The next one resumes from the last position whose messages were all passed on
+//! (`initialClk`, `clk`), or starts with an image if there is none.
 //!
-//! What messages mean is told by [`Live`]. When it says that something was lost, an image is asked
-//! for on the same connection; the second time within a minute the connection is given up, so that
-//! it is the waits between connections that bound how often images are asked for.
+//! [`Live`] interprets the messages. When it reports a loss, an image is requested on the same
+//! connection. After a second loss within a minute the connection is closed instead, so that the
+//! back-off between connections limits how often images are requested.
 //!
-//! Neither the application key nor the session token is in anything that is told or logged. Lines
-//! that do not begin as those of markets are refused without their text, because a peer that is not
-//! Betfair might repeat what it was sent.
+//! Neither the application key nor the session token appears in a report or a log line. Lines that
+//! do not begin like market messages are refused without their text, because a peer that is not
+//! Betfair might echo what it was sent.
 //!
-//! While who listens is behind, nothing is read; Betfair then merges what it could not send.
+//! Nothing is read while the receiver is behind; Betfair then conflates what it could not send.
 
 mod connection;
-mod fault;
+mod error;
 mod request;
 mod retry;
 mod session;
@@ -28,15 +28,15 @@ use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::time::{sleep, timeout};
 
 use self::{
-    connection::{Answer, Connection},
-    fault::{Code, Fault, Remedy},
-    retry::Retry,
+    connection::{Connection, StatusReply},
+    error::{ConnectionError, ErrorCode, Remedy},
+    retry::RetryTimer,
 };
 pub use self::{
     session::Session,
     settings::{Field, Settings, SettingsError},
 };
-use super::{Closed, Outlet, Report, backoff::Backoff, lines::Line, tls};
+use super::{ReceiverClosed, Report, ReportSender, backoff::Backoff, lines::BoundedLine, tls};
 use crate::{
     decode::betfair::control::{self, Op},
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -44,82 +44,82 @@ use crate::{
     normalize::betfair::Live,
 };
 
-/// Follows a subscription until nobody listens any more.
+/// Follows a subscription until the receiver is dropped.
 ///
 /// # Errors
 ///
-/// When the settings cannot be used; then nothing was tried.
-pub async fn run(settings: Settings, outlet: Outlet) -> Result<(), SettingsError> {
-    let mut source = Source::new(settings, &outlet)?;
+/// When the settings are invalid. No connection is attempted then.
+pub async fn run(settings: Settings, reports: ReportSender) -> Result<(), SettingsError> {
+    let mut source = BetfairSource::new(settings, &reports)?;
     tokio::select! {
-        () = outlet.closed() => {}
-        Closed = source.run() => {}
+        () = reports.closed() => {}
+        ReceiverClosed = source.run() => {}
     }
     Ok(())
 }
 
-struct Source<'a> {
+struct BetfairSource<'a> {
     settings: Settings,
     host: ServerName<'static>,
     tls: Arc<ClientConfig>,
-    outlet: &'a Outlet,
+    reports: &'a ReportSender,
     live: Live,
-    retry: Retry,
-    /// Lines read so far, for places.
+    retry: RetryTimer,
+    /// Lines read so far, for the place in a refusal.
     lines: u64,
-    /// When an image was asked for because something was lost.
-    repaired: Option<Micros>,
+    /// When an image was last requested because of a loss.
+    image_requested: Option<Micros>,
 }
 
-/// How a connection ends.
-enum End {
-    Closed(Closed),
-    Fault(Fault),
+/// Why a connection ended.
+enum StopReason {
+    Closed(ReceiverClosed),
+    Connection(ConnectionError),
 }
 
-/// What is known of the subscription of one connection.
-struct Subscription {
+/// The subscription of one connection.
+struct MarketSubscription {
     id: u64,
-    /// It asked for a position.
+    /// It was requested from a position.
     resumes: bool,
-    /// Betfair has accepted it, which was told.
-    stands: bool,
+    /// Betfair has accepted it, and that was reported.
+    accepted: bool,
 }
 
-impl<'a> Source<'a> {
-    fn new(settings: Settings, outlet: &'a Outlet) -> Result<Self, SettingsError> {
+impl<'a> BetfairSource<'a> {
+    fn new(settings: Settings, reports: &'a ReportSender) -> Result<Self, SettingsError> {
         let host = settings.check()?;
         let tls = tls::client(settings.authority.as_deref())?;
         let [first, most] =
             [settings.backoff_first_ms, settings.backoff_most_ms].map(Duration::from_millis);
-        let (live, retry) = (Live::default(), Retry::new(first, most));
-        Ok(Self { settings, host, tls, outlet, live, retry, lines: 0, repaired: None })
+        let (live, retry) = (Live::default(), RetryTimer::new(first, most));
+        Ok(Self { settings, host, tls, reports, live, retry, lines: 0, image_requested: None })
     }
 
-    async fn run(&mut self) -> Closed {
+    async fn run(&mut self) -> ReceiverClosed {
         loop {
-            let fault = match self.connection().await {
+            let error = match self.connection().await {
                 Ok(never) => match never {},
-                Err(End::Closed(closed)) => return closed,
-                Err(End::Fault(fault)) => fault,
+                Err(StopReason::Closed(closed)) => return closed,
+                Err(StopReason::Connection(error)) => error,
             };
             let was_live = self.live.is_complete();
-            // The next connection has not shown yet that it is up to date.
+            // The next connection is not known to be up to date yet.
             self.live.disconnected();
-            let remedy = fault.remedy(self.settings.session.may_change());
-            if let Err(closed) = self.outlet.tell(Report::Down(reason(&fault, remedy))).await {
+            let remedy = error.remedy(self.settings.session.may_change());
+            if let Err(closed) = self.reports.send(Report::Down(reason(&error, remedy))).await {
                 return closed;
             }
-            sleep(self.retry.wait(remedy, was_live, self.outlet.now())).await;
+            sleep(self.retry.wait(remedy, was_live, self.reports.now())).await;
         }
     }
 
-    /// Makes a connection and reads it to its end.
-    async fn connection(&mut self) -> Result<Infallible, End> {
+    /// Connects, and reads until the connection ends.
+    async fn connection(&mut self) -> Result<Infallible, StopReason> {
         let limit_ms = self.settings.connect_timeout_ms;
         let connecting = timeout(Duration::from_millis(limit_ms), self.connect());
-        let mut connection = connecting.await.map_err(|_| Fault::Slow(limit_ms))??;
-        self.retry.connected(self.outlet.now());
+        let mut connection = connecting.await.map_err(|_| ConnectionError::Slow(limit_ms))??;
+        self.retry.connected(self.reports.now());
         let mut subscription = self.subscribe(&mut connection).await?;
         loop {
             self.read(&mut connection, &mut subscription).await?;
@@ -129,50 +129,53 @@ impl<'a> Source<'a> {
         }
     }
 
-    async fn connect(&self) -> Result<Connection, Fault> {
-        let session = self.settings.session.read().await.map_err(Fault::Session)?;
+    async fn connect(&self) -> Result<Connection, ConnectionError> {
+        let session = self.settings.session.read().await.map_err(ConnectionError::Session)?;
         let (tls, host) = (self.tls.clone(), self.host.clone());
-        let name = self.outlet.name();
+        let name = self.reports.name();
         let mut connection = Connection::open(&self.settings, tls, host, name).await?;
         connection.authenticate(&self.settings.app_key, &session).await?;
         Ok(connection)
     }
 
-    async fn subscribe(&mut self, connection: &mut Connection) -> Result<Subscription, Fault> {
+    async fn subscribe(
+        &mut self,
+        connection: &mut Connection,
+    ) -> Result<MarketSubscription, ConnectionError> {
         let resume = self.live.resume();
         let id = connection.subscribe(&self.settings, resume).await?;
         let resumes = resume.is_some();
         self.live.subscribe(id);
-        Ok(Subscription { id, resumes, stands: false })
+        Ok(MarketSubscription { id, resumes, accepted: false })
     }
 
-    /// Asks for an image on the same connection, because something was lost.
+    /// Requests an image on the same connection after a loss.
     async fn repair(
         &mut self,
         connection: &mut Connection,
-        subscription: &mut Subscription,
-    ) -> Result<(), End> {
-        let now = self.outlet.now();
-        if self.repaired.is_some_and(|last| now - last < Backoff::HEALTHY_US) {
-            return Err(Fault::LostAgain.into());
+        subscription: &mut MarketSubscription,
+    ) -> Result<(), StopReason> {
+        let now = self.reports.now();
+        if self.image_requested.is_some_and(|last| now - last < Backoff::HEALTHY_US) {
+            return Err(ConnectionError::LostAgain.into());
         }
-        self.repaired = Some(now);
-        let anew = self.subscribe(connection).await?;
-        // That it recovers was told when the loss was found, if not before.
-        *subscription = Subscription { stands: subscription.stands, ..anew };
+        self.image_requested = Some(now);
+        let renewed = self.subscribe(connection).await?;
+        // `Recovering` was reported when the loss was found, if not before.
+        *subscription = MarketSubscription { accepted: subscription.accepted, ..renewed };
         Ok(())
     }
 
     async fn read(
         &mut self,
         connection: &mut Connection,
-        subscription: &mut Subscription,
-    ) -> Result<(), End> {
-        let line = connection.next().await.map_err(Fault::from)?;
+        subscription: &mut MarketSubscription,
+    ) -> Result<(), StopReason> {
+        let line = connection.next().await.map_err(ConnectionError::from)?;
         self.lines += 1;
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong(beginning) => {
+            BoundedLine::Whole(line) => line,
+            BoundedLine::TooLong(beginning) => {
                 let limit = self.settings.message_bytes_max;
                 let reason = format!("line of more than {limit} bytes");
                 let error = DecodeError::new(RefusalKind::TooLong, reason);
@@ -181,14 +184,14 @@ impl<'a> Source<'a> {
         };
         match control::op(line) {
             Ok(Op::Markets) => {
-                self.accepted(subscription).await?;
-                Ok(self.outlet.message(&mut self.live, line, self.lines).await?)
+                self.report_accepted(subscription).await?;
+                Ok(self.reports.message(&mut self.live, line, self.lines).await?)
             }
             Ok(Op::Status) => {
-                let answer = Answer::read(line)?;
-                self.answered(answer, connection, subscription).await
+                let status = StatusReply::read(line)?;
+                self.handle_status(status, connection, subscription).await
             }
-            Ok(Op::Connection) => Ok(self.outlet.tell(Report::Heard).await?),
+            Ok(Op::Connection) => Ok(self.reports.send(Report::Heartbeat).await?),
             Ok(Op::Other) => {
                 let reason = "op is not one that was asked for";
                 let error = DecodeError::new(RefusalKind::Value, reason);
@@ -198,64 +201,67 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The subscription stands; says so the first time.
-    async fn accepted(&self, subscription: &mut Subscription) -> Result<(), Closed> {
-        if std::mem::replace(&mut subscription.stands, true) {
+    /// Reports `Recovering` when the subscription is accepted, the first time only.
+    async fn report_accepted(
+        &self,
+        subscription: &mut MarketSubscription,
+    ) -> Result<(), ReceiverClosed> {
+        if std::mem::replace(&mut subscription.accepted, true) {
             return Ok(());
         }
-        self.outlet.tell(Report::Recovering).await
+        self.reports.send(Report::Recovering).await
     }
 
-    async fn answered(
+    async fn handle_status(
         &mut self,
-        answer: Answer,
+        status: StatusReply,
         connection: &mut Connection,
-        subscription: &mut Subscription,
-    ) -> Result<(), End> {
-        let Some(code) = answer.refused else {
-            let is_ours = answer.id == Some(subscription.id);
-            return if is_ours { Ok(self.accepted(subscription).await?) } else { Ok(()) };
+        subscription: &mut MarketSubscription,
+    ) -> Result<(), StopReason> {
+        let Some(code) = status.error_code else {
+            let is_current = status.id == Some(subscription.id);
+            return if is_current { Ok(self.report_accepted(subscription).await?) } else { Ok(()) };
         };
-        if code != Code::INVALID_CLOCK || !subscription.resumes {
-            return Err(Fault::Refused(code).into());
+        if code != ErrorCode::INVALID_CLOCK || !subscription.resumes {
+            return Err(ConnectionError::Refused(code).into());
         }
         self.live.forget_position();
-        if answer.closed {
-            return Err(Fault::NoResume.into());
+        if status.closed {
+            return Err(ConnectionError::NoResume.into());
         }
         *subscription = self.subscribe(connection).await?;
         Ok(())
     }
 
-    /// Refuses a line in which there may have been changes.
-    async fn miss(&mut self, error: DecodeError, line: &[u8]) -> Result<(), Closed> {
+    /// Refuses a line that may have contained changes.
+    async fn miss(&mut self, error: DecodeError, line: &[u8]) -> Result<(), ReceiverClosed> {
         self.refuse(error, line).await?;
-        if self.live.miss() { self.outlet.tell(Report::Recovering).await } else { Ok(()) }
+        if self.live.miss() { self.reports.send(Report::Recovering).await } else { Ok(()) }
     }
 
-    async fn refuse(&self, error: DecodeError, line: &[u8]) -> Result<(), Closed> {
-        let shown = if line.starts_with(control::OF_MARKETS) { line } else { &[] };
-        let place = Place { file: Arc::clone(self.outlet.name()), line: self.lines };
-        self.outlet.tell(Report::Refused(Refusal::new(error, place, shown))).await
+    async fn refuse(&self, error: DecodeError, line: &[u8]) -> Result<(), ReceiverClosed> {
+        let text = if line.starts_with(control::OF_MARKETS) { line } else { &[] };
+        let place = Place { file: Arc::clone(self.reports.name()), line: self.lines };
+        self.reports.send(Report::Refused(Refusal::new(error, place, text))).await
     }
 }
 
-/// Why the source is down, in the words of a report.
-fn reason(fault: &Fault, remedy: Remedy) -> Arc<str> {
+/// The reason in a `Down` report.
+fn reason(error: &ConnectionError, remedy: Remedy) -> Arc<str> {
     match remedy {
-        Remedy::AtOnce | Remedy::Wait => fault.to_string().into(),
-        Remedy::WaitLong => format!("{fault}, needs operator action").into(),
+        Remedy::AtOnce | Remedy::Wait => error.to_string().into(),
+        Remedy::WaitLong => format!("{error}, needs operator action").into(),
     }
 }
 
-impl From<Closed> for End {
-    fn from(closed: Closed) -> Self {
+impl From<ReceiverClosed> for StopReason {
+    fn from(closed: ReceiverClosed) -> Self {
         Self::Closed(closed)
     }
 }
 
-impl From<Fault> for End {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+impl From<ConnectionError> for StopReason {
+    fn from(error: ConnectionError) -> Self {
+        Self::Connection(error)
     }
 }

@@ -1,7 +1,7 @@
-//! The lines that come over a connection, in bounded memory, and how long none may come.
+//! Reads lines from a connection, in bounded memory and with a limit on silence.
 //!
-//! A line is given out where it was read, and the memory is used again for the next: an image of a
-//! megabyte is neither copied nor allocated anew.
+//! A line is returned as a slice of the read buffer, and the buffer is reused for the next: an image
+//! of a megabyte is neither copied nor newly allocated.
 
 use std::{io, mem, ops::Range, time::Duration};
 
@@ -10,33 +10,33 @@ use tokio::{
     time::timeout,
 };
 
-/// Bytes asked for at once: what one record of TLS holds.
+/// Bytes per read: the size of one TLS record.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// Reads line by line; never holds more of one than the limit, and little beside it.
+/// Reads line by line; buffers at most the limit of one line, plus one read.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct AsyncLineReader<R> {
     reader: R,
     bytes_max: usize,
     silence: Duration,
     buffer: Vec<u8>,
-    /// Where in the buffer the line begins that is being read.
+    /// Where the current line begins in the buffer.
     start: usize,
-    /// Up to where it was searched for its end.
+    /// How far the buffer has been searched for the end of the line.
     searched: usize,
-    /// Its beginning was given out as too long; the rest is passed over.
-    skips: bool,
+    /// The beginning of the current line was returned as too long; the rest is skipped.
+    skipping: bool,
 }
 
-/// What was read, without the end of the line.
+/// One line, without its line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum BoundedLine<'a> {
     Whole(&'a [u8]),
-    /// Longer than the limit; this is its beginning.
+    /// Longer than the limit; holds the beginning of the line.
     TooLong(&'a [u8]),
 }
 
-/// Why no line comes any more. What was read of one is lost.
+/// Why there are no more lines. A partial line is discarded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("the connection was closed")]
@@ -47,10 +47,10 @@ pub(super) enum ReadError {
     Broken(io::Error),
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> AsyncLineReader<R> {
     pub(super) fn new(reader: R, bytes_max: usize, silence: Duration) -> Self {
         let buffer = Vec::new();
-        Self { reader, bytes_max, silence, buffer, start: 0, searched: 0, skips: false }
+        Self { reader, bytes_max, silence, buffer, start: 0, searched: 0, skipping: false }
     }
 
     pub(super) fn stream(&mut self) -> &mut R {
@@ -58,30 +58,34 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Reads the next line that is not empty.
-    pub(super) async fn next(&mut self) -> Result<Line<'_>, ReadError> {
+    pub(super) async fn next(&mut self) -> Result<BoundedLine<'_>, ReadError> {
         loop {
             if let Some(range) = self.line() {
-                let is_rest = mem::take(&mut self.skips);
+                let is_rest = mem::take(&mut self.skipping);
                 let text = &self.buffer[range.clone()].trim_ascii();
                 if is_rest || text.is_empty() {
                     continue;
                 }
                 let is_long = text.len() > self.bytes_max;
                 let text = self.buffer[range].trim_ascii();
-                return Ok(if is_long { Line::TooLong(text) } else { Line::Whole(text) });
+                return Ok(if is_long {
+                    BoundedLine::TooLong(text)
+                } else {
+                    BoundedLine::Whole(text)
+                });
             }
-            if self.skips {
+            if self.skipping {
                 self.start = self.buffer.len();
             } else if self.buffer.len() - self.start > self.bytes_max.saturating_add(2) {
                 let beginning = mem::replace(&mut self.start, self.buffer.len());
-                self.skips = true;
-                return Ok(Line::TooLong(&self.buffer[beginning..]));
+                self.skipping = true;
+                return Ok(BoundedLine::TooLong(&self.buffer[beginning..]));
             }
             self.fill().await?;
         }
     }
 
-    /// Where the line stands, once its end was read.
+    /// The range of the next line in the buffer, once its end was read.
     fn line(&mut self) -> Option<Range<usize>> {
         self.searched = self.searched.max(self.start);
         let newline = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
@@ -102,7 +106,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         match timeout(self.silence, self.reader.read_buf(&mut self.buffer)).await {
             Err(_elapsed) => Err(ReadError::Silent(self.silence)),
             Ok(Ok(0)) => Err(ReadError::Ended),
-            // Without a farewell of TLS. That nothing was cut off is seen by the end of the line.
+            // Closed without a TLS close_notify. The line ending shows whether a line was truncated.
             Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ReadError::Ended),
             Ok(Err(error)) => Err(ReadError::Broken(error)),
             Ok(Ok(_)) => Ok(()),
@@ -120,7 +124,7 @@ mod tests {
 
     const SILENCE: Duration = Duration::from_millis(50);
 
-    /// Each line as a word for its kind and its text, and at last why there are no more.
+    /// Each line as its kind and text, then the reason why there are no more.
     async fn read(pieces: &[&str], bytes_max: usize) -> String {
         let (mut peer, ours) = tokio::io::duplex(4);
         let pieces: Vec<_> = pieces.iter().map(|&piece| piece.to_owned()).collect();
@@ -129,12 +133,12 @@ mod tests {
                 peer.write_all(piece.as_bytes()).await.expect("somebody reads");
             }
         });
-        let mut lines = Lines::new(ours, bytes_max, SILENCE);
+        let mut lines = AsyncLineReader::new(ours, bytes_max, SILENCE);
         let mut all = String::new();
         let error = loop {
             match lines.next().await {
-                Ok(Line::Whole(text)) => write!(all, "{} ", String::from_utf8_lossy(text)),
-                Ok(Line::TooLong(text)) => write!(all, "long {}.. ", text[0] as char),
+                Ok(BoundedLine::Whole(text)) => write!(all, "{} ", String::from_utf8_lossy(text)),
+                Ok(BoundedLine::TooLong(text)) => write!(all, "long {}.. ", text[0] as char),
                 Err(error) => break error,
             }
             .expect("strings take all");
@@ -157,13 +161,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn line_over_the_limit_is_given_out_once_and_passed_over() {
+    async fn line_over_the_limit_is_returned_once_and_skipped() {
         check(&["123456\n", "a\n"], "long 1.. a ").await;
         check(&["12345678901234567890\n", "a\n"], "long 1.. a ").await;
     }
 
     #[tokio::test]
-    async fn endless_line_is_held_up_to_the_limit() {
+    async fn endless_line_is_buffered_up_to_the_limit() {
         let (mut peer, ours) = tokio::io::duplex(1 << 16);
         let writer = tokio::spawn(async move {
             for _ in 0..100 {
@@ -171,17 +175,17 @@ mod tests {
             }
             peer.write_all(b"\nb\n").await.expect("somebody reads");
         });
-        let mut lines = Lines::new(ours, 1 << 16, SILENCE);
-        assert!(matches!(lines.next().await, Ok(Line::TooLong(_))));
-        assert_eq!(lines.next().await.expect("it goes on"), Line::Whole(b"b"));
+        let mut lines = AsyncLineReader::new(ours, 1 << 16, SILENCE);
+        assert!(matches!(lines.next().await, Ok(BoundedLine::TooLong(_))));
+        assert_eq!(lines.next().await.expect("it goes on"), BoundedLine::Whole(b"b"));
         assert!(lines.buffer.capacity() <= 4 << 16, "holds {}", lines.buffer.capacity());
         writer.await.expect("it has written");
     }
 
     #[tokio::test]
-    async fn silence_is_said() {
+    async fn silence_is_an_error() {
         let (_peer, ours) = tokio::io::duplex(64);
-        let error = Lines::new(ours, 5, SILENCE).next().await.expect_err("nothing comes");
+        let error = AsyncLineReader::new(ours, 5, SILENCE).next().await.expect_err("nothing comes");
         assert_eq!(error.to_string(), "silent for 50 ms");
     }
 }

@@ -1,8 +1,8 @@
-//! Connections to live feeds: the only I/O of this crate beside recordings.
+//! Connections to live feeds: the only I/O of this crate apart from recordings.
 //!
-//! A source connects, authenticates, subscribes, resumes, and comes back by itself when it is cut
-//! off. It reads bytes and hands them to an [`Interpret`], which knows what they mean; what comes of
-//! them, and how the source itself is, goes to its [`Outlet`].
+//! A source connects, authenticates, subscribes, resumes, and reconnects by itself after a
+//! disconnect. It reads bytes and passes them to an [`Interpret`], which knows what they mean. The resulting
+//! batches and the state of the source go to its [`ReportSender`].
 
 pub mod backoff;
 pub mod secret;
@@ -14,9 +14,9 @@ pub mod sportradar_uof;
 pub mod upstream;
 pub mod websocket;
 
-mod again;
 mod lines;
-mod verdict;
+mod reconnect;
+mod signal_capture;
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -25,66 +25,70 @@ use tokio::sync::mpsc;
 use crate::{
     error::{DecodeError, Place, Refusal},
     event::{Batch, Micros},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
-/// What a live source says.
+/// A state change or a result of a live source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    /// It is connected and has subscribed; what it knows is not complete yet.
+    /// Connected and subscribed; its data is not complete yet.
     Recovering,
-    /// What it knows is complete and up to date: an image or a resume is through.
+    /// Its data is complete and up to date: an image or a resume has finished.
     Live,
-    /// It is connected, and the provider says that what it sends lags behind.
+    /// Connected, but the provider says that its data lags behind.
     Late,
-    /// It is cut off, or nothing was heard for longer than its deadline; it tries again by itself.
-    /// A lower-case fragment that says why, without any secret.
+    /// Disconnected, or silent for longer than its deadline; it retries by itself. The value is the
+    /// reason: a lower-case fragment without any secret.
     Down(Arc<str>),
-    /// The provider is there and has nothing new: a heartbeat, an unchanged answer.
-    Heard,
+    /// The provider is alive and has nothing new: a heartbeat or an unchanged response.
+    Heartbeat,
     Batch(Batch),
     Refused(Refusal),
 }
 
-/// A report and when its cause was received.
+/// A report, and when the message that caused it was received.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct SourceMessage {
     pub received: Micros,
     pub report: Report,
 }
 
-/// A message as it was received, for who records a source.
+/// A message exactly as it was received, for recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Raw {
+pub struct RawMessage {
     pub received: Micros,
     pub bytes: Vec<u8>,
 }
 
-/// Where a source puts what it says. Both queues are bounded: a source waits when they are full.
+/// The sending side of a source's queues. Both are bounded: a source waits while they are full.
 #[derive(Debug, Clone)]
-pub struct Outlet {
+pub struct ReportSender {
     /// The source's name in places, logs and metrics.
     name: Arc<str>,
-    told: mpsc::Sender<Told>,
-    /// Every message as it came, while somebody records it.
-    raw: Option<mpsc::Sender<Raw>>,
+    messages: mpsc::Sender<SourceMessage>,
+    /// Every message as it was received, while the source is being recorded.
+    raw: Option<mpsc::Sender<RawMessage>>,
     clock: fn() -> Micros,
 }
 
-/// Nobody listens any more: the source is to end.
+/// The receiver was dropped: the source must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nobody listens any more")]
-pub struct Closed;
+#[error("the receiver was dropped")]
+pub struct ReceiverClosed;
 
-impl Outlet {
+impl ReportSender {
     #[must_use]
-    pub fn new(name: Arc<str>, told: mpsc::Sender<Told>, clock: fn() -> Micros) -> Self {
-        Self { name, told, raw: None, clock }
+    pub fn new(
+        name: Arc<str>,
+        messages: mpsc::Sender<SourceMessage>,
+        clock: fn() -> Micros,
+    ) -> Self {
+        Self { name, messages, raw: None, clock }
     }
 
-    /// Also hands out every message as it was received.
+    /// Also sends every message exactly as it was received.
     #[must_use]
-    pub fn tapped(self, raw: mpsc::Sender<Raw>) -> Self {
+    pub fn with_raw(self, raw: mpsc::Sender<RawMessage>) -> Self {
         Self { raw: Some(raw), ..self }
     }
 
@@ -99,66 +103,68 @@ impl Outlet {
         (self.clock)()
     }
 
-    /// Waits until nobody listens any more.
+    /// Waits until the receiver is dropped.
     pub async fn closed(&self) {
-        self.told.closed().await;
+        self.messages.closed().await;
     }
 
-    /// Says how the source is.
+    /// Sends a report that is caused by nothing received, stamped with the current time.
     ///
     /// # Errors
     ///
-    /// When nobody listens any more.
-    pub async fn tell(&self, report: Report) -> Result<(), Closed> {
-        self.tell_at(report, self.now()).await
+    /// When the receiver was dropped.
+    pub async fn send(&self, report: Report) -> Result<(), ReceiverClosed> {
+        self.send_at(report, self.now()).await
     }
 
-    /// Interprets a message that was received now, and tells all that comes of it. `number` counts
-    /// the source's messages, for places.
+    /// Interprets a message that was received now, and sends all results. `number` counts the
+    /// source's messages, for the place in a refusal.
     ///
     /// # Errors
     ///
-    /// When nobody listens any more.
+    /// When the receiver was dropped.
     pub async fn message(
         &self,
         interpreter: &mut dyn Interpret,
         bytes: &[u8],
         number: u64,
-    ) -> Result<(), Closed> {
+    ) -> Result<(), ReceiverClosed> {
         let received = self.now();
         if let Some(raw) = &self.raw {
-            raw.send(Raw { received, bytes: bytes.to_vec() }).await.map_err(|_| Closed)?;
+            raw.send(RawMessage { received, bytes: bytes.to_vec() })
+                .await
+                .map_err(|_| ReceiverClosed)?;
         }
-        let mut played = Played::default();
-        let taken = interpreter.message(bytes, received, &mut played);
-        let nothing = played.batches.is_empty() && played.signals.is_empty();
+        let mut played = Interpretation::default();
+        let result = interpreter.message(bytes, received, &mut played);
+        let is_empty = played.batches.is_empty() && played.signals.is_empty();
         for timed in played.batches {
-            self.tell_at(Report::Batch(timed.batch), received).await?;
+            self.send_at(Report::Batch(timed.batch), received).await?;
         }
-        for notice in played.notices.into_iter().chain(taken.err()) {
+        for notice in played.notices.into_iter().chain(result.err()) {
             let refused = self.refusal(notice, number, bytes);
-            self.tell_at(Report::Refused(refused), received).await?;
+            self.send_at(Report::Refused(refused), received).await?;
         }
         for signal in played.signals {
             let report = match signal {
-                Signal::Alive => Report::Heard,
+                Signal::Alive => Report::Heartbeat,
                 Signal::Fresh => Report::Live,
                 Signal::Late => Report::Late,
                 Signal::Recovering => Report::Recovering,
             };
-            self.tell_at(report, received).await?;
+            self.send_at(report, received).await?;
         }
-        if nothing {
-            self.tell_at(Report::Heard, received).await?;
+        if is_empty {
+            self.send_at(Report::Heartbeat, received).await?;
         }
         Ok(())
     }
 
-    /// Runs a source until nobody listens any more, whatever it waits for.
-    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, Closed>>) {
+    /// Runs a source until the receiver is dropped, whatever it is waiting for.
+    async fn until_closed(&self, source: impl Future<Output = Result<Infallible, ReceiverClosed>>) {
         tokio::select! {
             () = self.closed() => {}
-            Err(Closed) = source => {}
+            Err(ReceiverClosed) = source => {}
         }
     }
 
@@ -166,7 +172,7 @@ impl Outlet {
         Refusal::new(error, Place { file: Arc::clone(&self.name), line: number }, bytes)
     }
 
-    async fn tell_at(&self, report: Report, received: Micros) -> Result<(), Closed> {
-        self.told.send(Told { received, report }).await.map_err(|_| Closed)
+    async fn send_at(&self, report: Report, received: Micros) -> Result<(), ReceiverClosed> {
+        self.messages.send(SourceMessage { received, report }).await.map_err(|_| ReceiverClosed)
     }
 }

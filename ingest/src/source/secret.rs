@@ -1,4 +1,4 @@
-//! A secret that a provider gave to the operator: used, never shown.
+//! A provider's secret, such as a key or a token. `Debug` does not show it.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Whom to trust on a TLS connection to a provider: the authorities of the system, and one of the
-//! operator's own if he names it.
+//! The TLS client configuration for providers: it trusts the authorities of the system, and one of
+//! the operator's if configured.
 
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-/// Why no TLS connection can be made at all.
+/// Why no TLS client can be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error("{} cannot be read", .path.display())]
@@ -20,15 +20,15 @@ pub enum TrustError {
     #[error("{} holds no certificate in PEM", .path.display())]
     NoCertificate { path: PathBuf },
     #[error("no authority is trusted: the system has none, and none is named")]
-    Nobody,
+    NoAuthority,
 }
 
-/// What a client of ours offers and whom it trusts. `authority`: a file of certificates, PEM, that
-/// are trusted besides those of the system.
+/// The configuration of a TLS client. `authority`: a PEM file of certificates that are trusted in
+/// addition to those of the system.
 ///
 /// # Errors
 ///
-/// When the file cannot be used, or when nobody at all would be trusted.
+/// When the file cannot be used, or when no authority would be trusted.
 pub fn client(authority: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -36,7 +36,7 @@ pub fn client(authority: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError>
         roots.add_parsable_certificates(certificates(path)?);
     }
     if roots.is_empty() {
-        return Err(TrustError::Nobody);
+        return Err(TrustError::NoAuthority);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

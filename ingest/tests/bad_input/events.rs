@@ -4,8 +4,8 @@ use ingest::{
     decode::events as decode,
     event::{Batch, Event, Fact, Id, Sport, Timed},
     normalize::{
-        Interpret, Played,
-        events::{Interpreter, Lines},
+        Interpret, Interpretation,
+        events::{Interpreter, LineWriter},
     },
     recording::Limits,
     simulator::Simulator,
@@ -20,7 +20,7 @@ use super::{
 const PROVIDER: &str = "acme";
 
 fn read(line: &str) -> Result<Timed, String> {
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     let taken = Interpreter::new(PROVIDER.into()).message(line.as_bytes(), 7, &mut played);
     taken.map_err(|error| format!("{}: {}", error.kind.as_str(), error.reason))?;
     Ok(played.batches.remove(0))
@@ -129,7 +129,7 @@ fn a_batch_is_one_piece() {
 /// What the simulator says holds nearly every fact there is.
 #[test]
 fn every_fact_is_written_and_read_back() {
-    let mut lines = Lines::default();
+    let mut lines = LineWriter::default();
     let mut interpreter = Interpreter::new("other".into()).of_all_matches();
     let mut count = 0;
     for timed in Simulator::new(5, 1_767_225_600_000_000).take(20_000) {
@@ -187,7 +187,7 @@ fn the_rarer_facts_are_read_back_too() {
         ),
         ("cricket", r#"{"odds":{"book":"b","market":"m","change":"clear"}}"#),
     ];
-    let mut lines = Lines::default();
+    let mut lines = LineWriter::default();
     for (sport, fact) in facts {
         let timed = read(&line(sport, fact)).unwrap_or_else(|error| panic!("{error}: {fact}"));
         let written = lines.timed(&timed);
@@ -247,7 +247,7 @@ proptest! {
         ];
         let bytes = changed(&lines[which], &changes);
         if let Ok(read) = Interpreter::new(PROVIDER.into()).line(&bytes, 0) {
-            let written = Lines::default().timed(&read.timed);
+            let written = LineWriter::default().timed(&read.timed);
             let mut reader = Interpreter::new(PROVIDER.into()).of_all_matches();
             let again = reader.line(written.as_bytes(), 0).map(|read| read.timed);
             prop_assert_eq!(again.map(|it| it.batch.events), Ok(read.timed.batch.events));

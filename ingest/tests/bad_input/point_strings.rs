@@ -2,7 +2,7 @@
 
 use ingest::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
-    normalize::{Interpret, Played, point_strings::Interpreter},
+    normalize::{Interpret, Interpretation, point_strings::Interpreter},
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -153,7 +153,7 @@ proptest! {
 }
 
 fn play(bytes: &[u8]) {
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     let taken = Interpreter.message(bytes, 0, &mut played);
     assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
     assert!(taken.is_ok() || played.batches.is_empty());

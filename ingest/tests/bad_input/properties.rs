@@ -4,7 +4,7 @@ use ingest::{
     decode::{slam, sportradar_uof::control, statsbomb, statsperform, wyscout},
     event::Sport,
     normalize::{
-        Interpret, Played, api_football, football_data_couk, slam::Normalizer as Tennis,
+        Interpret, Interpretation, api_football, football_data_couk, slam::Normalizer as Tennis,
         sportradar_uof, statsbomb as from_statsbomb, statsperform as from_statsperform,
         the_odds_api, wyscout::Normalizer as Football,
     },
@@ -44,7 +44,7 @@ pub(super) fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
 fn play_football(bytes: &[u8], record: Option<&wyscout::record::MatchRecord>) {
     let document = wyscout::decode(bytes);
     let Ok(mut normalizer) = Football::new(&document, record, 0) else { return };
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         drop(normalizer.event(event, &mut played));
     }
@@ -58,7 +58,7 @@ fn play_tennis(bytes: &[u8], record: Option<slam::MatchRow>) {
         return;
     };
     let mut normalizer = Tennis::new("2013-usopen-2701", record, 0, 0);
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for row in lines.filter_map(|line| columns.row(line).ok()) {
         drop(normalizer.row(&row, &mut played));
     }
@@ -71,7 +71,7 @@ fn play_statsbomb(bytes: &[u8]) {
     let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, &[], "5", 0) else {
         return;
     };
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         drop(normalizer.event(event, &mut played));
     }
@@ -81,7 +81,7 @@ fn play_statsbomb(bytes: &[u8]) {
 
 fn play_statsperform(bytes: &[u8]) {
     let document = statsperform::decode(bytes);
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     if let Ok(mut normalizer) = from_statsperform::Normalizer::new(&document, Some(&document), 0) {
         for event in document.events.iter().flatten() {
             drop(normalizer.event(event, &mut played));
@@ -89,7 +89,7 @@ fn play_statsperform(bytes: &[u8]) {
         normalizer.finish(&mut played);
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
     }
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     if let Ok(mut summary) = from_statsperform::Summary::new(&document, 0) {
         for moment in document.moments.iter().flatten() {
             drop(summary.moment(moment, &mut played));
@@ -102,7 +102,7 @@ fn play_statsperform(bytes: &[u8]) {
 /// One image after another, which may be of the same fixtures.
 fn poll_api_football(images: &[Vec<u8>]) {
     let mut interpreter = api_football::Interpreter::default();
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for (received, image) in images.iter().enumerate() {
         drop(interpreter.message(image, received as i64, &mut played));
     }
@@ -122,7 +122,7 @@ fn long_answer() -> String {
 
 /// Plays a good message, a damaged one and the good one again to one interpreter.
 fn interpret(interpreter: &mut dyn Interpret, good: &str, bytes: &[u8]) {
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     for message in [good.as_bytes(), bytes, good.as_bytes()] {
         drop(interpreter.message(message, 0, &mut played));
     }
@@ -180,7 +180,7 @@ proptest! {
     #[test]
     fn football_data_never_panics_on_damage(changes in changes()) {
         let bytes = changed(&season(), &changes);
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         drop(football_data_couk::Interpreter::default().message(&bytes, 0, &mut played));
         prop_assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
     }

@@ -50,7 +50,7 @@ fn with_record(record: &str) -> Outcome {
 fn whole_match_is_told() {
     let outcome = with_record(&record("2", "1"));
     assert_eq!(outcome.reasons(), [""; 0]);
-    let told = |it: &&Incident| {
+    let line = |it: &&Incident| {
         let player = it.player.as_ref().unwrap();
         let assist = it.assist.as_ref().map_or("-", |it| &it.name);
         format!("{:?} {}+{:?} {} {assist}", it.kind, it.minute, it.added, player.name)
@@ -63,7 +63,7 @@ fn whole_match_is_told() {
         "Yellow 54+None A. One -",
         "PenaltyMissed 54+None B. Two -",
     ];
-    assert_eq!(outcome.incidents().iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(outcome.incidents().iter().map(line).collect::<Vec<_>>(), expected);
     let score = FootballScore { goals: [2, 1], half_time: Some([1, 1]), ..Default::default() };
     assert_eq!(outcome.last_score(), score);
 }

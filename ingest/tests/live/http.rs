@@ -19,7 +19,7 @@ use crate::support::PATIENCE;
 
 /// One request as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) at: Instant,
     pub(crate) method: String,
     /// Path and query.
@@ -60,37 +60,41 @@ impl Reply {
     }
 }
 
-type Handler = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
+type Handler = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
 /// Runs until it is dropped; whoever is connected is cut off then.
 pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
-    asked: mpsc::Receiver<Asked>,
+    received: mpsc::Receiver<ReceivedRequest>,
     task: JoinHandle<()>,
 }
 
 #[derive(Default)]
 struct Count {
-    asked: usize,
+    received: usize,
     open: usize,
     at_once: usize,
 }
 
 impl Server {
     /// One that must not be asked twice at once.
-    pub(crate) async fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         Self::start_on(0, handler).await
     }
 
     /// One that may be asked by several at once.
-    pub(crate) async fn shared(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn shared(
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         Self::open(0, usize::MAX, handler).await
     }
 
     /// On this port, where another has been before.
     pub(crate) async fn start_on(
         port: u16,
-        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Self {
         Self::open(port, 1, handler).await
     }
@@ -98,22 +102,22 @@ impl Server {
     async fn open(
         port: u16,
         at_once: usize,
-        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
         let addr = listener.local_addr().expect("it is bound");
-        let (tx, asked) = mpsc::channel(1024);
+        let (tx, received) = mpsc::channel(1024);
         let task = tokio::spawn(serve(listener, Arc::new(handler), tx, at_once));
-        Self { addr, asked, task }
+        Self { addr, received, task }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.addr)
     }
 
-    pub(crate) async fn asked(&mut self) -> Asked {
-        let asked = timeout(PATIENCE, self.asked.recv()).await;
-        asked.expect("nobody asks").expect("the server runs")
+    pub(crate) async fn next_request(&mut self) -> ReceivedRequest {
+        let received = timeout(PATIENCE, self.received.recv()).await;
+        received.expect("nobody asks").expect("the server runs")
     }
 }
 
@@ -123,7 +127,12 @@ impl Drop for Server {
     }
 }
 
-async fn serve(listener: TcpListener, handler: Handler, tx: mpsc::Sender<Asked>, at_once: usize) {
+async fn serve(
+    listener: TcpListener,
+    handler: Handler,
+    tx: mpsc::Sender<ReceivedRequest>,
+    at_once: usize,
+) {
     let count = Arc::new(Mutex::new(Count { at_once, ..Count::default() }));
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -134,19 +143,19 @@ async fn serve(listener: TcpListener, handler: Handler, tx: mpsc::Sender<Asked>,
 async fn connection(
     mut stream: TcpStream,
     handler: Handler,
-    tx: mpsc::Sender<Asked>,
+    tx: mpsc::Sender<ReceivedRequest>,
     count: Arc<Mutex<Count>>,
 ) {
-    while let Some(mut asked) = request(&mut stream).await {
+    while let Some(mut received) = request(&mut stream).await {
         {
             let mut count = count.lock().expect("no handler panicked");
-            asked.number = count.asked;
-            count.asked += 1;
+            received.number = count.received;
+            count.received += 1;
             count.open += 1;
             assert!(count.open <= count.at_once, "{} requests at once", count.open);
         }
-        let reply = handler(&asked);
-        if tx.send(asked).await.is_err() {
+        let reply = handler(&received);
+        if tx.send(received).await.is_err() {
             return;
         }
         // Long enough for another request to come meanwhile, were it sent.
@@ -158,7 +167,7 @@ async fn connection(
     }
 }
 
-async fn request(stream: &mut TcpStream) -> Option<Asked> {
+async fn request(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
@@ -169,7 +178,7 @@ async fn request(stream: &mut TcpStream) -> Option<Asked> {
     let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
     let headers = lines.filter_map(|line| line.split_once(": "));
     let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Some(Asked { at: Instant::now(), method, target, headers, number: 0 })
+    Some(ReceivedRequest { at: Instant::now(), method, target, headers, number: 0 })
 }
 
 /// Whether the connection goes on.

@@ -11,7 +11,7 @@ use ingest::source::{
 };
 
 use super::{
-    http::{Asked, Reply, Server},
+    http::{ReceivedRequest, Reply, Server},
     support::{Listener, SECRET, Small, goals},
 };
 
@@ -29,13 +29,13 @@ fn settings(requests: Vec<Request>) -> Settings {
 }
 
 fn start(settings: Settings) -> Listener {
-    Listener::start(|outlet| poll::run(settings, Box::new(Small), outlet))
+    Listener::start(|reports| poll::run(settings, Box::new(Small), reports))
 }
 
 #[tokio::test]
 async fn it_is_live_when_each_request_has_been_answered_and_not_before() {
     // The interpreter says of each answer that it is whole; that is not enough.
-    let server = Server::start(|asked| match asked.target.as_str() {
+    let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1,"signal":"fresh"}"#),
         _ => Reply::ok(r#"{"goals":2,"signal":"fresh"}"#),
     })
@@ -52,7 +52,7 @@ async fn it_is_live_when_each_request_has_been_answered_and_not_before() {
 #[tokio::test]
 async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
     let mut server =
-        Server::start(|asked| match asked.headers.get("if-none-match").map(String::as_str) {
+        Server::start(|received| match received.headers.get("if-none-match").map(String::as_str) {
             None => Reply::ok(r#"{"goals":1}"#)
                 .with("etag", "\"one\"")
                 .with("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -62,10 +62,10 @@ async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
         .await;
     let mut listener = start(settings(vec![request(&server.url("/"))]));
     assert_eq!(goals(&listener.until_live().await), [1]);
-    assert_eq!(listener.next().await, Report::Heard);
+    assert_eq!(listener.next().await, Report::Heartbeat);
     assert_eq!(listener.next().await, Report::Live);
-    server.asked().await;
-    let again = server.asked().await;
+    server.next_request().await;
+    let again = server.next_request().await;
     assert_eq!(again.headers["if-modified-since"], "Sun, 06 Nov 1994 08:49:37 GMT");
     listener.stop().await;
 }
@@ -85,11 +85,13 @@ async fn secrets_reach_the_provider_and_nobody_else() {
     let settings = settings(requests);
     assert!(!format!("{settings:?}").contains(SECRET));
     let mut listener = start(settings);
-    let asked = [server.asked().await, server.asked().await];
-    let by_header = asked.iter().find(|asked| asked.target.starts_with("/h")).expect("asked");
+    let received = [server.next_request().await, server.next_request().await];
+    let by_header =
+        received.iter().find(|received| received.target.starts_with("/h")).expect("asked");
     assert_eq!(by_header.headers["x-apisports-key"], SECRET);
     assert_eq!(by_header.target, "/h?regions=eu%2Cuk");
-    let by_query = asked.iter().find(|asked| asked.target.starts_with("/q")).expect("asked");
+    let by_query =
+        received.iter().find(|received| received.target.starts_with("/q")).expect("asked");
     assert_eq!(by_query.target, format!("/q?regions=eu%2Cuk&apiKey={SECRET}"));
     // `next` looks into every report.
     let (_, why) = listener.until_down().await;
@@ -108,7 +110,7 @@ async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
         let body = gz.finish().expect("in memory");
         Reply::Answer { status: 200, headers: vec![("content-encoding", "gzip".to_owned())], body }
     };
-    let mut server = Server::start(move |asked| match asked.number {
+    let mut server = Server::start(move |received| match received.number {
         0 => pack(br#"{"goals":3}"#),
         // A few kilobytes on the wire.
         _ => pack(&vec![b' '; 1 << 20]),
@@ -118,7 +120,7 @@ async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
     settings.body_bytes_max = 10_000;
     let mut listener = start(settings);
     assert_eq!(goals(&listener.until_live().await), [3]);
-    assert!(server.asked().await.headers["accept-encoding"].contains("gzip"));
+    assert!(server.next_request().await.headers["accept-encoding"].contains("gzip"));
     let (_, why) = listener.until_down().await;
     assert!(why.ends_with("the answer is longer than 10000 bytes"), "{why}");
     listener.stop().await;
@@ -126,9 +128,9 @@ async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
 
 /// What a server does at the second and third request, and what the source says of it. The fourth
 /// is answered well.
-async fn check_failure(what: &str, expected: &str, reply: fn(&Asked) -> Reply) {
-    let server = Server::start(move |asked| match asked.number {
-        1 | 2 => reply(asked),
+async fn check_failure(what: &str, expected: &str, reply: fn(&ReceivedRequest) -> Reply) {
+    let server = Server::start(move |received| match received.number {
+        1 | 2 => reply(received),
         number => Reply::ok(&format!(r#"{{"goals":{number}}}"#)),
     })
     .await;
@@ -137,7 +139,7 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&Asked) -> Reply) {
     let mut listener = start(settings);
     assert_eq!(goals(&listener.until_live().await), [0], "{what}");
     let (before, why) = listener.until_down().await;
-    let heard = before.iter().all(|it| matches!(it, Report::Heard | Report::Refused(_)));
+    let heard = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
     assert!(heard, "{what}: one failure is not told: {before:?}");
     assert_eq!(why, format!("{}: {expected}", server.url("/")), "{what}");
     assert_eq!(goals(&listener.until_live().await), [3], "{what}");
@@ -160,7 +162,7 @@ async fn it_is_down_after_the_second_failure_in_a_row_and_comes_back() {
 
 #[tokio::test]
 async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
-    let mut server = Server::start(|asked| match asked.number {
+    let mut server = Server::start(|received| match received.number {
         0 => Reply::ok("half a {").with("etag", "\"bad\""),
         _ => Reply::ok(r#"{"goals":1}"#),
     })
@@ -168,23 +170,23 @@ async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
     let mut listener = start(settings(vec![request(&server.url("/"))]));
     let reports = listener.until_live().await;
     assert!(matches!(reports[0], Report::Refused(_)), "{reports:?}");
-    server.asked().await;
-    assert!(!server.asked().await.headers.contains_key("if-none-match"));
+    server.next_request().await;
+    assert!(!server.next_request().await.headers.contains_key("if-none-match"));
     listener.stop().await;
 }
 
 #[tokio::test]
 async fn a_provider_that_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
-    let mut server = Server::start(|asked| match asked.number {
+    let mut server = Server::start(|received| match received.number {
         1 => Reply::status(429).with("retry-after", "1"),
         _ => Reply::ok(r#"{"goals":1}"#),
     })
     .await;
     let requests = vec![request(&server.url("/a")), request(&server.url("/b"))];
     let mut listener = start(settings(requests));
-    server.asked().await;
-    let refused = server.asked().await;
-    let next = server.asked().await;
+    server.next_request().await;
+    let refused = server.next_request().await;
+    let next = server.next_request().await;
     let waited = next.at - refused.at;
     assert!(waited >= ms(1000), "{} was asked after {waited:?}", next.target);
     listener.until_live().await;
@@ -200,8 +202,8 @@ async fn a_provider_that_denies_access_is_asked_seldom() {
         let mut listener = start(settings);
         let (_, why) = listener.until_down().await;
         assert_eq!(why, format!("{}: answered {status}", server.url("/a")));
-        let waited = server.asked().await.at;
-        let waited = server.asked().await.at - waited;
+        let waited = server.next_request().await.at;
+        let waited = server.next_request().await.at - waited;
         assert!(waited >= ms(700), "{waited:?}");
         listener.stop().await;
     }
@@ -209,24 +211,24 @@ async fn a_provider_that_denies_access_is_asked_seldom() {
 
 #[tokio::test]
 async fn a_quota_that_runs_low_is_spent_slowly() {
-    let mut server = Server::start(|asked| {
-        let left = if asked.number == 0 { "500" } else { "1" };
+    let mut server = Server::start(|received| {
+        let left = if received.number == 0 { "500" } else { "1" };
         Reply::ok(r#"{"goals":1}"#).with("X-Requests-Remaining", left)
     })
     .await;
     let mut settings = settings(vec![request(&server.url("/"))]);
     settings.quotas = vec![Quota { wait_most: ms(600), ..Quota::the_odds_api(100) }];
     let listener = start(settings);
-    server.asked().await;
-    let second = server.asked().await;
-    let third = server.asked().await;
+    server.next_request().await;
+    let second = server.next_request().await;
+    let third = server.next_request().await;
     assert!(third.at - second.at >= ms(590), "{:?}", third.at - second.at);
     listener.stop().await;
 }
 
 #[tokio::test]
 async fn a_late_provider_is_late_until_all_its_answers_are_fresh() {
-    let server = Server::start(|asked| match asked.number {
+    let server = Server::start(|received| match received.number {
         0 => Reply::ok(r#"{"goals":1,"signal":"late"}"#),
         _ => Reply::ok(r#"{"goals":2,"signal":"fresh"}"#),
     })
@@ -240,7 +242,7 @@ async fn a_late_provider_is_late_until_all_its_answers_are_fresh() {
 
 #[tokio::test]
 async fn one_request_that_fails_for_ever_keeps_the_source_down() {
-    let server = Server::start(|asked| match asked.target.as_str() {
+    let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1}"#),
         _ => Reply::status(404),
     })
@@ -257,7 +259,7 @@ async fn one_request_that_fails_for_ever_keeps_the_source_down() {
 
 #[tokio::test]
 async fn a_provider_that_was_away_is_found_again() {
-    let answer = |_: &Asked| Reply::ok(r#"{"goals":1}"#);
+    let answer = |_: &ReceivedRequest| Reply::ok(r#"{"goals":1}"#);
     let server = Server::start(answer).await;
     let port = server.addr.port();
     let mut listener = start(settings(vec![request(&server.url("/"))]));

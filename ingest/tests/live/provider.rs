@@ -9,7 +9,7 @@ use lapin::{
 
 use super::{
     broker::{Broker, PASSWORD, VHOST},
-    http::{Asked, Server},
+    http::{ReceivedRequest, Server},
 };
 use crate::support::SECRET;
 
@@ -78,10 +78,10 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    fn of(asked: &Asked) -> Self {
-        assert_eq!(asked.method, "POST");
-        assert_eq!(asked.headers["x-access-token"], SECRET);
-        let (path, query) = asked.target.split_once('?').expect("a query");
+    fn of(request: &ReceivedRequest) -> Self {
+        assert_eq!(request.method, "POST");
+        assert_eq!(request.headers["x-access-token"], SECRET);
+        let (path, query) = request.target.split_once('?').expect("a query");
         let product = match path {
             "/uof/v1/liveodds/recovery/initiate_request" => 1,
             "/uof/v1/pre/recovery/initiate_request" => 3,
@@ -96,7 +96,7 @@ impl Recovery {
     }
 
     pub(crate) async fn next(api: &mut Server) -> Self {
-        Self::of(&api.asked().await)
+        Self::of(&api.next_request().await)
     }
 
     /// Those of both products, live odds first.

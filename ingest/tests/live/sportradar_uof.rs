@@ -14,7 +14,7 @@ use super::{
 use ingest::{
     error::DecodeError,
     event::Micros,
-    normalize::{Interpret, Played},
+    normalize::{Interpret, Interpretation},
     source::{
         Report,
         secret::Secret,
@@ -32,7 +32,7 @@ impl Interpret for Odds {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         if bytes.starts_with(b"<") { Ok(()) } else { Small.message(bytes, received, out) }
     }
@@ -67,7 +67,7 @@ fn settings(broker: &Broker, api: &Server) -> Settings {
 fn start(settings: Settings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
     let keys = Arc::clone(keys);
     let route = move |key: &str| keys.lock().unwrap().push(key.to_owned());
-    Listener::start(|outlet| sportradar_uof::run(settings, Box::new(Odds), route, outlet))
+    Listener::start(|reports| sportradar_uof::run(settings, Box::new(Odds), route, reports))
 }
 
 /// One broker for all, since one takes seconds to start.
@@ -189,7 +189,7 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
 }
 
 async fn a_refused_recovery_is_asked_for_again(broker: &Broker) {
-    let mut api = Server::shared(|asked| match asked.number {
+    let mut api = Server::shared(|request| match request.number {
         0 => Reply::status(503),
         1 => Reply::status(429),
         _ => Reply::status(202),

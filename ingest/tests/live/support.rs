@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use ingest::{
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed},
-    normalize::{Interpret, Played, Signal},
-    source::{Outlet, Report, Told},
+    normalize::{Interpret, Interpretation, Signal},
+    source::{Report, ReportSender, SourceMessage},
 };
 use serde::Deserialize;
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
@@ -19,25 +19,26 @@ pub(crate) const SECRET: &str = "s3cret-key";
 
 /// Who listens to a source.
 pub(crate) struct Listener {
-    told: mpsc::Receiver<Told>,
+    messages: mpsc::Receiver<SourceMessage>,
     source: JoinHandle<()>,
 }
 
 impl Listener {
-    /// Starts a source; `run` gives it its outlet.
-    pub(crate) fn start<F>(run: impl FnOnce(Outlet) -> F) -> Self
+    /// Starts a source; `run` gives it its reports.
+    pub(crate) fn start<F>(run: impl FnOnce(ReportSender) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (tx, told) = mpsc::channel(64);
-        let outlet = Outlet::new(Arc::from("test"), tx, now);
-        Self { told, source: tokio::spawn(run(outlet)) }
+        let (tx, messages) = mpsc::channel(64);
+        let reports = ReportSender::new(Arc::from("test"), tx, now);
+        Self { messages, source: tokio::spawn(run(reports)) }
     }
 
     /// The next report; no secret is ever in one.
     pub(crate) async fn next(&mut self) -> Report {
-        let told = timeout(PATIENCE, self.told.recv()).await.expect("the source says nothing");
-        let report = told.expect("the source has ended").report;
+        let message =
+            timeout(PATIENCE, self.messages.recv()).await.expect("the source says nothing");
+        let report = message.expect("the source has ended").report;
         assert!(!format!("{report:?}").contains(SECRET), "{report:?} holds the secret");
         report
     }
@@ -66,7 +67,7 @@ impl Listener {
 
     /// Stops listening; the source must end by that.
     pub(crate) async fn stop(self) {
-        drop(self.told);
+        drop(self.messages);
         let ended = timeout(PATIENCE, self.source).await.expect("the source does not end");
         ended.expect("the source panicked");
     }
@@ -109,7 +110,7 @@ impl Interpret for Small {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let message: Message = serde_json::from_slice(bytes)
             .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;

@@ -148,7 +148,7 @@ fn start(addr: SocketAddr) -> Listener {
     let url = format!("ws://{addr}/stream/v1");
     let settings = Settings::new(&url, &token, channels, limits).expect("an address");
     assert!(!format!("{settings:?}").contains(SECRET));
-    Listener::start(|outlet| upstream::run(settings, Box::new(Matchwire::default()), outlet))
+    Listener::start(|reports| upstream::run(settings, Box::new(Matchwire::default()), reports))
 }
 
 /// What markets were told to be.

@@ -41,7 +41,7 @@ fn settings(url: &str) -> Settings {
 }
 
 fn start(settings: Settings) -> Listener {
-    Listener::start(|outlet| websocket::run(settings, Box::new(Small), outlet))
+    Listener::start(|reports| websocket::run(settings, Box::new(Small), reports))
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
     // The library answers pings while it is read.
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::Ping(Default::default()));
     socket.flush().await.unwrap();
-    assert_eq!(listener.next().await, Report::Heard);
+    assert_eq!(listener.next().await, Report::Heartbeat);
     let (_, why) = listener.until_down().await;
     assert_eq!(why, "nothing was heard for 1s");
     let _again = peer.accept().await;

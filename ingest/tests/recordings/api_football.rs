@@ -15,7 +15,7 @@ use super::recording;
 
 /// What is told of one fixture.
 #[derive(Default)]
-struct Told {
+struct ReportedMatch {
     fixture: Option<Fixture>,
     status: Option<FootballStatus>,
     score: Option<FootballScore>,
@@ -23,17 +23,17 @@ struct Told {
     stats: BTreeMap<(Side, Stat), u32>,
 }
 
-fn told(batches: &[Timed]) -> BTreeMap<Id, Told> {
-    let mut all = BTreeMap::<_, Told>::new();
+fn reported(batches: &[Timed]) -> BTreeMap<Id, ReportedMatch> {
+    let mut all = BTreeMap::<_, ReportedMatch>::new();
     for Event { match_id, fact, .. } in batches.iter().flat_map(|it| &it.batch.events) {
-        let told = all.entry(*match_id).or_default();
+        let reported = all.entry(*match_id).or_default();
         match fact {
-            Fact::Fixture(fixture) => told.fixture = Some(fixture.clone()),
-            Fact::Football(FootballFact::Status(status)) => told.status = Some(*status),
-            Fact::Football(FootballFact::Score(score)) => told.score = Some(*score),
-            Fact::Football(FootballFact::Incident(it)) => told.incidents.push(it.clone()),
+            Fact::Fixture(fixture) => reported.fixture = Some(fixture.clone()),
+            Fact::Football(FootballFact::Status(status)) => reported.status = Some(*status),
+            Fact::Football(FootballFact::Score(score)) => reported.score = Some(*score),
+            Fact::Football(FootballFact::Incident(it)) => reported.incidents.push(it.clone()),
             Fact::Football(FootballFact::Stats { side, values }) => {
-                told.stats.extend(values.iter().map(|(stat, count)| ((*side, *stat), *count)));
+                reported.stats.extend(values.iter().map(|(stat, count)| ((*side, *stat), *count)));
             }
             Fact::Football(FootballFact::Clock { running, .. }) => assert!(!running),
             // Every fixture of these files names its round and where it is played.
@@ -56,21 +56,22 @@ fn told(batches: &[Timed]) -> BTreeMap<Id, Told> {
     all
 }
 
-fn check(file: &str) -> Vec<Told> {
+fn check(file: &str) -> Vec<ReportedMatch> {
     let Some((batches, sheet)) = recording(file) else { return Vec::new() };
-    let all: Vec<_> = told(&batches).into_values().collect();
+    let all: Vec<_> = reported(&batches).into_values().collect();
     let rows = sheet["fixtures"].as_array().unwrap();
     assert_eq!(all.len(), rows.len());
     for row in rows {
         let key = row["id"].to_string();
-        let of_row = |told: &&Told| *told.fixture.as_ref().unwrap().provider_key == *key;
+        let of_row =
+            |reported: &&ReportedMatch| *reported.fixture.as_ref().unwrap().provider_key == *key;
         check_fixture(all.iter().find(of_row).unwrap(), row);
     }
     all
 }
 
-fn check_fixture(told: &Told, row: &Value) {
-    let fixture = told.fixture.as_ref().unwrap();
+fn check_fixture(reported: &ReportedMatch, row: &Value) {
+    let fixture = reported.fixture.as_ref().unwrap();
     let sides = fixture.sides.as_ref().unwrap();
     let start = fixture.start.unwrap() / 1_000_000;
     let ours = json!([&*sides[0].name, &*sides[1].name, start]);
@@ -80,22 +81,22 @@ fn check_fixture(told: &Told, row: &Value) {
         "PEN" => FootballStatus::Finished,
         other => panic!("status {other}"),
     };
-    assert_eq!(told.status, Some(status));
+    assert_eq!(reported.status, Some(status));
     let pair = |score: &Value| {
         let side = |side: &str| score[side].as_u64().map(|goals| goals as u16);
         Some([side("home")?, side("away")?])
     };
-    assert_eq!(told.score.map(|score| score.goals), pair(&row["goals"]));
-    let score = told.score.unwrap_or_default();
+    assert_eq!(reported.score.map(|score| score.goals), pair(&row["goals"]));
+    let score = reported.score.unwrap_or_default();
     assert_eq!(score.half_time, pair(&row["score"]["halftime"]));
     assert_eq!(score.extra_time, pair(&row["score"]["extratime"]));
     assert_eq!(score.penalties, pair(&row["score"]["penalty"]));
-    check_incidents(&told.incidents, sides, row);
+    check_incidents(&reported.incidents, sides, row);
 }
 
 fn check_incidents(incidents: &[Incident], sides: &Pair<Participant>, row: &Value) {
     let rows = |list: &str| row[list].as_array().cloned().unwrap_or_default();
-    let told = |it: &Incident| {
+    let reported = |it: &Incident| {
         json!({
             "minute": it.minute,
             "extra": it.added,
@@ -113,13 +114,13 @@ fn check_incidents(incidents: &[Incident], sides: &Pair<Participant>, row: &Valu
         columns.into_iter().map(|it| (it.to_owned(), row[it].clone())).collect::<Value>()
     };
     let goals = of(|kind| matches!(kind, IncidentKind::Goal(_)));
-    let ours: Vec<_> = goals.iter().map(|it| told(it)).collect();
+    let ours: Vec<_> = goals.iter().map(|it| reported(it)).collect();
     assert_eq!(ours, rows("goals_list").iter().map(columns).collect::<Vec<_>>());
     if let Some(last) = goals.last() {
         assert_eq!(last.score, Some([0, 1].map(|at| goals_of(&goals, at))));
     }
     let cards = of(|kind| matches!(kind, IncidentKind::Yellow | IncidentKind::Red));
-    let ours: Vec<_> = cards.iter().map(|it| told(it)).collect();
+    let ours: Vec<_> = cards.iter().map(|it| reported(it)).collect();
     assert_eq!(ours, rows("cards").iter().map(columns).collect::<Vec<_>>());
     for side in sides {
         let ours = of(|kind| kind == IncidentKind::Substitution);

@@ -91,7 +91,7 @@ fn second(row: &Value) -> u64 {
 pub(crate) fn check(batches: &[Timed], sheet: &Value) {
     let sides = fixture(batches).sides.as_ref().unwrap();
     assert_eq!(json!([&*sides[0].name, &*sides[1].name]), json!([sheet["home"], sheet["away"]]));
-    let told = |row: &dyn Fn(&Incident) -> Option<Value>| {
+    let collect_rows = |row: &dyn Fn(&Incident) -> Option<Value>| {
         let rows = incidents(batches).filter_map(|(second, it)| {
             let mut row = row(it)?;
             let shown = u32::from(it.minute + it.added.unwrap_or(0));
@@ -103,9 +103,9 @@ pub(crate) fn check(batches: &[Timed], sheet: &Value) {
         });
         rows.collect::<Vec<_>>()
     };
-    assert_eq!(told(&goal), rows(&sheet["goals"], goal_row));
-    assert_eq!(told(&card), rows(&sheet["cards"], card_row));
-    assert_eq!(told(&substitution), rows(&sheet["substitutions"], substitution_row));
+    assert_eq!(collect_rows(&goal), rows(&sheet["goals"], goal_row));
+    assert_eq!(collect_rows(&card), rows(&sheet["cards"], card_row));
+    assert_eq!(collect_rows(&substitution), rows(&sheet["substitutions"], substitution_row));
     let (score, status, running) = end(batches);
     let expected = ["home", "away"].map(|side| sheet["final_score"][side].as_u64().unwrap());
     assert_eq!(score.goals.map(u64::from), expected);

@@ -31,7 +31,7 @@ fn four_all_after_four_nil_is_as_the_answer_sheet_says() {
 fn check_football(file: &str) {
     let Some((batches, sheet)) = recording(file) else { return };
     let sides = fixture(&batches).sides.as_ref().unwrap();
-    let told = |kind: fn(&Incident) -> bool, row: &dyn Fn(&Incident) -> Value| {
+    let collect_rows = |kind: fn(&Incident) -> bool, row: &dyn Fn(&Incident) -> Value| {
         let rows = incidents(&batches).filter(|(_, it)| kind(it)).map(|(second, it)| {
             let mut row = row(it);
             let shown = u32::from(it.minute + it.added.unwrap_or(0));
@@ -42,7 +42,7 @@ fn check_football(file: &str) {
         Value::Array(rows.collect())
     };
     assert_eq!(json!([&*sides[0].name, &*sides[1].name]), json!([sheet["home"], sheet["away"]]));
-    let goals = told(|it| matches!(it.kind, IncidentKind::Goal(_)), &|it| goal(it, sides));
+    let goals = collect_rows(|it| matches!(it.kind, IncidentKind::Goal(_)), &|it| goal(it, sides));
     assert_eq!(goals, rows(&sheet["goals"], &["event_id", "minute", "player", "team"], goal_rest));
     check_cards(&batches, &sheet, sides);
     check_substitutions(&batches, &sheet, sides);

@@ -6,7 +6,7 @@ use ingest::{
     event::{
         Fact, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange, SelectionStatus,
     },
-    normalize::{Interpret, Played, Signal, betfair::book::Interpreter},
+    normalize::{Interpret, Interpretation, Signal, betfair::book::Interpreter},
     recording::Timed,
 };
 use rust_decimal::Decimal;
@@ -88,13 +88,13 @@ fn repeated_market_book_tells_nothing() {
     let bytes = fs::read(path).unwrap();
     let mut interpreter = Interpreter::default();
     let mut polls = [0, 1].map(|received| {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         interpreter.message(&bytes, received, &mut played).unwrap();
         played
     });
     assert_eq!(polls[0].batches.len(), 1);
     assert_eq!(
         std::mem::take(&mut polls[1]),
-        Played { signals: vec![Signal::Fresh], ..Played::default() }
+        Interpretation { signals: vec![Signal::Fresh], ..Interpretation::default() }
     );
 }

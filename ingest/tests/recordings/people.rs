@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ingest::{
     event::{About, Fact, FootballFact, LineUp, Pair, PlayerStat, Side, Stat},
-    normalize::events::{Interpreter, Lines},
+    normalize::events::{Interpreter, LineWriter},
     recording::Timed,
 };
 use serde_json::Value;
@@ -79,8 +79,8 @@ fn players_of_a_side_add_up_to_what_the_side_did() {
                 (Stat::Fouls, PlayerStat::Fouls),
                 (Stat::Saves, PlayerStat::Saves),
             ] {
-                let told = last_stat(&batches, side, stat).unwrap_or(0);
-                assert_eq!(people.sum(side, of_players), told, "{stat:?} of {side:?} in {file}");
+                let total = last_stat(&batches, side, stat).unwrap_or(0);
+                assert_eq!(people.sum(side, of_players), total, "{stat:?} of {side:?} in {file}");
             }
         }
     }
@@ -204,7 +204,7 @@ fn answers_tell_line_ups_and_players_once() {
 fn lines_lose_nothing_of_it() {
     for file in EVENT_BY_EVENT.into_iter().chain(["api-football/fixtures-cl-penalties.json"]) {
         let Some((batches, _)) = recording(file) else { return };
-        let mut lines = Lines::default();
+        let mut lines = LineWriter::default();
         let mut interpreter = Interpreter::new("other".into()).of_all_matches();
         let written = batches.iter().map(|timed| {
             let line = lines.timed(timed);

@@ -7,7 +7,7 @@ use ingest::{
         Fact, FootballFact, FootballScore, FootballStatus, GameScore, Id, IncidentKind, Point,
         PointKind, Side, Stat, TennisFact, TennisScore, TennisStatus,
     },
-    normalize::{Interpret, Played, Signal, betfair_scores::Interpreter},
+    normalize::{Interpret, Interpretation, Signal, betfair_scores::Interpreter},
     recording::Timed,
 };
 use serde_json::{Value, json};
@@ -105,12 +105,12 @@ fn repeated_answers_tell_nothing() {
         let bytes = fs::read(path).unwrap();
         let mut interpreter = Interpreter::default();
         let polls = [0, 60_000_000].map(|received| {
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             interpreter.message(&bytes, received, &mut played).unwrap();
             played
         });
         assert!(!polls[0].batches.is_empty(), "{file}");
-        let nothing = Played { signals: vec![Signal::Fresh], ..Played::default() };
+        let nothing = Interpretation { signals: vec![Signal::Fresh], ..Interpretation::default() };
         assert_eq!(polls[1], nothing, "{file}");
     }
 }
@@ -120,10 +120,10 @@ fn repeated_answers_tell_nothing() {
 fn scoreboard_behind_its_timeline_adds_the_clock() {
     let files = ["betfair-scores/eventtimeline.json", "betfair-scores/scores.json"];
     let mut interpreter = Interpreter::default();
-    let mut last = Played::default();
+    let mut last = Interpretation::default();
     for file in files {
         let Some(path) = shared(file) else { return };
-        last = Played::default();
+        last = Interpretation::default();
         interpreter.message(&fs::read(path).unwrap(), 0, &mut last).unwrap();
     }
     let facts: Vec<_> = facts(&last.batches).collect();
@@ -140,9 +140,9 @@ fn check_teams(batches: &[Timed], sheet: &Value) {
 
 /// Each update is a batch at its time, with an incident of its minute.
 fn check_updates(batches: &[Timed], updates: &[Value]) {
-    let told: Vec<_> = batches.iter().filter(|timed| timed.batch.at.is_some()).collect();
-    assert_eq!(told.len(), updates.len());
-    for (timed, update) in told.into_iter().zip(updates) {
+    let timed_batches: Vec<_> = batches.iter().filter(|timed| timed.batch.at.is_some()).collect();
+    assert_eq!(timed_batches.len(), updates.len());
+    for (timed, update) in timed_batches.into_iter().zip(updates) {
         assert_eq!(json!(text_of(timed.batch.at.unwrap())), update["updateTime"]);
         let incident = timed.batch.events.iter().find_map(|event| match &event.fact {
             Fact::Football(FootballFact::Incident(incident)) => Some(incident),
@@ -168,13 +168,13 @@ fn check_updates(batches: &[Timed], updates: &[Value]) {
 
 /// Minute and team of each incident of a kind.
 fn incidents(batches: &[Timed], kind: fn(IncidentKind) -> bool) -> Vec<(u16, &'static str)> {
-    let told = facts(batches).filter_map(|fact| match fact {
+    let timed_batches = facts(batches).filter_map(|fact| match fact {
         Fact::Football(FootballFact::Incident(incident)) if kind(incident.kind) => {
             Some((incident.minute, ["home", "away"][incident.side.unwrap().index()]))
         }
         _ => None,
     });
-    told.collect()
+    timed_batches.collect()
 }
 
 fn football(batches: &[Timed]) -> (FootballScore, Option<FootballStatus>) {

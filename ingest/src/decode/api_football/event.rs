@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
-    fixture::{Named, RawNamed, small},
+    fixture::{NamedEntity, RawNamedEntity, small},
     value,
 };
 use crate::error::DecodeError;
@@ -20,9 +20,9 @@ pub struct Event {
     /// For a goal, an own goal too, the team that gets it.
     pub team: Arc<str>,
     /// Who goes off, for a substitution.
-    pub player: Option<Named>,
+    pub player: Option<NamedEntity>,
     /// Who comes on, for a substitution.
-    pub assist: Option<Named>,
+    pub assist: Option<NamedEntity>,
     pub detail: Arc<str>,
 }
 
@@ -48,11 +48,11 @@ struct Raw {
     #[serde(default, deserialize_with = "json::known")]
     time: Option<RawTime>,
     #[serde(default, deserialize_with = "json::known")]
-    team: Option<RawNamed>,
+    team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known")]
-    player: Option<RawNamed>,
+    player: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known")]
-    assist: Option<RawNamed>,
+    assist: Option<RawNamedEntity>,
     #[serde(rename = "type", default, deserialize_with = "json::known")]
     kind: Option<String>,
     #[serde(default, deserialize_with = "json::known")]
@@ -78,9 +78,9 @@ pub(super) fn parse(text: &str) -> Result<Event, DecodeError> {
         kind,
         elapsed: small(time.elapsed).ok_or_else(|| missing("a minute"))?,
         extra: small(time.extra).filter(|extra| *extra > 0),
-        team: raw.team.and_then(RawNamed::into_id).ok_or_else(|| missing("a team"))?,
-        player: raw.player.and_then(RawNamed::player),
-        assist: raw.assist.and_then(RawNamed::player),
+        team: raw.team.and_then(RawNamedEntity::into_id).ok_or_else(|| missing("a team"))?,
+        player: raw.player.and_then(RawNamedEntity::player),
+        assist: raw.assist.and_then(RawNamedEntity::player),
         detail: raw.detail.unwrap_or_default().into(),
     })
 }

@@ -25,12 +25,12 @@ pub struct Fixture {
     pub venue: Option<Venue>,
     pub referee: Option<Arc<str>>,
     /// Home, then away, as everywhere here.
-    pub teams: Pair<Named>,
+    pub teams: Pair<NamedEntity>,
     /// With extra time, without the shoot-out; absent before the kick-off.
     pub goals: Option<Pair<u16>>,
     pub score: Score,
-    /// Absent where the answer does not carry any, which is so unless fixtures are asked by id or
-    /// live.
+    /// Absent where the answer does not carry any, which is so unless fixtures are requested by id
+    /// or live.
     pub events: Option<Vec<Event>>,
     pub statistics: Vec<TeamStatistics>,
     pub line_ups: Vec<Sheet>,
@@ -70,7 +70,7 @@ pub struct Venue {
 
 /// A team or a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedEntity {
     /// Absent for a player whom the provider has no record of.
     pub id: Option<Arc<str>>,
     pub name: Arc<str>,
@@ -102,7 +102,7 @@ impl Fixture {
         let fixture = raw.fixture.ok_or_else(|| missing("its particulars"))?;
         let status = fixture.status.unwrap_or_default();
         let teams = raw.teams.ok_or_else(|| missing("teams"))?;
-        let team = |team: Option<RawNamed>| team.and_then(RawNamed::team);
+        let team = |team: Option<RawNamedEntity>| team.and_then(RawNamedEntity::team);
         let mut notices = Vec::new();
         let score = raw.score.unwrap_or_default();
         Ok(Self {
@@ -159,7 +159,7 @@ struct Raw<'a> {
     #[serde(default, deserialize_with = "json::known")]
     league: Option<RawLeague>,
     #[serde(default, deserialize_with = "json::known")]
-    teams: Option<RawSides<RawNamed>>,
+    teams: Option<RawSides<RawNamedEntity>>,
     #[serde(default, deserialize_with = "json::known")]
     goals: Option<RawSides<u16>>,
     #[serde(default, deserialize_with = "json::known")]
@@ -223,7 +223,7 @@ struct RawLeague {
 }
 
 #[derive(Deserialize)]
-pub(super) struct RawNamed {
+pub(super) struct RawNamedEntity {
     #[serde(default, deserialize_with = "json::key")]
     id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
@@ -252,7 +252,7 @@ struct RawScore {
 #[derive(Deserialize)]
 struct RawStatistics {
     #[serde(default, deserialize_with = "json::known")]
-    team: Option<RawNamed>,
+    team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
     statistics: Vec<RawCount>,
 }
@@ -266,16 +266,16 @@ struct RawCount {
     value: Option<Arc<str>>,
 }
 
-impl RawNamed {
-    /// A team is nobody without an id.
-    fn team(self) -> Option<Named> {
+impl RawNamedEntity {
+    /// A team requires an id.
+    fn team(self) -> Option<NamedEntity> {
         let id = self.id?;
-        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id: Some(id) })
+        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id: Some(id) })
     }
 
     /// A player whom the provider has no record of has a name alone.
-    pub(super) fn player(self) -> Option<Named> {
-        Some(Named { name: self.name.or_else(|| self.id.clone())?, id: self.id })
+    pub(super) fn player(self) -> Option<NamedEntity> {
+        Some(NamedEntity { name: self.name.or_else(|| self.id.clone())?, id: self.id })
     }
 
     pub(super) fn into_id(self) -> Option<Arc<str>> {

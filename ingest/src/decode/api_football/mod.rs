@@ -1,9 +1,9 @@
 //! API-Football v3: answers of its `fixtures` endpoint.
 //!
-//! Format: api-football.com/documentation-v3. Every answer is one envelope with a full image of what
-//! was asked, and null wherever something is unknown. A fixture that cannot be used costs only
-//! itself, an event only itself; an answer that is cut gives the fixtures before the cut. Left out
-//! are logos, ratings, and `score.fulltime`.
+//! Format: api-football.com/documentation-v3. Every response is one envelope with a full image of
+//! what was requested, and null wherever something is unknown. A fixture that cannot be used costs
+//! only itself, an event only itself; an answer that is cut gives the fixtures before the cut. Left
+//! out are logos, ratings, and `score.fulltime`.
 
 mod event;
 mod fixture;
@@ -12,22 +12,22 @@ mod people;
 use serde::de::MapAccess;
 
 use super::{
-    Refused,
+    RefusedItem,
     json::{self, Fill, Value},
 };
 use crate::error::{DecodeError, RefusalKind};
 
 pub use self::{
     event::{Event, Kind},
-    fixture::{Fixture, League, Named, Score, Status, TeamStatistics, Venue},
+    fixture::{Fixture, League, NamedEntity, Score, Status, TeamStatistics, Venue},
     people::{PlayerStatistics, Sheet, SheetPlayer},
 };
 
-/// One answer as far as the bytes tell it.
+/// One response, as far as it could be read.
 #[derive(Debug, Default)]
 pub struct Answer {
-    pub fixtures: Vec<Result<Fixture, Refused>>,
-    /// Whether it is all of what was asked: read to its end, and the last page.
+    pub fixtures: Vec<Result<Fixture, RefusedItem>>,
+    /// Whether it is complete: read to its end, and the last page.
     pub whole: bool,
     /// Why it ends before its end, if it does.
     pub broken: Option<DecodeError>,
@@ -62,7 +62,7 @@ struct Envelope {
     endpoint: Option<String>,
     /// As they stand, if there are any, cut to [`ERRORS_BYTES_MAX`].
     errors: Option<String>,
-    fixtures: Option<Vec<Result<Fixture, Refused>>>,
+    fixtures: Option<Vec<Result<Fixture, RefusedItem>>>,
     last_page: bool,
 }
 
@@ -88,7 +88,8 @@ impl Fill for Envelope {
             "response" => {
                 let fixtures = self.fixtures.get_or_insert_default();
                 value.each(|text| {
-                    fixtures.push(Fixture::parse(text).map_err(|error| Refused::new(error, text)));
+                    fixtures
+                        .push(Fixture::parse(text).map_err(|error| RefusedItem::new(error, text)));
                 })?;
             }
             _ => value.skip()?,

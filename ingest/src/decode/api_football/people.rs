@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     super::json,
-    fixture::{Named, RawNamed, small},
+    fixture::{NamedEntity, RawNamedEntity, small},
 };
 
 /// The line-up of one team.
@@ -16,14 +16,14 @@ pub struct Sheet {
     pub team: Arc<str>,
     /// `4-3-3`.
     pub formation: Option<Arc<str>>,
-    pub coach: Option<Named>,
+    pub coach: Option<NamedEntity>,
     /// Those who start first.
     pub players: Vec<SheetPlayer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SheetPlayer {
-    pub player: Named,
+    pub player: NamedEntity,
     pub number: Option<u16>,
     /// `G`, `D`, `M`, `F`.
     pub position: Option<Arc<str>>,
@@ -34,7 +34,7 @@ pub struct SheetPlayer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayerStatistics {
     pub team: Arc<str>,
-    pub player: Named,
+    pub player: NamedEntity,
     /// Whether he leads his team, where it is said.
     pub captain: Option<bool>,
     /// Group and name of each: `("shots", "total")`. Those unknown are left out.
@@ -67,11 +67,11 @@ fn elements<T: serde::de::DeserializeOwned>(text: &str, max: usize) -> impl Iter
 #[serde(rename_all = "camelCase")]
 struct RawSheet {
     #[serde(default, deserialize_with = "json::known")]
-    team: Option<RawNamed>,
+    team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::key")]
     formation: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::known")]
-    coach: Option<RawNamed>,
+    coach: Option<RawNamedEntity>,
     #[serde(rename = "startXI", default, deserialize_with = "json::known_all")]
     start_xi: Vec<RawEntry>,
     #[serde(default, deserialize_with = "json::known_all")]
@@ -99,7 +99,7 @@ struct RawPlayer {
 #[derive(Deserialize)]
 struct RawTeam {
     #[serde(default, deserialize_with = "json::known")]
-    team: Option<RawNamed>,
+    team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
     players: Vec<RawOne>,
 }
@@ -107,7 +107,7 @@ struct RawTeam {
 #[derive(Deserialize)]
 struct RawOne {
     #[serde(default, deserialize_with = "json::known")]
-    player: Option<RawNamed>,
+    player: Option<RawNamedEntity>,
     /// One of this match.
     #[serde(default, deserialize_with = "json::known_all")]
     statistics: Vec<serde_json::Map<String, serde_json::Value>>,
@@ -121,7 +121,7 @@ impl RawSheet {
         Some(Sheet {
             team: self.team?.into_id()?,
             formation: self.formation,
-            coach: self.coach.and_then(RawNamed::player),
+            coach: self.coach.and_then(RawNamedEntity::player),
             players: players.filter_map(|(entry, starter)| entry.player?.read(starter)).collect(),
         })
     }
@@ -129,7 +129,7 @@ impl RawSheet {
 
 impl RawPlayer {
     fn read(self, starter: bool) -> Option<SheetPlayer> {
-        let player = Named { name: self.name.or_else(|| self.id.clone())?, id: self.id };
+        let player = NamedEntity { name: self.name.or_else(|| self.id.clone())?, id: self.id };
         Some(SheetPlayer { player, number: small(self.number), position: self.pos, starter })
     }
 }
@@ -166,7 +166,7 @@ fn rating(value: &serde_json::Value) -> Option<u16> {
 
 impl RawTeam {
     fn read(self) -> Vec<PlayerStatistics> {
-        let Some(team) = self.team.and_then(RawNamed::into_id) else { return Vec::new() };
+        let Some(team) = self.team.and_then(RawNamedEntity::into_id) else { return Vec::new() };
         let players = self.players.into_iter().take(PLAYERS_MAX);
         players.filter_map(|one| one.read(&team)).collect()
     }
@@ -185,7 +185,7 @@ impl RawOne {
         let played = groups.get("games").and_then(|games| games.get("captain"));
         Some(PlayerStatistics {
             team: Arc::clone(team),
-            player: self.player.and_then(RawNamed::player)?,
+            player: self.player.and_then(RawNamedEntity::player)?,
             captain: played.and_then(serde_json::Value::as_bool),
             rating: value(("games", "rating")).and_then(rating),
             counts: COUNTS.iter().filter_map(count).collect(),

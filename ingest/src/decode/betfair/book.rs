@@ -44,7 +44,7 @@ pub struct RunnerBook<'a> {
     pub status: Option<Cow<'a, str>>,
     pub last_price_traded: Option<Decimal>,
     pub total_matched: Option<Decimal>,
-    /// Absent where no prices were asked for, which is not the same as none on offer.
+    /// Absent if no prices were requested, which is not the same as none on offer.
     pub back: Option<Vec<PriceSize>>,
     pub lay: Option<Vec<PriceSize>>,
     pub traded: Option<Vec<PriceSize>>,
@@ -111,7 +111,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The answer is an error: a text, or an object with one.
-    fn error(&mut self) -> Read<super::Fault> {
+    fn error(&mut self) -> Read<super::BoxedDecodeError> {
         let mut said = None;
         if self.json.peek() == Some(b'{') {
             self.json.open(b'{')?;

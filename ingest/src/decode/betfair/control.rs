@@ -1,4 +1,4 @@
-//! What the stream says beside its markets: the connection's own messages.
+//! The messages of the stream about the connection itself.
 //!
 //! Only a live source sees them. The text of an error (`errorMessage`) is not read: it may repeat
 //! what was sent, and that holds secrets.

@@ -17,7 +17,7 @@ use crate::error::{DecodeError, RefusalKind};
 const DEPTH_MAX: u32 = 64;
 
 /// Boxed, so that the result of a small step fits two registers: errors are rare and steps are not.
-pub(super) type Fault = Box<DecodeError>;
+pub(super) type BoxedDecodeError = Box<DecodeError>;
 
 #[derive(Debug)]
 pub(super) struct Json<'a> {
@@ -29,7 +29,7 @@ pub(super) struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
+    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, BoxedDecodeError> {
         let text = str::from_utf8(bytes).map_err(|error| {
             syntax(format!("the text is not UTF-8 from byte {} on", error.valid_up_to()))
         })?;
@@ -58,7 +58,7 @@ impl<'a> Json<'a> {
     /// Enters an object (`{`) or an array (`[`); then [`Self::key`] or [`Self::element`] follow
     /// until they say that it is over.
     #[inline]
-    pub(super) fn open(&mut self, bracket: u8) -> Result<(), Fault> {
+    pub(super) fn open(&mut self, bracket: u8) -> Result<(), BoxedDecodeError> {
         self.expect(bracket)?;
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -68,9 +68,9 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// The next key of the object; `None` when the object is over. A key with escapes is given as
-    /// an empty one, which nobody knows: no feed escapes its own keys.
-    pub(super) fn key(&mut self) -> Result<Option<&'a str>, Fault> {
+    /// The next key of the object; `None` when the object is over. A key with escapes is returned
+    /// as an empty one, which is unknown: no feed escapes its keys.
+    pub(super) fn key(&mut self) -> Result<Option<&'a str>, BoxedDecodeError> {
         if !self.another(b'}')? {
             return Ok(None);
         }
@@ -84,12 +84,12 @@ impl<'a> Json<'a> {
 
     /// Whether another element of the array follows; false when the array is over.
     #[inline]
-    pub(super) fn element(&mut self) -> Result<bool, Fault> {
+    pub(super) fn element(&mut self) -> Result<bool, BoxedDecodeError> {
         self.another(b']')
     }
 
     #[inline]
-    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, BoxedDecodeError> {
         self.expect(b'"')?;
         let start = self.at;
         match self.plain_end() {
@@ -104,7 +104,7 @@ impl<'a> Json<'a> {
 
     /// A number as a decimal; without one, the text of the number that no decimal holds.
     #[inline]
-    pub(super) fn decimal(&mut self) -> Result<Result<Decimal, &'a str>, Fault> {
+    pub(super) fn decimal(&mut self) -> Result<Result<Decimal, &'a str>, BoxedDecodeError> {
         self.peek();
         if let Some((value, length)) = number::short(&self.text.as_bytes()[self.at..]) {
             self.at += length;
@@ -115,7 +115,7 @@ impl<'a> Json<'a> {
     }
 
     /// The text of a number, as it stands.
-    pub(super) fn number(&mut self) -> Result<&'a str, Fault> {
+    pub(super) fn number(&mut self) -> Result<&'a str, BoxedDecodeError> {
         self.peek();
         match number::length(&self.text.as_bytes()[self.at..]) {
             Some(length) => {
@@ -128,7 +128,7 @@ impl<'a> Json<'a> {
     }
 
     /// `true`, `false` or `null`, whichever comes.
-    pub(super) fn word(&mut self) -> Result<&'static str, Fault> {
+    pub(super) fn word(&mut self) -> Result<&'static str, BoxedDecodeError> {
         self.peek();
         let rest = &self.text.as_bytes()[self.at..];
         let word = ["true", "false", "null"].into_iter().find(|w| rest.starts_with(w.as_bytes()));
@@ -138,7 +138,7 @@ impl<'a> Json<'a> {
     }
 
     /// Passes over one value of any kind.
-    pub(super) fn skip(&mut self) -> Result<(), Fault> {
+    pub(super) fn skip(&mut self) -> Result<(), BoxedDecodeError> {
         match self.peek() {
             Some(b'{') => {
                 self.open(b'{')?;
@@ -161,7 +161,7 @@ impl<'a> Json<'a> {
     }
 
     /// Makes sure that nothing but white space is left.
-    pub(super) fn end(&mut self) -> Result<(), Fault> {
+    pub(super) fn end(&mut self) -> Result<(), BoxedDecodeError> {
         match self.peek() {
             None => Ok(()),
             Some(_) => Err(self.unexpected("something after the message")),
@@ -169,7 +169,7 @@ impl<'a> Json<'a> {
     }
 
     #[inline]
-    fn another(&mut self, close: u8) -> Result<bool, Fault> {
+    fn another(&mut self, close: u8) -> Result<bool, BoxedDecodeError> {
         let first = mem::replace(&mut self.opened, false);
         match self.peek() {
             Some(byte) if byte == close => {
@@ -187,7 +187,7 @@ impl<'a> Json<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+    fn expect(&mut self, byte: u8) -> Result<(), BoxedDecodeError> {
         if self.peek() != Some(byte) {
             return Err(self.missing(byte));
         }
@@ -209,7 +209,7 @@ impl<'a> Json<'a> {
     }
 
     /// A string with escapes. They are rare (a name with an accent), so serde reads them.
-    fn escaped(&mut self, start: usize) -> Result<String, Fault> {
+    fn escaped(&mut self, start: usize) -> Result<String, BoxedDecodeError> {
         let bytes = self.text.as_bytes();
         let mut end = start;
         while let Some(&byte) = bytes.get(end).filter(|&&byte| byte != b'"') {
@@ -223,12 +223,12 @@ impl<'a> Json<'a> {
     }
 
     #[cold]
-    fn missing(&self, byte: u8) -> Fault {
+    fn missing(&self, byte: u8) -> BoxedDecodeError {
         self.unexpected(&format!("no {:?}", char::from(byte)))
     }
 
     #[cold]
-    fn unexpected(&self, what: &str) -> Fault {
+    fn unexpected(&self, what: &str) -> BoxedDecodeError {
         match self.text.len() - self.at {
             0 => syntax(format!("the text ends at byte {}: {what}", self.at)),
             _ => syntax(format!("{what} at byte {}", self.at)),
@@ -236,7 +236,7 @@ impl<'a> Json<'a> {
     }
 }
 
-fn syntax(reason: String) -> Fault {
+fn syntax(reason: String) -> BoxedDecodeError {
     Box::new(DecodeError::new(RefusalKind::Syntax, reason))
 }
 

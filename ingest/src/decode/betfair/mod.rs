@@ -22,7 +22,7 @@ use std::{borrow::Cow, str::FromStr};
 
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
-use self::json::{Fault, Json};
+use self::json::{BoxedDecodeError, Json};
 pub use self::message::{
     ChangeType, LevelPriceSize, MarketChange, MarketDefinition, MarketMessage, PriceSize,
     RunnerChange, RunnerDefinition, RunnerKey, Segment,
@@ -33,14 +33,14 @@ use crate::error::{DecodeError, RefusalKind};
 /// costs 36 bytes a level in use.
 pub const LEVELS_MAX: usize = 100;
 
-/// Refused values told of one message: enough to see what is wrong with it. Without a limit a line
-/// of a thousand bad prices would become a thousand lines of log.
+/// The most refused values reported for one message: enough to see what is wrong with it. Without a
+/// limit a line of a thousand bad prices would become a thousand lines of log.
 pub const REFUSED_MAX: usize = 16;
 
 /// Bytes of an offending value that are quoted in a reason.
 const QUOTED_MAX: usize = 40;
 
-/// Reads one line; `None` for a blank one and for messages that do not speak of markets.
+/// Reads one line; `None` for a blank one and for messages that are not about markets.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ struct Decoder<'a> {
     refused: Vec<DecodeError>,
 }
 
-type Read<T> = Result<T, Fault>;
+type Read<T> = Result<T, BoxedDecodeError>;
 
 impl<'a> Decoder<'a> {
     fn new(line: &'a [u8]) -> Read<Self> {

@@ -1,10 +1,10 @@
-//! A scoreboard of the in-play service, with the timeline of the match where it was asked for.
+//! A scoreboard of the in-play service, with the timeline of the match if it was requested.
 
 use serde_json::Value;
 
 use super::{
     fields::{self, Fields},
-    incident::Shown,
+    incident::DisplayedPoints,
 };
 
 /// Updates of one timeline; the busiest known has some two hundred.
@@ -40,7 +40,7 @@ pub struct Team {
     pub red_cards: Option<u32>,
     pub corners: Option<u32>,
     /// In tennis: points in the game, games in the set, sets, and games of the sets that are over.
-    pub points: Option<Shown>,
+    pub points: Option<DisplayedPoints>,
     pub games: Option<u8>,
     pub sets: Option<u8>,
     pub sets_over: Vec<u8>,
@@ -91,7 +91,7 @@ impl Team {
             yellow_cards: fields.number("numberOfYellowCards"),
             red_cards: fields.number("numberOfRedCards"),
             corners: fields.number("numberOfCorners"),
-            points: fields.text("score").and_then(|text| Shown::parse(&text)),
+            points: fields.text("score").and_then(|text| DisplayedPoints::parse(&text)),
             games: fields.number("games"),
             sets: fields.number("sets"),
             sets_over: sets_over.take(5).map_while(fields::number).collect(),

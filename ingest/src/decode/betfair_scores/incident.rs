@@ -35,11 +35,11 @@ pub struct Reading {
     /// From 1: the set in which the point was played.
     pub set: Option<u8>,
     /// Points in the game; absent on a point that ends it.
-    pub shown: Option<[Shown; 2]>,
+    pub shown: Option<[DisplayedPoints; 2]>,
     /// Games in the set, with the one that the point has ended.
     pub games: Option<[u8; 2]>,
     pub sets: Option<[u8; 2]>,
-    /// Games of each set, as far as they are told.
+    /// Games of each set, as far as they are given.
     pub set_games: [Vec<u8>; 2],
     pub wins_game: bool,
     pub undo: bool,
@@ -52,7 +52,7 @@ pub struct Reading {
 
 /// Points as a scoreboard shows them: 0, 15, 30, 40 and Av, or the count of a tie-break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum DisplayedPoints {
     Number(u16),
     Advantage,
 }
@@ -110,12 +110,12 @@ fn reading(values: Fields<'_>) -> Reading {
     }
 }
 
-fn shown(values: Fields<'_>, keys: [&str; 2]) -> Option<[Shown; 2]> {
-    let [first, second] = keys.map(|key| Shown::parse(&values.text(key)?));
+fn shown(values: Fields<'_>, keys: [&str; 2]) -> Option<[DisplayedPoints; 2]> {
+    let [first, second] = keys.map(|key| DisplayedPoints::parse(&values.text(key)?));
     Some([first?, second?])
 }
 
-impl Shown {
+impl DisplayedPoints {
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_lowercase().as_str() {
             "av" | "a" | "ad" | "adv" | "advantage" => Some(Self::Advantage),

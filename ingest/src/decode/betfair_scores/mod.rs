@@ -22,10 +22,10 @@ use crate::error::{DecodeError, RefusalKind};
 
 pub use self::{
     board::{Board, Team, Update},
-    incident::{Incident, Kind, Reading, Shown},
+    incident::{DisplayedPoints, Incident, Kind, Reading},
 };
 
-/// What one answer says, event by event.
+/// One response, event by event.
 #[derive(Debug, Default)]
 pub struct Answer {
     pub events: Vec<Event>,
@@ -39,29 +39,29 @@ pub struct Event {
     pub id: String,
     /// `eventTypeId`: "1" is football, "2" tennis.
     pub event_type: Option<String>,
-    pub said: Said,
+    pub content: EventContent,
 }
 
 #[derive(Debug)]
-pub enum Said {
+pub enum EventContent {
     /// A tennis match stroke by stroke, in order.
     Incidents { incidents: Vec<Incident>, status: Option<String> },
-    /// How a tennis match stands.
+    /// The current state of a tennis match.
     Score { incident: Box<Incident>, status: Option<String> },
-    /// How a match of any sport stands, with what has happened so far where it is a timeline.
+    /// The current state of a match of any sport, with the updates so far if it is a timeline.
     Board(Box<Board>),
-    /// The service knows nothing new of the event.
+    /// There is no data about the event.
     Nothing,
 }
 
-/// Events of one answer. A poll asks for a few; a hundred is as much as Betfair allows.
+/// The most events of one response. A poll asks for a few; Betfair allows a hundred.
 const EVENTS_MAX: usize = 1000;
 
 /// Reads one answer.
 ///
 /// # Errors
 ///
-/// When it is not JSON, is an error itself, or nothing that speaks of events.
+/// When it is not JSON, is an error itself, or contains no events.
 pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
     let mut answer = Answer::default();
@@ -90,9 +90,9 @@ pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
 fn envelope(value: &Value) -> Result<&Value, DecodeError> {
     let Some(fields) = Fields::of(value) else { return Ok(value) };
     if let Some(error) = ["error", "faultstring"].iter().find(|key| fields.has(key)) {
-        let said = fields.object(error).and_then(|error| error.owned("message"));
-        let said = said.or_else(|| fields.owned(error)).unwrap_or_default();
-        return Err(value_error(format!("the answer is an error: {said}")));
+        let message = fields.object(error).and_then(|error| error.owned("message"));
+        let message = message.or_else(|| fields.owned(error)).unwrap_or_default();
+        return Err(value_error(format!("the answer is an error: {message}")));
     }
     Ok(value.get("result").unwrap_or(value))
 }
@@ -118,20 +118,20 @@ fn event(value: &Value) -> Result<Event, DecodeError> {
     let fields = Fields::of(value).ok_or_else(|| missing("an event"))?;
     let id = fields.owned("eventId").ok_or_else(|| missing("eventId"))?;
     let status = fields.owned("eventStatus");
-    let said = if let Some(incidents) = fields.object("incidents") {
-        Said::Incidents { incidents: incident::all(incidents), status }
+    let content = if let Some(incidents) = fields.object("incidents") {
+        EventContent::Incidents { incidents: incident::all(incidents), status }
     } else if fields.has("values") {
         let incident = incident::one(fields, None);
         let incident = incident.ok_or_else(|| missing(&format!("updateSequence of event {id}")))?;
-        Said::Score { incident: Box::new(incident), status }
+        EventContent::Score { incident: Box::new(incident), status }
     } else if ["score", "updateDetails", "inPlayMatchStatus"].iter().any(|key| fields.has(key)) {
-        Said::Board(Box::new(Board::of(fields)))
+        EventContent::Board(Box::new(Board::of(fields)))
     } else if fields.has("responseCode") {
-        Said::Nothing
+        EventContent::Nothing
     } else {
         return Err(missing(&format!("what is known of event {id}")));
     };
-    Ok(Event { id, event_type: fields.owned("eventTypeId"), said })
+    Ok(Event { id, event_type: fields.owned("eventTypeId"), content })
 }
 
 fn value_error(reason: String) -> DecodeError {
@@ -144,16 +144,20 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let said = match decode(text.as_bytes()) {
+        let summary = match decode(text.as_bytes()) {
             Err(error) => format!("! {}", error.reason),
             Ok(answer) => {
                 let events = answer.events.iter().map(|event| {
-                    let kind = match &event.said {
-                        Said::Incidents { incidents, .. } => format!("{}i", incidents.len()),
-                        Said::Score { .. } => "score".to_owned(),
-                        Said::Board(board) if board.updates.is_some() => "timeline".to_owned(),
-                        Said::Board(_) => "board".to_owned(),
-                        Said::Nothing => "nothing".to_owned(),
+                    let kind = match &event.content {
+                        EventContent::Incidents { incidents, .. } => {
+                            format!("{}i", incidents.len())
+                        }
+                        EventContent::Score { .. } => "score".to_owned(),
+                        EventContent::Board(board) if board.updates.is_some() => {
+                            "timeline".to_owned()
+                        }
+                        EventContent::Board(_) => "board".to_owned(),
+                        EventContent::Nothing => "nothing".to_owned(),
                     };
                     format!("{}:{kind} ", event.id)
                 });
@@ -161,7 +165,7 @@ mod tests {
                 events.chain(refused).collect()
             }
         };
-        assert_eq!(said.trim(), expected, "of {text}");
+        assert_eq!(summary.trim(), expected, "of {text}");
     }
 
     #[test]

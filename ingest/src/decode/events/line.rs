@@ -42,13 +42,15 @@ pub struct Batch {
     /// The sender's own id of this message: one that comes again is a repetition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    pub batch: Vec<Told>,
+    pub batch: Vec<BatchFact>,
 }
 
 /// A fact within a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+// The name in the published schema.
 #[serde(deny_unknown_fields)]
-pub struct Told {
+#[schemars(rename = "Told")]
+pub struct BatchFact {
     /// Whose key `match` is; the source's own where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,

@@ -22,8 +22,8 @@ pub use self::{
         LineUpPlayer, PlayerPosition, PlayerStat, Situation, Stat, VarDecision,
     },
     line::{
-        About, Batch, Competition, Fact, Fixture, Line, MatchName, Message, Participant, Side,
-        Sport, Told, Venue,
+        About, Batch, BatchFact, Competition, Fact, Fixture, Line, MatchName, Message, Participant,
+        Side, Sport, Venue,
     },
     number::Number,
     odds::{

@@ -54,7 +54,7 @@ pub struct Row {
     /// Likewise.
     pub country: Option<String>,
     pub date: Date,
-    /// The kick-off, where its time is told.
+    /// The kick-off, if its time is given.
     pub start: Option<Micros>,
     pub teams: Pair<String>,
     pub full_time: Option<Pair<u16>>,

@@ -30,12 +30,11 @@ pub enum Control {
     Alive { product: u32, timestamp_ms: i64, subscribed: bool },
     /// All messages of a recovery have been sent.
     SnapshotComplete { product: u32, request_id: u64 },
-    /// The fixture of an event is to be fetched anew.
+    /// The fixture of an event is to be fetched again.
     FixtureChange { event: String },
 }
 
-/// What a message says to the connection; `None` for one that speaks of odds, and for what is no
-/// message.
+/// The control information of a message; `None` for odds, and for what is not a message.
 #[must_use]
 pub fn control(bytes: &[u8]) -> Option<Control> {
     let message = decode(bytes).ok()?;

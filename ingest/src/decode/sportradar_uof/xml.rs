@@ -90,7 +90,7 @@ fn element(start: &BytesStart<'_>, notices: &mut Vec<DecodeError>) -> Element {
     }
     let name = start.local_name();
     let name = name.as_ref();
-    // None of ours is so long, and names are kept while their element is open.
+    // No known name is this long, and names are kept while their element is open.
     let known = if name.len() <= DEPTH_MAX { name } else { "" };
     Element { name: known.to_owned(), attributes }
 }

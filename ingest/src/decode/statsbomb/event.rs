@@ -21,10 +21,10 @@ pub struct Event {
     pub period: Period,
     /// Microseconds since the start of the period.
     pub since_start_us: Micros,
-    pub team: Named,
+    pub team: NamedEntity,
     /// The id of the team that has the ball.
     pub possession_team: Option<Arc<str>>,
-    pub player: Option<Named>,
+    pub player: Option<NamedEntity>,
     pub kind: Kind,
     /// The player won the ball in the air with it.
     pub aerial_won: bool,
@@ -35,7 +35,7 @@ pub struct Event {
 
 /// A team or a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedEntity {
     pub id: Arc<str>,
     pub name: Arc<str>,
 }
@@ -64,7 +64,7 @@ pub enum Kind {
     /// A card without a foul.
     BadBehaviour(Option<Card>),
     Substitution {
-        replacement: Option<Named>,
+        replacement: Option<NamedEntity>,
     },
     Offside,
     Goalkeeper(Goalkeeping),
@@ -98,7 +98,7 @@ pub struct Tactics {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Starter {
-    pub player: Named,
+    pub player: NamedEntity,
     pub number: Option<u16>,
     /// `Right Center Back`, `Left Wing`, ...
     pub position: Option<Arc<str>>,
@@ -129,7 +129,7 @@ pub enum SetPiece {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shot {
     pub goal: bool,
-    /// Kept out by the goalkeeper or somebody on the line.
+    /// Saved by the goalkeeper or by a player on the line.
     pub saved: bool,
     pub blocked: bool,
     pub post: bool,
@@ -143,7 +143,7 @@ pub struct Shot {
     pub end: Option<ShotEnd>,
 }
 
-/// Where a shot ended: a place on the pitch, and its height where it is told.
+/// Where a shot ended: a place on the pitch, and its height if it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShotEnd {
     pub place: Position,

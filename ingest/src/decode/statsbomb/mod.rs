@@ -1,22 +1,22 @@
 //! StatsBomb open data: `<id>.events.json`, every event of one match as one JSON list.
 //!
 //! Format: the documents in the `doc` directory of statsbomb/open-data. Nothing is null there;
-//! absent means no. An event that cannot be used costs only itself, and a document that is cut gives
-//! everything before the cut. Left out are most measurements of an event (angles, techniques,
-//! freeze frames) and changes of formation. The line-ups beside the events add who sat on the
-//! bench ([`squads`]). The file does not say which match it is: its name does.
+//! absent means no. An event that cannot be used costs only itself, and a document that is cut
+//! gives everything before the cut. Left out are most measurements of an event (angles, techniques,
+//! freeze frames) and changes of formation. The separate line-ups add the players on the bench
+//! ([`squads`]). Only the file name says which match it is.
 
 mod event;
 mod raw;
 mod squad;
 
-use super::{Refused, json};
+use super::{RefusedItem, json};
 use crate::error::DecodeError;
 
 pub use self::{
     event::{
-        Card, Event, Goalkeeping, Kind, Named, Pass, Position, SetPiece, Shot, ShotEnd, Starter,
-        Tactics,
+        Card, Event, Goalkeeping, Kind, NamedEntity, Pass, Position, SetPiece, Shot, ShotEnd,
+        Starter, Tactics,
     },
     squad::{Squad, squads},
 };
@@ -25,7 +25,7 @@ pub use self::{
 #[derive(Debug, Default)]
 pub struct Document {
     /// By `index`, which is the order of play; those that cannot be used come first.
-    pub events: Vec<Result<Event, Refused>>,
+    pub events: Vec<Result<Event, RefusedItem>>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
@@ -35,7 +35,7 @@ pub struct Document {
 pub fn decode(bytes: &[u8]) -> Document {
     let mut events = Vec::new();
     let take = |text: &str| {
-        events.push(Event::parse(text).map_err(|error| Refused::new(error, text)));
+        events.push(Event::parse(text).map_err(|error| RefusedItem::new(error, text)));
     };
     let broken = json::each(bytes, take).err();
     events.sort_by_key(|event| event.as_ref().ok().map(|event| event.index));

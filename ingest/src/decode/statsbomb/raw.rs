@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     super::json,
     event::{
-        self, Card, Goalkeeping, Kind, Named, Pass, SetPiece, Shot, ShotEnd, Starter, Tactics,
+        self, Card, Goalkeeping, Kind, NamedEntity, Pass, SetPiece, Shot, ShotEnd, Starter, Tactics,
     },
 };
 use crate::event::{BodyPart, ExpectedGoals, ShotSituation};
@@ -156,9 +156,9 @@ struct RawTyped {
 }
 
 impl Raw {
-    pub(super) fn named(self) -> Option<Named> {
+    pub(super) fn named(self) -> Option<NamedEntity> {
         let id = self.id?;
-        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
     }
 }
 
@@ -231,7 +231,7 @@ impl RawEvent {
         self.shot.as_ref().map_or_else(Shot::default, |shot| shot.read(pattern))
     }
 
-    fn replacement(&self) -> Option<Named> {
+    fn replacement(&self) -> Option<NamedEntity> {
         let raw = self.substitution.as_ref()?.replacement.as_ref()?;
         Raw { id: raw.id.clone(), name: raw.name.clone() }.named()
     }

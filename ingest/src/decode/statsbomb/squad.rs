@@ -1,4 +1,4 @@
-//! The line-ups beside the events: everybody who was there, whether they played or not.
+//! The separate line-ups: all players of a squad, whether they played or not.
 //!
 //! `[{"team_id", "team_name", "lineup": [{"player_id", "player_name", "jersey_number", ..}]}]`. An
 //! entry that cannot be used costs only itself.
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{super::json, Named};
+use super::{super::json, NamedEntity};
 use crate::error::DecodeError;
 
 /// Everybody of one team.
@@ -16,7 +16,7 @@ pub struct Squad {
     /// The provider's id of the team.
     pub team: Arc<str>,
     /// With the numbers on their shirts.
-    pub players: Vec<(Named, Option<u16>)>,
+    pub players: Vec<(NamedEntity, Option<u16>)>,
 }
 
 /// More than any rules allow on a bench.
@@ -55,7 +55,7 @@ fn squad(text: &str) -> Option<Squad> {
     let raw: RawSquad = serde_json::from_str(text).ok()?;
     let player = |raw: RawPlayer| {
         let number = raw.jersey_number.and_then(|number| u16::try_from(number).ok());
-        Some((Named { id: raw.player_id?, name: raw.player_name? }, number))
+        Some((NamedEntity { id: raw.player_id?, name: raw.player_name? }, number))
     };
     let players = raw.lineup.into_iter().take(PLAYERS_MAX).filter_map(player).collect();
     Some(Squad { team: raw.team_id?, players })
@@ -70,7 +70,7 @@ mod tests {
         let json = br#"[{"team_id":7,"lineup":[{"player_id":1,"player_name":"A","jersey_number":9},
             {"player_id":2},4,{"player_id":3,"player_name":"C"}]},{"team_name":"nobody's"}]"#;
         let squads = squads(json).unwrap();
-        let named = |id: &str, name: &str| Named { id: id.into(), name: name.into() };
+        let named = |id: &str, name: &str| NamedEntity { id: id.into(), name: name.into() };
         let players = vec![(named("1", "A"), Some(9)), (named("3", "C"), None)];
         assert_eq!(squads, [Squad { team: "7".into(), players }]);
         assert!(super::squads(b"[{").is_err(), "a broken file says so");

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
-    Named,
+    NamedEntity,
     sheet::Sheet,
     time, value,
 };
@@ -25,7 +25,7 @@ pub struct Event {
     pub at: Option<Micros>,
     pub contestant: Arc<str>,
     /// Absent for what concerns the team, and for a card of a coach.
-    pub player: Option<Named>,
+    pub player: Option<NamedEntity>,
     pub kind: Kind,
     /// Of a shot: it hit the frame.
     pub hit_post: bool,
@@ -82,7 +82,7 @@ pub mod qualifier {
     /// Of a line-up.
     pub const SHIRT_NUMBERS: u64 = 59;
     pub const BLOCKED: u64 = 82;
-    /// A block by a player of the field, told as a save.
+    /// A block by an outfield player, recorded as a save.
     pub const OUTFIELD_BLOCK: u64 = 94;
     pub const THROW_IN: u64 = 107;
     pub const GOAL_KICK: u64 = 124;
@@ -126,7 +126,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub(super) enum Element {
     Event(Event),
-    /// Who plays for a team, told before the match.
+    /// The players of a team, given before the match.
     Sheet(Sheet),
 }
 
@@ -165,7 +165,7 @@ impl Event {
             position: raw.position(),
             player: raw
                 .player_id
-                .map(|id| Named { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
+                .map(|id| NamedEntity { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
             kind,
             hit_post: type_id == POST,
             success: raw.outcome != Some(0),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::{super::json, Named, time};
+use super::{super::json, NamedEntity, time};
 use crate::{
     event::{Micros, Pair},
     football::Period,
@@ -17,7 +17,7 @@ pub struct MatchInfo {
     pub date: Option<Date>,
     /// When it was to start.
     pub start: Option<Micros>,
-    pub competition: Option<Named>,
+    pub competition: Option<NamedEntity>,
     pub season: Option<Arc<str>>,
     /// Of the competition.
     pub country: Option<Arc<str>>,
@@ -27,10 +27,10 @@ pub struct MatchInfo {
     pub stage: Option<Arc<str>>,
     /// `Group A`.
     pub series: Option<Arc<str>>,
-    pub venue: Option<Named>,
+    pub venue: Option<NamedEntity>,
     pub neutral: Option<bool>,
     /// Home, then away.
-    pub sides: Option<Pair<Named>>,
+    pub sides: Option<Pair<NamedEntity>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -115,7 +115,7 @@ impl Details {
 }
 
 /// As `position` says; by their order where it does not.
-fn sides(contestants: &[RawNamed]) -> Option<Pair<Named>> {
+fn sides(contestants: &[RawNamedEntity]) -> Option<Pair<NamedEntity>> {
     let at =
         |wanted: &str| contestants.iter().position(|it| it.position.as_deref() == Some(wanted));
     let (home, away) = (at("home").unwrap_or(0), at("away").unwrap_or(1));
@@ -142,15 +142,15 @@ struct RawInfo {
     #[serde(default, deserialize_with = "json::whole")]
     week: Option<u64>,
     #[serde(default, deserialize_with = "json::known")]
-    stage: Option<RawNamed>,
+    stage: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known")]
-    series: Option<RawNamed>,
+    series: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known")]
     venue: Option<RawVenue>,
     #[serde(default, deserialize_with = "json::known")]
-    tournament_calendar: Option<RawNamed>,
+    tournament_calendar: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
-    contestant: Vec<RawNamed>,
+    contestant: Vec<RawNamedEntity>,
 }
 
 #[derive(Deserialize)]
@@ -160,7 +160,7 @@ struct RawCompetition {
     #[serde(default, deserialize_with = "json::key")]
     name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::known")]
-    country: Option<RawNamed>,
+    country: Option<RawNamedEntity>,
 }
 
 #[derive(Deserialize)]
@@ -177,20 +177,20 @@ struct RawVenue {
 }
 
 impl RawCompetition {
-    fn named(self) -> Option<Named> {
+    fn named(self) -> Option<NamedEntity> {
         let id = self.id?;
-        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
     }
 }
 
 impl RawVenue {
-    fn named(self) -> Option<Named> {
-        Some(Named { id: self.id?, name: self.long_name.or(self.short_name)? })
+    fn named(self) -> Option<NamedEntity> {
+        Some(NamedEntity { id: self.id?, name: self.long_name.or(self.short_name)? })
     }
 }
 
 #[derive(Deserialize, Clone)]
-struct RawNamed {
+struct RawNamedEntity {
     #[serde(default, deserialize_with = "json::key")]
     id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
@@ -199,10 +199,10 @@ struct RawNamed {
     position: Option<String>,
 }
 
-impl RawNamed {
-    fn named(self) -> Option<Named> {
+impl RawNamedEntity {
+    fn named(self) -> Option<NamedEntity> {
         let id = self.id?;
-        Some(Named { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
     }
 }
 

@@ -18,7 +18,7 @@ use serde::de::MapAccess;
 
 use self::{event::Element, summary::List};
 use super::{
-    Refused,
+    RefusedItem,
     json::{self, Fill, Value},
 };
 use crate::error::{DecodeError, RefusalKind};
@@ -27,12 +27,12 @@ pub use self::{
     event::{Event, Kind, Position, Qualifier, qualifier},
     info::{Details, Half, MatchInfo, Scores},
     sheet::{Extra, Sheet, SheetPlayer},
-    summary::{Card, GoalType, Moment, What},
+    summary::{Card, GoalType, Moment, MomentKind},
 };
 
 /// A team, a player, a competition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedEntity {
     pub id: Arc<str>,
     pub name: Arc<str>,
 }
@@ -46,9 +46,9 @@ pub struct Document {
     /// One for each team, where there are any.
     pub sheets: Vec<Sheet>,
     /// MA3, by the match clock, which is the order; those that cannot be used come first.
-    pub events: Vec<Result<Event, Refused>>,
+    pub events: Vec<Result<Event, RefusedItem>>,
     /// MA1, likewise.
-    pub moments: Vec<Result<Moment, Refused>>,
+    pub moments: Vec<Result<Moment, RefusedItem>>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
@@ -100,14 +100,15 @@ impl Fill for LiveData<'_> {
                     }
                     Ok(Some(Element::Sheet(sheet))) => sheets.push(sheet),
                     Ok(None) => {}
-                    Err(error) => events.push(Err(Refused::new(error, text))),
+                    Err(error) => events.push(Err(RefusedItem::new(error, text))),
                 })?;
             }
             "lineUp" => value.each(|text| sheets.extend(Sheet::parse(text)))?,
             "matchDetailsExtra" => *extra = Extra::parse(value.text()?),
             _ => match List::named(key) {
                 Some(list) => value.each(|text| {
-                    moments.push(Moment::parse(list, text).map_err(|it| Refused::new(it, text)));
+                    moments
+                        .push(Moment::parse(list, text).map_err(|it| RefusedItem::new(it, text)));
                 })?,
                 None => value.skip()?,
             },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{super::json, Named};
+use super::{super::json, NamedEntity};
 use crate::event::PlayerPosition;
 
 /// Everybody of one team who was there.
@@ -15,7 +15,7 @@ pub struct Sheet {
     /// Digits: `433`.
     pub formation: Option<Arc<str>>,
     pub players: Vec<SheetPlayer>,
-    pub manager: Option<Named>,
+    pub manager: Option<NamedEntity>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,12 +29,12 @@ pub struct SheetPlayer {
     pub captain: bool,
 }
 
-/// What MA1 says of the match beside what happened.
+/// What MA1 says of the match apart from its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra {
     pub attendance: Option<u32>,
     /// The main one.
-    pub referee: Option<Named>,
+    pub referee: Option<NamedEntity>,
 }
 
 /// More than any rules allow in a squad.
@@ -222,14 +222,14 @@ impl RawPlayer {
 }
 
 impl RawPerson {
-    fn named(self) -> Option<Named> {
+    fn named(self) -> Option<NamedEntity> {
         let first = self.short_first_name.or(self.first_name);
         let last = self.short_last_name.or(self.last_name);
         let name: Vec<_> = first.into_iter().chain(last).filter(|it| !it.is_empty()).collect();
         (!name.is_empty())
             .then(|| name.join(" ").into())
             .zip(self.id)
-            .map(|(name, id)| Named { id, name })
+            .map(|(name, id)| NamedEntity { id, name })
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
-    Named,
+    NamedEntity,
     event::since_start_us,
     time, value,
 };
@@ -27,35 +27,35 @@ pub struct Moment {
     pub contestant: Arc<str>,
     /// The `id` that MA3 has for it.
     pub event_id: Option<Arc<str>>,
-    pub what: What,
+    pub kind: MomentKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum MomentKind {
     Goal {
         kind: GoalType,
-        scorer: Option<Named>,
-        assist: Option<Named>,
+        scorer: Option<NamedEntity>,
+        assist: Option<NamedEntity>,
         /// The score after it, home before away.
         score: Option<Pair<u16>>,
     },
     Card {
         card: Card,
         /// Absent for a coach.
-        player: Option<Named>,
+        player: Option<NamedEntity>,
     },
     Substitution {
-        off: Option<Named>,
-        on: Option<Named>,
+        off: Option<NamedEntity>,
+        on: Option<NamedEntity>,
     },
-    PenaltyMissed(Option<Named>),
+    PenaltyMissed(Option<NamedEntity>),
     Kick {
-        player: Option<Named>,
+        player: Option<NamedEntity>,
         scored: bool,
     },
     /// Whether what was decided on the field stands; absent where that is not said.
     Review {
-        player: Option<Named>,
+        player: Option<NamedEntity>,
         stands: Option<bool>,
     },
 }
@@ -107,7 +107,7 @@ impl Moment {
             period,
             since_start_us,
             at: raw.timestamp.as_deref().and_then(time::instant),
-            what: raw.what(list)?,
+            kind: raw.kind(list)?,
             contestant: raw.contestant_id.ok_or_else(|| value("element without a team"))?,
             event_id: raw.opta_event_id,
         })
@@ -181,26 +181,27 @@ impl Raw {
         Ok(football::moment_of_minute(minute, last))
     }
 
-    fn what(&self, list: List) -> Result<What, DecodeError> {
+    fn kind(&self, list: List) -> Result<MomentKind, DecodeError> {
         let player = named(self.player_id.as_ref(), self.player_name.as_ref());
         let scorer = named(self.scorer_id.as_ref(), self.scorer_name.as_ref());
         Ok(match list {
-            List::Goal => What::Goal {
+            List::Goal => MomentKind::Goal {
                 kind: goal_type(self.kind.as_deref()),
                 scorer: scorer.or(player),
                 assist: named(self.assist_player_id.as_ref(), self.assist_player_name.as_ref()),
                 score: self.score(),
             },
-            List::Card => What::Card { card: self.card()?, player },
-            List::Substitute => What::Substitution {
+            List::Card => MomentKind::Card { card: self.card()?, player },
+            List::Substitute => MomentKind::Substitution {
                 off: named(self.player_off_id.as_ref(), self.player_off_name.as_ref()),
                 on: named(self.player_on_id.as_ref(), self.player_on_name.as_ref()),
             },
-            List::MissedPen => What::PenaltyMissed(player.or(scorer)),
-            List::PenaltyShot => {
-                What::Kick { player: player.or(scorer), scored: says(&self.outcome, "scored") }
-            }
-            List::Var => What::Review { player, stands: self.stands() },
+            List::MissedPen => MomentKind::PenaltyMissed(player.or(scorer)),
+            List::PenaltyShot => MomentKind::Kick {
+                player: player.or(scorer),
+                scored: says(&self.outcome, "scored"),
+            },
+            List::Var => MomentKind::Review { player, stands: self.stands() },
         })
     }
 
@@ -242,7 +243,7 @@ fn goal_type(text: Option<&str>) -> GoalType {
     }
 }
 
-fn named(id: Option<&Arc<str>>, name: Option<&Arc<str>>) -> Option<Named> {
+fn named(id: Option<&Arc<str>>, name: Option<&Arc<str>>) -> Option<NamedEntity> {
     let id = id?.clone();
-    Some(Named { name: name.cloned().unwrap_or_else(|| id.clone()), id })
+    Some(NamedEntity { name: name.cloned().unwrap_or_else(|| id.clone()), id })
 }

@@ -68,7 +68,7 @@ pub struct Outcome {
     pub name: String,
     /// Whom a player's market is about.
     pub description: Option<String>,
-    /// Decimal or American, as was asked.
+    /// Decimal or American, as requested.
     pub price: Option<Decimal>,
     pub point: Option<Decimal>,
 }

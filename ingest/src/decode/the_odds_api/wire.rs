@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Answer, Bookmaker, Event, Market, Outcome, Result as Played};
+use super::{Answer, Bookmaker, Event, Market, Outcome, Result as EventResult};
 use crate::{
     decode::{decimal, json_error},
     error::{DecodeError, RefusalKind},
@@ -138,7 +138,7 @@ fn event(item: EventItem<'_>, notices: &mut Notices) -> Event {
         commence: moment("commence_time", item.commence_time, notices),
         bookmakers: bookmakers
             .map(|all| all.into_iter().map(|it| bookmaker(it, notices)).collect()),
-        result: item.completed.map(|completed| Played {
+        result: item.completed.map(|completed| EventResult {
             completed,
             scores: item.scores.map(|each| {
                 let scores = each.used(notices).into_iter();
@@ -187,7 +187,7 @@ fn number(what: &str, json: Option<&RawValue>, notices: &mut Notices) -> Option<
     number
 }
 
-/// ISO 8601 with its zone, or seconds since 1970 where `dateFormat=unix` was asked for.
+/// ISO 8601 with its zone, or seconds since 1970 where `dateFormat=unix` was requested.
 fn moment(what: &str, json: Option<&RawValue>, notices: &mut Notices) -> Option<Micros> {
     let json = json?;
     let text = unquoted(json);

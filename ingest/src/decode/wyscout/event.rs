@@ -1,4 +1,4 @@
-//! One event of a match: somebody did something with or without the ball.
+//! One event of a match: an action of a player with or without the ball.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct Event {
     /// Microseconds since the start of the period.
     pub since_start_us: i64,
     pub team: u64,
-    /// Absent where the provider writes 0: nobody, or nobody known.
+    /// Absent where the provider writes 0: no player, or an unknown one.
     pub player: Option<u64>,
     pub kind: Kind,
     pub detail: Option<Detail>,
@@ -46,7 +46,7 @@ pub enum Kind {
     Other,
 }
 
-/// What of `subEventName` is asked for beside the kind.
+/// The part of `subEventName` that is used besides the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Cross,

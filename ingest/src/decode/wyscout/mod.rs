@@ -20,15 +20,15 @@ use super::json::{self, Fill, Value};
 use crate::error::DecodeError;
 
 pub use self::event::{Detail, Event, Kind, Position, SetPiece, Tag};
-pub use super::Refused;
+pub use super::RefusedItem;
 
 /// One match as far as the bytes tell it.
 #[derive(Debug, Default)]
 pub struct Document {
     /// In the order of the document, those that cannot be used in their places.
-    pub events: Vec<Result<Event, Refused>>,
+    pub events: Vec<Result<Event, RefusedItem>>,
     /// In the order of the document, which the format does not explain.
-    pub teams: Vec<Named>,
+    pub teams: Vec<NamedEntity>,
     pub players: Vec<Player>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
@@ -36,14 +36,14 @@ pub struct Document {
 
 /// A team or a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedEntity {
     pub id: u64,
     pub name: Arc<str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Player {
-    pub named: Named,
+    pub named: NamedEntity,
     /// `GK`, `DF`, `MD`, `FW`: where he usually plays.
     pub role: Option<Arc<str>>,
 }
@@ -72,7 +72,7 @@ impl Fill for Document {
     ) -> Result<(), A::Error> {
         match key {
             "events" => value.each(|text| {
-                self.events.push(Event::parse(text).map_err(|error| Refused::new(error, text)));
+                self.events.push(Event::parse(text).map_err(|error| RefusedItem::new(error, text)));
             })?,
             "teams" => self.teams = value.read::<Object<'de>>()?.teams(),
             "players" => self.players = value.read::<Object<'de>>()?.players(),

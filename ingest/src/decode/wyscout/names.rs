@@ -1,4 +1,4 @@
-//! The names of teams and players, which stand behind the events of a document.
+//! The names of teams and players, which follow the events of a document.
 //!
 //! `teams` is `{"<id>": {"team": {"name"}}}`, `players` is `{"<team>": [{"player": {"wyId",
 //! "shortName", "role"}}]}`. An entry that cannot be read costs its name and no more.
@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Named, Player as Played, lenient};
+use super::{NamedEntity, Player as NamedPlayer, lenient};
 
 /// An object whose keys are ids, in its own order, which a map would lose.
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -41,7 +41,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 }
 
 impl Object<'_> {
-    pub(super) fn teams(&self) -> Vec<Named> {
+    pub(super) fn teams(&self) -> Vec<NamedEntity> {
         #[derive(Deserialize)]
         struct Entry<'a> {
             #[serde(borrow)]
@@ -54,12 +54,12 @@ impl Object<'_> {
         }
         let team = |(key, text): &(Cow<'_, str>, &RawValue)| {
             let entry: Entry<'_> = serde_json::from_str(text.get()).ok()?;
-            Some(Named { id: key.parse().ok()?, name: lenient::unescaped(&entry.team.name) })
+            Some(NamedEntity { id: key.parse().ok()?, name: lenient::unescaped(&entry.team.name) })
         };
         self.0.iter().filter_map(team).collect()
     }
 
-    pub(super) fn players(&self) -> Vec<Played> {
+    pub(super) fn players(&self) -> Vec<NamedPlayer> {
         let squad = |(_, text): &(Cow<'_, str>, &RawValue)| {
             let entries: Vec<&RawValue> = serde_json::from_str(text.get()).unwrap_or_default();
             entries.into_iter().filter_map(|entry| player(entry.get())).collect::<Vec<_>>()
@@ -68,7 +68,7 @@ impl Object<'_> {
     }
 }
 
-fn player(text: &str) -> Option<Played> {
+fn player(text: &str) -> Option<NamedPlayer> {
     #[derive(Deserialize)]
     struct Entry<'a> {
         #[serde(borrow)]
@@ -93,5 +93,5 @@ fn player(text: &str) -> Option<Played> {
     let name = lenient::unescaped(&entry.player.short_name);
     let role = entry.player.role.and_then(|text| serde_json::from_str::<Role<'_>>(text.get()).ok());
     let role = role.map(|role| role.code2.as_ref().into());
-    Some(Played { named: Named { id: entry.player.wy_id, name }, role })
+    Some(NamedPlayer { named: NamedEntity { id: entry.player.wy_id, name }, role })
 }

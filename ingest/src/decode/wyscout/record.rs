@@ -166,7 +166,7 @@ fn substitutions(formation: &str) -> Option<Vec<Substitution>> {
 /// More than any rules allow in a line-up or on a bench.
 const PLAYERS_MAX: usize = 60;
 
-/// Those of a list of the formation; nobody where it is "null" or no list.
+/// Those of a list of the formation; empty if it is "null" or not a list.
 fn players(formation: &str, list: &str) -> Vec<u64> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

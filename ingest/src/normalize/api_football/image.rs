@@ -1,19 +1,19 @@
-//! The incidents of one image, in the order of play, before they have names.
+//! The incidents of one image, in the order of play, before ids are assigned.
 
 use std::sync::Arc;
 
 use super::PROVIDER;
 use crate::{
-    decode::api_football::{Event, Kind, Named},
+    decode::api_football::{Event, Kind, NamedEntity},
     error::{DecodeError, RefusalKind},
     event::{GoalKind, Id, Incident, IncidentKind, Pair, Participant, Side, VarDecision},
     normalize::football::add,
 };
 
-/// An incident without a name, and what it is told apart by.
+/// An incident without an id, and the properties that distinguish it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) class: Class,
+pub(super) struct IncidentImage {
+    pub(super) class: IncidentClass,
     pub(super) side: Side,
     /// Which kick of the shoot-out it was.
     pub(super) kick: Option<u16>,
@@ -22,10 +22,10 @@ pub(super) struct Seen {
     pub(super) incident: Incident,
 }
 
-/// What may become another of its kind without being another incident: a goal an own goal, a yellow
-/// card a red one.
+/// The class of an incident, which a correction does not change: a goal may become an own goal, a
+/// yellow card a red one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(super) enum IncidentClass {
     Goal,
     PenaltyMissed,
     Card,
@@ -34,15 +34,15 @@ pub(super) enum Class {
     Kick,
 }
 
-/// The incidents of an image. Those of a team that does not play are noticed and left out.
+/// The incidents of an image. Those of a team that does not play are skipped with a notice.
 pub(super) fn incidents(
     mut events: Vec<Event>,
-    teams: &Pair<Named>,
+    teams: &Pair<NamedEntity>,
     notices: &mut Vec<DecodeError>,
-) -> Vec<Seen> {
+) -> Vec<IncidentImage> {
     sort(&mut events);
     let (mut goals, mut kicks) = ([0; 2], [0; 2]);
-    let mut seen = Vec::new();
+    let mut incidents = Vec::new();
     for event in events {
         let is = |side: &Side| teams[side.index()].id.as_ref() == Some(&event.team);
         let Some(side) = Side::BOTH.into_iter().find(is) else {
@@ -63,9 +63,9 @@ pub(super) fn incidents(
             }
             _ => None,
         };
-        seen.push(Seen::of(&event, side, score));
+        incidents.push(IncidentImage::of(&event, side, score));
     }
-    seen
+    incidents
 }
 
 /// By the minute. The kicks of a shoot-out come last, by their number: the provider lists them in
@@ -77,15 +77,15 @@ fn sort(events: &mut [Event]) {
     });
 }
 
-impl Seen {
+impl IncidentImage {
     fn of(event: &Event, side: Side, score: Option<Pair<u16>>) -> Self {
         let class = class(event.kind);
-        let kick = event.extra.filter(|_| class == Class::Kick);
+        let kick = event.extra.filter(|_| class == IncidentClass::Kick);
         let incident = Incident {
             eid: "".into(),
             kind: kind(event),
             minute: event.elapsed.max(1),
-            added: event.extra.filter(|_| class != Class::Kick),
+            added: event.extra.filter(|_| class != IncidentClass::Kick),
             side: Some(side),
             player: event.player.as_ref().map(player),
             assist: event.assist.as_ref().map(player),
@@ -100,13 +100,13 @@ impl Seen {
         self.kick == other.kick && rest(self) == rest(other)
     }
 
-    /// Whether they are of the same moment, and of the same player unless he was not known.
+    /// Whether they have the same time, and the player of one of them is unknown.
     pub(super) fn is_of_moment(&self, other: &Self) -> bool {
         let at = |it: &Self| (it.incident.minute, it.incident.added, it.kick);
         at(self) == at(other) && (self.player().is_none() || other.player().is_none())
     }
 
-    /// Whether they are of the same moment, whoever it was.
+    /// Whether they have the same minute, for any player.
     pub(super) fn is_of_minute(&self, other: &Self) -> bool {
         self.incident.minute == other.incident.minute && self.kick == other.kick
     }
@@ -125,10 +125,10 @@ impl Seen {
     }
 }
 
-/// A minute that is put right is moved by one or two.
+/// A corrected minute differs by one or two.
 const MINUTES_APART_MAX: u16 = 2;
 
-impl Class {
+impl IncidentClass {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Goal => "goal",
@@ -141,14 +141,14 @@ impl Class {
     }
 }
 
-fn class(kind: Kind) -> Class {
+fn class(kind: Kind) -> IncidentClass {
     match kind {
-        Kind::Goal | Kind::OwnGoal | Kind::Penalty => Class::Goal,
-        Kind::MissedPenalty => Class::PenaltyMissed,
-        Kind::Kick { .. } => Class::Kick,
-        Kind::Yellow | Kind::SecondYellow | Kind::Red => Class::Card,
-        Kind::Substitution => Class::Substitution,
-        Kind::Var => Class::Var,
+        Kind::Goal | Kind::OwnGoal | Kind::Penalty => IncidentClass::Goal,
+        Kind::MissedPenalty => IncidentClass::PenaltyMissed,
+        Kind::Kick { .. } => IncidentClass::Kick,
+        Kind::Yellow | Kind::SecondYellow | Kind::Red => IncidentClass::Card,
+        Kind::Substitution => IncidentClass::Substitution,
+        Kind::Var => IncidentClass::Var,
     }
 }
 
@@ -181,7 +181,7 @@ fn decision(detail: &str) -> VarDecision {
     }
 }
 
-pub(super) fn player(named: &Named) -> Participant {
+pub(super) fn player(named: &NamedEntity) -> Participant {
     let key = named.id.as_ref().map_or_else(|| format!("name {}", named.name), ToString::to_string);
     Participant { id: Id::derive(PROVIDER, "player", &key), name: named.name.clone() }
 }

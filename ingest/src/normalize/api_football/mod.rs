@@ -1,23 +1,23 @@
 //! API-Football's images of fixtures to football facts.
 //!
-//! Every answer is a full image of what was asked, and nothing in it says what is new. So the
-//! [`Interpreter`] remembers what it has told of each fixture and tells the difference: what is new,
-//! what has other particulars now, and what is no longer there, which was taken back. An answer
-//! without events, as a list of a day's fixtures is, says nothing of them.
+//! Every response is a full image, and nothing in it says what is new. So the [`Interpreter`] keeps
+//! the reported state of each fixture and emits the difference: new incidents, corrections, and
+//! retractions of incidents that are missing now. A response without events, such as the list of a
+//! day's fixtures, does not affect them.
 
+mod fixture_state;
 mod image;
-mod known;
+mod incident_history;
 mod people;
 mod statistics;
 mod status;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::{collections::HashMap, sync::Arc};
 
-use self::told::Told;
-use super::{Interpret, Played, Signal, batch};
+use self::fixture_state::FixtureState;
+use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
     decode::api_football::{self, Fixture},
     error::DecodeError,
@@ -26,23 +26,23 @@ use crate::{
 
 const PROVIDER: &str = "api-football";
 
-/// Fixtures that are remembered. All leagues of the provider play some 2,000 on their busiest day;
-/// beyond that those that were not seen for longest are forgotten, and told anew when they come
-/// back, under the same names.
+/// The number of fixtures kept. All leagues of the provider play some 2,000 on their busiest day.
+/// Beyond the limit the least recently updated are evicted, and reported again with the same ids if
+/// they return.
 const FIXTURES_MAX: usize = 10_000;
 
-/// What was told of the fixtures that were seen.
+/// The reported state of fixtures.
 ///
-/// An incident has no id of the provider. It is named by what it is, its side and which it was of
-/// them, in the order of play or of their coming: `goal-home-1`. An event of a later image is the
-/// one told before if it agrees in everything; else in its minute; else in its player; else if it
-/// is less than three minutes away. So a name stays when the scorer becomes known or the minute is
-/// put right, and the name of what was taken back is not given again.
+/// The provider gives incidents no id. The id consists of the class, the side and a number, in the
+/// order of play or of arrival: `goal-home-1`. An event of a later image is matched to a reported
+/// one if they agree in everything; else by the minute; else by the player; else if they are less
+/// than three minutes apart. So an id stays when the scorer becomes known or the minute is
+/// corrected, and the id of a retracted incident is not reused.
 #[derive(Debug, Default)]
 pub struct Interpreter {
-    told: HashMap<Arc<str>, Told>,
-    /// How many fixtures were seen, which says when each was seen last.
-    seen: u64,
+    fixtures: HashMap<Arc<str>, FixtureState>,
+    /// The number of fixture updates so far, which dates the last update of each.
+    updates: u64,
     clock_us: Micros,
 }
 
@@ -51,7 +51,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = api_football::decode(bytes)?;
         if let (Some(broken), true) = (&answer.broken, answer.fixtures.is_empty()) {
@@ -66,29 +66,33 @@ impl Interpret for Interpreter {
         }
         out.notices.extend(answer.broken);
         out.signals.extend(answer.whole.then_some(Signal::Fresh));
-        self.forget();
+        self.evict();
         Ok(())
     }
 }
 
 impl Interpreter {
-    fn fixture(&mut self, fixture: Fixture, out: &mut Played) {
-        self.seen += 1;
-        let told = self.told.entry(fixture.id.clone()).or_insert_with(|| Told::new(&fixture.id));
-        told.seen = self.seen;
-        let facts = told.update(fixture, &mut out.notices);
+    fn fixture(&mut self, fixture: Fixture, out: &mut Interpretation) {
+        self.updates += 1;
+        let state = self
+            .fixtures
+            .entry(fixture.id.clone())
+            .or_insert_with(|| FixtureState::new(&fixture.id));
+        state.last_update = self.updates;
+        let facts = state.update(fixture, &mut out.notices);
         if !facts.is_empty() {
-            out.push(self.clock_us, batch(Sport::Football, told.match_id, facts));
+            out.push(self.clock_us, batch(Sport::Football, state.match_id, facts));
         }
     }
 
-    fn forget(&mut self) {
-        let Some(over) = self.told.len().checked_sub(FIXTURES_MAX).filter(|over| *over > 0) else {
+    fn evict(&mut self) {
+        let Some(over) = self.fixtures.len().checked_sub(FIXTURES_MAX).filter(|over| *over > 0)
+        else {
             return;
         };
-        let mut seen: Vec<_> = self.told.values().map(|told| told.seen).collect();
-        let (_, last, _) = seen.select_nth_unstable(over - 1);
+        let mut updates: Vec<_> = self.fixtures.values().map(|state| state.last_update).collect();
+        let (_, last, _) = updates.select_nth_unstable(over - 1);
         let last = *last;
-        self.told.retain(|_, told| told.seen > last);
+        self.fixtures.retain(|_, state| state.last_update > last);
     }
 }

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{PROVIDER, image::player};
 use crate::{
-    decode::api_football::{Fixture, Named, PlayerStatistics, Sheet, SheetPlayer},
+    decode::api_football::{Fixture, NamedEntity, PlayerStatistics, Sheet, SheetPlayer},
     event::{
         About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
         PlayerRating, PlayerStat, Side, Venue,
     },
 };
 
-/// What was told of them.
+/// The reported state of the people of a match.
 #[derive(Debug, Default)]
 pub(super) struct People {
     about: About,
@@ -21,7 +21,7 @@ pub(super) struct People {
 }
 
 impl People {
-    /// What an image says of the match beside who plays, if that is anything new.
+    /// What an image says of the match apart from its fixture, if that is new.
     pub(super) fn about(&mut self, image: &Fixture) -> Option<About> {
         let mut about = about(image);
         // A list of a day's fixtures knows nothing of the coaches.
@@ -36,9 +36,9 @@ impl People {
         for sheet in &image.line_ups {
             let Some(side) = side(image, &sheet.team) else { continue };
             let line_up = line_up(sheet, &image.players);
-            let told = &mut self.line_ups[side.index()];
-            if !line_up.players.is_empty() && told.as_ref() != Some(&line_up) {
-                *told = Some(line_up.clone());
+            let last = &mut self.line_ups[side.index()];
+            if !line_up.players.is_empty() && last.as_ref() != Some(&line_up) {
+                *last = Some(line_up.clone());
                 facts.push(FootballFact::LineUp { side, line_up });
             }
         }
@@ -70,8 +70,10 @@ impl People {
                 changed[side.index()].push(PlayerRating { player, rating });
             }
         }
-        let told = Side::BOTH.into_iter().zip(changed).filter(|(_, players)| !players.is_empty());
-        told.map(|(side, players)| FootballFact::Analysis(Analysis::Ratings { side, players }))
+        let ratings =
+            Side::BOTH.into_iter().zip(changed).filter(|(_, players)| !players.is_empty());
+        ratings
+            .map(|(side, players)| FootballFact::Analysis(Analysis::Ratings { side, players }))
             .collect()
     }
 }
@@ -81,7 +83,7 @@ fn side(image: &Fixture, team: &Arc<str>) -> Option<Side> {
     Side::BOTH.into_iter().find(is)
 }
 
-fn person(kind: &str, named: &Named) -> Participant {
+fn person(kind: &str, named: &NamedEntity) -> Participant {
     let key = named.id.as_ref().map_or_else(|| format!("name {}", named.name), ToString::to_string);
     Participant { id: Id::derive(PROVIDER, kind, &key), name: named.name.clone() }
 }
@@ -96,7 +98,7 @@ fn about(image: &Fixture) -> About {
         sheet.coach.as_ref().map(|coach| person("manager", coach))
     };
     let venue = image.venue.as_ref().map(|venue| {
-        let named = Named { id: venue.id.clone(), name: venue.name.clone() };
+        let named = NamedEntity { id: venue.id.clone(), name: venue.name.clone() };
         let Participant { id, name } = person("venue", &named);
         Venue { id, name, city: venue.city.clone() }
     });
@@ -109,7 +111,7 @@ fn about(image: &Fixture) -> About {
         // The provider gives no id, and writes the country behind the name now and then.
         referee: image.referee.as_ref().map(|name| {
             let name: Arc<str> = name.split(',').next().unwrap_or(name).trim().into();
-            person("referee", &Named { id: None, name })
+            person("referee", &NamedEntity { id: None, name })
         }),
         coaches: Side::BOTH.map(coach),
         ..About::default()
@@ -130,7 +132,7 @@ fn line_up(sheet: &Sheet, statistics: &[PlayerStatistics]) -> LineUp {
         let mut own = statistics.iter().filter(|one| one.player.id == it.player.id);
         it.player.id.is_some() && own.any(|one| one.captain == Some(true))
     };
-    let told = |it: &SheetPlayer| LineUpPlayer {
+    let player = |it: &SheetPlayer| LineUpPlayer {
         player: player(&it.player),
         number: it.number,
         position: it.position.as_deref().and_then(position),
@@ -138,7 +140,10 @@ fn line_up(sheet: &Sheet, statistics: &[PlayerStatistics]) -> LineUp {
         starter: it.starter,
         captain: captain(it),
     };
-    LineUp { formation: sheet.formation.clone(), players: sheet.players.iter().map(told).collect() }
+    LineUp {
+        formation: sheet.formation.clone(),
+        players: sheet.players.iter().map(player).collect(),
+    }
 }
 
 fn position(letter: &str) -> Option<PlayerPosition> {

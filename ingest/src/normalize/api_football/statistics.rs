@@ -7,26 +7,26 @@ use crate::{
     event::{Analysis, ExpectedGoals, FootballFact, Side, Stat},
 };
 
-/// The counts that differ from those told, which they replace.
+/// The counts that differ from the last ones, which they replace.
 pub(super) fn changed(
     statistics: &TeamStatistics,
     side: Side,
-    told: &mut BTreeMap<Stat, u32>,
+    last: &mut BTreeMap<Stat, u32>,
 ) -> Option<FootballFact> {
     let counts = statistics.counts.iter().filter_map(|(name, value)| Some((stat(name)?, *value)));
-    let changed = counts.filter(|(stat, value)| told.insert(*stat, *value) != Some(*value));
+    let changed = counts.filter(|(stat, value)| last.insert(*stat, *value) != Some(*value));
     let values: Vec<_> = changed.collect();
     (!values.is_empty()).then_some(FootballFact::Stats { side, values })
 }
 
-/// The expected goals, if they differ from those told.
+/// The expected goals, if they differ from the last ones.
 pub(super) fn expected_goals(
     statistics: &TeamStatistics,
     side: Side,
-    told: &mut Option<ExpectedGoals>,
+    last: &mut Option<ExpectedGoals>,
 ) -> Option<FootballFact> {
     let goals = statistics.expected_goals?;
-    let changed = told.replace(goals) != Some(goals);
+    let changed = last.replace(goals) != Some(goals);
     changed.then_some(FootballFact::Analysis(Analysis::ExpectedGoals { side, goals }))
 }
 

@@ -9,7 +9,7 @@
 use crate::event::FootballStatus as Status;
 
 /// The status, and whether the match clock runs; `None` if the provider's is unknown to us.
-/// `before` is the status told last.
+/// `before` is the last reported status.
 pub(super) fn status(
     short: &str,
     elapsed: Option<u16>,

@@ -4,7 +4,7 @@ use super::Interpreter;
 use crate::{
     error::RefusalKind,
     event::{Fact, FootballFact, FootballScore, Incident},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// An event of the home side, team 1, or of team 2.
@@ -44,13 +44,13 @@ fn answer(fixtures: &str) -> String {
     )
 }
 
-/// What is told when an image comes, each fact as a line.
+/// The facts that an image produces, each as a line.
 #[derive(Default)]
 struct Poll(Interpreter);
 
 impl Poll {
-    fn told(&mut self, fixture: &str) -> Vec<String> {
-        let mut out = Played::default();
+    fn facts(&mut self, fixture: &str) -> Vec<String> {
+        let mut out = Interpretation::default();
         self.0.message(answer(fixture).as_bytes(), 1, &mut out).unwrap();
         assert_eq!(out.signals, [Signal::Fresh]);
         let events = out.batches.into_iter().flat_map(|timed| timed.batch.events);
@@ -105,74 +105,74 @@ fn unchanged_image_tells_nothing() {
         "score 1-0",
         "new goal-home-1 12 Ann 1-0",
     ];
-    assert_eq!(poll.told(&image), first);
-    assert_eq!(poll.told(&image), [""; 0]);
+    assert_eq!(poll.facts(&image), first);
+    assert_eq!(poll.facts(&image), [""; 0]);
 }
 
 #[test]
 fn scorer_and_minute_are_put_right_under_the_same_name() {
     let mut poll = Poll::default();
-    poll.told(&with("1H 31", "1-0", &[goal("31", 1, "")]));
+    poll.facts(&with("1H 31", "1-0", &[goal("31", 1, "")]));
     let named = with("1H 31", "1-0", &[goal("31", 1, "Ann")]);
-    assert_eq!(poll.told(&named), ["correct goal-home-1 31 Ann 1-0"]);
+    assert_eq!(poll.facts(&named), ["correct goal-home-1 31 Ann 1-0"]);
     let earlier = with("1H 31", "1-0", &[goal("30", 1, "Ann")]);
-    assert_eq!(poll.told(&earlier), ["correct goal-home-1 30 Ann 1-0"]);
+    assert_eq!(poll.facts(&earlier), ["correct goal-home-1 30 Ann 1-0"]);
     let own = event("30", 1, "Bobby", "Goal", "Own Goal");
     let other = with("1H 31", "1-0", &[own]);
-    assert_eq!(poll.told(&other), ["correct goal-home-1 30 Bobby 1-0"]);
+    assert_eq!(poll.facts(&other), ["correct goal-home-1 30 Bobby 1-0"]);
 }
 
 #[test]
 fn overturned_goal_is_retracted_and_its_name_not_given_again() {
     let mut poll = Poll::default();
-    poll.told(&with("1H 31", "2-0", &[goal("10", 1, "Ann"), goal("30", 1, "Bob")]));
+    poll.facts(&with("1H 31", "2-0", &[goal("10", 1, "Ann"), goal("30", 1, "Bob")]));
     let var = event("32", 1, "Bob", "Var", "Goal cancelled");
-    let told = poll.told(&with("1H 33", "1-0", &[goal("10", 1, "Ann"), var.clone()]));
+    let facts = poll.facts(&with("1H 33", "1-0", &[goal("10", 1, "Ann"), var.clone()]));
     let expected = [
         "clock 1980 true",
         "score 1-0",
         "retract goal-home-2 (Goal cancelled) 1-0",
         "new var-home-1 32 Bob",
     ];
-    assert_eq!(told, expected);
-    let told =
-        poll.told(&with("1H 44", "2-0", &[goal("10", 1, "Ann"), var, goal("44", 1, "Cleo")]));
-    assert_eq!(told, ["clock 2640 true", "score 2-0", "new goal-home-3 44 Cleo 2-0"]);
+    assert_eq!(facts, expected);
+    let facts =
+        poll.facts(&with("1H 44", "2-0", &[goal("10", 1, "Ann"), var, goal("44", 1, "Cleo")]));
+    assert_eq!(facts, ["clock 2640 true", "score 2-0", "new goal-home-3 44 Cleo 2-0"]);
 }
 
 #[test]
 fn earlier_goal_overturned_changes_the_score_after_the_later_one() {
     let mut poll = Poll::default();
-    poll.told(&with("1H 31", "1-1", &[goal("10", 1, "Ann"), goal("30", 2, "Bob")]));
-    let told = poll.told(&with("1H 31", "0-1", &[goal("30", 2, "Bob")]));
+    poll.facts(&with("1H 31", "1-1", &[goal("10", 1, "Ann"), goal("30", 2, "Bob")]));
+    let facts = poll.facts(&with("1H 31", "0-1", &[goal("30", 2, "Bob")]));
     let expected = [
         "score 0-1",
         "retract goal-home-1 (no longer told by the provider) 0-1",
         "correct goal-away-1 30 Bob 0-1",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(facts, expected);
 }
 
 #[test]
 fn card_that_is_upgraded_keeps_its_name() {
     let mut poll = Poll::default();
-    poll.told(&with("1H 31", "0-0", &[event("30", 2, "Bob", "Card", "Yellow Card")]));
+    poll.facts(&with("1H 31", "0-0", &[event("30", 2, "Bob", "Card", "Yellow Card")]));
     let red = event("30", 2, "Bob", "Card", "Red Card");
-    assert_eq!(poll.told(&with("1H 31", "0-0", &[red])), ["correct card-away-1 30 Bob"]);
+    assert_eq!(poll.facts(&with("1H 31", "0-0", &[red])), ["correct card-away-1 30 Bob"]);
 }
 
 #[test]
 fn score_comes_before_its_goal_and_lists_without_events_take_nothing_back() {
     let mut poll = Poll::default();
-    poll.told(&with("2H 50", "0-0", &[]));
-    assert_eq!(poll.told(&with("2H 50", "0-1", &[])), ["score 0-1"]);
-    let told = poll.told(&with("2H 50", "0-1", &[goal("50", 2, "Bob")]));
-    assert_eq!(told, ["new goal-away-1 50 Bob 0-1"]);
-    assert_eq!(poll.told(&fixture("2H 50", "0-1", "")), [""; 0]);
-    assert_eq!(poll.told(&fixture("2H 50", "0-1", r#","events":null"#)), [""; 0]);
+    poll.facts(&with("2H 50", "0-0", &[]));
+    assert_eq!(poll.facts(&with("2H 50", "0-1", &[])), ["score 0-1"]);
+    let facts = poll.facts(&with("2H 50", "0-1", &[goal("50", 2, "Bob")]));
+    assert_eq!(facts, ["new goal-away-1 50 Bob 0-1"]);
+    assert_eq!(poll.facts(&fixture("2H 50", "0-1", "")), [""; 0]);
+    assert_eq!(poll.facts(&fixture("2H 50", "0-1", r#","events":null"#)), [""; 0]);
     let empty = with("2H 50", "0-1", &[]);
-    assert_eq!(poll.told(&empty), ["! a score and no events, where there were some"]);
-    assert_eq!(poll.told(&empty), [""; 0], "said once");
+    assert_eq!(poll.facts(&empty), ["! a score and no events, where there were some"]);
+    assert_eq!(poll.facts(&empty), [""; 0], "said once");
 }
 
 #[test]
@@ -182,31 +182,31 @@ fn score_of_the_first_half_is_that_of_half_time_when_it_is_over() {
         let score = r#","score":{"halftime":{"home":1,"away":0},"fulltime":{"home":null,"away":null},"extratime":{"home":null,"away":null},"penalty":{"home":null,"away":null}}"#;
         fixture(status, "1-0", score)
     };
-    assert!(poll.told(&at("1H 20")).contains(&"score 1-0".to_owned()));
+    assert!(poll.facts(&at("1H 20")).contains(&"score 1-0".to_owned()));
     let half_time =
         ["status half_time", "clock 2700 false", "new period-half-time 45 -", "score 1-0 ht 1-0"];
-    assert_eq!(poll.told(&at("HT 45")), half_time);
+    assert_eq!(poll.facts(&at("HT 45")), half_time);
 }
 
 #[test]
 fn kicks_of_a_shootout_are_no_goals_and_come_by_their_numbers() {
     let mut poll = Poll::default();
-    poll.told(&with("P 120", "1-1", &[]));
+    poll.facts(&with("P 120", "1-1", &[]));
     let kicks = [
         event("120+k2", 2, "Bob", "Goal", "Missed Penalty"),
         event("120+k1", 1, "Ann", "Goal", "Penalty"),
     ];
-    let told = poll.told(&with("P 120", "1-1", &kicks));
+    let facts = poll.facts(&with("P 120", "1-1", &kicks));
     let expected =
         ["score 1-1 pen 1-0", "new kick-home-1 120 Ann 1-0", "new kick-away-1 120 Bob 1-0"];
-    assert_eq!(told, expected);
+    assert_eq!(facts, expected);
 }
 
 #[test]
 fn final_whistle_comes_after_what_happened_before_it() {
     let mut poll = Poll::default();
-    poll.told(&with("2H 89", "0-0", &[]));
-    let told = poll.told(&with("FT 90", "1-0", &[goal("90+4", 1, "Ann")]));
+    poll.facts(&with("2H 89", "0-0", &[]));
+    let facts = poll.facts(&with("FT 90", "1-0", &[goal("90+4", 1, "Ann")]));
     let expected = [
         "score 1-0",
         "new goal-home-1 90+4 Ann 1-0",
@@ -214,16 +214,16 @@ fn final_whistle_comes_after_what_happened_before_it() {
         "clock 5400 false",
         "new period-finished 90 -",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(facts, expected);
 }
 
 #[test]
 fn interrupted_match_keeps_its_status() {
     let mut poll = Poll::default();
-    poll.told(&with("2H 60", "0-0", &[]));
-    assert_eq!(poll.told(&with("INT 60", "0-0", &[])), ["clock 3600 false"]);
-    let told = poll.told(&with("ABD 60", "0-0", &[]));
-    assert_eq!(told, ["status abandoned", "new period-abandoned 60 -"]);
+    poll.facts(&with("2H 60", "0-0", &[]));
+    assert_eq!(poll.facts(&with("INT 60", "0-0", &[])), ["clock 3600 false"]);
+    let facts = poll.facts(&with("ABD 60", "0-0", &[]));
+    assert_eq!(facts, ["status abandoned", "new period-abandoned 60 -"]);
 }
 
 #[test]
@@ -239,13 +239,14 @@ fn statistics_are_told_when_they_change() {
         )
     };
     let stats = "stats Second [(TotalShots, 3), (BallPossession, 47)]";
-    assert!(poll.told(&at("3")).contains(&stats.to_owned()));
-    assert_eq!(poll.told(&at("4")), ["stats Second [(TotalShots, 4)]"]);
+    assert!(poll.facts(&at("3")).contains(&stats.to_owned()));
+    assert_eq!(poll.facts(&at("4")), ["stats Second [(TotalShots, 4)]"]);
 }
 
 #[track_caller]
 fn refused(answer: &str, kind: RefusalKind, reason: &str) {
-    let error = Interpreter::default().message(answer.as_bytes(), 1, &mut Played::default());
+    let error =
+        Interpreter::default().message(answer.as_bytes(), 1, &mut Interpretation::default());
     let error = error.unwrap_err();
     assert_eq!((error.kind, error.reason.as_str()), (kind, reason));
 }
@@ -263,10 +264,10 @@ fn errors_of_the_provider_are_refused() {
 #[test]
 fn page_or_piece_of_an_answer_is_used_and_not_the_whole() {
     let page = answer(&with("1H 9", "0-0", &[])).replace(r#""total":1"#, r#""total":2"#);
-    let mut out = Played::default();
+    let mut out = Interpretation::default();
     Interpreter::default().message(page.as_bytes(), 1, &mut out).unwrap();
     assert_eq!((out.batches.len(), out.signals.len()), (1, 0));
-    let mut out = Played::default();
+    let mut out = Interpretation::default();
     let cut = answer(&format!("{0},{0}", with("1H 9", "0-0", &[])));
     Interpreter::default().message(&cut.as_bytes()[..cut.len() - 40], 1, &mut out).unwrap();
     assert_eq!((out.batches.len(), out.signals.len()), (1, 0));
@@ -278,13 +279,13 @@ fn fixtures_not_seen_for_longest_are_forgotten() {
     let mut interpreter = Interpreter::default();
     let image = |id: usize| fixture("NS", "", "").replace("\"id\":7", &format!("\"id\":{id}"));
     let many: Vec<_> = (1_000..1_000 + super::FIXTURES_MAX).map(image).collect();
-    let mut told = |fixtures: &str| {
-        let mut out = Played::default();
+    let mut counts = |fixtures: &str| {
+        let mut out = Interpretation::default();
         interpreter.message(answer(fixtures).as_bytes(), 1, &mut out).unwrap();
-        (out.batches.len(), interpreter.told.len())
+        (out.batches.len(), interpreter.fixtures.len())
     };
-    assert_eq!(told(&image(1)), (1, 1));
-    assert_eq!(told(&many.join(",")), (super::FIXTURES_MAX, super::FIXTURES_MAX));
-    assert_eq!(told(&image(1)).0, 1, "forgotten and told anew");
-    assert_eq!(told(&many[5]).0, 0, "still known");
+    assert_eq!(counts(&image(1)), (1, 1));
+    assert_eq!(counts(&many.join(",")), (super::FIXTURES_MAX, super::FIXTURES_MAX));
+    assert_eq!(counts(&image(1)).0, 1, "forgotten and told anew");
+    assert_eq!(counts(&many[5]).0, 0, "still known");
 }

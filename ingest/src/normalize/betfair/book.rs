@@ -1,13 +1,13 @@
-//! Polls of `listMarketBook` to the same facts as the stream's.
+//! Responses of `listMarketBook` to the same facts as the stream's.
 //!
-//! An answer is an image of each market in it. The first of a market is told as one: `Clear`, then
-//! everything. Of a later one only what differs from the answer before is told, with size 0 for
-//! rungs that are gone, so an answer that repeats itself changes nothing.
+//! A response is an image of each market in it. The first image of a market is emitted as a whole:
+//! `Clear`, then everything. Of a later one only the difference is emitted, with size 0 for removed
+//! price levels, so a repeated response changes nothing.
 //!
-//! A book does not say to which event its market belongs. Who asks for it knows that from
-//! `listMarketCatalogue` and says so in a [`Listing`]; then the match, the market and its
-//! selections have the ids that the stream gives them. Without one, each market is a match of its
-//! own, of no sport that we know, under the key `market/<market id>`. Names are in neither.
+//! A book does not say to which event its market belongs. The caller takes that from
+//! `listMarketCatalogue` and passes it as a [`Listing`]; then the match, the market and its
+//! selections have the same ids as in the stream. Without a listing, each market is a match of its
+//! own, of an unknown sport, under the key `market/<market id>`. Neither contains names.
 
 #[cfg(test)]
 mod tests;
@@ -33,11 +33,10 @@ use crate::{
     },
     error::{DecodeError, RefusalKind},
     event::{self, Batch, Event, Fact, MarketChange, Micros, OddsFact},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
-/// What `listMarketCatalogue` says of a market, as far as its facts need it. All but the event may
-/// be missing.
+/// The fields of `listMarketCatalogue` that a market's facts need. All but the event may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     /// `event.id`: the key of the match.
@@ -54,36 +53,36 @@ pub struct Listing {
     pub selections: Vec<u64>,
 }
 
-/// Makes facts of answers, and remembers what it told.
+/// Converts responses to facts, and keeps the last image of each market.
 #[derive(Debug)]
 pub struct Interpreter {
     provider: Arc<str>,
     /// By market id.
     listings: HashMap<String, Listing>,
-    markets: HashMap<Arc<str>, Followed>,
-    /// By event id, or by what stands for one.
+    markets: HashMap<Arc<str>, TrackedMarket>,
+    /// By event id, or by the key that replaces it.
     matches: HashMap<Arc<str>, Match>,
 }
 
-/// A market as the last answer had it.
+/// A market and its last image.
 #[derive(Debug)]
-struct Followed {
+struct TrackedMarket {
     market: Market,
     /// `None` before its first image and after a restart.
-    told: Option<Image>,
+    last: Option<MarketImage>,
 }
 
 #[derive(Debug, Default)]
-struct Image {
+struct MarketImage {
     definition: Option<event::MarketDefinition>,
     volume: Option<Decimal>,
-    runners: HashMap<(u64, Decimal), Runner>,
+    runners: HashMap<(u64, Decimal), RunnerImage>,
 }
 
 type Rungs = BTreeMap<Decimal, Decimal>;
 
 #[derive(Debug, Default)]
-struct Runner {
+struct RunnerImage {
     last: Option<Decimal>,
     volume: Option<Decimal>,
     back: Rungs,
@@ -109,7 +108,7 @@ impl Interpreter {
         }
     }
 
-    /// Says to which event a market belongs. One that was told before goes on as it was told.
+    /// Sets the event to which a market belongs. A market that was already reported keeps its event.
     pub fn list(&mut self, market_id: String, listing: Listing) {
         self.listings.insert(market_id, listing);
     }
@@ -131,29 +130,28 @@ impl Interpreter {
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
         let event_id = match (self.markets.get(&*book.id), listing) {
-            (Some(followed), _) => followed.market.event_id.clone(),
+            (Some(tracked), _) => tracked.market.event_id.clone(),
             (None, Some(listing)) => listing.event_id.as_str().into(),
             (None, None) => format!("market/{}", book.id).into(),
         };
         let of_event =
             self.matches.entry(event_id.clone()).or_insert_with(|| Match::new(event_id.clone()));
         batch.events.extend(of_event.define(&definition, notices));
-        let followed = self.markets.entry(book.id.as_ref().into()).or_insert_with(|| Followed {
-            market: Market::new(&book.id, event_id, of_event, 0),
-            told: None,
+        let tracked = self.markets.entry(book.id.as_ref().into()).or_insert_with(|| {
+            TrackedMarket { market: Market::new(&book.id, event_id, of_event, 0), last: None }
         });
-        let (sport, match_id) = (followed.market.sport, followed.market.match_id);
-        let changes = followed.changes(&definition, book.runners, book.total_matched, notices);
+        let (sport, match_id) = (tracked.market.sport, tracked.market.match_id);
+        let changes = tracked.changes(&definition, book.runners, book.total_matched, notices);
         batch.events.extend(changes.into_iter().map(|change| {
             batch.price_changes += price_changes(&change);
-            let (book, market) = (self.provider.clone(), followed.market.id.clone());
+            let (book, market) = (self.provider.clone(), tracked.market.id.clone());
             let fact = Fact::Odds(OddsFact { book, market, change });
             Event { sport, match_id, fact }
         }));
         Ok(())
     }
 
-    /// Forgets the matches of which no market is known any more.
+    /// Removes the matches without a market.
     fn tidy(&mut self) {
         if self.matches.len() > self.markets.len() {
             let markets = &self.markets;
@@ -165,13 +163,13 @@ impl Interpreter {
 }
 
 impl Interpret for Interpreter {
-    /// [`Signal::Fresh`] for a whole answer, and [`Signal::Late`] behind it where Betfair says that
+    /// [`Signal::Fresh`] for a complete response, followed by [`Signal::Late`] if Betfair says that
     /// the data is delayed.
     fn message(
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = decode::decode(bytes)?;
         let mut notices = answer.refused;
@@ -193,13 +191,13 @@ impl Interpret for Interpreter {
         Ok(())
     }
 
-    /// The next answer is told as an image.
+    /// The next response is emitted as a whole image.
     fn restart(&mut self) {
-        self.markets.values_mut().for_each(|followed| followed.told = None);
+        self.markets.values_mut().for_each(|tracked| tracked.last = None);
     }
 }
 
-impl Followed {
+impl TrackedMarket {
     /// What an answer says that the one before did not.
     fn changes(
         &mut self,
@@ -209,29 +207,29 @@ impl Followed {
         notices: &mut Vec<DecodeError>,
     ) -> Vec<MarketChange> {
         let mut changes = Vec::new();
-        if self.told.is_none() {
+        if self.last.is_none() {
             self.market.clear();
             changes.push(MarketChange::Clear);
         }
-        let told = self.told.get_or_insert_default();
+        let last = self.last.get_or_insert_default();
         let defined = self.market.define(definition, notices);
-        if told.definition.as_ref() != Some(&defined) {
-            told.definition = Some(defined.clone());
+        if last.definition.as_ref() != Some(&defined) {
+            last.definition = Some(defined.clone());
             changes.push(MarketChange::Define(defined));
         }
-        let news = runners.into_iter().filter_map(|runner| told.news(runner)).collect();
-        let volume = news_of(&mut told.volume, volume);
+        let news = runners.into_iter().filter_map(|runner| last.news(runner)).collect();
+        let volume = news_of(&mut last.volume, volume);
         changes.extend(self.market.prices(news, volume, notices));
         changes
     }
 }
 
-impl Image {
+impl MarketImage {
     /// What changed on a runner, in the stream's words. One too many has no memory, and the market
     /// refuses it.
     fn news(&mut self, book: RunnerBook<'_>) -> Option<RunnerChange> {
         let key = (book.key.id, book.key.hc);
-        let mut stranger = Runner::default();
+        let mut stranger = RunnerImage::default();
         let room = self.runners.len() < RUNNERS_MAX || self.runners.contains_key(&key);
         let runner = if room { self.runners.entry(key).or_default() } else { &mut stranger };
         let change = RunnerChange {
@@ -250,24 +248,23 @@ impl Image {
 }
 
 /// A number that is another one than before.
-fn news_of(told: &mut Option<Decimal>, now: Option<Decimal>) -> Option<Decimal> {
-    let news = now.filter(|now| *told != Some(*now));
-    *told = now.or(*told);
+fn news_of(last: &mut Option<Decimal>, now: Option<Decimal>) -> Option<Decimal> {
+    let news = now.filter(|now| *last != Some(*now));
+    *last = now.or(*last);
     news
 }
 
-/// The rungs that changed, those that are gone with size 0, as an answer itself writes some of
-/// them. A ladder that was not asked for stays
-/// as it was.
-fn difference(told: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
+/// The price levels that changed; removed ones have size 0, as some have in the response itself. A
+/// ladder that was not requested stays as it was.
+fn difference(last: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
     let Some(now) = now else { return Vec::new() };
     let now: Rungs = now.into_iter().map(|rung| (rung.price, rung.size)).collect();
-    let gone = told.keys().filter(|price| !now.contains_key(price));
+    let gone = last.keys().filter(|price| !now.contains_key(price));
     let gone = gone.map(|price| PriceSize { price: *price, size: Decimal::ZERO });
-    let news = now.iter().filter(|(price, size)| told.get(price) != Some(size));
+    let news = now.iter().filter(|(price, size)| last.get(price) != Some(size));
     let news = news.map(|(price, size)| PriceSize { price: *price, size: *size });
     let changes = gone.chain(news).collect();
-    *told = now;
+    *last = now;
     changes
 }
 

@@ -1,6 +1,6 @@
 //! A Betfair event as our match: its sport, its start, and who plays.
 //!
-//! Definitions tell it, each market's anew. Live ones hold no names, so the sides stay unknown.
+//! It is in the definition of each market. Live ones hold no names, so the sides stay unknown.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) struct Match {
     /// Markets of it that are known now.
     pub(super) markets: usize,
     fixture: Fixture,
-    told: bool,
+    introduced: bool,
 }
 
 impl Match {
@@ -36,7 +36,7 @@ impl Match {
             date: None,
             sides: None,
         };
-        Self { id, sport: Sport::Other, markets: 0, fixture, told: false }
+        Self { id, sport: Sport::Other, markets: 0, fixture, introduced: false }
     }
 
     /// Takes what a definition says of the event; gives the fixture when it is new or has changed.
@@ -57,8 +57,8 @@ impl Match {
         fixture.start = opens.or(fixture.start).or(market);
         let name = definition.event_name.as_deref();
         fixture.sides = name.and_then(|name| sides(name, self.sport)).or(fixture.sides);
-        let news = !self.told || fixture != self.fixture;
-        (self.fixture, self.told) = (fixture, true);
+        let news = !self.introduced || fixture != self.fixture;
+        (self.fixture, self.introduced) = (fixture, true);
         news.then(|| Event {
             sport: self.sport,
             match_id: self.id,
@@ -66,13 +66,13 @@ impl Match {
         })
     }
 
-    /// A match is told as one sport, and all that is told of it later is of that one.
+    /// A match is reported with one sport, and keeps it.
     fn play(&mut self, sport: Sport, notices: &mut Vec<DecodeError>) {
-        if !self.told {
+        if !self.introduced {
             self.sport = sport;
         } else if sport != self.sport {
-            let (told, event) = (self.sport.as_str(), quoted(&self.fixture.provider_key));
-            let reason = format!("event {event} was told as {told}, not {}", sport.as_str());
+            let (reported, event) = (self.sport.as_str(), quoted(&self.fixture.provider_key));
+            let reason = format!("event {event} was told as {reported}, not {}", sport.as_str());
             notices.push(DecodeError::new(RefusalKind::Value, reason));
         }
     }

@@ -28,7 +28,7 @@ pub(super) struct Kind {
     runners: Runners,
 }
 
-/// How the runners of a kind of market are told apart.
+/// How the runners of a kind of market are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Runners {
     Result,
@@ -131,7 +131,7 @@ fn sides_of_result(runners: &[RunnerDefinition<'_>], sport: Sport) -> Option<Sid
     sides(runners, outcomes).filter(|_| runners.len() == size)
 }
 
-/// `None` where there are not just two beside the draw.
+/// `None` unless there are exactly two apart from the draw.
 fn sides(runners: &[RunnerDefinition<'_>], outcomes: [Outcome; 2]) -> Option<Sides> {
     let mut sides: Vec<_> = runners.iter().filter(|it| !is_draw(it.key.id)).collect();
     sides.sort_by_key(|runner| runner.sort_priority);

@@ -1,9 +1,9 @@
 //! One side (back or lay) of one runner: ladders of three forms to rungs by price.
 //!
 //! A stream brings a whole ladder by price, or its best levels, raw or as displayed (with virtual
-//! bets), or several of these at once. Only one form is told, the best that the runner's side has
-//! brought so far: by price over displayed over raw. When a better one comes, the rungs of the
-//! worse are taken away first.
+//! bets), or several of these at once. Only one form is reported, the best received so far for that
+//! side of the runner: by price over displayed over raw. When a better form arrives, the levels of
+//! the worse one are removed first.
 
 use crate::{
     decode::betfair::{LevelPriceSize, PriceSize},
@@ -160,7 +160,7 @@ mod tests {
             changes in vec(vec((0..6_usize, 1..8_i64, 0..4_i64), 0..6), 0..30),
         ) {
             let mut table = LevelTable::default();
-            let mut told = BTreeMap::new();
+            let mut applied = BTreeMap::new();
             for change in changes {
                 let rows = change.iter().map(|&(level, price, size)| LevelPriceSize {
                     level,
@@ -169,13 +169,13 @@ mod tests {
                 });
                 for rung in table.apply(&rows.collect::<Vec<_>>()) {
                     if rung.size.is_zero() {
-                        prop_assert!(told.remove(&rung.price).is_some(), "it was there");
+                        prop_assert!(applied.remove(&rung.price).is_some(), "it was there");
                     } else {
-                        told.insert(rung.price, rung.size);
+                        applied.insert(rung.price, rung.size);
                     }
                 }
                 let seen = table.rungs().into_iter().map(|rung| (rung.price, rung.size));
-                prop_assert_eq!(&told, &seen.collect());
+                prop_assert_eq!(&applied, &seen.collect());
             }
         }
     }

@@ -1,23 +1,23 @@
 //! The messages of one live subscription to facts.
 //!
-//! What recordings leave open is known here: there is one subscription at a time, and an image of it
-//! is all of it. Markets that were known and are not in a new image have gone while nobody
-//! listened, closed perhaps; they are told as suspended and forgotten. A change of a market that
-//! was never defined, or a line that cannot be read, means that something is lost: the source is
-//! to subscribe anew, without a position.
+//! Unlike in recordings, there is exactly one subscription at a time, and its image is complete.
+//! Known markets that are missing from a new image disappeared while disconnected, perhaps because
+//! they closed; they are reported as suspended and removed. A change of a market that was never
+//! defined, or an unreadable line, means that something is lost: the source must subscribe again,
+//! without a position.
 
 use super::{Normalized, Normalizer, position, position::Position};
 use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage},
     error::DecodeError,
     event::{Micros, Timed},
-    normalize::{Interpret, Played, Signal},
+    normalize::{Interpret, Interpretation, Signal},
 };
 
 /// The `status` of messages while Betfair's own source lags behind.
 const LATE: u64 = 503;
 
-/// What is known of one subscription, however often it is made anew.
+/// The state of one subscription, across reconnects.
 #[derive(Debug)]
 pub struct Live {
     normalizer: Normalizer,
@@ -29,8 +29,8 @@ pub struct Live {
     is_complete: bool,
     is_lost: bool,
     is_late: bool,
-    /// How the feed is, as it was told last.
-    told: Signal,
+    /// The last reported state of the feed.
+    last_signal: Signal,
 }
 
 impl Default for Live {
@@ -42,13 +42,13 @@ impl Default for Live {
             is_complete: false,
             is_lost: false,
             is_late: false,
-            told: Signal::Recovering,
+            last_signal: Signal::Recovering,
         }
     }
 }
 
 impl Live {
-    /// The request of this id subscribes (anew): an image or a resume follows.
+    /// The request with this id subscribes (again): an image or a resume follows.
     pub fn subscribe(&mut self, id: u64) {
         self.restart();
         self.subscription = Some(id);
@@ -77,7 +77,7 @@ impl Live {
         self.is_complete
     }
 
-    /// Whether something was lost, so that the source is to subscribe anew.
+    /// Whether something was lost, so that the source must subscribe again.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.is_lost
@@ -85,9 +85,9 @@ impl Live {
 
     /// Something was lost that was not even a message. Whether that is news.
     pub fn miss(&mut self) -> bool {
-        let is_news = !self.is_lost && self.told != Signal::Recovering;
+        let is_news = !self.is_lost && self.last_signal != Signal::Recovering;
         self.lose();
-        self.told = Signal::Recovering;
+        self.last_signal = Signal::Recovering;
         is_news
     }
 
@@ -121,14 +121,14 @@ impl Live {
     }
 
     /// Says how the feed is when that has changed.
-    fn say(&mut self, out: &mut Played) -> bool {
+    fn say(&mut self, out: &mut Interpretation) -> bool {
         let now = match (self.is_complete, self.is_late) {
             (false, _) => Signal::Recovering,
             (true, true) => Signal::Late,
             (true, false) => Signal::Fresh,
         };
-        let is_news = now != self.told;
-        self.told = now;
+        let is_news = now != self.last_signal;
+        self.last_signal = now;
         out.signals.extend(is_news.then_some(now));
         is_news
     }
@@ -139,7 +139,7 @@ impl Interpret for Live {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let message = match decode::decode(bytes) {
             Ok(Some(message)) => message,
@@ -174,7 +174,7 @@ impl Interpret for Live {
         self.is_complete = false;
         self.is_lost = false;
         self.is_late = false;
-        self.told = Signal::Recovering;
+        self.last_signal = Signal::Recovering;
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
         #[track_caller]
         fn check(&mut self, message: &str, expected: &str) {
             let line = format!(r#"{{"op":"mcm","id":2,{message}}}"#);
-            let mut out = Played::default();
+            let mut out = Interpretation::default();
             let taken = self.0.message(line.as_bytes(), 5, &mut out);
             let facts = out.batches.iter().flat_map(|timed| &timed.batch.events).map(fact);
             let notices = out.notices.into_iter().chain(taken.err());
@@ -350,7 +350,7 @@ mod tests {
         fn any_bytes_are_survived(lines in vec(any::<Vec<u8>>(), 0..4)) {
             let mut live = Live::default();
             for line in lines {
-                let _taken = live.message(&line, 0, &mut Played::default());
+                let _taken = live.message(&line, 0, &mut Interpretation::default());
             }
         }
 
@@ -362,7 +362,7 @@ mod tests {
             let mut line = seeds().swap_remove(line).into_bytes();
             let at = place.index(line.len());
             line[at] = byte;
-            let taken = live.message(&line, 0, &mut Played::default());
+            let taken = live.message(&line, 0, &mut Interpretation::default());
             prop_assert_eq!(taken.is_err() && !live.is_lost(), false);
             prop_assert!(!live.is_lost() || (live.resume().is_none() && !live.is_complete()));
         }

@@ -3,13 +3,13 @@
 //! Before a market closes, Betfair wipes it: each runner that has traded gets `tv` 0, all of `trd`
 //! removed, and an `ltp` that means nothing (2.0 on both players of a tennis match). In four
 //! recorded markets this is a message of its own after the last suspension, in one it comes in the
-//! message of a repeated SUSPENDED definition, and on a live stream together with CLOSED. What
-//! tells it apart everywhere is the runner itself: a `tv` of 0 on one that has traded. From then
-//! on, until it has traded again, its `ltp` is counted but not told, and the last price with
-//! meaning stands. Ladders, `trd` and `tv` are told as they come.
+//! message of a repeated SUSPENDED definition, and on a live stream together with CLOSED. It can
+//! always be recognised by the runner: a `tv` of 0 on one that has traded. From then on, until it
+//! trades again, its `ltp` is counted but not reported, and the last meaningful price stays.
+//! Ladders, `trd` and `tv` are reported as received.
 //!
 //! The volume of a runner is its `tv`, or what its `trd` come to where that is more (`traded.rs`).
-//! The market's is its `tv` alone: PRO files have none, and none is told.
+//! The market's is only its `tv`: PRO files have none, and none is reported.
 
 use std::sync::Arc;
 
@@ -225,7 +225,7 @@ fn selection(
     }
 }
 
-/// A status that we do not know must not look as if one could bet: it is told as suspended.
+/// An unknown status must not look open for betting: it is reported as suspended.
 fn market_status(status: Option<&str>, notices: &mut Vec<DecodeError>) -> MarketStatus {
     match status {
         Some("INACTIVE") => MarketStatus::Inactive,

@@ -1,29 +1,28 @@
 //! Betfair Exchange Stream messages to facts about odds.
 //!
-//! The stream speaks of markets; each belongs to an event, which is our match. A market is known
-//! from its first definition to its closing, and what is said of others is refused. One message is
-//! one batch, whatever it holds: a message may change a market twice, in order.
+//! The stream contains markets; each belongs to an event, which is our match. A market is known
+//! from its first definition until it closes; changes of unknown markets are refused. One message
+//! is one batch, whatever it contains: a message may change a market twice, in order.
 //!
 //! - **Images.** `img`, and every market of a `SUB_IMAGE`, begins with [`MarketChange::Clear`].
 //!   Markets that a `SUB_IMAGE` leaves out are kept: it replaces what one subscription covers, but
-//!   recorders write several connections into one file, and which of them it was is not said. A
-//!   live source knows, and uses [`Live`].
-//!   The segments of a long image are a batch each. We take it that the cuts are between markets,
-//!   so that each segment is whole for the markets it names.
+//!   recorders write several connections into one file, without saying which one a message is from.
+//!   A live source knows, and uses [`Live`]. The segments of a long image are a batch each. We take
+//!   it that the cuts are between markets, so that each segment is whole for the markets it names.
 //! - **Last prices.** Before it closes a market, Betfair sets what was traded to 0 and sends an
-//!   `ltp` that means nothing, which is not told; `market.rs` has the rule.
-//! - **Time** (`pt`) is taken as it comes. One that falls is noted and the message is used.
-//!   Heartbeats are not looked at.
+//!   `ltp` that means nothing, which is not reported; `market.rs` has the rule.
+//! - **Time** (`pt`) is used as received. If it falls, that is a notice, and the message is used.
+//!   Heartbeats are ignored.
 
 pub mod book;
 
 pub(super) mod fixture;
-mod gone;
 mod kind;
 mod ladder;
 mod live;
 mod market;
 mod position;
+mod retired_markets;
 #[cfg(test)]
 mod tests;
 pub(super) mod time;
@@ -34,8 +33,8 @@ use std::{collections::HashMap, sync::Arc};
 pub use self::live::Live;
 use self::{
     fixture::Match,
-    gone::Gone,
     market::{Closing, Market},
+    retired_markets::RetiredMarkets,
 };
 use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage, REFUSED_MAX, quoted},
@@ -47,20 +46,20 @@ use crate::{
 /// of these are as much as one source brings. A market costs about 200 bytes and 150 a runner.
 const MARKETS_MAX: usize = 10_000;
 
-/// What is known of the markets of one stream, so that its messages can be told as facts.
+/// The state of the markets of one stream, which converts its messages to facts.
 #[derive(Debug)]
 pub struct Normalizer {
     book: Arc<str>,
     markets: HashMap<Arc<str>, Market>,
     matches: HashMap<Arc<str>, Match>,
     last_at: Option<Micros>,
-    /// Markets keep how they are defined, so that it can be told again with another status.
+    /// Markets keep their definition, so that it can be reported again with another status.
     keeps_definitions: bool,
     /// Counts images, so that each market knows in which it came last.
     image: u64,
-    /// Markets that are known no more, although more may be heard of them.
-    gone: Gone,
-    /// A market was heard of that should be known: a message before must have been missed.
+    /// Markets that were removed, of which more messages may arrive.
+    retired: RetiredMarkets,
+    /// A message was about an unknown market: an earlier message must have been missed.
     is_lost: bool,
 }
 
@@ -84,7 +83,7 @@ impl Default for Normalizer {
             last_at: None,
             keeps_definitions: false,
             image: 0,
-            gone: Gone::default(),
+            retired: RetiredMarkets::default(),
             is_lost: false,
         }
     }
@@ -120,7 +119,7 @@ impl Normalizer {
         // Only now: prices may follow the definition that closes the market.
         for id in closed {
             self.forget(&id);
-            self.gone.insert(id);
+            self.retired.insert(id);
         }
         out.notices.truncate(REFUSED_MAX);
         out
@@ -179,10 +178,10 @@ impl Normalizer {
     /// without a definition before, that is no news.
     fn miss(&mut self, change: &decode::MarketChange<'_>) {
         if change.img {
-            self.gone.insert((&*change.id).into());
+            self.retired.insert((&*change.id).into());
         }
         let is_full = self.markets.len() >= MARKETS_MAX;
-        self.is_lost |= !is_full && !self.gone.contains(&change.id);
+        self.is_lost |= !is_full && !self.retired.contains(&change.id);
     }
 
     /// Makes the market and its match known, and tells of the match when that is news. A market
@@ -218,7 +217,7 @@ impl Normalizer {
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
         definition.event_id.as_deref().map(Arc::from).ok_or_else(|| {
-            self.gone.insert(id.into());
+            self.retired.insert(id.into());
             no_event(id)
         })
     }
@@ -247,7 +246,7 @@ impl Normalizer {
         }
     }
 
-    /// Forgets a market. When it comes again, a definition introduces it anew.
+    /// Removes a market. If it returns, a definition introduces it again.
     fn forget(&mut self, id: &Arc<str>) -> Option<Market> {
         let market = self.markets.remove(id)?;
         if let Some(of_event) = self.matches.get_mut(&market.event_id) {

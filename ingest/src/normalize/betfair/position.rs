@@ -1,8 +1,8 @@
 //! How far a connection has come, in Betfair's own tokens.
 //!
-//! A position is where everything told up to it is whole: in the middle of a message that comes in
-//! segments there is none. Whoever is cut off there asks for an image, because what the missing
-//! segments would have changed is not known.
+//! A position exists only where everything before it is complete, not in the middle of a segmented
+//! message. A connection that breaks there needs an image, because the changes of the missing
+//! segments are unknown.
 
 use crate::decode::betfair::{ChangeType, MarketMessage, Segment};
 

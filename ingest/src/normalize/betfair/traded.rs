@@ -1,7 +1,7 @@
 //! What was traded on one runner, price by price, and what that comes to.
 //!
 //! On a live stream a runner's `tv` is the sum of its `trd` (all 9,554 of the recorded race, to the
-//! cent). In PRO files it is the sum of the `trd` beside it in the message (all 5,535 of two
+//! cent). In PRO files it is the sum of the `trd` in the same message (all 5,535 of two
 //! recordings), which is no running total of anything; the market's `tv` is not there at all. The
 //! sum of the ladder is right in both, so it is the volume wherever a `tv` falls short of it.
 
@@ -9,8 +9,8 @@ use rust_decimal::Decimal;
 
 use crate::decode::betfair::PriceSize;
 
-/// Prices of one runner. Betfair's ladder has 350; beyond this many nothing is remembered, and `tv`
-/// is told as it stands.
+/// Prices of one runner. Betfair's ladder has 350; beyond this many nothing is stored, and `tv` is
+/// reported as received.
 const PRICES_MAX: usize = 1000;
 
 /// By how much rounding may set `tv` and the ladder apart, in the market's money.
@@ -46,8 +46,8 @@ impl Traded {
         self.sum = change.and_then(|it| self.sum.checked_add(it)).unwrap_or(self.sum);
     }
 
-    /// The volume of the runner, from the `tv` that came with it. 0 is told as 0: that is the wipe
-    /// before the market closes.
+    /// The volume of the runner, from the `tv` that came with it. 0 is reported as 0: that is the
+    /// reset before the market closes.
     pub(super) fn volume(&self, tv: Decimal) -> Decimal {
         let short = self.sum.checked_sub(tv).is_some_and(|short| short > ROUNDING);
         if short && !tv.is_zero() && self.sizes.len() < PRICES_MAX { self.sum } else { tv }

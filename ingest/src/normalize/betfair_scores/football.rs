@@ -1,9 +1,9 @@
 //! A football match by its timeline or its scoreboard.
 //!
-//! A timeline tells each update once, by its `updateId`, and takes back what is gone from it, when
-//! what is left adds up to the score beside it. A scoreboard without one tells the score, the phase,
-//! the counts and, with its seconds, the clock. The score of a goal is counted; the image has the
-//! last word.
+//! Each update of a timeline is reported once, by its `updateId`. An update that disappears is
+//! retracted if the remaining goals add up to the score of the scoreboard. A scoreboard without a
+//! timeline gives the score, the phase, the counts and, with seconds, the clock. The score of a goal
+//! is counted; the image overrides it.
 //!
 //! Minutes are minutes in progress, as Betfair counts them: the goal 32:57 after the second half
 //! began at 46 is in minute 78. `SecondHalfEnd` ends the match, because what may follow is not said
@@ -26,14 +26,14 @@ use crate::{
         Pair, Participant, Side, Stat,
     },
     normalize::{
-        Played,
+        Interpretation,
         betfair::{fixture::PROVIDER, time},
     },
 };
 
 const SECOND_US: Micros = 1_000_000;
 
-/// Updates of one match; the busiest known has some two hundred.
+/// The most updates of one match; the busiest recorded match has some two hundred.
 const UPDATES_MAX: usize = 2000;
 
 const GONE: &str = "gone from the timeline";
@@ -44,22 +44,22 @@ pub(super) struct Football {
     status: Option<FootballStatus>,
     score: FootballScore,
     scored: bool,
-    /// Goals of the timeline; a scoreboard may know of more.
+    /// Goals of the timeline; a scoreboard may have more.
     counted: Pair<u16>,
-    /// What the timeline holds of what was told, in order.
-    timeline: Vec<Told>,
+    /// The reported updates of the timeline, in order.
+    timeline: Vec<TimelineEntry>,
     stats: Pair<BTreeMap<Stat, u32>>,
-    /// When the period in play began, where that is known, and the match second then.
+    /// When the current period began, if known, and the match second at that time.
     began: Option<(Micros, u32)>,
     /// The minute and second that the scoreboard showed last.
     shown: Option<(u16, Option<u8>)>,
-    /// Whether the clock told last runs.
+    /// Whether the last reported clock is running.
     ticks: Option<bool>,
     clock_us: Option<Micros>,
 }
 
 #[derive(Debug)]
-struct Told {
+struct TimelineEntry {
     eid: Eid,
     kind: IncidentKind,
     side: Option<Side>,
@@ -72,7 +72,7 @@ impl Football {
         of: &mut Match,
         board: &Board,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         let names = of.names(board);
         let updates = board.updates.as_deref().unwrap_or_default();
@@ -82,14 +82,14 @@ impl Football {
         let mut facts: Vec<Fact> = names.into_iter().collect();
         let mut own = Vec::new();
         if board.updates.is_some() {
-            self.take_back(updates, board, &mut own, &mut out.notices);
+            self.retract_missing(updates, board, &mut own, &mut out.notices);
         }
         self.image(board, &mut own, &mut out.notices);
         facts.extend(own.into_iter().map(Fact::Football));
         of.emit(self.now(board, received), None, facts, out);
     }
 
-    /// When the image was, by the timeline's own clock: minutes after its last update.
+    /// The time of the image by the timeline's clock: minutes after its last update.
     fn now(&self, board: &Board, received: Micros) -> Micros {
         let Some(last) = self.clock_us else { return received };
         let update = board.updates.as_deref().and_then(<[Update]>::last);
@@ -104,10 +104,11 @@ impl Football {
         update: &Update,
         later: &[Update],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         let eid = eid(update);
-        if self.timeline.len() >= UPDATES_MAX || self.timeline.iter().any(|told| told.eid == eid) {
+        if self.timeline.len() >= UPDATES_MAX || self.timeline.iter().any(|entry| entry.eid == eid)
+        {
             return;
         }
         let at = update.time.as_deref().and_then(time::micros);
@@ -127,9 +128,9 @@ impl Football {
             }
         }
         if !matches!(meaning, Meaning::Status(_) | Meaning::Incident(_)) {
-            // Remembered all the same, so that it is looked at once.
+            // Recorded as well, so that it is processed only once.
             let kind = IncidentKind::Period(FootballStatus::NotStarted);
-            self.timeline.push(Told { eid, kind, side: None, retracted: true });
+            self.timeline.push(TimelineEntry { eid, kind, side: None, retracted: true });
         }
         let clock_us = at.or(self.clock_us).unwrap_or(received);
         self.clock_us = self.clock_us.max(Some(clock_us));
@@ -137,7 +138,7 @@ impl Football {
         of.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
     }
 
-    /// The end of 90 or 120 minutes that more follows: the clock stops, and that is all.
+    /// The end of 90 or 120 minutes when more play follows: only stops the clock.
     fn pause(&mut self, update: &Update, at: Option<Micros>, facts: &mut Vec<FootballFact>) {
         if matches!(status::football(&update.kind), Meaning::FullTime) {
             facts.push(FootballFact::Clock { second: self.second(update, at), running: false });
@@ -176,7 +177,7 @@ impl Football {
         self.ticks = Some(running);
         facts.push(FootballFact::Score(self.score));
         self.scored = true;
-        self.tell(eid, IncidentKind::Period(status), update, None, facts);
+        self.record_incident(eid, IncidentKind::Period(status), update, None, facts);
     }
 
     fn incident(
@@ -212,10 +213,10 @@ impl Football {
             }
             _ => None,
         };
-        self.tell(eid, kind, update, score, facts);
+        self.record_incident(eid, kind, update, score, facts);
     }
 
-    fn tell(
+    fn record_incident(
         &mut self,
         eid: &Eid,
         kind: IncidentKind,
@@ -224,7 +225,7 @@ impl Football {
         facts: &mut Vec<FootballFact>,
     ) {
         let side = side(update);
-        self.timeline.push(Told { eid: eid.clone(), kind, side, retracted: false });
+        self.timeline.push(TimelineEntry { eid: eid.clone(), kind, side, retracted: false });
         let (minute, added) = minute(update, self.status);
         let player = update.player.as_deref().map(|name| Participant {
             id: Id::derive(PROVIDER, "player", name),
@@ -235,20 +236,20 @@ impl Football {
         facts.push(FootballFact::Incident(incident));
     }
 
-    /// Takes back the last goal of the side that the update names, or of either.
+    /// Retracts the last goal of the side that the update names, or of either side.
     fn disallow(&mut self, update: &Update, facts: &mut Vec<FootballFact>) {
         let by = side(update);
-        let of = |told: &&mut Told| told.is_goal() && (by.is_none() || told.side == by);
-        if let Some(told) = self.timeline.iter_mut().rev().find(of) {
-            told.retracted = true;
-            let (eid, side) = (told.eid.clone(), told.side);
+        let of = |entry: &&mut TimelineEntry| entry.is_goal() && (by.is_none() || entry.side == by);
+        if let Some(entry) = self.timeline.iter_mut().rev().find(of) {
+            entry.retracted = true;
+            let (eid, side) = (entry.eid.clone(), entry.side);
             self.uncount(side);
             let score = self.score;
             facts.push(FootballFact::Retract { of: eid, why: DISALLOWED.into(), score });
         }
     }
 
-    /// Counts a goal of the timeline, which the scoreboard may have had before.
+    /// Counts a goal of the timeline, which the scoreboard may already contain.
     fn count(&mut self, side: Side) {
         add(&mut self.counted, side);
         let (own, counted) = (side.index(), self.counted[side.index()]);
@@ -270,9 +271,9 @@ impl Football {
         *counted = counted.saturating_sub(1);
     }
 
-    /// Takes back what is gone from the timeline, unless that contradicts the score: then it is the
-    /// timeline that lacks something.
-    fn take_back(
+    /// Retracts what is missing from the timeline, unless that contradicts the score: then the
+    /// timeline is incomplete.
+    fn retract_missing(
         &mut self,
         updates: &[Update],
         board: &Board,
@@ -280,24 +281,24 @@ impl Football {
         notices: &mut Vec<DecodeError>,
     ) {
         let eids: HashSet<_> = updates.iter().map(eid).collect();
-        let gone = |told: &Told| !told.retracted && !eids.contains(&told.eid);
+        let gone = |entry: &TimelineEntry| !entry.retracted && !eids.contains(&entry.eid);
         if !self.timeline.iter().any(gone) {
             return;
         }
         let mut left = [0_u16; 2];
-        for told in self.timeline.iter().filter(|told| told.is_goal() && !gone(told)) {
-            told.side.into_iter().for_each(|side| add(&mut left, side));
+        for entry in self.timeline.iter().filter(|entry| entry.is_goal() && !gone(entry)) {
+            entry.side.into_iter().for_each(|side| add(&mut left, side));
         }
         if image::goals(board).is_some_and(|goals| goals != left) {
             return notices.push(super::value(format!("timeline of goals {left:?} lacks some")));
         }
         for at in 0..self.timeline.len() {
-            let told = &mut self.timeline[at];
-            if told.retracted || eids.contains(&told.eid) {
+            let entry = &mut self.timeline[at];
+            if entry.retracted || eids.contains(&entry.eid) {
                 continue;
             }
-            let (of, goal, side) = (told.eid.clone(), told.is_goal(), told.side);
-            told.retracted = true;
+            let (of, goal, side) = (entry.eid.clone(), entry.is_goal(), entry.side);
+            entry.retracted = true;
             if goal {
                 self.uncount(side);
             }
@@ -315,7 +316,7 @@ impl Football {
     }
 }
 
-impl Told {
+impl TimelineEntry {
     fn is_goal(&self) -> bool {
         matches!(self.kind, IncidentKind::Goal(_)) && !self.retracted
     }
@@ -329,7 +330,7 @@ fn side(update: &Update) -> Option<Side> {
     }
 }
 
-/// By its id, or, where it has none, by what it is.
+/// By its id, or, without one, by its kind, minute and team.
 fn eid(update: &Update) -> Eid {
     match update.id {
         Some(id) => format!("u{id}").into(),

@@ -1,11 +1,10 @@
 //! Betfair's in-play scores to football and tennis facts.
 //!
-//! The match has the id that the stream's markets give it: the event's. An answer is a whole image
-//! of each event in it; what was told before is remembered, so a poll that goes on tells only what
-//! is true now and was not before, and what is gone from a timeline is taken back.
+//! The match has the id that the stream's markets give it: the event's. A response is a whole image
+//! of each event in it. The reported state is kept, so a later response only produces what changed,
+//! and retractions of what is missing from a timeline.
 //!
-//! Batches carry the provider's own time where an update has one; what an image says without a time
-//! carries none.
+//! Batches carry the provider's time where an update has one, and otherwise none.
 
 mod football;
 mod period;
@@ -19,51 +18,51 @@ use std::collections::HashMap;
 
 use self::{football::Football, tennis::Tennis};
 use super::{
-    Interpret, Played, Signal,
+    Interpret, Interpretation, Signal,
     betfair::fixture::{self, PROVIDER},
 };
 use crate::{
-    decode::betfair_scores::{self as decode, Said},
+    decode::betfair_scores::{self as decode, EventContent},
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed},
 };
 
-/// Events followed at a time, the one heard of longest ago making room. One costs some kilobytes.
+/// The most events kept; beyond it the least recently updated is evicted. One costs some kilobytes.
 const EVENTS_MAX: usize = 2000;
 
-/// Notices of one answer: enough to see what is wrong with it.
+/// The most notices of one response: enough to see what is wrong with it.
 const NOTICES_MAX: usize = 16;
 
-/// What is known of the events of one source.
+/// The state of the events of one source.
 #[derive(Debug, Default)]
 pub struct Interpreter {
     /// By event id.
-    events: HashMap<String, Followed>,
+    events: HashMap<String, TrackedEvent>,
     /// Events taken so far.
     taken: u64,
 }
 
 #[derive(Debug)]
-struct Followed {
+struct TrackedEvent {
     of: Match,
-    play: Play,
-    /// When it was heard of last, in events taken.
+    play: SportState,
+    /// The number of its last update, among those of all events.
     heard: u64,
 }
 
 #[derive(Debug)]
-enum Play {
+enum SportState {
     Football(Box<Football>),
     Tennis(Box<Tennis>),
 }
 
-/// Who plays, and whether it was told.
+/// The fixture of a match, and whether it was reported.
 #[derive(Debug)]
 struct Match {
     id: Id,
     sport: Sport,
     fixture: Fixture,
-    told: bool,
+    introduced: bool,
 }
 
 impl Interpret for Interpreter {
@@ -71,15 +70,15 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = decode::decode(bytes)?;
-        let mut played = Played { notices: answer.refused, ..Played::default() };
+        let mut played = Interpretation { notices: answer.refused, ..Interpretation::default() };
         for event in answer.events {
-            let taken = self.event(&event, received, &mut played);
-            played.notices.extend(taken.err());
+            let result = self.event(&event, received, &mut played);
+            played.notices.extend(result.err());
         }
-        // Events of one answer lie side by side, and what is told of one of them stays in its order.
+        // Events of one response are independent; the batches of each keep their order.
         in_order(&mut played.batches);
         played.batches.sort_by_key(|timed| timed.clock_us);
         played.notices.truncate(NOTICES_MAX);
@@ -95,63 +94,66 @@ impl Interpreter {
         &mut self,
         event: &decode::Event,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
-        if matches!(event.said, Said::Nothing) {
+        if matches!(event.content, EventContent::Nothing) {
             return Ok(());
         }
-        let Followed { of, play, .. } = self.followed(event)?;
-        match (&event.said, play) {
-            (Said::Incidents { incidents, status }, Play::Tennis(tennis)) => {
+        let TrackedEvent { of, play, .. } = self.tracked_event(event)?;
+        match (&event.content, play) {
+            (EventContent::Incidents { incidents, status }, SportState::Tennis(tennis)) => {
                 tennis.incidents(of, incidents, true, status.as_deref(), received, out);
             }
-            (Said::Score { incident, status }, Play::Tennis(tennis)) => {
+            (EventContent::Score { incident, status }, SportState::Tennis(tennis)) => {
                 let incident = std::slice::from_ref(&**incident);
                 tennis.incidents(of, incident, false, status.as_deref(), received, out);
             }
-            (Said::Board(board), Play::Tennis(tennis)) => {
+            (EventContent::Board(board), SportState::Tennis(tennis)) => {
                 let mut facts: Vec<_> = of.names(board).into_iter().collect();
                 tennis.board(board, &mut facts);
                 of.emit(received, None, facts, out);
             }
-            (Said::Board(board), Play::Football(football)) => {
+            (EventContent::Board(board), SportState::Football(football)) => {
                 football.board(of, board, received, out);
             }
-            (Said::Incidents { .. } | Said::Score { .. } | Said::Nothing, Play::Football(_)) => {
+            (
+                EventContent::Incidents { .. } | EventContent::Score { .. } | EventContent::Nothing,
+                SportState::Football(_),
+            ) => {
                 return Err(value(format!("event {} has the points of a tennis match", event.id)));
             }
-            (Said::Nothing, Play::Tennis(_)) => {}
+            (EventContent::Nothing, SportState::Tennis(_)) => {}
         }
         Ok(())
     }
 
-    fn followed(&mut self, event: &decode::Event) -> Result<&mut Followed, DecodeError> {
+    fn tracked_event(&mut self, event: &decode::Event) -> Result<&mut TrackedEvent, DecodeError> {
         self.taken += 1;
         if !self.events.contains_key(&event.id) {
             let sport = sport(event)?;
             if self.events.len() >= EVENTS_MAX {
-                self.forget_one();
+                self.evict_one();
             }
-            self.events.insert(event.id.clone(), Followed::new(&event.id, sport));
+            self.events.insert(event.id.clone(), TrackedEvent::new(&event.id, sport));
         }
         let heard = self.taken;
-        let followed = self.events.get_mut(&event.id).expect("it is there or was just put there");
-        followed.heard = heard;
-        Ok(followed)
+        let tracked = self.events.get_mut(&event.id).expect("it is there or was just put there");
+        tracked.heard = heard;
+        Ok(tracked)
     }
 
-    fn forget_one(&mut self) {
+    fn evict_one(&mut self) {
         let oldest = self.events.iter().min_by_key(|(_, it)| it.heard).map(|(id, _)| id.clone());
         oldest.map(|id| self.events.remove(&id));
     }
 }
 
-/// By its type, or, where that is missing, by what is told of it.
+/// By its type, or, if that is missing, by its content.
 fn sport(event: &decode::Event) -> Result<Sport, DecodeError> {
-    let told = event.event_type.as_deref().map(fixture::sport);
-    let sport = told.unwrap_or(match &event.said {
-        Said::Board(_) | Said::Nothing => Sport::Football,
-        Said::Incidents { .. } | Said::Score { .. } => Sport::Tennis,
+    let by_type = event.event_type.as_deref().map(fixture::sport);
+    let sport = by_type.unwrap_or(match &event.content {
+        EventContent::Board(_) | EventContent::Nothing => Sport::Football,
+        EventContent::Incidents { .. } | EventContent::Score { .. } => Sport::Tennis,
     });
     match sport {
         Sport::Football | Sport::Tennis => Ok(sport),
@@ -162,11 +164,11 @@ fn sport(event: &decode::Event) -> Result<Sport, DecodeError> {
     }
 }
 
-impl Followed {
+impl TrackedEvent {
     fn new(event_id: &str, sport: Sport) -> Self {
         let play = match sport {
-            Sport::Tennis => Play::Tennis(Box::default()),
-            _ => Play::Football(Box::default()),
+            Sport::Tennis => SportState::Tennis(Box::default()),
+            _ => SportState::Football(Box::default()),
         };
         Self { of: Match::new(event_id, sport), play, heard: 0 }
     }
@@ -182,17 +184,17 @@ impl Match {
             date: None,
             sides: None,
         };
-        Self { id: Id::derive(PROVIDER, "match", event_id), sport, fixture, told: false }
+        Self { id: Id::derive(PROVIDER, "match", event_id), sport, fixture, introduced: false }
     }
 
-    /// When it starts, if that is news of a match already told.
+    /// Updates the start. Returns the fixture if that changed and the match was already reported.
     fn starts(&mut self, start: Option<Micros>) -> Option<Fact> {
         let news = start.is_some() && start != self.fixture.start;
         self.fixture.start = start.or(self.fixture.start);
         self.news(news)
     }
 
-    /// Who plays, if that is news of a match already told.
+    /// Updates the names. Returns the fixture if they changed and the match was already reported.
     fn names(&mut self, board: &decode::Board) -> Option<Fact> {
         let [home, away] = board.teams.each_ref().map(|team| team.name.as_deref());
         let sides: Pair<Participant> = [home?, away?].map(fixture::participant);
@@ -202,16 +204,22 @@ impl Match {
     }
 
     fn news(&self, news: bool) -> Option<Fact> {
-        (news && self.told).then(|| Fact::Fixture(self.fixture.clone()))
+        (news && self.introduced).then(|| Fact::Fixture(self.fixture.clone()))
     }
 
-    /// Tells facts, the fixture before the first of them.
-    fn emit(&mut self, clock_us: Micros, at: Option<Micros>, facts: Vec<Fact>, out: &mut Played) {
+    /// Emits facts, with the fixture before the first of them.
+    fn emit(
+        &mut self,
+        clock_us: Micros,
+        at: Option<Micros>,
+        facts: Vec<Fact>,
+        out: &mut Interpretation,
+    ) {
         if facts.is_empty() {
             return;
         }
-        let introduction = (!self.told).then(|| Fact::Fixture(self.fixture.clone()));
-        self.told = true;
+        let introduction = (!self.introduced).then(|| Fact::Fixture(self.fixture.clone()));
+        self.introduced = true;
         let (sport, match_id) = (self.sport, self.id);
         let facts = introduction.into_iter().chain(facts);
         let events = facts.map(|fact| Event { sport, match_id, fact }).collect();
@@ -219,7 +227,8 @@ impl Match {
     }
 }
 
-/// Lets no clock of a match fall: one answer may tell the same event twice, with other times.
+/// Keeps the clock of each match from falling: a response may contain an event twice, with
+/// different times.
 fn in_order(batches: &mut [Timed]) {
     let mut latest: HashMap<Id, Micros> = HashMap::new();
     for timed in batches {

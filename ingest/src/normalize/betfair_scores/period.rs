@@ -59,7 +59,7 @@ pub(super) fn second_of(minute: Option<u16>) -> u32 {
     u32::from(minute.unwrap_or(1).saturating_sub(1)) * 60
 }
 
-/// The minute in progress and the added one; from the minute alone where the two are not told.
+/// The minute in progress and the added one; from the minute alone if the two are not given.
 pub(super) fn minute(update: &Update, status: Option<FootballStatus>) -> (u16, Option<u16>) {
     let all = update.minute.or(update.regular).unwrap_or(1).max(1);
     let last = match status {

@@ -1,7 +1,7 @@
-//! What a scoreboard of tennis shows, against a score of ours, and a score made of it.
+//! Compares the reading of a tennis scoreboard with a score, and converts it to one.
 
 use crate::{
-    decode::betfair_scores::{Reading, Shown},
+    decode::betfair_scores::{DisplayedPoints, Reading},
     event::{GameScore, Pair, SetScore, Side, TennisScore},
 };
 
@@ -17,8 +17,10 @@ pub(super) fn agrees(score: &TennisScore, reading: &Reading) -> bool {
     let games = |shown: Pair<u8>| {
         shown == last || ended.is_some_and(|ended| shown == ended.games || shown == [0; 2])
     };
-    let sets = |told: Pair<u8>| told == score.sets_won() || told == without_last(score, ended);
-    reading.shown.is_none_or(|told| told == shown(score.game))
+    let sets = |displayed: Pair<u8>| {
+        displayed == score.sets_won() || displayed == without_last(score, ended)
+    };
+    reading.shown.is_none_or(|displayed| displayed == shown(score.game))
         && reading.games.is_none_or(games)
         && reading.sets.is_none_or(sets)
 }
@@ -57,7 +59,9 @@ pub(super) fn score(before: &TennisScore, reading: &Reading, winner: Option<Side
         _ => None,
     };
     score.game = match reading.shown {
-        Some(told) if !reading.wins_game => game(told, tie_break.is_some() || set.games == [6, 6]),
+        Some(displayed) if !reading.wins_game => {
+            game(displayed, tie_break.is_some() || set.games == [6, 6])
+        }
         None if !reading.wins_game => before.game,
         _ if set.games == [6, 6] && tie_break.is_none() => GameScore::TieBreak([0; 2]),
         _ => GameScore::default(),
@@ -77,37 +81,37 @@ pub(super) fn score(before: &TennisScore, reading: &Reading, winner: Option<Side
     score
 }
 
-fn shown(game: GameScore) -> Pair<Shown> {
+fn shown(game: GameScore) -> Pair<DisplayedPoints> {
     match game {
-        GameScore::TieBreak(points) => points.map(Shown::Number),
+        GameScore::TieBreak(points) => points.map(DisplayedPoints::Number),
         GameScore::Points(points) => points.map(|points| match points {
-            0 => Shown::Number(0),
-            1 => Shown::Number(15),
-            2 => Shown::Number(30),
-            3 => Shown::Number(40),
-            _ => Shown::Advantage,
+            0 => DisplayedPoints::Number(0),
+            1 => DisplayedPoints::Number(15),
+            2 => DisplayedPoints::Number(30),
+            3 => DisplayedPoints::Number(40),
+            _ => DisplayedPoints::Advantage,
         }),
     }
 }
 
-/// A game in which somebody has 1 or 7 points is a tie-break, whatever was expected.
-fn game(told: Pair<Shown>, in_tie_break: bool) -> GameScore {
-    match told.map(ordinary) {
+/// A game in which a side has 1 or 7 points is a tie-break, whatever was expected.
+fn game(points: Pair<DisplayedPoints>, in_tie_break: bool) -> GameScore {
+    match points.map(ordinary) {
         [Some(first), Some(second)] if !in_tie_break => GameScore::Points([first, second]),
-        _ => GameScore::TieBreak(told.map(|points| match points {
-            Shown::Number(points) => points,
-            Shown::Advantage => 0,
+        _ => GameScore::TieBreak(points.map(|points| match points {
+            DisplayedPoints::Number(points) => points,
+            DisplayedPoints::Advantage => 0,
         })),
     }
 }
 
-fn ordinary(points: Shown) -> Option<u8> {
+fn ordinary(points: DisplayedPoints) -> Option<u8> {
     match points {
-        Shown::Number(0) => Some(0),
-        Shown::Number(15) => Some(1),
-        Shown::Number(30) => Some(2),
-        Shown::Number(40) => Some(3),
-        Shown::Advantage => Some(4),
-        Shown::Number(_) => None,
+        DisplayedPoints::Number(0) => Some(0),
+        DisplayedPoints::Number(15) => Some(1),
+        DisplayedPoints::Number(30) => Some(2),
+        DisplayedPoints::Number(40) => Some(3),
+        DisplayedPoints::Advantage => Some(4),
+        DisplayedPoints::Number(_) => None,
     }
 }

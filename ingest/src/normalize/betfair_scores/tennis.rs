@@ -1,12 +1,12 @@
 //! A tennis match, stroke by stroke or by its scoreboard.
 //!
-//! What the scoreboard shows is the authority; our rules say what it does not: who serves next, and
-//! the points of a tie-break on the point that ends it. Betfair rarely says of how many sets a match
-//! is, so it is over when Betfair says so, not when the rules would; with `bestOfSets` both do.
+//! The displayed score takes precedence. The rules fill in what it lacks: who serves next, and the
+//! points of a tie-break on the point that ends it. Betfair rarely gives the number of sets, so a
+//! match is over when Betfair says so, not when the rules would; with `bestOfSets` both apply.
 //!
-//! Incidents and scores share one numbering, and each number is taken once. An incident that comes
-//! again with `undo` takes its point back; a new one with `undo` takes back the last point, unless
-//! it shows itself to be a point that was undone before we heard of it.
+//! Incidents and scores share one numbering, and each number is processed once. A repeated incident
+//! with `undo` retracts its point; a new one with `undo` retracts the last point, unless its score
+//! shows that it is a point that was undone before it was received.
 
 use std::collections::VecDeque;
 
@@ -17,11 +17,11 @@ use crate::{
     event::{
         Eid, Fact, Micros, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
     },
-    normalize::{Played, betfair::time},
+    normalize::{Interpretation, betfair::time},
     tennis::{FinalSet, Format},
 };
 
-/// Points that can still be taken back. Undone is the last one, or one of the last few.
+/// The most points that can still be retracted. Only one of the last few is ever undone.
 const UNDONE_MAX: usize = 32;
 
 const UNDONE: &str = "taken back by the umpire";
@@ -30,19 +30,19 @@ const UNDONE: &str = "taken back by the umpire";
 pub(super) struct Tennis {
     status: Option<TennisStatus>,
     score: TennisScore,
-    /// The score that was told, if one was.
-    told: Option<TennisScore>,
-    /// The number taken last.
+    /// The last reported score.
+    reported: Option<TennisScore>,
+    /// The number of the last incident.
     sequence: Option<u64>,
-    /// The points told last, the newest behind.
-    points: VecDeque<Told>,
+    /// The last reported points, the newest at the back.
+    points: VecDeque<PointEntry>,
     format: Format,
-    /// The clock of the batches, which does not fall.
+    /// The clock of the batches, which never falls.
     clock_us: Option<Micros>,
 }
 
 #[derive(Debug)]
-struct Told {
+struct PointEntry {
     sequence: u64,
     before: TennisScore,
 }
@@ -52,10 +52,10 @@ impl Default for Tennis {
         Self {
             status: None,
             score: TennisScore { sets: vec![SetScore::default()], ..TennisScore::default() },
-            told: None,
+            reported: None,
             sequence: None,
             points: VecDeque::new(),
-            // Until it is said: of five sets, so that none is the last before it must be.
+            // Until it is known: best of five, so that no set counts as the last too early.
             format: Format { sets_to_win: 3, final_set: FinalSet::TieBreak },
             clock_us: None,
         }
@@ -63,7 +63,7 @@ impl Default for Tennis {
 }
 
 impl Tennis {
-    /// Takes what is new of the strokes, or of a score that is newer than they are.
+    /// Processes new incidents, or a score that is newer than they are.
     pub(super) fn incidents(
         &mut self,
         of: &mut Match,
@@ -71,15 +71,15 @@ impl Tennis {
         whole: bool,
         event_status: Option<&str>,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         for incident in incidents {
             let at = incident.updated.as_deref().and_then(time::micros);
             let clock_us = at.or(self.clock_us).unwrap_or(received);
             self.clock_us = self.clock_us.max(Some(clock_us));
             let mut facts = Vec::new();
-            let taken = self.incident(of, incident, whole, &mut facts);
-            out.notices.extend(taken.err());
+            let result = self.incident(of, incident, whole, &mut facts);
+            out.notices.extend(result.err());
             of.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
         }
         let mut facts = Vec::new();
@@ -110,7 +110,7 @@ impl Tennis {
         let status = reading.status.as_deref().and_then(status::tennis);
         let ends = status.is_some_and(status::is_over);
         facts.extend(status.filter(|_| !ends).and_then(|status| self.status(status)));
-        let taken = match incident.kind {
+        let result = match incident.kind {
             _ if reading.undo => {
                 self.undo(incident, facts);
                 Ok(())
@@ -128,22 +128,22 @@ impl Tennis {
         if let Some(status) = status.filter(|_| ends) {
             self.end(status, facts);
         }
-        taken
+        result
     }
 
-    /// Tells a status that is another one than before.
+    /// Emits the status if it changed.
     fn status(&mut self, status: TennisStatus) -> Option<Fact> {
         let news = self.status.replace(status) != Some(status);
         news.then_some(Fact::Tennis(TennisFact::Status(status)))
     }
 
-    /// Between points the scoreboard is sure of nothing but who serves.
+    /// Between points only the server on the scoreboard is reliable.
     fn serve(&mut self, reading: &Reading, facts: &mut Vec<Fact>) {
         let server =
             side(reading.server).or(self.score.server).or_else(|| side(reading.first_to_serve));
         self.score.server = server.filter(|_| self.score.winner.is_none());
         if self.status == Some(TennisStatus::Live) {
-            self.tell_score(facts);
+            self.report_score(facts);
         }
     }
 
@@ -152,12 +152,12 @@ impl Tennis {
             self.score = reading::score(&self.score, reading, None);
         }
         self.score.server = side(reading.server).or(self.score.server);
-        self.tell_score(facts);
+        self.report_score(facts);
     }
 
-    fn tell_score(&mut self, facts: &mut Vec<Fact>) {
-        if self.told.as_ref() != Some(&self.score) {
-            self.told = Some(self.score.clone());
+    fn report_score(&mut self, facts: &mut Vec<Fact>) {
+        if self.reported.as_ref() != Some(&self.score) {
+            self.reported = Some(self.score.clone());
             facts.push(Fact::Tennis(TennisFact::Score(self.score.clone())));
         }
     }
@@ -181,11 +181,11 @@ impl Tennis {
             after.server = next;
         }
         self.score = after.clone();
-        self.told = Some(after.clone());
+        self.reported = Some(after.clone());
         if self.points.len() == UNDONE_MAX {
             self.points.pop_front();
         }
-        self.points.push_back(Told { sequence: number, before });
+        self.points.push_back(PointEntry { sequence: number, before });
         let over = after.winner.is_some();
         let point =
             Point { eid: eid(number), winner, server, how: how(incident.kind), score: after };
@@ -197,7 +197,7 @@ impl Tennis {
         Err(super::value(format!("score after point {number} is not by the rules")))
     }
 
-    /// A point behind the end of the match shows that it was none.
+    /// Reopens the match: a point after its end shows that it was not over.
     fn reopen(&mut self) {
         if self.score.winner.take().is_some() {
             self.format.sets_to_win = 3;
@@ -228,22 +228,22 @@ impl Tennis {
         self.retract(last.sequence, facts);
     }
 
-    /// An incident that was taken, and is undone now.
+    /// Undoes an incident that was already processed.
     fn undo_known(&mut self, incident: &Incident, facts: &mut Vec<Fact>) {
         if !incident.reading.undo {
             return;
         }
-        let place = self.points.iter().position(|told| told.sequence == incident.sequence);
-        let Some(told) = place.and_then(|place| self.points.remove(place)) else { return };
+        let place = self.points.iter().position(|entry| entry.sequence == incident.sequence);
+        let Some(entry) = place.and_then(|place| self.points.remove(place)) else { return };
         if place == Some(self.points.len()) {
-            self.score = told.before;
+            self.score = entry.before;
         }
-        self.retract(told.sequence, facts);
+        self.retract(entry.sequence, facts);
     }
 
     fn retract(&mut self, sequence: u64, facts: &mut Vec<Fact>) {
         let (of, score) = (eid(sequence), self.score.clone());
-        self.told = Some(score.clone());
+        self.reported = Some(score.clone());
         facts.push(Fact::Tennis(TennisFact::Retract { of, why: UNDONE.into(), score }));
     }
 
@@ -258,7 +258,7 @@ impl Tennis {
         }
     }
 
-    /// Ends the match. Who has won is known where the last set is over and one side is ahead.
+    /// Ends the match. The winner is known if the last set is over and one side is ahead.
     fn end(&mut self, status: TennisStatus, facts: &mut Vec<Fact>) {
         if self.status.is_some_and(status::is_over) {
             return;
@@ -271,20 +271,20 @@ impl Tennis {
             self.score.winner = Some(if first > second { Side::First } else { Side::Second });
         }
         self.score.server = None;
-        self.tell_score(facts);
+        self.report_score(facts);
         facts.extend(self.status(status));
     }
 
-    /// Takes a scoreboard of the in-play service.
+    /// Processes a scoreboard of the in-play service.
     pub(super) fn board(&mut self, board: &Board, facts: &mut Vec<Fact>) {
-        let said = board.phase.as_deref().or(board.status.as_deref());
-        let status = said.and_then(status::tennis).unwrap_or(TennisStatus::Live);
+        let text = board.phase.as_deref().or(board.status.as_deref());
+        let status = text.and_then(status::tennis).unwrap_or(TennisStatus::Live);
         let [first, second] = &board.teams;
         let pair = |first: Option<u8>, second: Option<u8>| first.zip(second).map(<[u8; 2]>::from);
         let serves = [first.serves, second.serves];
         let mut set_games = [first.sets_over.clone(), second.sets_over.clone()];
         if let Some([own, other]) = pair(first.games, second.games) {
-            // The sets that are over, and behind them the one in play.
+            // The finished sets, followed by the current one.
             set_games[0].push(own);
             set_games[1].push(other);
         }

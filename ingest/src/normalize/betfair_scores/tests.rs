@@ -14,15 +14,15 @@ struct Poll(Interpreter);
 impl Poll {
     #[track_caller]
     fn check(&mut self, answer: &str, expected: &str) {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         self.0.message(answer.as_bytes(), 0, &mut played).expect("the answer is usable");
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
         let batches = played.batches.iter().map(|it| batch(&it.batch));
         let notices = played.notices.iter().map(|it| format!("! {}", it.reason));
-        let told: Vec<_> = batches.chain(notices).collect();
+        let facts: Vec<_> = batches.chain(notices).collect();
         let expected: Vec<_> =
             expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-        assert_eq!(told, expected, "after {answer}");
+        assert_eq!(facts, expected, "after {answer}");
     }
 }
 
@@ -428,7 +428,7 @@ fn ids_are_those_of_the_stream() {
         "eventTypeId":"2","status":"OPEN","runners":[]}}]}"#;
     let mut stream = crate::normalize::betfair::Normalizer::default();
     let streamed = stream.line(line.as_bytes()).expect("it is usable").expect("it says something");
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     let answer = strokes("1 point 1 1 15:0 0:0 0:0", "IN_PROGRESS");
     Interpreter::default().message(answer.as_bytes(), 0, &mut played).expect("it is usable");
     let polled = &played.batches[0].batch.events[0];
@@ -446,7 +446,7 @@ fn ids_are_those_of_the_stream() {
 proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        drop(Interpreter::default().message(&bytes, 0, &mut Played::default()));
+        drop(Interpreter::default().message(&bytes, 0, &mut Interpretation::default()));
     }
 
     #[test]
@@ -460,7 +460,7 @@ proptest! {
         text.replace_range(at..=at, &with);
         let mut interpreter = Interpreter::default();
         for _ in 0..2 {
-            let mut played = Played::default();
+            let mut played = Interpretation::default();
             drop(interpreter.message(text.as_bytes(), 0, &mut played));
             prop_assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
         }
@@ -481,7 +481,7 @@ proptest! {
         let mut interpreter = Interpreter::default();
         for end in [rows.len() / 2, rows.len()] {
             let text = strokes(&rows[..end].join("\n"), "IN_PROGRESS");
-            interpreter.message(text.as_bytes(), 0, &mut Played::default()).expect("it is usable");
+            interpreter.message(text.as_bytes(), 0, &mut Interpretation::default()).expect("it is usable");
         }
     }
 }
@@ -496,7 +496,7 @@ fn event_that_comes_twice_in_an_answer_is_introduced_first() {
         {"eventId":7,"eventTypeId":2,"score":{"home":{"name":"Ann","score":"40","games":"3",
         "sets":"1","gameSequence":["6"],"isServing":true},"away":{"name":"Bea","score":"A",
         "games":"2","sets":"0","gameSequence":["4"]}},"currentSet":2,"status":"IN_PLAY"}]"#;
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     Interpreter::default().message(answer.as_bytes(), 0, &mut played).expect("it is an answer");
     assert!(played.batches.is_sorted_by_key(|timed| timed.clock_us));
     assert!(played.batches.len() > 1, "{:?}", played.batches);

@@ -14,9 +14,9 @@ use crate::{
 };
 
 impl Reader<'_> {
-    pub(super) fn analysis(&self, told: decode::Analysis) -> Result<Analysis> {
-        Ok(match told {
-            decode::Analysis::Shot(told) => Analysis::Shot(self.shot(told)?),
+    pub(super) fn analysis(&self, decoded: decode::Analysis) -> Result<Analysis> {
+        Ok(match decoded {
+            decode::Analysis::Shot(decoded) => Analysis::Shot(self.shot(decoded)?),
             decode::Analysis::ExpectedGoals { side, goals } => Analysis::ExpectedGoals {
                 side: side.into(),
                 goals: expected(goals, ExpectedGoals::GOALS_MAX)?,
@@ -57,27 +57,27 @@ impl Reader<'_> {
         })
     }
 
-    fn shot(&self, told: decode::Shot) -> Result<Shot> {
-        check::match_minute(told.minute)?;
+    fn shot(&self, decoded: decode::Shot) -> Result<Shot> {
+        check::match_minute(decoded.minute)?;
         let mouth = |it: decode::GoalMouth| match it.y {
             0..=1000 => Ok(GoalMouth { y: it.y, z: it.z }),
             y => Err(wrong(format!("goal mouth at {y} is beyond 1000, the end of the pitch"))),
         };
         let probability = |it: Option<f64>| it.map(|goals| expected(goals, 1.0)).transpose();
         Ok(Shot {
-            eid: eid(told.eid)?,
-            side: told.side.into(),
-            player: told.player.map(|it| self.participant("player", it)).transpose()?,
-            period: told.period,
-            minute: told.minute,
-            added: told.added,
-            outcome: told.outcome,
-            situation: told.situation,
-            body_part: told.body_part,
-            expected_goals: probability(told.expected_goals)?,
-            expected_on_target: probability(told.expected_on_target)?,
-            place: told.place.map(place).transpose()?,
-            goal_mouth: told.goal_mouth.map(mouth).transpose()?,
+            eid: eid(decoded.eid)?,
+            side: decoded.side.into(),
+            player: decoded.player.map(|it| self.participant("player", it)).transpose()?,
+            period: decoded.period,
+            minute: decoded.minute,
+            added: decoded.added,
+            outcome: decoded.outcome,
+            situation: decoded.situation,
+            body_part: decoded.body_part,
+            expected_goals: probability(decoded.expected_goals)?,
+            expected_on_target: probability(decoded.expected_on_target)?,
+            place: decoded.place.map(place).transpose()?,
+            goal_mouth: decoded.goal_mouth.map(mouth).transpose()?,
         })
     }
 }
@@ -87,8 +87,8 @@ fn expected(goals: f64, max: f64) -> Result<ExpectedGoals> {
     read.ok_or_else(|| wrong(format!("expected goals {goals} are not from 0 to {max}")))
 }
 
-fn place(told: decode::PitchPlace) -> Result<PitchPlace> {
-    let decode::PitchPlace { x, y } = told;
+fn place(decoded: decode::PitchPlace) -> Result<PitchPlace> {
+    let decode::PitchPlace { x, y } = decoded;
     if x > 1000 || y > 1000 {
         return Err(wrong(format!("place {x}, {y} is beyond 1000, the end of the pitch")));
     }

@@ -1,8 +1,8 @@
 //! Lines of Matchwire's own format to facts, and facts to such lines.
 //!
-//! The words are one to one; what is added here is the checking of values, and ids: a match is
-//! known by its key and by whose key it is, which is the source's own name unless the line names
-//! another provider. Lines hold no state beside each other, but for the clock of those without `at`.
+//! The vocabulary is the same; this module adds the validation of values, and ids: a match is
+//! identified by its key and the provider of the key, which is the source's name unless the line
+//! names another provider. No state is kept between lines except the clock for those without `at`.
 
 mod analysis;
 mod check;
@@ -13,8 +13,8 @@ mod write;
 
 use std::sync::Arc;
 
-pub use self::write::Lines;
-use super::{Interpret, Played};
+pub use self::write::LineWriter;
+use super::{Interpret, Interpretation};
 use crate::{
     decode::events::{self as decode, Line},
     error::{DecodeError, RefusalKind},
@@ -25,28 +25,28 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Interpreter {
     provider: Arc<str>,
-    /// Whether lines may speak of matches under another provider's key, or under an id of ours.
+    /// Whether lines may refer to matches by another provider's key, or by an id of the hub.
     foreign: bool,
     clock_us: Option<Micros>,
 }
 
 /// A usable line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Read {
+pub struct ReadLine {
     /// The sender's own id of it.
     pub id: Option<String>,
     pub timed: Timed,
 }
 
 impl Interpreter {
-    /// Of a source that may speak of its own matches only. `provider` is the source's name, under
-    /// which its keys are known.
+    /// For a source that may only refer to its own matches. `provider` is the source's name, to
+    /// which its keys belong.
     #[must_use]
     pub fn new(provider: Arc<str>) -> Self {
         Self { provider, foreign: false, clock_us: None }
     }
 
-    /// The same, but lines may name any provider, and matches by an id of ours.
+    /// The same, but lines may name any provider, and matches by an id of the hub.
     #[must_use]
     pub fn of_all_matches(self) -> Self {
         Self { foreign: true, ..self }
@@ -57,30 +57,30 @@ impl Interpreter {
     /// # Errors
     ///
     /// When it is not of the format, or a value of it cannot be.
-    pub fn line(&mut self, bytes: &[u8], received: Micros) -> Result<Read, DecodeError> {
-        let (at, id, told) = match decode::line(bytes)? {
+    pub fn line(&mut self, bytes: &[u8], received: Micros) -> Result<ReadLine, DecodeError> {
+        let (at, id, facts) = match decode::line(bytes)? {
             Line::One(line) => {
                 let decode::Message { at, id, provider, sport, r#match, fact } = *line;
-                (at, id, vec![decode::Told { provider, sport, r#match, fact }])
+                (at, id, vec![decode::BatchFact { provider, sport, r#match, fact }])
             }
             Line::Batch(decode::Batch { at, id, batch }) => (at, id, batch),
         };
         check::moment("at", at)?;
         id.as_deref().map_or(Ok(()), |id| check::key("id", id))?;
         let mut batch = Batch { at, ..Batch::default() };
-        for told in told {
+        for fact in facts {
             batch.price_changes =
-                batch.price_changes.saturating_add(read::price_changes(&told.fact));
-            batch.events.push(self.event(told)?);
+                batch.price_changes.saturating_add(read::price_changes(&fact.fact));
+            batch.events.push(self.event(fact)?);
         }
         let before = self.clock_us.or(at).unwrap_or(received);
         let clock_us = at.unwrap_or(before).max(before);
         self.clock_us = Some(clock_us);
-        Ok(Read { id, timed: Timed { clock_us, batch } })
+        Ok(ReadLine { id, timed: Timed { clock_us, batch } })
     }
 
-    fn event(&self, told: decode::Told) -> Result<crate::event::Event, DecodeError> {
-        let provider = match told.provider {
+    fn event(&self, fact: decode::BatchFact) -> Result<crate::event::Event, DecodeError> {
+        let provider = match fact.provider {
             Some(other) if *other != *self.provider && !self.foreign => {
                 let reason = format!("provider {other:?} is not this source, {:?}", self.provider);
                 return Err(DecodeError::new(RefusalKind::Value, reason));
@@ -91,11 +91,11 @@ impl Interpreter {
             }
             None => Arc::clone(&self.provider),
         };
-        if matches!(told.r#match, decode::MatchName::Id(_)) && !self.foreign {
+        if matches!(fact.r#match, decode::MatchName::Id(_)) && !self.foreign {
             let reason = "this source names its matches by keys of its own, as text";
             return Err(DecodeError::new(RefusalKind::Value, reason));
         }
-        read::event(&provider, told.sport, &told.r#match, told.fact)
+        read::event(&provider, fact.sport, &fact.r#match, fact.fact)
     }
 }
 
@@ -104,9 +104,9 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
-        let Read { timed, .. } = self.line(bytes, received)?;
+        let ReadLine { timed, .. } = self.line(bytes, received)?;
         out.batches.push(timed);
         Ok(())
     }

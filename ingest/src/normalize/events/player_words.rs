@@ -6,8 +6,8 @@ use crate::{
 };
 
 impl From<decode::PlayerPosition> for PlayerPosition {
-    fn from(told: decode::PlayerPosition) -> Self {
-        match told {
+    fn from(decoded: decode::PlayerPosition) -> Self {
+        match decoded {
             decode::PlayerPosition::Goalkeeper => Self::Goalkeeper,
             decode::PlayerPosition::Defender => Self::Defender,
             decode::PlayerPosition::Midfielder => Self::Midfielder,
@@ -28,8 +28,8 @@ impl From<PlayerPosition> for decode::PlayerPosition {
 }
 
 impl From<decode::PlayerStat> for PlayerStat {
-    fn from(told: decode::PlayerStat) -> Self {
-        match told {
+    fn from(decoded: decode::PlayerStat) -> Self {
+        match decoded {
             decode::PlayerStat::MinutesPlayed => Self::MinutesPlayed,
             decode::PlayerStat::Touches => Self::Touches,
             decode::PlayerStat::Goals => Self::Goals,

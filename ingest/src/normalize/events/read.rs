@@ -75,18 +75,18 @@ impl Reader<'_> {
             return Err(wrong(format!("a match of {sport} has no fact of this kind")));
         }
         Ok(match fact {
-            decode::Fact::Fixture(told) => Fact::Fixture(self.fixture(match_key, told)?),
-            decode::Fact::About(told) => Fact::About(Box::new(self.about(*told)?)),
-            decode::Fact::Football(told) => Fact::Football(self.football(told)?),
-            decode::Fact::Tennis(told) => Fact::Tennis(tennis(told)?),
-            decode::Fact::Scoreboard(told) => Fact::Scoreboard(scoreboard(told)?),
-            decode::Fact::Race(told) => Fact::Race(self.race(told)?),
-            decode::Fact::Odds(told) => Fact::Odds(odds(told)?),
+            decode::Fact::Fixture(decoded) => Fact::Fixture(self.fixture(match_key, decoded)?),
+            decode::Fact::About(decoded) => Fact::About(Box::new(self.about(*decoded)?)),
+            decode::Fact::Football(decoded) => Fact::Football(self.football(decoded)?),
+            decode::Fact::Tennis(decoded) => Fact::Tennis(tennis(decoded)?),
+            decode::Fact::Scoreboard(decoded) => Fact::Scoreboard(scoreboard(decoded)?),
+            decode::Fact::Race(decoded) => Fact::Race(self.race(decoded)?),
+            decode::Fact::Odds(decoded) => Fact::Odds(odds(decoded)?),
         })
     }
 
-    fn fixture(&self, match_key: String, told: decode::Fixture) -> Result<Fixture> {
-        let decode::Fixture { competition, start, date, sides } = told;
+    fn fixture(&self, match_key: String, decoded: decode::Fixture) -> Result<Fixture> {
+        let decode::Fixture { competition, start, date, sides } = decoded;
         check::moment("start", start)?;
         let date = date.map(|date| {
             date.parse().map_err(|_| wrong(format!("date {date:?} is not a day as 2026-08-30")))
@@ -108,43 +108,51 @@ impl Reader<'_> {
         })
     }
 
-    fn about(&self, told: decode::About) -> Result<About> {
-        let person = |kind, told: Option<_>| told.map(|it| self.participant(kind, it)).transpose();
+    fn about(&self, decoded: decode::About) -> Result<About> {
+        let person =
+            |kind, decoded: Option<_>| decoded.map(|it| self.participant(kind, it)).transpose();
         Ok(About {
-            round: told.round,
-            round_name: some_text("round_name", told.round_name)?,
-            group: some_text("group", told.group)?,
-            country: some_text("country", told.country)?,
-            venue: told.venue.map(|venue| self.venue(venue)).transpose()?,
-            referee: person("referee", told.referee)?,
-            coaches: [person("manager", told.home_coach)?, person("manager", told.away_coach)?],
-            attendance: told.attendance,
-            neutral: told.neutral,
-            surface: some_text("surface", told.surface)?,
-            category: some_text("category", told.category)?,
-            best_of: told.best_of,
-            side_countries: [
-                some_text("home_country", told.home_country)?,
-                some_text("away_country", told.away_country)?,
+            round: decoded.round,
+            round_name: some_text("round_name", decoded.round_name)?,
+            group: some_text("group", decoded.group)?,
+            country: some_text("country", decoded.country)?,
+            venue: decoded.venue.map(|venue| self.venue(venue)).transpose()?,
+            referee: person("referee", decoded.referee)?,
+            coaches: [
+                person("manager", decoded.home_coach)?,
+                person("manager", decoded.away_coach)?,
             ],
-            weather: told.weather,
+            attendance: decoded.attendance,
+            neutral: decoded.neutral,
+            surface: some_text("surface", decoded.surface)?,
+            category: some_text("category", decoded.category)?,
+            best_of: decoded.best_of,
+            side_countries: [
+                some_text("home_country", decoded.home_country)?,
+                some_text("away_country", decoded.away_country)?,
+            ],
+            weather: decoded.weather,
         })
     }
 
-    fn venue(&self, told: decode::Venue) -> Result<Venue> {
-        let decode::Venue { name, key, id, city } = told;
+    fn venue(&self, decoded: decode::Venue) -> Result<Venue> {
+        let decode::Venue { name, key, id, city } = decoded;
         let id = self.id("venue", &name, key, id)?;
         Ok(Venue { id, name: name.into(), city: some_text("city", city)? })
     }
 
-    fn competition(&self, told: decode::Competition) -> Result<Competition> {
-        let decode::Competition { name, key, id, season } = told;
+    fn competition(&self, decoded: decode::Competition) -> Result<Competition> {
+        let decode::Competition { name, key, id, season } = decoded;
         let id = self.id("competition", &name, key, id)?;
         Ok(Competition { id, name: name.into(), season: some_text("season", season)? })
     }
 
-    pub(super) fn participant(&self, kind: &str, told: decode::Participant) -> Result<Participant> {
-        let decode::Participant { name, key, id } = told;
+    pub(super) fn participant(
+        &self,
+        kind: &str,
+        decoded: decode::Participant,
+    ) -> Result<Participant> {
+        let decode::Participant { name, key, id } = decoded;
         Ok(Participant { id: self.id(kind, &name, key, id)?, name: name.into() })
     }
 
@@ -161,13 +169,13 @@ impl Reader<'_> {
         }
     }
 
-    fn football(&self, told: decode::Football) -> Result<FootballFact> {
-        Ok(match told {
+    fn football(&self, decoded: decode::Football) -> Result<FootballFact> {
+        Ok(match decoded {
             decode::Football::Status(status) => FootballFact::Status(status.into()),
             decode::Football::Clock { second, running } => FootballFact::Clock { second, running },
             decode::Football::Score(score) => FootballFact::Score(football_score(score)),
-            decode::Football::Incident(told) => FootballFact::Incident(self.incident(told)?),
-            decode::Football::Correct(told) => FootballFact::Correct(self.incident(told)?),
+            decode::Football::Incident(decoded) => FootballFact::Incident(self.incident(decoded)?),
+            decode::Football::Correct(decoded) => FootballFact::Correct(self.incident(decoded)?),
             decode::Football::Retract { of, why, score } => {
                 let (of, why) = (eid(of)?, reason(why)?);
                 FootballFact::Retract { of, why, score: football_score(score) }
@@ -176,9 +184,9 @@ impl Reader<'_> {
                 let values = values.into_iter().map(|(stat, value)| (stat.into(), value));
                 FootballFact::Stats { side: side.into(), values: values.collect() }
             }
-            decode::Football::Ball(told) => FootballFact::Ball(ball(told)?),
-            decode::Football::LineUp(told) => {
-                FootballFact::LineUp { side: told.side.into(), line_up: self.line_up(told)? }
+            decode::Football::Ball(decoded) => FootballFact::Ball(ball(decoded)?),
+            decode::Football::LineUp(decoded) => {
+                FootballFact::LineUp { side: decoded.side.into(), line_up: self.line_up(decoded)? }
             }
             decode::Football::PlayerStats { side, player, values } => {
                 let values = values.into_iter().map(|(stat, value)| (stat.into(), value));
@@ -188,30 +196,31 @@ impl Reader<'_> {
                     values: values.collect(),
                 }
             }
-            decode::Football::Analysis(told) => FootballFact::Analysis(self.analysis(*told)?),
+            decode::Football::Analysis(decoded) => FootballFact::Analysis(self.analysis(*decoded)?),
         })
     }
 
-    fn line_up(&self, told: decode::LineUp) -> Result<LineUp> {
-        few("players", told.players.len(), PLAYERS_MAX)?;
-        let player = |told: decode::LineUpPlayer| {
+    fn line_up(&self, decoded: decode::LineUp) -> Result<LineUp> {
+        few("players", decoded.players.len(), PLAYERS_MAX)?;
+        let player = |decoded: decode::LineUpPlayer| {
             Ok(LineUpPlayer {
-                player: self.participant("player", told.player)?,
-                number: told.number,
-                position: told.position.map(Into::into),
-                country: some_text("country", told.country)?,
-                starter: told.starter,
-                captain: told.captain,
+                player: self.participant("player", decoded.player)?,
+                number: decoded.number,
+                position: decoded.position.map(Into::into),
+                country: some_text("country", decoded.country)?,
+                starter: decoded.starter,
+                captain: decoded.captain,
             })
         };
         Ok(LineUp {
-            formation: some_text("formation", told.formation)?,
-            players: told.players.into_iter().map(player).collect::<Result<_>>()?,
+            formation: some_text("formation", decoded.formation)?,
+            players: decoded.players.into_iter().map(player).collect::<Result<_>>()?,
         })
     }
 
-    fn incident(&self, told: decode::Incident) -> Result<Incident> {
-        let decode::Incident { eid: own, kind, minute, added, side, player, assist, score } = told;
+    fn incident(&self, decoded: decode::Incident) -> Result<Incident> {
+        let decode::Incident { eid: own, kind, minute, added, side, player, assist, score } =
+            decoded;
         let player_of = |it: Option<_>| it.map(|it| self.participant("player", it)).transpose();
         Ok(Incident {
             eid: eid(own)?,
@@ -225,14 +234,14 @@ impl Reader<'_> {
         })
     }
 
-    fn race(&self, told: decode::Race) -> Result<Race> {
-        few("runners", told.runners.len(), PARTS_MAX)?;
-        let runners = told.runners.into_iter().map(|told| self.runner(told));
-        Ok(Race { status: told.status.into(), runners: runners.collect::<Result<_>>()? })
+    fn race(&self, decoded: decode::Race) -> Result<Race> {
+        few("runners", decoded.runners.len(), PARTS_MAX)?;
+        let runners = decoded.runners.into_iter().map(|decoded| self.runner(decoded));
+        Ok(Race { status: decoded.status.into(), runners: runners.collect::<Result<_>>()? })
     }
 
-    fn runner(&self, told: decode::Runner) -> Result<RaceRunner> {
-        let decode::Runner { runner, number, jockey, status, position } = told;
+    fn runner(&self, decoded: decode::Runner) -> Result<RaceRunner> {
+        let decode::Runner { runner, number, jockey, status, position } = decoded;
         Ok(RaceRunner {
             participant: self.participant("runner", runner)?,
             number,
@@ -262,13 +271,13 @@ pub(super) fn few(name: &str, count: usize, max: usize) -> Result<()> {
     if count <= max { Ok(()) } else { Err(wrong(format!("{count} {name} are more than {max}"))) }
 }
 
-fn football_score(told: decode::FootballScore) -> FootballScore {
-    let decode::FootballScore { goals, half_time, extra_time, penalties } = told;
+fn football_score(decoded: decode::FootballScore) -> FootballScore {
+    let decode::FootballScore { goals, half_time, extra_time, penalties } = decoded;
     FootballScore { goals, half_time, extra_time, penalties }
 }
 
-fn incident_kind(told: decode::IncidentKind) -> IncidentKind {
-    match told {
+fn incident_kind(decoded: decode::IncidentKind) -> IncidentKind {
+    match decoded {
         decode::IncidentKind::Goal(kind) => IncidentKind::Goal(kind.into()),
         decode::IncidentKind::Yellow => IncidentKind::Yellow,
         decode::IncidentKind::SecondYellow => IncidentKind::SecondYellow,
@@ -281,16 +290,16 @@ fn incident_kind(told: decode::IncidentKind) -> IncidentKind {
     }
 }
 
-fn ball(told: decode::Ball) -> Result<Ball> {
-    let decode::Ball { x, y, side, situation } = told;
+fn ball(decoded: decode::Ball) -> Result<Ball> {
+    let decode::Ball { x, y, side, situation } = decoded;
     if x > 1000 || y > 1000 {
         return Err(wrong(format!("ball at {x}, {y} is beyond 1000, the end of the pitch")));
     }
     Ok(Ball { x, y, side: side.into(), situation: situation.into() })
 }
 
-fn tennis(told: decode::Tennis) -> Result<TennisFact> {
-    Ok(match told {
+fn tennis(decoded: decode::Tennis) -> Result<TennisFact> {
+    Ok(match decoded {
         decode::Tennis::Status(status) => TennisFact::Status(status.into()),
         decode::Tennis::Point { eid: own, winner, server, how, score } => {
             TennisFact::Point(Point {
@@ -309,10 +318,11 @@ fn tennis(told: decode::Tennis) -> Result<TennisFact> {
     })
 }
 
-fn tennis_score(told: decode::TennisScore) -> Result<TennisScore> {
-    let decode::TennisScore { server, sets, game, points, winner } = told;
+fn tennis_score(decoded: decode::TennisScore) -> Result<TennisScore> {
+    let decode::TennisScore { server, sets, game, points, winner } = decoded;
     few("sets", sets.len(), SETS_MAX)?;
-    let set = |told: decode::Set| SetScore { games: told.games, tie_break: told.tie_break };
+    let set =
+        |decoded: decode::Set| SetScore { games: decoded.games, tie_break: decoded.tie_break };
     let game = match game {
         decode::Game::Points(points) if points.iter().all(|own| *own <= 4) => {
             GameScore::Points(points)
@@ -331,8 +341,8 @@ fn tennis_score(told: decode::TennisScore) -> Result<TennisScore> {
     })
 }
 
-fn scoreboard(told: decode::Scoreboard) -> Result<Scoreboard> {
-    let decode::Scoreboard { status, score, periods, period, clock, winner } = told;
+fn scoreboard(decoded: decode::Scoreboard) -> Result<Scoreboard> {
+    let decode::Scoreboard { status, score, periods, period, clock, winner } = decoded;
     few("periods", periods.len(), PARTS_MAX)?;
     let clock = clock.map(|it| MatchClock { second: it.second, running: it.running });
     Ok(Scoreboard {
@@ -345,12 +355,12 @@ fn scoreboard(told: decode::Scoreboard) -> Result<Scoreboard> {
     })
 }
 
-fn odds(told: decode::Odds) -> Result<OddsFact> {
-    let decode::Odds { book, market, change } = told;
+fn odds(decoded: decode::Odds) -> Result<OddsFact> {
+    let decode::Odds { book, market, change } = decoded;
     check::book(&book)?;
     check::key("market", &market)?;
     let change = match change {
-        decode::Change::Define(told) => MarketChange::Define(definition(told)?),
+        decode::Change::Define(decoded) => MarketChange::Define(definition(decoded)?),
         decode::Change::Clear => MarketChange::Clear,
         decode::Change::Prices { selections, volume } => MarketChange::Prices {
             selections: selections.into_iter().map(prices).collect::<Result<_>>()?,
@@ -360,8 +370,8 @@ fn odds(told: decode::Odds) -> Result<OddsFact> {
     Ok(OddsFact { book: book.into(), market: market.into(), change })
 }
 
-fn definition(told: decode::Definition) -> Result<MarketDefinition> {
-    let decode::Definition { kind, name, line, period, status, in_play, selections } = told;
+fn definition(decoded: decode::Definition) -> Result<MarketDefinition> {
+    let decode::Definition { kind, name, line, period, status, in_play, selections } = decoded;
     check::key("kind", &kind)?;
     Ok(MarketDefinition {
         kind: kind.into(),
@@ -374,16 +384,16 @@ fn definition(told: decode::Definition) -> Result<MarketDefinition> {
     })
 }
 
-fn selection(told: decode::Selection) -> Result<SelectionDefinition> {
-    let decode::Selection { id, name, status, outcome } = told;
+fn selection(decoded: decode::Selection) -> Result<SelectionDefinition> {
+    let decode::Selection { id, name, status, outcome } = decoded;
     check::key("selection", &id)?;
     let name = some_text("name", name)?;
     let outcome = outcome.map(Into::into);
     Ok(SelectionDefinition { id: id.into(), name, status: status.into(), outcome })
 }
 
-fn prices(told: decode::SelectionPrices) -> Result<SelectionChange> {
-    let decode::SelectionPrices { id, price, last, volume, back, lay, traded } = told;
+fn prices(decoded: decode::SelectionPrices) -> Result<SelectionChange> {
+    let decode::SelectionPrices { id, price, last, volume, back, lay, traded } = decoded;
     check::key("selection", &id)?;
     let some = |name, it: Option<_>| it.map(|it| check::amount(name, it)).transpose();
     let ladder = |levels: Vec<decode::Level>| levels.into_iter().map(level).collect::<Result<_>>();

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl From<decode::Sport> for Sport {
-    fn from(told: decode::Sport) -> Self {
-        match told {
+    fn from(decoded: decode::Sport) -> Self {
+        match decoded {
             decode::Sport::Football => Self::Football,
             decode::Sport::Tennis => Self::Tennis,
             decode::Sport::Csgo => Self::Cs2,
@@ -41,8 +41,8 @@ impl From<Sport> for decode::Sport {
 }
 
 impl From<decode::Side> for Side {
-    fn from(told: decode::Side) -> Self {
-        match told {
+    fn from(decoded: decode::Side) -> Self {
+        match decoded {
             decode::Side::Home => Self::First,
             decode::Side::Away => Self::Second,
         }
@@ -59,8 +59,8 @@ impl From<Side> for decode::Side {
 }
 
 impl From<decode::Player> for Side {
-    fn from(told: decode::Player) -> Self {
-        match told {
+    fn from(decoded: decode::Player) -> Self {
+        match decoded {
             decode::Player::P1 => Self::First,
             decode::Player::P2 => Self::Second,
         }
@@ -77,8 +77,8 @@ impl From<Side> for decode::Player {
 }
 
 impl From<decode::FootballStatus> for FootballStatus {
-    fn from(told: decode::FootballStatus) -> Self {
-        match told {
+    fn from(decoded: decode::FootballStatus) -> Self {
+        match decoded {
             decode::FootballStatus::NotStarted => Self::NotStarted,
             decode::FootballStatus::FirstHalf => Self::FirstHalf,
             decode::FootballStatus::HalfTime => Self::HalfTime,
@@ -115,8 +115,8 @@ impl From<FootballStatus> for decode::FootballStatus {
 }
 
 impl From<decode::GoalKind> for GoalKind {
-    fn from(told: decode::GoalKind) -> Self {
-        match told {
+    fn from(decoded: decode::GoalKind) -> Self {
+        match decoded {
             decode::GoalKind::Regular => Self::Regular,
             decode::GoalKind::Penalty => Self::Penalty,
             decode::GoalKind::OwnGoal => Self::OwnGoal,
@@ -135,8 +135,8 @@ impl From<GoalKind> for decode::GoalKind {
 }
 
 impl From<decode::VarDecision> for VarDecision {
-    fn from(told: decode::VarDecision) -> Self {
-        match told {
+    fn from(decoded: decode::VarDecision) -> Self {
+        match decoded {
             decode::VarDecision::Checking => Self::Checking,
             decode::VarDecision::Confirmed => Self::Confirmed,
             decode::VarDecision::Overturned => Self::Overturned,
@@ -155,8 +155,8 @@ impl From<VarDecision> for decode::VarDecision {
 }
 
 impl From<decode::Stat> for Stat {
-    fn from(told: decode::Stat) -> Self {
-        match told {
+    fn from(decoded: decode::Stat) -> Self {
+        match decoded {
             decode::Stat::BallPossession => Self::BallPossession,
             decode::Stat::TotalShots => Self::TotalShots,
             decode::Stat::ShotsOnTarget => Self::ShotsOnTarget,
@@ -205,8 +205,8 @@ impl From<Stat> for decode::Stat {
 }
 
 impl From<decode::Situation> for Situation {
-    fn from(told: decode::Situation) -> Self {
-        match told {
+    fn from(decoded: decode::Situation) -> Self {
+        match decoded {
             decode::Situation::Possession => Self::Possession,
             decode::Situation::Attack => Self::Attack,
             decode::Situation::Dangerous => Self::Dangerous,
@@ -249,8 +249,8 @@ impl From<Situation> for decode::Situation {
 }
 
 impl From<decode::TennisStatus> for TennisStatus {
-    fn from(told: decode::TennisStatus) -> Self {
-        match told {
+    fn from(decoded: decode::TennisStatus) -> Self {
+        match decoded {
             decode::TennisStatus::NotStarted => Self::NotStarted,
             decode::TennisStatus::Live => Self::Live,
             decode::TennisStatus::Interrupted => Self::Interrupted,
@@ -277,8 +277,8 @@ impl From<TennisStatus> for decode::TennisStatus {
 }
 
 impl From<decode::PointKind> for PointKind {
-    fn from(told: decode::PointKind) -> Self {
-        match told {
+    fn from(decoded: decode::PointKind) -> Self {
+        match decoded {
             decode::PointKind::Ace => Self::Ace,
             decode::PointKind::DoubleFault => Self::DoubleFault,
         }
@@ -295,8 +295,8 @@ impl From<PointKind> for decode::PointKind {
 }
 
 impl From<decode::ScoreboardStatus> for ScoreboardStatus {
-    fn from(told: decode::ScoreboardStatus) -> Self {
-        match told {
+    fn from(decoded: decode::ScoreboardStatus) -> Self {
+        match decoded {
             decode::ScoreboardStatus::NotStarted => Self::NotStarted,
             decode::ScoreboardStatus::Live => Self::Live,
             decode::ScoreboardStatus::Interrupted => Self::Interrupted,
@@ -323,8 +323,8 @@ impl From<ScoreboardStatus> for decode::ScoreboardStatus {
 }
 
 impl From<decode::RaceStatus> for RaceStatus {
-    fn from(told: decode::RaceStatus) -> Self {
-        match told {
+    fn from(decoded: decode::RaceStatus) -> Self {
+        match decoded {
             decode::RaceStatus::NotStarted => Self::NotStarted,
             decode::RaceStatus::AtThePost => Self::AtThePost,
             decode::RaceStatus::Off => Self::Off,
@@ -347,8 +347,8 @@ impl From<RaceStatus> for decode::RaceStatus {
 }
 
 impl From<decode::RunnerStatus> for RunnerStatus {
-    fn from(told: decode::RunnerStatus) -> Self {
-        match told {
+    fn from(decoded: decode::RunnerStatus) -> Self {
+        match decoded {
             decode::RunnerStatus::Active => Self::Active,
             decode::RunnerStatus::NonRunner => Self::NonRunner,
             decode::RunnerStatus::Fell => Self::Fell,
@@ -373,8 +373,8 @@ impl From<RunnerStatus> for decode::RunnerStatus {
 }
 
 impl From<decode::MarketStatus> for MarketStatus {
-    fn from(told: decode::MarketStatus) -> Self {
-        match told {
+    fn from(decoded: decode::MarketStatus) -> Self {
+        match decoded {
             decode::MarketStatus::Inactive => Self::Inactive,
             decode::MarketStatus::Open => Self::Open,
             decode::MarketStatus::Suspended => Self::Suspended,
@@ -395,8 +395,8 @@ impl From<MarketStatus> for decode::MarketStatus {
 }
 
 impl From<decode::SelectionStatus> for SelectionStatus {
-    fn from(told: decode::SelectionStatus) -> Self {
-        match told {
+    fn from(decoded: decode::SelectionStatus) -> Self {
+        match decoded {
             decode::SelectionStatus::Active => Self::Active,
             decode::SelectionStatus::Winner => Self::Winner,
             decode::SelectionStatus::Loser => Self::Loser,
@@ -417,8 +417,8 @@ impl From<SelectionStatus> for decode::SelectionStatus {
 }
 
 impl From<decode::Outcome> for Outcome {
-    fn from(told: decode::Outcome) -> Self {
-        match told {
+    fn from(decoded: decode::Outcome) -> Self {
+        match decoded {
             decode::Outcome::Home => Self::Home,
             decode::Outcome::Draw => Self::Draw,
             decode::Outcome::Away => Self::Away,

@@ -17,11 +17,11 @@ use crate::{
 
 /// Writes batches as lines. It keeps the provider's key of each match of which it saw the fixture.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineWriter {
     keys: HashMap<Id, (Arc<str>, Arc<str>)>,
 }
 
-impl Lines {
+impl LineWriter {
     /// One line, without its end. It has no moment where the batch has none.
     pub fn batch(&mut self, batch: &Batch) -> String {
         self.line(batch.at, batch)
@@ -33,9 +33,9 @@ impl Lines {
     }
 
     fn line(&mut self, at: Option<Micros>, batch: &Batch) -> String {
-        let mut all: Vec<_> = batch.events.iter().map(|event| self.told(event)).collect();
+        let mut all: Vec<_> = batch.events.iter().map(|event| self.batch_fact(event)).collect();
         let line = match (all.pop(), all.is_empty()) {
-            (Some(decode::Told { provider, sport, r#match, fact }), true) => {
+            (Some(decode::BatchFact { provider, sport, r#match, fact }), true) => {
                 let id = None;
                 let line = decode::Message { at, id, provider, sport, r#match, fact };
                 Line::One(Box::new(line))
@@ -48,7 +48,7 @@ impl Lines {
         serde_json::to_string(&line).expect("a line is JSON")
     }
 
-    fn told(&mut self, event: &Event) -> decode::Told {
+    fn batch_fact(&mut self, event: &Event) -> decode::BatchFact {
         if let Fact::Fixture(Fixture { provider, provider_key, .. }) = &event.fact
             && Id::derive(provider, "match", provider_key) == event.match_id
         {
@@ -60,7 +60,7 @@ impl Lines {
             None => (None, MatchName::Id(event.match_id.0)),
         };
         let fact = fact(&event.fact);
-        decode::Told { provider, sport: event.sport.into(), r#match: name, fact }
+        decode::BatchFact { provider, sport: event.sport.into(), r#match: name, fact }
     }
 }
 

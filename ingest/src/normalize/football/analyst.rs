@@ -1,7 +1,7 @@
 //! What follows of the events of a match for analysis: possession, halves, momentum and average
 //! positions.
 //!
-//! Everything is told when a minute has passed and at the whistles, as absolute values.
+//! Everything is reported when a minute has passed and at the whistles, as absolute values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::{
     football::Period,
 };
 
-/// Average positions and possession are told once in so many minutes, and at the whistles.
+/// Average positions and possession are reported once in this many minutes, and at the whistles.
 const SLOW_EVERY_MIN: u16 = 5;
 
 /// A stoppage: of the time between two events of a side no more counts as possession.
@@ -88,7 +88,7 @@ impl Analyst {
         self.positions_changed[side.index()] = true;
     }
 
-    /// Goes on to a minute: what is to be told of the ones before.
+    /// Advances to a minute, and returns the facts of the ones before.
     pub(super) fn advance(&mut self, minute: MatchMinute) -> Vec<FootballFact> {
         let before = self.minute.replace(minute);
         let Some(before) = before.filter(|before| *before != minute) else { return Vec::new() };
@@ -101,7 +101,7 @@ impl Analyst {
         facts
     }
 
-    /// A period is over: everything that is not told yet.
+    /// Ends a period, and returns everything not reported yet.
     pub(super) fn whistle(&mut self) -> Vec<FootballFact> {
         let minute = self.minute.take();
         let mut facts: Vec<_> = minute.map(|minute| self.momentum(minute)).into_iter().collect();
@@ -137,8 +137,8 @@ impl Analyst {
             if std::mem::take(&mut self.positions_changed[side.index()]) {
                 let players = self.positions[side.index()].values().map(Positions::average);
                 let players = players.collect();
-                let told = Analysis::AveragePositions { side, players };
-                facts.push(FootballFact::Analysis(told));
+                let positions_fact = Analysis::AveragePositions { side, players };
+                facts.push(FootballFact::Analysis(positions_fact));
             }
         }
         facts

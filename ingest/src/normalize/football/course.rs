@@ -1,4 +1,4 @@
-//! The course of one match: what is known of it after each event, and the facts that say so.
+//! The course of one match: its state after each event, and the facts that report it.
 
 use super::{
     add, analyst::Analyst, in_play, period_name, players::Players, tally::Tally, timeline::Timeline,
@@ -11,7 +11,7 @@ use crate::{
         ShotOutcome, Side, Sport, Stat,
     },
     football::Period,
-    normalize::{Played, batch},
+    normalize::{Interpretation, batch},
 };
 
 #[derive(Debug)]
@@ -27,11 +27,11 @@ pub(in crate::normalize) struct Course {
     analyst: Analyst,
     /// The period in play is over, and the next one has not begun.
     paused: bool,
-    /// When the data says that what is told now happened, where it says it.
+    /// The time of the current event, if the data gives it.
     pub(in crate::normalize) at: Option<Micros>,
 }
 
-/// The score as a provider has it beside the events, home before away.
+/// The score that a provider gives apart from the events, home before away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::normalize) struct Recorded {
     pub(in crate::normalize) goals: Option<Pair<u16>>,
@@ -56,13 +56,13 @@ impl Course {
         }
     }
 
-    /// What is known of the match beside who plays, to be told when it is opened.
+    /// The details of the match apart from its fixture, reported when it is opened.
     pub(in crate::normalize) fn with(mut self, about: About) -> Self {
         self.about = about;
         self
     }
 
-    /// Who starts for a side and who sits on the bench, to be told when the match is opened.
+    /// The starters and the bench of a side, reported when the match is opened.
     pub(in crate::normalize) fn line_up(&mut self, side: Side, line_up: LineUp) {
         self.players.start(side, &line_up);
         self.line_ups[side.index()] = Some(line_up);
@@ -82,7 +82,7 @@ impl Course {
     }
 
     /// Tells who plays, before anything has begun.
-    pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Played) {
+    pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Interpretation) {
         let mut facts = vec![Fact::Fixture(self.fixture.clone())];
         if self.about != About::default() {
             facts.push(Fact::About(Box::new(self.about.clone())));
@@ -91,8 +91,8 @@ impl Course {
         facts.push(Fact::Football(FootballFact::Score(self.score)));
         for side in Side::BOTH {
             let line_up = self.line_ups[side.index()].clone();
-            let told = line_up.map(|line_up| FootballFact::LineUp { side, line_up });
-            facts.extend(told.map(Fact::Football));
+            let line_up_facts = line_up.map(|line_up| FootballFact::LineUp { side, line_up });
+            facts.extend(line_up_facts.map(Fact::Football));
         }
         let mut batch = batch(Sport::Football, self.match_id, facts);
         batch.at = self.at;
@@ -105,7 +105,7 @@ impl Course {
         &mut self,
         period: Period,
         since_match_us: Option<Micros>,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         match self.period() {
             Some(current) if current >= period => return,
@@ -131,7 +131,7 @@ impl Course {
 
     /// The end of a period. Our vocabulary has no status for the breaks before extra time and
     /// before a shoot-out; there the clock stops, and that is all.
-    pub(in crate::normalize) fn leave(&mut self, out: &mut Played) {
+    pub(in crate::normalize) fn leave(&mut self, out: &mut Interpretation) {
         let Some(period) = self.period().filter(|_| !self.paused) else { return };
         self.paused = true;
         let analysis = self.analyst.whistle();
@@ -158,7 +158,7 @@ impl Course {
         &mut self,
         status: FootballStatus,
         recorded: &Recorded,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         recorded.put_right(&mut self.score, &mut out.notices);
         let mut facts = self.players.end(self.minutes_played());
@@ -277,7 +277,7 @@ impl Course {
         }
     }
 
-    /// What is to be told for analysis where a minute of play has passed.
+    /// The analysis to report when a minute of play has passed.
     fn minute_passed(&mut self) -> Vec<FootballFact> {
         if self.paused || matches!(self.period(), None | Some(Period::Shootout)) {
             return Vec::new();
@@ -305,7 +305,7 @@ impl Course {
         FootballFact::Clock { second: self.timeline.second(), running: false }
     }
 
-    pub(in crate::normalize) fn emit(&self, facts: Vec<FootballFact>, out: &mut Played) {
+    pub(in crate::normalize) fn emit(&self, facts: Vec<FootballFact>, out: &mut Interpretation) {
         let facts = facts.into_iter().map(Fact::Football);
         let mut batch = batch(Sport::Football, self.match_id, facts);
         batch.at = self.at;

@@ -1,7 +1,8 @@
 //! What each player did, as far as single events give it, and for how long each was on the pitch.
 //!
-//! Minutes are whole minutes of the match clock, added time not counted: who starts and stays has
-//! 90. They are told of sides whose line-up is known: when a player leaves, and at the end.
+//! Minutes are whole minutes of the match clock, added time not counted: a player who plays the
+//! whole match has 90. They are reported for sides whose line-up is known: when a player leaves,
+//! and at the end.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -144,9 +145,9 @@ mod tests {
         let mut players = Players::default();
         assert_eq!(players.end(90), []);
         let shots = [PlayerStat::TotalShots, PlayerStat::TotalShots];
-        let told = players.count(Side::First, &player(1), shots);
+        let update = players.count(Side::First, &player(1), shots);
         let values = vec![(PlayerStat::TotalShots, 2)];
         let (side, player) = (Side::First, player(1));
-        assert_eq!(told, Some(FootballFact::PlayerStats { side, player, values }));
+        assert_eq!(update, Some(FootballFact::PlayerStats { side, player, values }));
     }
 }

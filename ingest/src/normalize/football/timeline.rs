@@ -56,8 +56,9 @@ impl Timeline {
     pub(super) fn begin(&mut self, period: Period, since_match_us: Option<Micros>) {
         if self.period.is_some() {
             let now = self.clock_us();
-            let told = since_match_us.filter(|told| (now..now + BREAK_US_MAX).contains(told));
-            self.base_us = told.unwrap_or_else(|| now + period.break_before_us());
+            let given_us =
+                since_match_us.filter(|given_us| (now..now + BREAK_US_MAX).contains(given_us));
+            self.base_us = given_us.unwrap_or_else(|| now + period.break_before_us());
         }
         self.since_start_us = 0;
         self.played = self.period.or(self.played);

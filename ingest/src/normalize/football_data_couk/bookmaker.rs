@@ -1,7 +1,7 @@
-//! The bookmakers behind the abbreviations.
+//! The bookmakers of the abbreviations.
 
-/// Our slug: the bookmaker's key at The Odds API where it has one, so that both speak of one book.
-/// `P` and `PS` are Pinnacle, `VC` and `BV` are the same house before and after its new name.
+/// Our slug: the bookmaker's key at The Odds API where it has one, so that both refer to one book.
+/// `P` and `PS` are Pinnacle; `VC` and `BV` are one bookmaker before and after it was renamed.
 pub(super) fn slug(abbreviation: &'static str) -> &'static str {
     match abbreviation {
         "1XB" => "onexbet",

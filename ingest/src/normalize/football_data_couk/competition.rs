@@ -1,4 +1,4 @@
-//! The leagues behind the codes of divisions, and the season of a date.
+//! The leagues of the division codes, and the season of a date.
 
 use jiff::civil::Date;
 

@@ -4,7 +4,7 @@
 //! prices, two hours after it the result, with which the markets close. Where the time of the kick-off is
 //! unknown it is taken to be noon in London, for the clock alone: the fixture then has a date and
 //! no start. The file does not say when prices or results were so, so batches say nothing of it
-//! either. Matches are told in the order of this clock, whatever their order in the file.
+//! either. Matches are emitted in the order of this clock, whatever their order in the file.
 //!
 //! The provider has no keys: a match is its division, date and teams.
 
@@ -21,8 +21,8 @@ use jiff::civil::{Date, Time};
 
 use self::market::Market;
 use super::{
-    Interpret, Played, Signal, batch,
-    told::{MarketOf, Told},
+    Interpret, Interpretation, Signal, batch,
+    market_state::{MarketRef, MarketState},
 };
 use crate::{
     decode::football_data_couk::{self as decode, Price, Row, london},
@@ -46,7 +46,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         _received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut season = decode::decode(bytes)?;
         if season.rows.is_empty() {
@@ -74,7 +74,7 @@ impl Interpret for Interpreter {
 /// A bookmaker and its market.
 type Key = (&'static str, Arc<str>);
 
-/// A match with its markets as they were told.
+/// A match with the reported state of its markets.
 struct Match<'a> {
     row: &'a Row,
     /// The day of the first match of its division in the file.
@@ -82,7 +82,7 @@ struct Match<'a> {
     id: Id,
     key: String,
     kick_off: Micros,
-    books: BTreeMap<Key, (Market, Told)>,
+    books: BTreeMap<Key, (Market, MarketState)>,
 }
 
 impl<'a> Match<'a> {
@@ -158,11 +158,12 @@ impl<'a> Match<'a> {
         self.move_lines(&of_market, facts);
         let mut count = 0;
         for (key, (market, prices)) in of_market {
-            let of = MarketOf { book: key.0.into(), market: key.1.clone() };
-            let told = &mut self.books.entry(key).or_insert_with(|| (market, Told::default())).1;
+            let of = MarketRef { book: key.0.into(), market: key.1.clone() };
+            let state =
+                &mut self.books.entry(key).or_insert_with(|| (market, MarketState::default())).1;
             let definition = market.open(&self.row.teams);
             let prices = prices.into_iter().map(|it| (market::selection_id(it.bet), it.price));
-            count += told.tell(&of, definition, prices, facts);
+            count += state.update(&of, definition, prices, facts);
         }
         count
     }
@@ -170,9 +171,9 @@ impl<'a> Match<'a> {
     /// Suspends a handicap whose bookmaker offers another line now.
     fn move_lines<T>(&mut self, now: &BTreeMap<Key, (Market, T)>, facts: &mut Vec<Fact>) {
         let offers = |book| now.iter().any(|(key, (it, _))| key.0 == book && it.is_handicap());
-        for (key, (market, told)) in &mut self.books {
+        for (key, (market, state)) in &mut self.books {
             if market.is_handicap() && !now.contains_key(key) && offers(key.0) {
-                told.suspend(&MarketOf { book: key.0.into(), market: key.1.clone() }, facts);
+                state.suspend(&MarketRef { book: key.0.into(), market: key.1.clone() }, facts);
             }
         }
     }
@@ -187,9 +188,9 @@ impl<'a> Match<'a> {
         let mut facts: Vec<_> = [FootballFact::Score(score)].into_iter().chain(stats).collect();
         facts.push(status);
         let mut facts: Vec<_> = facts.into_iter().map(Fact::Football).collect();
-        for ((book, id), (market, told)) in &mut self.books {
-            let of = MarketOf { book: (*book).into(), market: id.clone() };
-            told.define(&of, market.closed(&self.row.teams, goals), &mut facts);
+        for ((book, id), (market, state)) in &mut self.books {
+            let of = MarketRef { book: (*book).into(), market: id.clone() };
+            state.define(&of, market.closed(&self.row.teams, goals), &mut facts);
         }
         facts
     }
@@ -233,8 +234,8 @@ mod tests {
     const HEADER: &str = "Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR,HTHG,HTAG,HS,AS,B365H,B365D,\
         B365A,P>2.5,P<2.5,AHh,PAHH,PAHA,PSCH,PSCD,PSCA,AHCh,PCAHH,PCAHA";
 
-    fn played(rows: &str) -> Played {
-        let mut played = Played::default();
+    fn played(rows: &str) -> Interpretation {
+        let mut played = Interpretation::default();
         let text = format!("{HEADER}\n{rows}\n");
         Interpreter::default().message(text.as_bytes(), 0, &mut played).unwrap();
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
@@ -242,7 +243,7 @@ mod tests {
     }
 
     /// The odds of each batch as `book market status selection=price-or-result`.
-    fn odds(played: &Played) -> Vec<Vec<String>> {
+    fn odds(played: &Interpretation) -> Vec<Vec<String>> {
         let text = |fact: &Fact| {
             let Fact::Odds(OddsFact { book, market, change }) = fact else { return None };
             let text = match change {

@@ -1,8 +1,8 @@
-//! A book's document to facts: of the markets that an update touches, what differs from what was
-//! told.
+//! A book's document to facts: the difference from the reported state, for the markets that an
+//! update touches.
 //!
-//! While the hub itself does not vouch for the book (`feed` is not `live`, or the book is
-//! `suspended`), an open market is told as suspended.
+//! While the hub does not guarantee the book (`feed` is not `live`, or the book is `suspended`), open
+//! markets are reported as suspended.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::event::{
 
 type Rungs = BTreeMap<Decimal, Decimal>;
 
-/// What was told of a book.
+/// The reported state of a book.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     markets: BTreeMap<Arc<str>, Market>,
@@ -39,18 +39,18 @@ struct Selection {
     ladders: [Rungs; 3],
 }
 
-/// A market and what it became.
-pub(super) type Changed = (Arc<str>, MarketChange);
+/// A market and its change.
+pub(super) type BookChange = (Arc<str>, MarketChange);
 
 impl Book {
-    /// `patch`: what changed in the document; `None`: it is an image. What cannot be read is left
-    /// out, and said.
-    pub(super) fn told(
+    /// `patch`: what changed in the document; `None`: it is an image. What cannot be read is skipped and
+    /// added to `wrong`.
+    pub(super) fn diff(
         &mut self,
         document: &Value,
         patch: Option<&Value>,
         wrong: &mut Vec<String>,
-    ) -> Vec<Changed> {
+    ) -> Vec<BookChange> {
         let trusted = text(document, "feed") == Some("live") && !flag(document, "suspended");
         let empty = Map::new();
         let markets = document.get("markets").and_then(Value::as_object).unwrap_or(&empty);
@@ -68,8 +68,8 @@ impl Book {
         self.markets.is_empty()
     }
 
-    /// All that can be told of a book that has ended.
-    pub(super) fn ended(&mut self) -> Vec<Changed> {
+    /// Ends the book: closes all its markets.
+    pub(super) fn ended(&mut self) -> Vec<BookChange> {
         let mut out = Vec::new();
         for id in self.markets.keys().cloned().collect::<Vec<_>>() {
             self.vanished(&id, &mut out);
@@ -93,7 +93,7 @@ impl Book {
         id: &Arc<str>,
         node: &Value,
         trusted: bool,
-        out: &mut Vec<Changed>,
+        out: &mut Vec<BookChange>,
         wrong: &mut Vec<String>,
     ) {
         let mut reader = Reader { market: id, wrong };
@@ -116,7 +116,7 @@ impl Book {
     }
 
     /// There is no word for a market that is no longer there; it can at least not be relied on.
-    fn vanished(&mut self, id: &Arc<str>, out: &mut Vec<Changed>) {
+    fn vanished(&mut self, id: &Arc<str>, out: &mut Vec<BookChange>) {
         let Some(mut market) = self.markets.remove(id) else { return };
         if market.definition.status == MarketStatus::Open {
             market.definition.status = MarketStatus::Suspended;
@@ -215,7 +215,7 @@ impl Reader<'_> {
         Some(Market { definition, volume, selections })
     }
 
-    /// The best prices of an exchange follow from its ladders, and are not told beside them.
+    /// The best prices of an exchange follow from its ladders, and are not reported with them.
     fn selection(&mut self, node: &Value) -> Selection {
         let is_exchange = ["back", "lays", "traded"].iter().any(|name| node.get(name).is_some());
         Selection {

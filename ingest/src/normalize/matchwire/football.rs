@@ -1,4 +1,4 @@
-//! A football match's document to facts: what differs from what was told.
+//! A football match's document to facts: the difference from the reported state.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,53 +15,53 @@ use crate::event::{
 
 const SIDES: [&str; 2] = ["home", "away"];
 
-/// What was told of a match.
+/// The reported state of a match.
 #[derive(Debug, Default)]
 pub(super) struct Football {
     status: Option<FootballStatus>,
     clock: Option<Value>,
     score: Option<FootballScore>,
-    incidents: BTreeMap<Eid, Known>,
+    incidents: BTreeMap<Eid, IncidentState>,
     stats: Pair<BTreeMap<Stat, u32>>,
     ball: Option<Ball>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Known {
+struct IncidentState {
     incident: Incident,
     retracted: Option<Arc<str>>,
 }
 
 impl Football {
     /// `patch`: what changed in the document; `None`: it is an image.
-    pub(super) fn told(
+    pub(super) fn diff(
         &mut self,
         document: &Value,
         patch: Option<&Value>,
         moment: Moment,
     ) -> Vec<FootballFact> {
         let mut facts = Vec::new();
-        if let Some(status) = renewed(&mut self.status, status(document)) {
+        if let Some(status) = replace_if_changed(&mut self.status, status(document)) {
             facts.push(FootballFact::Status(status));
         }
         facts.extend(self.clock(document, moment));
         let score = score(document);
-        if let Some(score) = renewed(&mut self.score, score) {
+        if let Some(score) = replace_if_changed(&mut self.score, score) {
             facts.push(FootballFact::Score(score));
         }
-        // They grow with the match, and most updates are of its clock and its ball.
+        // Incidents grow with the match, and most updates only change the clock and the ball.
         if patch.and_then(Value::as_object).is_none_or(|it| it.contains_key("incidents")) {
             self.incidents(document, score.unwrap_or_default(), &mut facts);
         }
         self.stats(document, &mut facts);
-        if let Some(ball) = renewed(&mut self.ball, ball(document)) {
+        if let Some(ball) = replace_if_changed(&mut self.ball, ball(document)) {
             facts.push(FootballFact::Ball(ball));
         }
         facts
     }
 
     fn clock(&mut self, document: &Value, moment: Moment) -> Option<FootballFact> {
-        let clock = renewed(&mut self.clock, document.get("clock").cloned())?;
+        let clock = replace_if_changed(&mut self.clock, document.get("clock").cloned())?;
         let (at, second) = (number(&clock, "at")?, number::<i64>(&clock, "s")?);
         let running = flag(&clock, "running");
         let passed = if running { moment.since(at) / 1_000_000 } else { 0 };
@@ -75,7 +75,7 @@ impl Football {
         all.sort_by_key(|(_, node)| number::<i64>(node, "n"));
         for (eid, node) in all {
             let eid = Eid::from(eid.as_str());
-            let Some(now) = known(&eid, node) else { continue };
+            let Some(now) = incident_state(&eid, node) else { continue };
             let before = self.incidents.insert(eid, now.clone());
             if before.as_ref() != Some(&now) {
                 became(before, now, score, facts);
@@ -88,11 +88,11 @@ impl Football {
         for side in Side::BOTH {
             let all = stats.get(SIDES[side.index()]).and_then(Value::as_object);
             let all = all.into_iter().flatten();
-            let told = &mut self.stats[side.index()];
+            let last = &mut self.stats[side.index()];
             let all = all.filter_map(|(name, value)| {
                 let stat = word(&STATS, Stat::as_str, name)?;
                 let value = u32::try_from(value.as_u64()?).ok()?;
-                (told.insert(stat, value) != Some(value)).then_some((stat, value))
+                (last.insert(stat, value) != Some(value)).then_some((stat, value))
             });
             let values: Vec<_> = all.collect();
             if !values.is_empty() {
@@ -103,13 +103,21 @@ impl Football {
 }
 
 /// A value that is there and is another than the one before, which it replaces.
-pub(super) fn renewed<T: PartialEq + Clone>(told: &mut Option<T>, now: Option<T>) -> Option<T> {
-    let now = now.filter(|now| told.as_ref() != Some(now))?;
-    Some(told.insert(now).clone())
+pub(super) fn replace_if_changed<T: PartialEq + Clone>(
+    last: &mut Option<T>,
+    now: Option<T>,
+) -> Option<T> {
+    let now = now.filter(|now| last.as_ref() != Some(now))?;
+    Some(last.insert(now).clone())
 }
 
 /// What happened to an incident between two documents.
-fn became(before: Option<Known>, now: Known, score: FootballScore, facts: &mut Vec<FootballFact>) {
+fn became(
+    before: Option<IncidentState>,
+    now: IncidentState,
+    score: FootballScore,
+    facts: &mut Vec<FootballFact>,
+) {
     let was_retracted = before.as_ref().is_some_and(|it| it.retracted.is_some());
     let of = Arc::clone(&now.incident.eid);
     match before {
@@ -139,7 +147,7 @@ fn score(document: &Value) -> Option<FootballScore> {
     })
 }
 
-fn known(eid: &Eid, node: &Value) -> Option<Known> {
+fn incident_state(eid: &Eid, node: &Value) -> Option<IncidentState> {
     let incident = Incident {
         eid: Arc::clone(eid),
         kind: kind(node)?,
@@ -151,7 +159,7 @@ fn known(eid: &Eid, node: &Value) -> Option<Known> {
         score: node.get("score").and_then(|score| pair(score, SIDES)),
     };
     let why = || shared(node, "why").unwrap_or_else(|| "retracted".into());
-    Some(Known { incident, retracted: flag(node, "retracted").then(why) })
+    Some(IncidentState { incident, retracted: flag(node, "retracted").then(why) })
 }
 
 fn kind(node: &Value) -> Option<IncidentKind> {
@@ -189,7 +197,7 @@ fn ball(document: &Value) -> Option<Ball> {
     })
 }
 
-/// Percent with one digit behind the point, which no binary number gets wrong by a half.
+/// Percent with one decimal digit, which rounds correctly from a binary number.
 fn tenths(value: &Value) -> Option<u16> {
     let percent = value.as_f64().filter(|percent| (0.0..=100.0).contains(percent))?;
     u16::try_from((percent * 10.0).round() as i64).ok()

@@ -1,14 +1,13 @@
 //! Another Matchwire's frames to facts, so that hubs can be chained: see `docs/PROTOCOL.md`.
 //!
-//! Keeps the document of each channel, and tells what differs from what was told before: an image
-//! that repeats what is known says nothing, whatever lay in between. Taken are the documents of
-//! football and tennis matches and of books; boards, consensus and `feeds` are made anew by whoever
-//! takes the facts, and are ignored, as are `match_seq`, `transitions`, `prev`, `life` and what this
-//! version does not know. Of events only the points of tennis are used, since all others are in the
-//! documents.
+//! Keeps the document of each channel and emits what differs from the reported state, so an image
+//! that repeats it produces nothing. The documents of football and tennis matches and of books are
+//! used. Boards, consensus and `feeds` are ignored, because the receiving hub derives its own, and so
+//! are `match_seq`, `transitions`, `prev`, `life` and unknown fields. Of events only the points of
+//! tennis are used, because everything else is in the documents.
 //!
-//! Ids are derived from the other hub's own, under the provider `matchwire`. It does not know
-//! subscriptions and positions: who hands it frames sees to it that none is missing.
+//! Ids are derived from the other hub's ids, under the provider `matchwire`. This module does not
+//! know subscriptions and positions: the caller ensures that no frame is missing.
 
 mod book;
 mod field;
@@ -21,18 +20,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::{
-    book::{Book, Changed},
+    book::{Book, BookChange},
     field::{PROVIDER, derived, number, participant, shared},
-    football::{Football, renewed},
+    football::{Football, replace_if_changed},
     tennis::Tennis,
 };
-use super::{Interpret, Played, Signal};
+use super::{Interpret, Interpretation, Signal};
 use crate::{
     error::{DecodeError, RefusalKind},
     event::{Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport},
 };
 
-/// What is known of another hub's channels.
+/// The state of another hub's channels.
 #[derive(Debug, Default)]
 pub struct Matchwire {
     documents: HashMap<String, Document>,
@@ -40,7 +39,7 @@ pub struct Matchwire {
     ahead: Micros,
 }
 
-/// Channels of which documents are kept; a hub lets one socket follow a thousand unless it is told
+/// The most documents kept; a hub allows a thousand channels per socket unless configured
 /// otherwise.
 const DOCUMENTS_MAX: usize = 50_000;
 /// Bytes of a document, as text.
@@ -48,38 +47,37 @@ const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug)]
 struct Document {
-    about: About,
+    about: ChannelMatch,
     value: Value,
-    /// Bytes of its image and of all patches since: it is not larger than that.
+    /// Bytes of its image and of all patches since: an upper bound of its size.
     bytes: usize,
-    told: Told,
+    state: DocumentState,
 }
 
-/// Which match a channel is about.
+/// The match of a channel.
 #[derive(Debug, Clone)]
-struct About {
+struct ChannelMatch {
     sport: Sport,
     /// The other hub's own id of the match.
     key: u64,
 }
 
-/// What was told of a document.
+/// The reported state of a document.
 #[derive(Debug)]
-enum Told {
-    Match(Box<Match>),
+enum DocumentState {
+    Match(Box<MatchState>),
     /// By the bookmaker's slug.
     Book(Arc<str>, Book),
 }
 
 #[derive(Debug, Default)]
-struct Match {
+struct MatchState {
     fixture: Option<Fixture>,
     football: Football,
     tennis: Tennis,
 }
 
-/// When something was so: by the source behind the other hub if that says, else by the other hub's
-/// own clock now.
+/// The time of a frame: by the source behind the other hub if given, else by the other hub's clock.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     source: Option<Micros>,
@@ -93,7 +91,7 @@ impl Moment {
     }
 }
 
-/// A frame, as far as it is used.
+/// The frames that are used.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Frame {
@@ -105,12 +103,12 @@ enum Frame {
     },
     Image {
         ch: String,
-        at: At,
+        at: FrameTime,
         data: Value,
     },
     Update {
         ch: String,
-        at: At,
+        at: FrameTime,
         patch: Option<Value>,
         #[serde(default)]
         events: Vec<Value>,
@@ -123,7 +121,7 @@ enum Frame {
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct At {
+struct FrameTime {
     src: Option<Micros>,
 }
 
@@ -132,7 +130,7 @@ impl Interpret for Matchwire {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let frame = serde_json::from_slice(bytes)
             .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;
@@ -143,14 +141,14 @@ impl Interpret for Matchwire {
             }
             Frame::Image { ch, at, data } => {
                 self.image(&ch, data, bytes.len())?;
-                self.tell(&ch, None, &[], at, received, out);
+                self.emit(&ch, None, &[], at, received, out);
             }
             Frame::Update { ch, at, patch, events } => {
                 self.update(&ch, patch.as_ref(), bytes.len())?;
                 let patch = Some(patch.unwrap_or(Value::Null));
-                self.tell(&ch, patch.as_ref(), &events, at, received, out);
+                self.emit(&ch, patch.as_ref(), &events, at, received, out);
             }
-            Frame::Unsubscribed { ch } => self.forget(&ch, received, out),
+            Frame::Unsubscribed { ch } => self.remove(&ch, received, out),
             Frame::Other => {}
         }
         Ok(())
@@ -164,12 +162,12 @@ impl Matchwire {
             document.bytes = bytes;
             return Ok(());
         }
-        let Some((about, told)) = channel(ch) else { return Ok(()) };
+        let Some((about, state)) = channel(ch) else { return Ok(()) };
         if self.documents.len() >= DOCUMENTS_MAX {
             let why = format!("{ch}: more than {DOCUMENTS_MAX} channels");
             return Err(DecodeError::new(RefusalKind::TooLong, why));
         }
-        self.documents.insert(ch.to_owned(), Document { about, value, bytes, told });
+        self.documents.insert(ch.to_owned(), Document { about, value, bytes, state });
         Ok(())
     }
 
@@ -194,73 +192,74 @@ impl Matchwire {
         Ok(())
     }
 
-    fn tell(
+    fn emit(
         &mut self,
         ch: &str,
         patch: Option<&Value>,
         events: &[Value],
-        at: At,
+        at: FrameTime,
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) {
         let theirs = received.saturating_add(self.ahead);
         let moment = Moment { source: at.src, theirs };
         let introduced = self.is_introduced(ch);
-        let Some(Document { about, value, told, .. }) = self.documents.get_mut(ch) else { return };
-        let facts = match told {
-            Told::Match(known) => known.told(about, value, patch, events, moment),
-            Told::Book(slug, book) => {
+        let Some(Document { about, value, state, .. }) = self.documents.get_mut(ch) else { return };
+        let facts = match state {
+            DocumentState::Match(of_match) => of_match.diff(about, value, patch, events, moment),
+            DocumentState::Book(slug, book) => {
                 let mut wrong = Vec::new();
-                let changed = book.told(value, patch, &mut wrong);
+                let changed = book.diff(value, patch, &mut wrong);
                 let notice = |why| DecodeError::new(RefusalKind::Value, format!("{ch}: {why}"));
                 out.notices.extend(wrong.into_iter().map(notice));
                 let first = !introduced && !changed.is_empty();
-                let stranger = first.then(|| Fact::Fixture(about.stranger()));
-                stranger.into_iter().chain(odds(slug, changed)).collect()
+                let introduction = first.then(|| Fact::Fixture(about.unknown_fixture()));
+                introduction.into_iter().chain(odds(slug, changed)).collect()
             }
         };
         about.push(out, received, at.src, facts);
     }
 
-    /// Whether the match that a book is about was told of, by its own channel or by this one.
+    /// Whether the match of a book was reported, by its own channel or by this one.
     fn is_introduced(&self, ch: &str) -> bool {
-        let Some(Document { told: Told::Book(_, book), .. }) = self.documents.get(ch) else {
+        let Some(Document { state: DocumentState::Book(_, book), .. }) = self.documents.get(ch)
+        else {
             return true;
         };
         let of_match = parent(ch).and_then(|ch| self.documents.get(ch));
-        let is_told = |of_match: &Document| match &of_match.told {
-            Told::Match(known) => known.fixture.is_some(),
-            Told::Book(..) => false,
+        let is_reported = |of_match: &Document| match &of_match.state {
+            DocumentState::Match(of_match) => of_match.fixture.is_some(),
+            DocumentState::Book(..) => false,
         };
-        !book.is_empty() || of_match.is_some_and(is_told)
+        !book.is_empty() || of_match.is_some_and(is_reported)
     }
 
-    fn forget(&mut self, ch: &str, received: Micros, out: &mut Played) {
-        let Some(Document { about, told, .. }) = self.documents.remove(ch) else { return };
-        if let Told::Book(slug, mut book) = told {
+    fn remove(&mut self, ch: &str, received: Micros, out: &mut Interpretation) {
+        let Some(Document { about, state, .. }) = self.documents.remove(ch) else { return };
+        if let DocumentState::Book(slug, mut book) = state {
             about.push(out, received, None, odds(&slug, book.ended()).collect());
         }
     }
 }
 
-/// What a channel is about, by its name: `football/7`, `football/7/odds/amberline`.
-fn channel(ch: &str) -> Option<(About, Told)> {
+/// Parses the name of a channel: `football/7`, `football/7/odds/amberline`.
+fn channel(ch: &str) -> Option<(ChannelMatch, DocumentState)> {
     let mut segments = ch.split('/');
     let sport = sport(segments.next()?)?;
-    let about = About { sport, key: segments.next()?.parse().ok()? };
-    let told = match (segments.next(), segments.next(), segments.next()) {
+    let about = ChannelMatch { sport, key: segments.next()?.parse().ok()? };
+    let state = match (segments.next(), segments.next(), segments.next()) {
         (None, ..) if matches!(sport, Sport::Football | Sport::Tennis) => {
-            Told::Match(Box::default())
+            DocumentState::Match(Box::default())
         }
-        (Some("odds"), Some(slug), None) => Told::Book(slug.into(), Book::default()),
+        (Some("odds"), Some(slug), None) => DocumentState::Book(slug.into(), Book::default()),
         _ => return None,
     };
-    Some((about, told))
+    Some((about, state))
 }
 
-impl About {
-    /// A match of which nothing is known but that there are odds on it.
-    fn stranger(&self) -> Fixture {
+impl ChannelMatch {
+    /// The fixture of a match of which only odds are known.
+    fn unknown_fixture(&self) -> Fixture {
         Fixture {
             provider: PROVIDER.into(),
             provider_key: self.key.to_string().into(),
@@ -283,11 +282,17 @@ impl About {
             competition: document.get("competition").and_then(competition),
             start: number(document, "start"),
             sides: first.zip(second).map(<[_; 2]>::from),
-            ..self.stranger()
+            ..self.unknown_fixture()
         })
     }
 
-    fn push(&self, out: &mut Played, received: Micros, at: Option<Micros>, facts: Vec<Fact>) {
+    fn push(
+        &self,
+        out: &mut Interpretation,
+        received: Micros,
+        at: Option<Micros>,
+        facts: Vec<Fact>,
+    ) {
         if facts.is_empty() {
             return;
         }
@@ -298,26 +303,26 @@ impl About {
     }
 }
 
-impl Match {
-    fn told(
+impl MatchState {
+    fn diff(
         &mut self,
-        about: &About,
+        about: &ChannelMatch,
         document: &Value,
         patch: Option<&Value>,
         events: &[Value],
         moment: Moment,
     ) -> Vec<Fact> {
         let Some(fixture) = about.fixture(document) else { return Vec::new() };
-        // Before its fixture nothing was told of it, whatever patches came.
+        // Nothing was reported before the fixture, whatever patches arrived.
         let patch = patch.filter(|_| self.fixture.is_some());
         let mut facts = Vec::new();
-        facts.extend(renewed(&mut self.fixture, Some(fixture)).map(Fact::Fixture));
+        facts.extend(replace_if_changed(&mut self.fixture, Some(fixture)).map(Fact::Fixture));
         if about.sport == Sport::Football {
             facts.extend(
-                self.football.told(document, patch, moment).into_iter().map(Fact::Football),
+                self.football.diff(document, patch, moment).into_iter().map(Fact::Football),
             );
         } else {
-            facts.extend(self.tennis.told(document, events).into_iter().map(Fact::Tennis));
+            facts.extend(self.tennis.diff(document, events).into_iter().map(Fact::Tennis));
         }
         facts
     }
@@ -334,7 +339,7 @@ fn parent(ch: &str) -> Option<&str> {
     Some(&ch[..end])
 }
 
-fn odds(slug: &Arc<str>, changed: Vec<Changed>) -> impl Iterator<Item = Fact> {
+fn odds(slug: &Arc<str>, changed: Vec<BookChange>) -> impl Iterator<Item = Fact> {
     changed.into_iter().map(move |(market, change)| {
         Fact::Odds(OddsFact { book: Arc::clone(slug), market, change })
     })

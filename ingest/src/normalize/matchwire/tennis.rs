@@ -1,12 +1,12 @@
 //! A tennis match's document to facts. Points come from the events of an update, which say who won
 //! them and who served; the score after them is the document's. Where one update holds several
-//! points, each is told with the score after the last.
+//! points, each is emitted with the score after the last.
 
 use serde_json::Value;
 
 use super::{
     field::{number, pair, shared, text, word},
-    football::renewed,
+    football::replace_if_changed,
 };
 use crate::event::{
     GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
@@ -14,7 +14,7 @@ use crate::event::{
 
 const SIDES: [&str; 2] = ["p1", "p2"];
 
-/// What was told of a match.
+/// The reported state of a match.
 #[derive(Debug, Default)]
 pub(super) struct Tennis {
     status: Option<TennisStatus>,
@@ -22,11 +22,11 @@ pub(super) struct Tennis {
 }
 
 impl Tennis {
-    pub(super) fn told(&mut self, document: &Value, events: &[Value]) -> Vec<TennisFact> {
+    pub(super) fn diff(&mut self, document: &Value, events: &[Value]) -> Vec<TennisFact> {
         let mut facts = Vec::new();
         let status = text(document, "status");
         let status = status.and_then(|it| word(&STATUSES, TennisStatus::as_str, it));
-        if let Some(status) = renewed(&mut self.status, status) {
+        if let Some(status) = replace_if_changed(&mut self.status, status) {
             facts.push(TennisFact::Status(status));
         }
         let score = score(document);
@@ -34,9 +34,9 @@ impl Tennis {
         if let Some(score) = &score {
             facts.extend(events.iter().filter_map(|event| happened(event, score)));
         }
-        let renewed = renewed(&mut self.score, score);
+        let new_score = replace_if_changed(&mut self.score, score);
         if facts.len() == before {
-            facts.extend(renewed.map(TennisFact::Score));
+            facts.extend(new_score.map(TennisFact::Score));
         }
         facts
     }
@@ -58,7 +58,7 @@ fn happened(event: &Value, score: &TennisScore) -> Option<TennisFact> {
         })),
         "retract" => {
             let of = shared(event, "of")?;
-            // What the point had ended is taken back with it, by whoever is told of the point.
+            // The receiver of the retraction also undoes what the point ended.
             let ended = [":game", ":set", ":match"].iter().any(|end| of.ends_with(end));
             let why = shared(event, "why").unwrap_or_else(|| "retracted".into());
             (!ended).then_some(TennisFact::Retract { of, why, score })

@@ -32,7 +32,7 @@ const BOOK: &str = r#"{"type":"image","ch":"football/829999682724248/odds/larkod
  "over_under_2.5":{"kind":"over_under","line":"2.5","status":"open","in_play":true,"transitions":{"1":{"at":1,"status":"open","in_play":true}},"selections":{"over":{"status":"active","outcome":"over","price":"3.07","prev":"3.10"},"under":{"status":"active","outcome":"under","price":"1.40"}}},
  "match_winner":{"kind":"match_winner","name":"Winner","status":"closed","in_play":true,"selections":{"home":{"status":"winner","outcome":"home","name":"A"}}}}}}"#;
 
-/// What is told, one line each, so that a test shows its expectation.
+/// The facts, one line each, so that a test shows its expectation.
 struct Chained(Matchwire);
 
 impl Chained {
@@ -40,8 +40,8 @@ impl Chained {
         Self(Matchwire::default())
     }
 
-    fn played(&mut self, frame: &str) -> Played {
-        let mut out = Played::default();
+    fn played(&mut self, frame: &str) -> Interpretation {
+        let mut out = Interpretation::default();
         self.0.message(frame.as_bytes(), RECEIVED, &mut out).unwrap();
         assert!(out.notices.is_empty(), "{:?}", out.notices);
         out
@@ -326,7 +326,7 @@ fn an_open_market_is_suspended_while_the_other_hub_does_not_vouch_for_it() {
         let mut chained = Chained::new();
         chained.odds(BOOK);
         assert_eq!(chained.odds(&book(untrusted)), ["over_under_2.5: suspended"], "{untrusted}");
-        // What is told meanwhile is told, as of a suspended market.
+        // Changes in the meantime are reported, as of a suspended market.
         let patch = r#"{"markets":{"over_under_2.5":{"selections":{"over":{"price":"3.2"}}}}}"#;
         assert_eq!(chained.odds(&book(patch)), ["over_under_2.5: over 3.2"], "{untrusted}");
         let trusted = r#"{"feed":"live","suspended":false}"#;
@@ -364,12 +364,12 @@ fn what_is_not_used_is_ignored_and_what_is_wrong_is_said() {
         assert_eq!(chained.facts(frame), [], "{frame}");
     }
     let refused = |frame: &str| {
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         Matchwire::default().message(frame.as_bytes(), RECEIVED, &mut out).unwrap_err().kind
     };
     assert_eq!(refused("{"), RefusalKind::Syntax);
     assert_eq!(refused(&book("{}")), RefusalKind::Unknown);
-    let mut out = Played::default();
+    let mut out = Interpretation::default();
     let ladder = r#""price":"1.40","back":{"-1.5":"2","1.5":"-2","1.4":"2"}"#;
     let frame = BOOK
         .replace(r#""price":"3.07""#, r#""price":3.07,"last":"-0.5""#)
@@ -412,7 +412,7 @@ fn sizes_and_lines_keep_their_digits() {
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         let taken = Matchwire::default().message(&bytes, RECEIVED, &mut out);
         prop_assert!(taken.is_err() || out.batches.is_empty());
     }
@@ -428,7 +428,7 @@ proptest! {
         *place.get_mut(&mut characters) = character;
         let mangled: String = characters.into_iter().collect();
         let mut chained = Matchwire::default();
-        let mut out = Played::default();
+        let mut out = Interpretation::default();
         for frame in [mangled.as_str(), frame, &mangled] {
             // Refused or not: it must not panic.
             drop(chained.message(frame.as_bytes(), RECEIVED, &mut out));
@@ -436,7 +436,7 @@ proptest! {
     }
 }
 
-/// What is not touched by an update is not looked at again, once the match was told.
+/// What an update does not touch is not processed again, once the match was reported.
 #[test]
 fn incidents_that_came_before_the_match_are_told_with_it() {
     let mut chained = Chained::new();

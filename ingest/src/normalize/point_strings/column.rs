@@ -2,7 +2,7 @@
 
 use crate::event::{Pair, SetScore, Side, TennisScore};
 
-/// Games of each set, and the loser's points of its tie-break where they are told.
+/// Games of each set, and the loser's points of its tie-break if they are given.
 type Sets = Vec<(Pair<u8>, Option<u16>)>;
 
 /// Whether the column says that the match was not played to its end: `6-4 2-1 RET`.
@@ -12,13 +12,13 @@ pub(super) fn breaks_off(column: &str) -> bool {
 
 /// What the score of the points would be in the column, where the column says something else.
 pub(super) fn disagrees(column: &str, score: &TennisScore, winner: Side) -> Option<String> {
-    let told = sets(column)?;
+    let listed = sets(column)?;
     let played: Vec<_> = score.sets.iter().filter(|set| **set != SetScore::default()).collect();
     let same = |(set, (games, loser)): (&&SetScore, &(Pair<u8>, Option<u16>))| {
         let both = points_of_loser(set).zip(*loser);
-        seen_by(set.games, winner) == *games && both.is_none_or(|(own, told)| own == told)
+        seen_by(set.games, winner) == *games && both.is_none_or(|(own, listed)| own == listed)
     };
-    let agree = played.len() == told.len() && played.iter().zip(&told).all(same);
+    let agree = played.len() == listed.len() && played.iter().zip(&listed).all(same);
     (!agree).then(|| played.iter().map(|set| text(set, winner)).collect::<Vec<_>>().join(" "))
 }
 

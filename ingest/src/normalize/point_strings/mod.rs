@@ -18,9 +18,9 @@ use std::{collections::HashSet, sync::Arc};
 use jiff::civil::Date;
 
 use self::tournament::Tournament;
-use super::{Interpret, Played, Signal, batch};
+use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
-    decode::point_strings::{self as decode, Ends, Form, Row, Stroke},
+    decode::point_strings::{self as decode, Form, PointEnd, Row, Stroke},
     error::{DecodeError, RefusalKind},
     event::{
         Competition, Eid, Fact, Fixture, GameScore, Id, Micros, Pair, Participant, Point,
@@ -66,7 +66,7 @@ impl Program {
     pub fn new(
         bytes: &[u8],
         notices: &mut Vec<DecodeError>,
-        refused: &mut Vec<decode::Refused>,
+        refused: &mut Vec<decode::RefusedRow>,
     ) -> Result<Self, DecodeError> {
         let mut program = Self::default();
         let mut known = HashSet::new();
@@ -87,7 +87,7 @@ impl Program {
 
     /// Plays the next point of every match that has one; first of all each is introduced. `false`
     /// when all are through.
-    pub fn tick(&mut self, out: &mut Played) -> bool {
+    pub fn tick(&mut self, out: &mut Interpretation) -> bool {
         let clock_us = self.ticks * POINT_US;
         if self.ticks == 0 {
             self.matches.iter().for_each(|it| it.open(out));
@@ -109,7 +109,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         _received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut refused = Vec::new();
         let mut program = Program::new(bytes, &mut out.notices, &mut refused)?;
@@ -132,8 +132,8 @@ impl Match {
         }
         let tournament = Tournament::of(&row.tournament);
         let year = date.map_or(0, |date| date.year().unsigned_abs());
-        let ended = row.points.iter().filter(|stroke| stroke.ends == Ends::Set).count();
-        let open = row.points.last().is_some_and(|last| last.ends != Ends::Set);
+        let ended = row.points.iter().filter(|stroke| stroke.ends == PointEnd::Set).count();
+        let open = row.points.last().is_some_and(|last| last.ends != PointEnd::Set);
         let format = tournament.format(&row, year, ended + usize::from(open));
         Self {
             id: Id::derive(PROVIDER, "match", &row.id),
@@ -151,14 +151,14 @@ impl Match {
         self.at < self.row.points.len()
     }
 
-    fn open(&self, out: &mut Played) {
+    fn open(&self, out: &mut Interpretation) {
         let facts = [TennisFact::Status(TennisStatus::Live), TennisFact::Score(self.score.clone())];
         let facts = facts.map(Fact::Tennis);
         let facts = [Fact::Fixture(self.fixture.clone())].into_iter().chain(facts);
         out.push(0, batch(Sport::Tennis, self.id, facts));
     }
 
-    fn next(&mut self, clock_us: Micros, out: &mut Played) {
+    fn next(&mut self, clock_us: Micros, out: &mut Interpretation) {
         let Some(&stroke) = self.row.points.get(self.at) else { return };
         self.at += 1;
         let server = self.score.server.unwrap_or(self.serves_game);
@@ -179,7 +179,7 @@ impl Match {
         stroke: Stroke,
         server: Side,
         winner: Side,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> TennisScore {
         let before = &self.score;
         let mut after = before.clone();
@@ -236,8 +236,8 @@ impl Match {
         }
     }
 
-    /// Ends the match with its last point.
-    fn finish(&mut self, facts: &mut Vec<TennisFact>, out: &mut Played) {
+    /// PointEnd the match with its last point.
+    fn finish(&mut self, facts: &mut Vec<TennisFact>, out: &mut Interpretation) {
         let said = side(self.row.winner);
         let by_points = self.score.winner;
         if let (Some(won), Some(said)) = (by_points, said)
@@ -261,7 +261,7 @@ impl Match {
         }
     }
 
-    /// Ends a match that the rules leave open: with its last set, if that is over and one side is
+    /// PointEnd a match that the rules leave open: with its last set, if that is over and one side is
     /// ahead, else by a retirement, of which the column says who won.
     fn decide(&mut self, said: Option<Side>, facts: &mut Vec<TennisFact>) {
         let fresh = self.score.sets.last().is_some_and(|set| *set == SetScore::default());
@@ -282,31 +282,31 @@ impl Match {
 }
 
 /// Whether the rules have ended with a point what its mark says that it ended.
-fn agree(before: &TennisScore, after: &TennisScore, ends: Ends) -> bool {
+fn agree(before: &TennisScore, after: &TennisScore, ends: PointEnd) -> bool {
     let game = games(after) > games(before);
     let set = after.sets.len() > before.sets.len() || after.winner.is_some();
     match ends {
-        Ends::Nothing => !game,
-        Ends::Game => game && !set,
-        Ends::Set => game && set,
-        Ends::String => true,
+        PointEnd::Nothing => !game,
+        PointEnd::Game => game && !set,
+        PointEnd::Set => game && set,
+        PointEnd::String => true,
     }
 }
 
 /// The score after a point by the marks alone. A game that goes on although it should be over is
 /// left as it stood.
-fn by_marks(before: &TennisScore, ends: Ends, winner: Side) -> TennisScore {
+fn by_marks(before: &TennisScore, ends: PointEnd, winner: Side) -> TennisScore {
     let mut score = TennisScore { points: before.points + 1, ..before.clone() };
     let Some(set) = score.sets.last_mut() else { return score };
     if let GameScore::TieBreak(points) = &mut score.game {
         points[winner.index()] = points[winner.index()].saturating_add(1);
         set.tie_break = Some(*points);
     }
-    if matches!(ends, Ends::Game | Ends::Set) {
+    if matches!(ends, PointEnd::Game | PointEnd::Set) {
         set.games[winner.index()] = set.games[winner.index()].saturating_add(1);
         score.game = GameScore::default();
     }
-    if ends == Ends::Set {
+    if ends == PointEnd::Set {
         score.sets.push(SetScore::default());
     }
     score

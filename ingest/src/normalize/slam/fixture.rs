@@ -8,7 +8,7 @@ use crate::{
     event::{Competition, Fixture, Id, Micros, Participant},
 };
 
-/// Without the match file nobody has a name.
+/// Without the match file no player has a name.
 pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>, start: Micros) -> Fixture {
     Fixture {
         provider: PROVIDER.into(),
@@ -20,8 +20,8 @@ pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>, start: Micros)
     }
 }
 
-/// A pair is one participant. The name is the key of its id: the provider's own ids of players
-/// are empty in most files, and one player must not have two ids of ours.
+/// A pair is one participant. The name is the key of its id: the provider's own ids of players are
+/// empty in most files, and one player must not get two ids.
 fn participant(record: &MatchRow, at: usize) -> Participant {
     let name = match record.partners[at].as_str() {
         "" => record.players[at].clone(),

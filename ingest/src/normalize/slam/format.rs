@@ -1,8 +1,8 @@
 //! How long a match is, from its key: `2012-ausopen-1701` is year, major and number, and the
 //! number's first digit is the draw: 1 men, 2 women, 3 and 4 men's and women's doubles, 5 mixed.
 //!
-//! The rows do not say it, and without it the end of a match could not be told from a pause. It is
-//! no more than an expectation: where the columns go on, the match goes on.
+//! The rows do not give it, and without it the end of a match could not be distinguished from a
+//! pause. It is only an expectation: if the columns continue, the match continues.
 
 use crate::tennis::{FinalSet, Format};
 

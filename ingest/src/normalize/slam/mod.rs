@@ -10,7 +10,7 @@ mod score;
 
 use std::{collections::HashSet, mem, sync::Arc};
 
-use super::{Played, batch};
+use super::{Interpretation, batch};
 use crate::{
     decode::slam::{MatchRow, PointRow},
     error::{DecodeError, RefusalKind},
@@ -81,8 +81,8 @@ impl Normalizer {
     ///
     /// # Errors
     ///
-    /// If the point was already played, or nobody served it.
-    pub fn row(&mut self, row: &PointRow, out: &mut Played) -> Result<(), DecodeError> {
+    /// If the point was already played, or has no server.
+    pub fn row(&mut self, row: &PointRow, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.advance(row.elapsed_s, out);
         let Some(winner) = side(row.winner) else { return Ok(()) };
         let server = side(row.server)
@@ -100,7 +100,7 @@ impl Normalizer {
     }
 
     /// Ends the match. The points have decided it, or else the match file, where it says.
-    pub fn finish(&mut self, out: &mut Played) {
+    pub fn finish(&mut self, out: &mut Interpretation) {
         let said = self.record.as_ref().and_then(|record| side(record.winner));
         match (self.score.winner, said) {
             _ if !self.opened => {}
@@ -116,7 +116,7 @@ impl Normalizer {
 
     /// Ends a match that the points leave open: by the match file, or, where its last set is over
     /// and one side is ahead, because it was shorter than its format made believe.
-    fn decide(&mut self, said: Option<Side>, out: &mut Played) {
+    fn decide(&mut self, said: Option<Side>, out: &mut Interpretation) {
         let [first, second] = self.sets_won;
         let fresh = self.score.sets.last().is_some_and(|set| *set == SetScore::default());
         let complete = fresh && self.score.game == GameScore::default();
@@ -133,7 +133,7 @@ impl Normalizer {
         self.emit(facts.into(), out);
     }
 
-    fn advance(&mut self, elapsed_s: Option<u32>, out: &mut Played) {
+    fn advance(&mut self, elapsed_s: Option<u32>, out: &mut Interpretation) {
         let Some(elapsed_s) = elapsed_s else { return };
         let clock_us = self.base_us + Micros::from(elapsed_s) * SECOND_US;
         if clock_us < self.clock_us {
@@ -143,7 +143,7 @@ impl Normalizer {
         self.clock_us = self.clock_us.max(clock_us);
     }
 
-    fn open(&mut self, server: Side, out: &mut Played) {
+    fn open(&mut self, server: Side, out: &mut Interpretation) {
         self.opened = true;
         self.score = TennisScore::start(server);
         let fixture = fixture::of(&self.match_key, self.record.as_ref(), self.start);
@@ -152,9 +152,9 @@ impl Normalizer {
         out.push(self.clock_us, batch(Sport::Tennis, self.match_id, facts));
     }
 
-    /// Refuses a point that was played before, or behind the match. A third set after two that were
-    /// expected to decide it shows that the match is best of five.
-    fn admit(&mut self, row: &PointRow, out: &mut Played) -> Result<(), DecodeError> {
+    /// Refuses a point that was already played, or that follows the end of the match. A third set
+    /// after two that were expected to decide it shows that the match is best of five.
+    fn admit(&mut self, row: &PointRow, out: &mut Interpretation) -> Result<(), DecodeError> {
         if self.seen.contains(&row.number) {
             return Err(value(format!("point {} comes twice", row.number)));
         }
@@ -183,7 +183,7 @@ impl Normalizer {
         row: &PointRow,
         server: Side,
         winner: Side,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> TennisScore {
         let mut before = self.score.clone();
         if before.server.replace(server).is_some_and(|expected| expected != server) {
@@ -217,7 +217,7 @@ impl Normalizer {
         }
     }
 
-    fn play(&mut self, point: Point, out: &mut Played) {
+    fn play(&mut self, point: Point, out: &mut Interpretation) {
         let reopened = mem::take(&mut self.reopened);
         let status = match point.score.winner {
             Some(_) => Some(TennisStatus::Finished),
@@ -229,13 +229,13 @@ impl Normalizer {
         self.emit(facts, out);
     }
 
-    fn emit(&self, facts: Vec<TennisFact>, out: &mut Played) {
+    fn emit(&self, facts: Vec<TennisFact>, out: &mut Interpretation) {
         let facts = facts.into_iter().map(Fact::Tennis);
         out.push(self.clock_us, batch(Sport::Tennis, self.match_id, facts));
     }
 }
 
-/// 1 and 3 serve and win for side 1, 2 and 4 for side 2; 0 is nobody.
+/// 1 and 3 serve and win for side 1, 2 and 4 for side 2; 0 is none.
 fn side(player: u8) -> Option<Side> {
     match player {
         1 | 3 => Some(Side::First),

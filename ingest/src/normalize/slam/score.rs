@@ -1,7 +1,7 @@
-//! The state columns of a row against a score of ours, and a score made of them.
+//! Compares the state columns of a row with a score, and converts them to one.
 
 use crate::{
-    decode::slam::{PointRow, Shown},
+    decode::slam::{PointRow, PointsCell},
     event::{GameScore, Pair, SetScore, Side, TennisScore},
     tennis::{FinalSet, Format},
 };
@@ -33,7 +33,7 @@ pub(super) fn by_columns(
     score.sets.resize(at + 1, SetScore::default());
     let set = &mut score.sets[at];
     let tie_break = tie_break_before(before, at);
-    let game_over = row.shown == [Shown::Number(0); 2];
+    let game_over = row.shown == [PointsCell::Number(0); 2];
     set.games = row.games;
     if game_over {
         set.tie_break = tie_break.map(|points| one_more(points, winner)).or(set.tie_break);
@@ -88,41 +88,41 @@ fn ends_in_tie_break(set: usize, format: Format) -> bool {
     set + 1 < last || format.final_set != FinalSet::Advantage
 }
 
-/// A game in which somebody has 1 or 7 points is a tie-break, whatever our rules expected.
-fn game(shown: Pair<Shown>, in_tie_break: bool) -> GameScore {
+/// A game in which a side has 1 or 7 points is a tie-break, whatever the rules expected.
+fn game(shown: Pair<PointsCell>, in_tie_break: bool) -> GameScore {
     match (shown.map(ordinary), shown) {
         ([Some(first), Some(second)], _) if !in_tie_break => GameScore::Points([first, second]),
         (_, shown) => GameScore::TieBreak(shown.map(count)),
     }
 }
 
-fn ordinary(shown: Shown) -> Option<u8> {
+fn ordinary(shown: PointsCell) -> Option<u8> {
     match shown {
-        Shown::Number(0) => Some(0),
-        Shown::Number(15) => Some(1),
-        Shown::Number(30) => Some(2),
-        Shown::Number(40) => Some(3),
-        Shown::Advantage => Some(4),
-        Shown::Number(_) => None,
+        PointsCell::Number(0) => Some(0),
+        PointsCell::Number(15) => Some(1),
+        PointsCell::Number(30) => Some(2),
+        PointsCell::Number(40) => Some(3),
+        PointsCell::Advantage => Some(4),
+        PointsCell::Number(_) => None,
     }
 }
 
-fn count(shown: Shown) -> u16 {
+fn count(shown: PointsCell) -> u16 {
     match shown {
-        Shown::Number(points) => points,
-        Shown::Advantage => 0,
+        PointsCell::Number(points) => points,
+        PointsCell::Advantage => 0,
     }
 }
 
-fn shown(game: GameScore) -> Pair<Shown> {
+fn shown(game: GameScore) -> Pair<PointsCell> {
     match game {
-        GameScore::TieBreak(points) => points.map(Shown::Number),
+        GameScore::TieBreak(points) => points.map(PointsCell::Number),
         GameScore::Points(points) => points.map(|points| match points {
-            0 => Shown::Number(0),
-            1 => Shown::Number(15),
-            2 => Shown::Number(30),
-            3 => Shown::Number(40),
-            _ => Shown::Advantage,
+            0 => PointsCell::Number(0),
+            1 => PointsCell::Number(15),
+            2 => PointsCell::Number(30),
+            3 => PointsCell::Number(40),
+            _ => PointsCell::Advantage,
         }),
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Kind {
     rule: Rule,
 }
 
-/// How the outcomes of a market are told apart.
+/// How the outcomes of a market are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     /// 1, 2, 3.

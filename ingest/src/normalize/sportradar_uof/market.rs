@@ -1,4 +1,4 @@
-//! One market of an event, as messages have left it.
+//! One market of an event, after the messages so far.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,25 +8,25 @@ use super::kind::Kind;
 use crate::{
     decode::sportradar_uof::{self as decode, Outcome},
     event::{Fact, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport},
-    normalize::told::{MarketOf, Told},
+    normalize::market_state::{MarketRef, MarketState},
 };
 
 /// Outcomes of one market that are remembered: the largest have some hundred players.
 const OUTCOMES_MAX: usize = 2_000;
 
-/// A market whose last definition stands in what was told.
+/// A market and its last reported state.
 #[derive(Debug)]
 pub(super) struct Market {
-    of: MarketOf,
+    of: MarketRef,
     kind: Kind,
     sport: Sport,
-    told: Told,
+    state: MarketState,
     places: HashMap<Arc<str>, usize>,
-    /// It was closed by a settlement or a cancellation, and not by its status.
+    /// Set when a settlement or a cancellation closed it, and not its status.
     pub(super) closed_by: Option<ClosedBy>,
 }
 
-/// What has closed a market, so that only its own rollback opens it.
+/// What closed a market, so that only the matching rollback reopens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClosedBy {
     Settlement,
@@ -36,32 +36,32 @@ pub(super) enum ClosedBy {
 impl Market {
     pub(super) fn new(book: Arc<str>, market: &decode::Market, sport: Sport) -> Self {
         Self {
-            of: MarketOf { book, market: market.key().into() },
+            of: MarketRef { book, market: market.key().into() },
             kind: Kind::of(market, sport),
             sport,
-            told: Told::default(),
+            state: MarketState::default(),
             places: HashMap::new(),
             closed_by: None,
         }
     }
 
-    /// Whether anybody can still hear of it.
+    /// Whether no more changes of it are expected.
     pub(super) fn is_over(&self) -> bool {
-        self.told.definition().is_some_and(|it| it.status == MarketStatus::Closed)
+        self.state.definition().is_some_and(|it| it.status == MarketStatus::Closed)
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.told.is_open()
+        self.state.is_open()
     }
 
-    /// Takes what an odds change says. Returns how many prices were told.
+    /// Applies an odds change. Returns the number of prices emitted.
     pub(super) fn change(
         &mut self,
         change: &decode::Market,
         in_play: bool,
         facts: &mut Vec<Fact>,
     ) -> u32 {
-        let known = self.told.definition().map(|it| it.status);
+        let known = self.state.definition().map(|it| it.status);
         let Some(status) = status(change, known) else { return 0 };
         self.closed_by = None;
         let cancelled = change.status == Some(-4);
@@ -78,13 +78,13 @@ impl Market {
         if cancelled {
             void(&mut definition);
         }
-        self.told.tell(&self.of, definition, prices, facts)
+        self.state.update(&self.of, definition, prices, facts)
     }
 
     pub(super) fn stop(&mut self, status: MarketStatus, facts: &mut Vec<Fact>) {
-        let Some(definition) = self.told.definition() else { return };
+        let Some(definition) = self.state.definition() else { return };
         let definition = MarketDefinition { status, ..definition.clone() };
-        self.told.define(&self.of, definition, facts);
+        self.state.define(&self.of, definition, facts);
     }
 
     /// Who has won. Half a stake won or lost counts as won or lost; of a dead heat all have won;
@@ -97,7 +97,7 @@ impl Market {
             }
         }
         self.closed_by = Some(ClosedBy::Settlement);
-        self.told.define(&self.of, definition, facts);
+        self.state.define(&self.of, definition, facts);
     }
 
     /// All bets are void.
@@ -105,13 +105,13 @@ impl Market {
         let mut definition = self.definition(MarketStatus::Closed, self.in_play());
         void(&mut definition);
         self.closed_by = Some(ClosedBy::Cancellation);
-        self.told.define(&self.of, definition, facts);
+        self.state.define(&self.of, definition, facts);
     }
 
-    /// A settlement or a cancellation is taken back. What the market is now, an odds change says;
-    /// until then nobody can bet.
+    /// Rolls back a settlement or a cancellation. The market stays suspended until an odds change
+    /// gives its status.
     pub(super) fn roll_back(&mut self, of: ClosedBy, facts: &mut Vec<Fact>) {
-        let stands = self.told.definition().is_some() && !self.is_over();
+        let stands = self.state.definition().is_some() && !self.is_over();
         if stands || self.closed_by.is_some_and(|by| by != of) {
             return;
         }
@@ -120,23 +120,23 @@ impl Market {
             selection.status = SelectionStatus::Active;
         }
         self.closed_by = None;
-        self.told.define(&self.of, definition, facts);
+        self.state.define(&self.of, definition, facts);
     }
 
-    /// Makes a market known that is spoken of before its odds were: nobody can bet on it.
+    /// Defines a market that is mentioned before its odds, as suspended.
     pub(super) fn introduce(&mut self, facts: &mut Vec<Fact>) {
-        if self.told.definition().is_none() {
+        if self.state.definition().is_none() {
             let definition = self.definition(MarketStatus::Suspended, false);
-            self.told.define(&self.of, definition, facts);
+            self.state.define(&self.of, definition, facts);
         }
     }
 
     fn in_play(&self) -> bool {
-        self.told.definition().is_some_and(|it| it.in_play)
+        self.state.definition().is_some_and(|it| it.in_play)
     }
 
     fn definition(&self, status: MarketStatus, in_play: bool) -> MarketDefinition {
-        let known = self.told.definition();
+        let known = self.state.definition();
         MarketDefinition {
             kind: self.kind.name.clone(),
             name: self.kind.label.clone(),

@@ -1,17 +1,18 @@
 //! Messages of the Sportradar Unified Odds Feed to facts.
 //!
-//! - **Sport.** The feed's odds do not say of which sport an event is, and a match of ours cannot
-//!   change it. It is known from the routing key of a live message ([`Interpreter::hint`]), from the
-//!   event's fixture, or from what only football or tennis has in its status. An event of which none of these is
-//!   known is of the default sport if there is one, and refused if not. What was told once stays.
+//! - **Sport.** The feed's odds do not give the sport of an event, and a match cannot change it. It
+//!   is known from the routing key of a live message ([`Interpreter::hint`]), from the event's
+//!   fixture, or from what only football or tennis has in its status. Without any of these an event
+//!   gets the default sport if there is one, and is refused otherwise. Once reported, the sport
+//!   stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
-//!   suspended by a bet stop (of whichever groups: which market is in which group is not in the
-//!   feed), closed by a settlement or a cancellation, and suspended again when that is taken back.
+//!   suspended by a bet stop (of any group: the feed does not say which market is in which group),
+//!   closed by a settlement or a cancellation, and suspended again when that is rolled back.
 //! - **Cancellations** with an end void only bets that were made until then, and leave the market
 //!   as it is. Without an end the market is void as a whole.
 //! - `alive` and `snapshot_complete` are signals. A producer that is alive but no longer subscribed
-//!   has lost something. A `fixture_change` moves the start if it says so; the new fixture is for
-//!   the connection to fetch, which sees it by [`control`].
+//!   has lost something. A `fixture_change` moves the start if it gives one; the connection has to
+//!   fetch the new fixture, and detects that by [`control`].
 
 mod kind;
 mod market;
@@ -22,7 +23,7 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use self::market::{ClosedBy, Market};
-use super::{Interpret, Played, Signal, batch};
+use super::{Interpret, Interpretation, Signal, batch};
 pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, Message, Range},
@@ -33,63 +34,63 @@ use crate::{
 /// Our slug of the feed, as a provider of matches and as a bookmaker.
 const PROVIDER: &str = "sportradar";
 
-/// Events remembered at a time. Some 5,000 are offered by all producers together.
+/// The most events kept. Some 5,000 are offered by all producers together.
 const EVENTS_MAX: usize = 20_000;
 
-/// Events refused for want of room before it is looked for again: to look costs as much as all that
-/// are remembered.
+/// How many events are refused when full before eviction is tried again, because it visits every
+/// event.
 const REFUSALS_BETWEEN: u32 = 1_000;
 
 /// Markets of one event, lines counted: a football match in play has about 1,000. One costs about
 /// 500 bytes and 100 for each outcome.
 const MARKETS_MAX: usize = 5_000;
 
-/// What was told of the events of one feed.
+/// The state of the events of one feed.
 #[derive(Debug, Default)]
 pub struct Interpreter {
     default_sport: Option<Sport>,
-    events: HashMap<String, Known>,
-    /// Events refused since room was looked for, and found none.
+    events: HashMap<String, EventState>,
+    /// Events refused since the last eviction that freed nothing.
     refused: u32,
     clock_us: Option<Micros>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct EventState {
     id: Id,
     sport: Option<Sport>,
     fixture: Fixture,
-    /// As what it was told; then its sport stays.
-    told: Option<(Sport, Fixture)>,
+    /// The reported sport and fixture. From then on the sport stays.
+    reported: Option<(Sport, Fixture)>,
     in_play: bool,
     status: Vec<Fact>,
     markets: HashMap<String, Market>,
 }
 
 impl Interpreter {
-    /// With a sport for events of which none is known; without one they are refused until it is.
+    /// With a default sport for events whose sport is unknown; without it they are refused.
     #[must_use]
     pub fn with_default(sport: Sport) -> Self {
         Self { default_sport: Some(sport), ..Self::default() }
     }
 
-    /// Says of which sport an event is: `sr:match:1`, before its first message.
+    /// Sets the sport of an event such as `sr:match:1`, before its first message.
     pub fn hint(&mut self, event: &str, sport: Sport) {
-        if let Ok(known) = self.known(event) {
-            known.sport.get_or_insert(sport);
+        if let Ok(state) = self.state(event) {
+            state.sport.get_or_insert(sport);
         }
     }
 
-    fn known(&mut self, event: &str) -> Result<&mut Known, DecodeError> {
+    fn state(&mut self, event: &str) -> Result<&mut EventState, DecodeError> {
         if self.events.len() >= EVENTS_MAX && !self.events.contains_key(event) {
             self.make_room()?;
         }
-        Ok(self.events.entry(event.to_owned()).or_insert_with(|| Known::new(event)))
+        Ok(self.events.entry(event.to_owned()).or_insert_with(|| EventState::new(event)))
     }
 
     fn make_room(&mut self) -> Result<(), DecodeError> {
         if self.refused == 0 {
-            self.events.retain(|_, known| !known.is_over());
+            self.events.retain(|_, state| !state.is_over());
         }
         if self.events.len() < EVENTS_MAX {
             return Ok(());
@@ -98,16 +99,16 @@ impl Interpreter {
         Err(DecodeError::new(RefusalKind::Unknown, format!("an event more than {EVENTS_MAX}")))
     }
 
-    /// What a message says of the event that it names.
-    fn event(&mut self, message: &Message, played: &mut Played) -> Result<(), DecodeError> {
+    /// Processes a message about an event.
+    fn event(&mut self, message: &Message, played: &mut Interpretation) -> Result<(), DecodeError> {
         let Some(event) = &message.event else { return Ok(()) };
         let default = self.default_sport;
-        let known = self.known(event)?;
+        let state = self.state(event)?;
         let by_status = || message.status.as_ref().and_then(status::sport);
-        known.sport = known.sport.or_else(by_status).or(default);
-        let mut facts = known.introduce(event)?;
+        state.sport = state.sport.or_else(by_status).or(default);
+        let mut facts = state.introduce(event)?;
         let mut prices = 0;
-        known.message(message, &mut facts, &mut prices, &mut played.notices);
+        state.message(message, &mut facts, &mut prices, &mut played.notices);
         self.play(event, message.timestamp_ms, facts, prices, played);
         Ok(())
     }
@@ -115,23 +116,23 @@ impl Interpreter {
     fn fixture(
         &mut self,
         fixture: &decode::Fixture,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) -> Result<(), DecodeError> {
-        let told = fixture.sport.as_deref().map(sport);
+        let by_fixture = fixture.sport.as_deref().map(sport);
         let default = self.default_sport;
-        let known = self.known(&fixture.event)?;
-        if let (Some(told), Some((as_what, _))) = (told, &known.told)
-            && told != *as_what
+        let state = self.state(&fixture.event)?;
+        if let (Some(by_fixture), Some((reported, _))) = (by_fixture, &state.reported)
+            && by_fixture != *reported
         {
             let event = &fixture.event;
-            let reason = format!("{event} was told as {} before its fixture", as_what.as_str());
+            let reason = format!("{event} was told as {} before its fixture", reported.as_str());
             played.notices.push(DecodeError::new(RefusalKind::Value, reason));
         }
-        if known.told.is_none() {
-            known.sport = told.or(known.sport).or(default);
+        if state.reported.is_none() {
+            state.sport = by_fixture.or(state.sport).or(default);
         }
-        known.fixture = fixture_of(fixture);
-        let facts = known.introduce(&fixture.event)?;
+        state.fixture = fixture_of(fixture);
+        let facts = state.introduce(&fixture.event)?;
         self.play(&fixture.event, None, facts, 0, played);
         Ok(())
     }
@@ -142,11 +143,11 @@ impl Interpreter {
         timestamp_ms: Option<i64>,
         facts: Vec<Fact>,
         prices: u32,
-        played: &mut Played,
+        played: &mut Interpretation,
     ) {
-        let Some(known) = self.events.get(event).filter(|_| !facts.is_empty()) else { return };
-        let sport = known.told.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
-        let mut batch = batch(sport, known.id, facts);
+        let Some(state) = self.events.get(event).filter(|_| !facts.is_empty()) else { return };
+        let sport = state.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
+        let mut batch = batch(sport, state.id, facts);
         batch.at = timestamp_ms.and_then(|ms| ms.checked_mul(1000));
         batch.price_changes = prices;
         played.push(self.clock_us.unwrap_or_default(), batch);
@@ -158,7 +159,7 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut message = decode::decode(bytes)?;
         out.notices.append(&mut message.notices);
@@ -181,7 +182,7 @@ impl Interpret for Interpreter {
     }
 }
 
-impl Known {
+impl EventState {
     fn new(event: &str) -> Self {
         let fixture =
             fixture_of(&decode::Fixture { event: event.to_owned(), ..Default::default() });
@@ -189,7 +190,7 @@ impl Known {
             id: Id::derive(PROVIDER, "match", event),
             sport: None,
             fixture,
-            told: None,
+            reported: None,
             in_play: false,
             status: Vec::new(),
             markets: HashMap::new(),
@@ -203,7 +204,7 @@ impl Known {
 
     /// The fixture, when it is new or has changed.
     fn introduce(&mut self, event: &str) -> Result<Vec<Fact>, DecodeError> {
-        let sport = match (&self.told, self.sport) {
+        let sport = match (&self.reported, self.sport) {
             (Some((_, fixture)), _) if *fixture == self.fixture => return Ok(Vec::new()),
             (&Some((sport, _)), _) | (None, Some(sport)) => sport,
             (None, None) => {
@@ -212,7 +213,7 @@ impl Known {
                 return Err(DecodeError::new(RefusalKind::Unknown, reason));
             }
         };
-        self.told = Some((sport, self.fixture.clone()));
+        self.reported = Some((sport, self.fixture.clone()));
         Ok(vec![Fact::Fixture(self.fixture.clone())])
     }
 
@@ -256,7 +257,7 @@ impl Known {
     fn status(&mut self, message: &Message, facts: &mut Vec<Fact>) {
         let Some(status) = &message.status else { return };
         self.in_play = status::in_play(status).unwrap_or(self.in_play);
-        let Some((sport, _)) = self.told else { return };
+        let Some((sport, _)) = self.reported else { return };
         let new = status::facts(status, sport);
         facts.extend(new.iter().filter(|fact| !self.status.contains(fact)).cloned());
         self.status = new;
@@ -274,11 +275,11 @@ impl Known {
 
     fn reschedule(&mut self, start_ms: Option<i64>, facts: &mut Vec<Fact>) {
         let start = start_ms.and_then(|ms| ms.checked_mul(1000));
-        let Some((_, told)) = self.told.as_mut().filter(|_| start.is_some()) else { return };
+        let Some((_, last)) = self.reported.as_mut().filter(|_| start.is_some()) else { return };
         self.fixture.start = start;
-        if *told != self.fixture {
-            told.clone_from(&self.fixture);
-            // Nothing but this message was told in the batch, and of two fixtures the last stands.
+        if *last != self.fixture {
+            last.clone_from(&self.fixture);
+            // The batch holds only this message, and of two fixtures the last one counts.
             facts.push(Fact::Fixture(self.fixture.clone()));
         }
     }
@@ -292,7 +293,7 @@ impl Known {
                 return Err(DecodeError::new(RefusalKind::Unknown, reason));
             }
         }
-        let sport = self.told.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
+        let sport = self.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
         let new = || Market::new(Arc::from(PROVIDER), change, sport);
         Ok(self.markets.entry(key).or_insert_with(new))
     }
@@ -323,7 +324,7 @@ fn fixture_of(fixture: &decode::Fixture) -> Fixture {
         id: Id::derive(PROVIDER, "participant", &of.id),
         name: of.name.as_str().into(),
     };
-    // The home side comes first where nobody is said to be it.
+    // The first competitor is the home side if none is marked as home.
     let sides = match fixture.competitors.as_slice() {
         [away, home] if away.away => Some([home, away].map(participant)),
         [home, away] => Some([home, away].map(participant)),

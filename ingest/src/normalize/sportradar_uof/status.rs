@@ -30,7 +30,7 @@ pub(super) fn facts(status: &Status, sport: Sport) -> Vec<Fact> {
 }
 
 /// Only football has statistics of cards and corners in the feed, and only tennis points of a game:
-/// an event of a sport that nobody has told shows itself by them.
+/// they identify the sport of an event if it was not given.
 pub(super) fn sport(status: &Status) -> Option<Sport> {
     let cards_and_corners = both(status.yellow_cards).zip(both(status.corners));
     match (cards_and_corners, both(status.game)) {
@@ -158,7 +158,7 @@ fn tennis_status(status: &Status) -> Option<TennisStatus> {
     })
 }
 
-/// How many points were played is not told, nor how tie-breaks ended.
+/// The number of points played and the scores of tie-breaks are not given.
 fn tennis_score(status: &Status, phase: Option<TennisStatus>) -> Option<TennisScore> {
     let sets = both(status.score)?;
     let mut periods: Vec<_> = status.periods.iter().filter(|it| it.number.is_some()).collect();

@@ -22,8 +22,8 @@ fn football() -> Interpreter {
     Interpreter::with_default(Sport::Football)
 }
 
-fn told(interpreter: &mut Interpreter, text: &str) -> Vec<String> {
-    let mut played = Played::default();
+fn interpret(interpreter: &mut Interpreter, text: &str) -> Vec<String> {
+    let mut played = Interpretation::default();
     interpreter.message(text.as_bytes(), NOW, &mut played).unwrap();
     assert_eq!(played.notices, [], "of {text}");
     let events = played.batches.iter().flat_map(|timed| &timed.batch.events);
@@ -62,16 +62,16 @@ fn odds_change_tells_what_it_names() {
         "1 is match_winner open 1=home:active 2=draw:active 3=away:removed",
         "1 1=2.1 2=3",
     ];
-    assert_eq!(told(&mut feed, &odds(RESULT)), expected);
-    assert_eq!(told(&mut feed, &odds(RESULT)), [""; 0], "a repetition is no news");
+    assert_eq!(interpret(&mut feed, &odds(RESULT)), expected);
+    assert_eq!(interpret(&mut feed, &odds(RESULT)), [""; 0], "a repetition is no news");
     let one = r#"<market id="1" status="1"><outcome id="1" odds="2.2"/></market>"#;
-    assert_eq!(told(&mut feed, &odds(one)), ["1 1=2.2"]);
+    assert_eq!(interpret(&mut feed, &odds(one)), ["1 1=2.2"]);
     let suspended = r#"<market id="1" status="-1"/>"#;
     let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:removed"];
-    assert_eq!(told(&mut feed, &odds(suspended)), expected);
+    assert_eq!(interpret(&mut feed, &odds(suspended)), expected);
     let back = r#"<market id="1"><outcome id="3" odds="4" active="1"/></market>"#;
     let expected = ["1 is match_winner open 1=home:active 2=draw:active 3=away:active", "1 3=4"];
-    assert_eq!(told(&mut feed, &odds(back)), expected);
+    assert_eq!(interpret(&mut feed, &odds(back)), expected);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn statuses_of_markets_are_ours() {
         let market = format!(
             r#"<market id="18" specifiers="total=2.5" status="{status}"><outcome id="12" odds="2"/></market>"#
         );
-        let facts = told(&mut football(), &odds(&market));
+        let facts = interpret(&mut football(), &odds(&market));
         assert_eq!(facts[1], format!("18/total=2.5 is over_under {expected}"), "status {status}");
     }
 }
@@ -97,66 +97,66 @@ fn statuses_of_markets_are_ours() {
 #[test]
 fn bet_stop_suspends_all_that_is_open() {
     let mut feed = football();
-    told(&mut feed, &odds(&format!(r#"{RESULT}<market id="29" status="0"/>"#)));
+    interpret(&mut feed, &odds(&format!(r#"{RESULT}<market id="29" status="0"/>"#)));
     let stop = message("bet_stop", r#"groups="all""#, "");
     let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:removed"];
-    assert_eq!(told(&mut feed, &stop), expected);
-    assert_eq!(told(&mut feed, &stop), [""; 0]);
+    assert_eq!(interpret(&mut feed, &stop), expected);
+    assert_eq!(interpret(&mut feed, &stop), [""; 0]);
 }
 
 #[test]
 fn settlement_closes_and_its_rollback_suspends() {
     let mut feed = football();
-    told(&mut feed, &odds(RESULT));
+    interpret(&mut feed, &odds(RESULT));
     let results = r#"<outcomes><market id="1"><outcome id="1" result="1" dead_heat_factor="0.5"/><outcome id="2" result="0" void_factor="0.5"/><outcome id="3" result="0" void_factor="1.0"/></market></outcomes>"#;
     let settled = "1 is match_winner closed 1=home:winner 2=draw:loser 3=away:removed";
     let settlement =
         |certainty| message("bet_settlement", &format!(r#"certainty="{certainty}""#), results);
-    assert_eq!(told(&mut feed, &settlement(1)), [settled]);
-    assert_eq!(told(&mut feed, &settlement(2)), [""; 0], "confirmed is no news");
+    assert_eq!(interpret(&mut feed, &settlement(1)), [settled]);
+    assert_eq!(interpret(&mut feed, &settlement(2)), [""; 0], "confirmed is no news");
     let cancel = message("rollback_bet_cancel", "", r#"<market id="1"/>"#);
-    assert_eq!(told(&mut feed, &cancel), [""; 0], "it was not cancelled");
+    assert_eq!(interpret(&mut feed, &cancel), [""; 0], "it was not cancelled");
     let roll_back = message("rollback_bet_settlement", "", r#"<market id="1"/>"#);
     let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:active"];
-    assert_eq!(told(&mut feed, &roll_back), expected);
-    told(&mut feed, &odds(RESULT));
-    assert_eq!(told(&mut feed, &roll_back), [""; 0], "it is open again");
+    assert_eq!(interpret(&mut feed, &roll_back), expected);
+    interpret(&mut feed, &odds(RESULT));
+    assert_eq!(interpret(&mut feed, &roll_back), [""; 0], "it is open again");
 }
 
 #[test]
 fn cancellation_without_an_end_voids_the_market() {
     let mut feed = football();
-    told(&mut feed, &odds(RESULT));
+    interpret(&mut feed, &odds(RESULT));
     let market = r#"<market id="1" void_reason="12"/>"#;
     let range = message("bet_cancel", r#"start_time="1" end_time="2""#, market);
-    assert_eq!(told(&mut feed, &range), [""; 0], "bets of a time are void, not the market");
+    assert_eq!(interpret(&mut feed, &range), [""; 0], "bets of a time are void, not the market");
     let cancel = message("bet_cancel", r#"start_time="1""#, market);
     let expected = ["1 is match_winner closed 1=home:removed 2=draw:removed 3=away:removed"];
-    assert_eq!(told(&mut feed, &cancel), expected);
+    assert_eq!(interpret(&mut feed, &cancel), expected);
     let roll_back = message("rollback_bet_cancel", r#"start_time="1""#, market);
     let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:active"];
-    assert_eq!(told(&mut feed, &roll_back), expected);
+    assert_eq!(interpret(&mut feed, &roll_back), expected);
 }
 
 #[test]
 fn sport_is_hinted_told_by_a_fixture_or_not_known() {
     let winner = odds(r#"<market id="186"><outcome id="4" odds="2"/></market>"#);
     let mut feed = Interpreter::default();
-    let refused = feed.message(winner.as_bytes(), NOW, &mut Played::default()).unwrap_err();
+    let refused = feed.message(winner.as_bytes(), NOW, &mut Interpretation::default()).unwrap_err();
     assert_eq!(refused.reason, "the sport of sr:match:1 is not known");
     feed.hint("sr:match:1", Sport::Tennis);
-    assert_eq!(told(&mut feed, &winner)[1], "186 is match_winner open 4=p1:active");
+    assert_eq!(interpret(&mut feed, &winner)[1], "186 is match_winner open 4=p1:active");
     let mut feed = Interpreter::default();
-    told(&mut feed, &fixture("sr:sport:5"));
-    assert_eq!(told(&mut feed, &winner)[0], "186 is match_winner open 4=p1:active");
+    interpret(&mut feed, &fixture("sr:sport:5"));
+    assert_eq!(interpret(&mut feed, &winner)[0], "186 is match_winner open 4=p1:active");
     let cards = r#"<sport_event_status status="1"><statistics><yellow_cards home="1" away="1"/><corners home="0" away="3"/></statistics></sport_event_status>"#;
     let mut feed = Interpreter::with_default(Sport::Other);
-    told(&mut feed, &message("odds_change", "", cards));
-    assert_eq!(told(&mut feed, &odds(RESULT))[0].split(' ').nth(2), Some("match_winner"));
+    interpret(&mut feed, &message("odds_change", "", cards));
+    assert_eq!(interpret(&mut feed, &odds(RESULT))[0].split(' ').nth(2), Some("match_winner"));
     let game = r#"<sport_event_status status="1" home_gamescore="15" away_gamescore="0"/>"#;
     let mut feed = Interpreter::with_default(Sport::Other);
-    told(&mut feed, &message("odds_change", "", game));
-    assert_eq!(told(&mut feed, &winner)[0], "186 is match_winner open 4=p1:active");
+    interpret(&mut feed, &message("odds_change", "", game));
+    assert_eq!(interpret(&mut feed, &winner)[0], "186 is match_winner open 4=p1:active");
 }
 
 fn fixture(sport: &str) -> String {
@@ -168,8 +168,8 @@ fn fixture(sport: &str) -> String {
 #[test]
 fn fixture_names_the_sides_and_the_competition() {
     let mut feed = football();
-    told(&mut feed, &odds(RESULT));
-    let mut played = Played::default();
+    interpret(&mut feed, &odds(RESULT));
+    let mut played = Interpretation::default();
     let text = fixture("sr:sport:1")
         .replace("<extra><competitors><competitor id=\"x\" name=\"X\"/></competitors></extra>", "");
     feed.message(text.as_bytes(), NOW, &mut played).unwrap();
@@ -181,12 +181,12 @@ fn fixture_names_the_sides_and_the_competition() {
     assert_eq!((&*competition.name, competition.season.as_deref()), ("Cup", Some("18/19")));
     assert_eq!(fixture.start, Some(1_557_342_000_000_000));
     let other = text.replace("sr:sport:1", "sr:sport:5");
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     feed.message(other.as_bytes(), NOW, &mut played).unwrap();
     let reason = "sr:match:1 was told as football before its fixture";
     assert_eq!(played.notices[0].reason, reason, "a match cannot change its sport");
     let moved = message("fixture_change", r#"start_time="1557345600000""#, "");
-    assert_eq!(told(&mut feed, &moved), ["fixture sr:match:1"]);
+    assert_eq!(interpret(&mut feed, &moved), ["fixture sr:match:1"]);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn control_messages_are_signals() {
         (r#"<alive product="1" timestamp="5" subscribed="0"/>"#, Signal::Recovering),
         (r#"<snapshot_complete product="1" request_id="7"/>"#, Signal::Fresh),
     ] {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         Interpreter::default().message(text.as_bytes(), NOW, &mut played).unwrap();
         assert_eq!((played.signals, played.batches), (vec![expected], vec![]), "{text}");
     }
@@ -207,7 +207,7 @@ fn control_messages_are_signals() {
 fn check_status(sport: Sport, attributes: &str, inside: &str, expected: &[&str]) {
     let status = format!("<sport_event_status {attributes}>{inside}</sport_event_status>");
     let mut feed = Interpreter::with_default(sport);
-    let facts = told(&mut feed, &message("odds_change", "", &status));
+    let facts = interpret(&mut feed, &message("odds_change", "", &status));
     assert_eq!(facts.len(), expected.len() + 1, "{facts:?}");
     for (fact, expected) in facts[1..].iter().zip(expected) {
         assert!(fact.contains(expected), "{fact} has not {expected}");
@@ -287,7 +287,7 @@ fn room_for_an_event_is_looked_for_now_and_then() {
         let market = format!(r#"<odds><market id="1" status="{status}"/></odds>"#);
         let text =
             odds("").replace("<odds></odds>", &market).replace(":1\"", &format!(":{event}\""));
-        feed.message(text.as_bytes(), NOW, &mut Played::default()).is_ok()
+        feed.message(text.as_bytes(), NOW, &mut Interpretation::default()).is_ok()
     };
     assert!((0..EVENTS_MAX as u64).all(|event| takes(event, 1)), "there is room for so many");
     assert!(!takes(99_999, 1), "there is no room for one more");

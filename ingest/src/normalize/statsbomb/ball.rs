@@ -1,5 +1,6 @@
 //! Where the ball is, from the events of the side that has it. Pressure, duels, fouls and saves are
-//! told from the side that has it not, or from both; the kicks of a shoot-out are left out.
+//! recorded for the side without the ball, or for both, and are left out like the kicks of a
+//! shoot-out.
 
 use super::count;
 use crate::{

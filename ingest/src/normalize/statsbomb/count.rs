@@ -1,7 +1,7 @@
 //! What single events count for their side.
 //!
-//! A throw-in is no pass here, as in every table; other set pieces that are passed are both. Of a
-//! second yellow card the red one is counted. Possession is not told by single events.
+//! A throw-in is not a pass here, as in every table; other set pieces that are passed are both. Of
+//! a second yellow card the red one is counted. Possession cannot be derived from single events.
 
 use crate::{
     decode::statsbomb::{Card, Event, Goalkeeping, Kind, Pass, SetPiece, Shot},

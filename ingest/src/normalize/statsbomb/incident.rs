@@ -2,7 +2,7 @@
 
 use super::{Normalizer, roster::player};
 use crate::{
-    decode::statsbomb::{Card, Event, Kind, Named, Shot},
+    decode::statsbomb::{Card, Event, Kind, NamedEntity, Shot},
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
@@ -15,11 +15,14 @@ impl Normalizer {
             Kind::Shot(shot) => self.shot(event, shot, side),
             Kind::OwnGoalFor => Some(self.own_goal(event, side)),
             Kind::Foul(card) | Kind::BadBehaviour(card) => {
-                Some(self.told(event, card_kind((*card)?), side))
+                Some(self.new_incident(event, card_kind((*card)?), side))
             }
             Kind::Substitution { replacement } => {
                 let assist = replacement.as_ref().map(player);
-                Some(Incident { assist, ..self.told(event, IncidentKind::Substitution, side) })
+                Some(Incident {
+                    assist,
+                    ..self.new_incident(event, IncidentKind::Substitution, side)
+                })
             }
             _ => None,
         }
@@ -27,30 +30,35 @@ impl Normalizer {
 
     fn shot(&mut self, event: &Event, shot: &Shot, side: Side) -> Option<Incident> {
         if !shot.goal {
-            return shot.penalty.then(|| self.told(event, IncidentKind::PenaltyMissed, side));
+            return shot
+                .penalty
+                .then(|| self.new_incident(event, IncidentKind::PenaltyMissed, side));
         }
         let kind = if shot.penalty { GoalKind::Penalty } else { GoalKind::Regular };
         let score = Some(self.course.goal(side));
         let assist = shot.key_pass.as_ref().and_then(|pass| self.assists.get(pass)).map(player);
-        Some(Incident { score, assist, ..self.told(event, IncidentKind::Goal(kind), side) })
+        Some(Incident { score, assist, ..self.new_incident(event, IncidentKind::Goal(kind), side) })
     }
 
     fn own_goal(&mut self, event: &Event, side: Side) -> Incident {
         let score = Some(self.course.goal(side));
         let scorer =
             event.related.iter().find_map(|id| self.own_goals.get(id.as_str())).map(player);
-        let told = self.told(event, IncidentKind::Goal(GoalKind::OwnGoal), side);
-        Incident { score, player: scorer, ..told }
+        let own_goal = self.new_incident(event, IncidentKind::Goal(GoalKind::OwnGoal), side);
+        Incident { score, player: scorer, ..own_goal }
     }
 
     fn kick(&mut self, event: &Event, shot: &Shot, side: Side) -> Option<Incident> {
         let scored = shot.goal;
         let score = Some(self.course.kick(side, scored));
-        Some(Incident { score, ..self.told(event, IncidentKind::Shootout { scored }, side) })
+        Some(Incident {
+            score,
+            ..self.new_incident(event, IncidentKind::Shootout { scored }, side)
+        })
     }
 
-    fn told(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
-        let player = event.player.as_ref().map(|named: &Named| player(named));
+    fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+        let player = event.player.as_ref().map(|named: &NamedEntity| player(named));
         Incident { player, ..self.course.incident(event.id.clone(), kind, Some(side)) }
     }
 }

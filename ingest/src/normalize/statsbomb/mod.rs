@@ -19,11 +19,11 @@ use std::{
 
 use self::roster::Roster;
 use super::{
-    Played,
+    Interpretation,
     football::{Course, Recorded},
 };
 use crate::{
-    decode::statsbomb::{Document, Event, Kind, Named, Squad},
+    decode::statsbomb::{Document, Event, Kind, NamedEntity, Squad},
     error::{DecodeError, RefusalKind},
     event::{Analysis, Fixture, FootballFact, FootballStatus, Id, Micros, Side},
     football::Period,
@@ -37,17 +37,17 @@ pub struct Normalizer {
     roster: Roster,
     course: Course,
     /// The players of own goals, by the id of the event that names them.
-    own_goals: HashMap<Arc<str>, Named>,
+    own_goals: HashMap<Arc<str>, NamedEntity>,
     /// The players of passes that a goal came of, by the id of the pass.
-    assists: HashMap<Arc<str>, Named>,
+    assists: HashMap<Arc<str>, NamedEntity>,
     /// Ids of events, each of which counts once.
     seen: HashSet<Arc<str>>,
 }
 
 impl Normalizer {
-    /// `squads` are the line-ups beside the events, where there are any; `match_key` is the
-    /// provider's id of the match, which only the file's name says; `start` is when it starts, which
-    /// nothing does.
+    /// `squads` are the separate line-ups, if there are any; `match_key` is the provider's id of
+    /// the match, which is only in the file name; `start` is when it starts, which the data does
+    /// not contain.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    pub fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         self.course.enter(event.period, None, out);
@@ -112,7 +112,7 @@ impl Normalizer {
 
     /// Ends the match, with the score of its goals. One that has only a first half was not played
     /// to its end.
-    pub fn finish(&mut self, out: &mut Played) {
+    pub fn finish(&mut self, out: &mut Interpretation) {
         let status = match self.course.period() {
             None => return,
             Some(Period::FirstHalf) => FootballStatus::Abandoned,
@@ -154,7 +154,7 @@ impl Normalizer {
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }
         if let Kind::Shot(shot) = &event.kind {
-            let shot = shot::told(&self.course, event, shot, side);
+            let shot = shot::new_shot(&self.course, event, shot, side);
             facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
         }
         let ball = ball::at(event, side);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PROVIDER;
 use crate::{
-    decode::statsbomb::{Document, Kind, Named, Squad, Starter, Tactics},
+    decode::statsbomb::{Document, Kind, NamedEntity, Squad, Starter, Tactics},
     error::{DecodeError, RefusalKind},
     event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side},
     normalize::football::formation,
@@ -17,8 +17,8 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Home and away are not said; the first `Starting XI` is the home team's. Where those are
-    /// missing it is whoever acts first.
+    /// Home and away are not given; the first `Starting XI` is the home team's. Without one, it is
+    /// the team of the first event.
     pub(super) fn new(document: &Document) -> Result<Self, DecodeError> {
         let events = || document.events.iter().flatten();
         let starting = events().filter(|event| matches!(event.kind, Kind::StartingXi(_)));
@@ -35,7 +35,7 @@ impl Roster {
     }
 }
 
-/// Who starts, as the events say, and behind them the others of the squad, where it is known.
+/// The starters from the events, followed by the rest of the squad, if it is known.
 pub(super) fn line_up(tactics: &Tactics, squad: Option<&Squad>) -> LineUp {
     let starter = |it: &Starter| LineUpPlayer {
         player: player(&it.player),
@@ -46,7 +46,7 @@ pub(super) fn line_up(tactics: &Tactics, squad: Option<&Squad>) -> LineUp {
         captain: false,
     };
     let mut players: Vec<_> = tactics.players.iter().map(starter).collect();
-    let starts = |named: &Named| tactics.players.iter().any(|it| it.player.id == named.id);
+    let starts = |named: &NamedEntity| tactics.players.iter().any(|it| it.player.id == named.id);
     let bench = squad.into_iter().flat_map(|squad| &squad.players);
     let bench = bench.filter(|(named, _)| !starts(named)).map(|(named, number)| LineUpPlayer {
         player: player(named),
@@ -80,10 +80,10 @@ fn position(name: &str) -> Option<PlayerPosition> {
     })
 }
 
-pub(super) fn player(named: &Named) -> Participant {
+pub(super) fn player(named: &NamedEntity) -> Participant {
     participant("player", named)
 }
 
-fn participant(kind: &str, named: &Named) -> Participant {
+fn participant(kind: &str, named: &NamedEntity) -> Participant {
     Participant { id: Id::derive(PROVIDER, kind, &named.id), name: named.name.clone() }
 }

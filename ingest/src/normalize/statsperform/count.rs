@@ -1,8 +1,8 @@
 //! What single events count for their side.
 //!
-//! A throw-in is no pass here, as in every table; other set pieces that are passed are both. Of a
-//! second yellow card the red one is counted, and cards of coaches are counted. Possession is not
-//! told by single events.
+//! A throw-in is not a pass here, as in every table; other set pieces that are passed are both. Of
+//! a second yellow card the red one is counted, and cards of coaches are counted. Possession cannot
+//! be derived from single events.
 
 use crate::{
     decode::statsperform::{Event, Kind, qualifier},
@@ -36,9 +36,9 @@ pub(super) fn stats(event: &Event) -> [Option<Stat>; 3] {
     }
 }
 
-/// What an event counts for the player who acts. Goals, assists and cards count as incidents; who was
-/// offside is not among it, because the event names who passed. Duels are counted as the provider
-/// does: the one who tackles has won his, whoever has the ball then.
+/// What an event counts for the player who acts. Goals, assists and cards count as incidents;
+/// offsides do not, because the event names the player who passed. Duels are counted as the
+/// provider does: a tackle wins the duel, whichever side gets the ball.
 pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
     use PlayerStat as P;
     let own_goal = event.has(qualifier::OWN_GOAL);

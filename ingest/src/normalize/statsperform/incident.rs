@@ -2,7 +2,7 @@
 
 use super::{Normalizer, roster::player};
 use crate::{
-    decode::statsperform::{Event, Kind, Named, qualifier},
+    decode::statsperform::{Event, Kind, NamedEntity, qualifier},
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
@@ -16,10 +16,10 @@ impl Normalizer {
             }
             Kind::Goal => event.success.then(|| self.goal(event, side)),
             Kind::Miss | Kind::AttemptSaved => {
-                let missed = || self.told(event, IncidentKind::PenaltyMissed, side);
+                let missed = || self.new_incident(event, IncidentKind::PenaltyMissed, side);
                 event.has(qualifier::PENALTY).then(missed)
             }
-            Kind::Card => Some(self.told(event, card(event)?, side)),
+            Kind::Card => Some(self.new_incident(event, card(event)?, side)),
             Kind::On => Some(self.substitution(event, side)),
             _ => None,
         }
@@ -33,10 +33,10 @@ impl Normalizer {
         };
         let score = Some(self.course.goal(scorer));
         let assist = self.assist(event).map(player);
-        Incident { score, assist, ..self.told(event, IncidentKind::Goal(kind), scorer) }
+        Incident { score, assist, ..self.new_incident(event, IncidentKind::Goal(kind), scorer) }
     }
 
-    fn assist(&self, goal: &Event) -> Option<&Named> {
+    fn assist(&self, goal: &Event) -> Option<&NamedEntity> {
         let related = goal.number(qualifier::RELATED);
         let pass = related.and_then(|pass| self.passes.get(&(goal.contestant.clone(), pass)));
         pass.or_else(|| self.assists.get(&goal.id))
@@ -45,18 +45,21 @@ impl Normalizer {
     fn kick(&mut self, event: &Event, side: Side) -> Option<Incident> {
         let scored = event.kind == Kind::Goal && event.success;
         let score = Some(self.course.kick(side, scored));
-        Some(Incident { score, ..self.told(event, IncidentKind::Shootout { scored }, side) })
+        Some(Incident {
+            score,
+            ..self.new_incident(event, IncidentKind::Shootout { scored }, side)
+        })
     }
 
     fn substitution(&self, event: &Event, side: Side) -> Incident {
         Incident {
             player: self.off.get(&event.id).map(player),
             assist: event.player.as_ref().map(player),
-            ..self.told(event, IncidentKind::Substitution, side)
+            ..self.new_incident(event, IncidentKind::Substitution, side)
         }
     }
 
-    fn told(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+    fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
         let player = event.player.as_ref().map(player);
         Incident { player, ..self.course.incident(event.id.clone(), kind, Some(side)) }
     }

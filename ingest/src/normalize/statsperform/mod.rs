@@ -2,9 +2,9 @@
 //! summary that it is ([`Summary`]).
 //!
 //! Events are taken by the match clock, which is their order; their wall-clock times may step back
-//! within it and are told as they stand. A goal that did not stand (`outcome` 0) is none. A
-//! substitution is told with the one who comes on; a player who goes off alone is not told. Where
-//! the result is said apart from the events it has the last word.
+//! and are reported unchanged. A disallowed goal (`outcome` 0) is ignored. A substitution is
+//! reported with the player who comes on; a player who only goes off is not reported. A result that
+//! is given separately overrides the events.
 
 mod ball;
 mod count;
@@ -20,9 +20,11 @@ use std::{
 };
 
 use self::roster::Roster;
-use super::{Played, football::Course};
+use super::{Interpretation, football::Course};
 use crate::{
-    decode::statsperform::{Details, Document, Event, Kind, Moment, Named, What, qualifier},
+    decode::statsperform::{
+        Details, Document, Event, Kind, Moment, MomentKind, NamedEntity, qualifier,
+    },
     error::{DecodeError, RefusalKind},
     event::{Analysis, FootballFact, Id, Micros, Side},
     football::Period,
@@ -41,11 +43,11 @@ pub struct Normalizer {
     /// When each period began, from the start of the match.
     starts: BTreeMap<Period, Micros>,
     /// Who goes off, by the id of the event in which another comes on.
-    off: HashMap<Arc<str>, Named>,
+    off: HashMap<Arc<str>, NamedEntity>,
     /// Passes that a shot came of, by the team and the team's own number of the pass.
-    passes: HashMap<(Arc<str>, u64), Named>,
+    passes: HashMap<(Arc<str>, u64), NamedEntity>,
     /// Who gave the last pass, by the id of the goal, as MA1 has it.
-    assists: HashMap<Arc<str>, Named>,
+    assists: HashMap<Arc<str>, NamedEntity>,
     /// Ids of events, each of which counts once.
     seen: HashSet<Arc<str>>,
 }
@@ -90,7 +92,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    pub fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         self.course.at = event.at;
@@ -105,7 +107,7 @@ impl Normalizer {
     }
 
     /// Ends the match as the provider says that it ended.
-    pub fn finish(&mut self, out: &mut Played) {
+    pub fn finish(&mut self, out: &mut Interpretation) {
         played::finish(&mut self.course, &self.details, out);
     }
 
@@ -130,7 +132,7 @@ impl Normalizer {
         if in_play {
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }
-        if let Some(shot) = shot::told(&self.course, event, side) {
+        if let Some(shot) = shot::new_shot(&self.course, event, side) {
             facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
         }
         if let Some(ball) = ball::at(event, side) {
@@ -151,7 +153,7 @@ fn starts(document: &Document) -> BTreeMap<Period, Micros> {
 
 /// The two events of a substitution name each other; where they do not, they belong together by
 /// their team and their moment, in order.
-fn off(document: &Document) -> HashMap<Arc<str>, Named> {
+fn off(document: &Document) -> HashMap<Arc<str>, NamedEntity> {
     let events = || document.events.iter().flatten();
     let of = |kind: Kind| events().filter(move |it| it.kind == kind).take(SUBSTITUTIONS_MAX);
     let mut leaving: Vec<_> = of(Kind::Off).collect();
@@ -169,10 +171,10 @@ fn off(document: &Document) -> HashMap<Arc<str>, Named> {
     off
 }
 
-/// More than any rules allow; those beyond are told without the one who goes off.
+/// More than any rules allow; further ones are reported without the player who goes off.
 const SUBSTITUTIONS_MAX: usize = 100;
 
-fn passes(document: &Document) -> HashMap<(Arc<str>, u64), Named> {
+fn passes(document: &Document) -> HashMap<(Arc<str>, u64), NamedEntity> {
     let passes = document
         .events
         .iter()
@@ -183,9 +185,9 @@ fn passes(document: &Document) -> HashMap<(Arc<str>, u64), Named> {
     passes.filter_map(named).collect()
 }
 
-fn assist(moment: &Moment) -> Option<(Arc<str>, Named)> {
-    match &moment.what {
-        What::Goal { assist, .. } => Some((moment.event_id.clone()?, assist.clone()?)),
+fn assist(moment: &Moment) -> Option<(Arc<str>, NamedEntity)> {
+    match &moment.kind {
+        MomentKind::Goal { assist, .. } => Some((moment.event_id.clone()?, assist.clone()?)),
         _ => None,
     }
 }

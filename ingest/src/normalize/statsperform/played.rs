@@ -1,5 +1,5 @@
-//! What both kinds of document say of the match as a whole: which one it is, when its periods
-//! began, how it ended.
+//! The match as a whole, from both kinds of document: its fixture, when its periods began, how it
+//! ended.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,14 +8,14 @@ use super::{
     roster::{self, Roster},
 };
 use crate::{
-    decode::statsperform::{Details, Document, MatchInfo, Named, Scores},
+    decode::statsperform::{Details, Document, MatchInfo, NamedEntity, Scores},
     error::{DecodeError, RefusalKind},
     event::{
         About, Competition, Fixture, FootballStatus, Id, Micros, Pair, Participant, Side, Venue,
     },
     football::Period,
     normalize::{
-        Played,
+        Interpretation,
         football::{Course, Recorded},
     },
 };
@@ -40,9 +40,9 @@ pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixtu
     }
 }
 
-/// What the documents say of the match beside who plays, the first one first.
+/// The details of the match apart from its fixture; the first document takes precedence.
 pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) -> About {
-    let person = |kind: &str, named: &Named| Participant {
+    let person = |kind: &str, named: &NamedEntity| Participant {
         id: Id::derive(PROVIDER, kind, &named.id),
         name: named.name.clone(),
     };
@@ -84,7 +84,7 @@ pub(super) fn line_ups(course: &mut Course, roster: &Roster, documents: &[&Docum
 }
 
 /// Who is called how in the events.
-fn names<'a>(documents: &[&'a Document]) -> HashMap<&'a str, &'a Named> {
+fn names<'a>(documents: &[&'a Document]) -> HashMap<&'a str, &'a NamedEntity> {
     let events = documents.iter().flat_map(|document| document.events.iter().flatten());
     events.filter_map(|event| event.player.as_ref()).map(|it| (&*it.id, it)).collect()
 }
@@ -102,7 +102,7 @@ pub(super) fn starts(
 
 /// Ends the match as `matchStatus` says that it ended. A document that does not say it is of a
 /// match that was played; one that goes on, or is suspended, is left as it stands.
-pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Played) {
+pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpretation) {
     let status = match details.status.as_deref() {
         None | Some("Played" | "Awarded") => FootballStatus::Finished,
         Some("Abandoned") => FootballStatus::Abandoned,
@@ -116,7 +116,7 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Played) {
     }
     open(course, FootballStatus::NotStarted, out);
     if details.scores.shootout.is_some_and(|kicks| kicks != [0, 0]) {
-        // There was one, whether its kicks are told or not.
+        // There was one, whether its kicks are listed or not.
         course.enter(Period::Shootout, None, out);
     }
     let recorded = recorded(&details.scores, course.goals());
@@ -124,13 +124,13 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Played) {
 }
 
 /// Tells who was to play, where nothing was played.
-fn open(course: &Course, status: FootballStatus, out: &mut Played) {
+fn open(course: &Course, status: FootballStatus, out: &mut Interpretation) {
     if course.period().is_none() {
         course.open(status, out);
     }
 }
 
-fn pause(course: &Course, out: &mut Played) {
+fn pause(course: &Course, out: &mut Interpretation) {
     open(course, FootballStatus::NotStarted, out);
     course.emit(vec![course.stopped_clock()], out);
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::PROVIDER;
 use crate::{
-    decode::statsperform::{MatchInfo, Named, Sheet, SheetPlayer},
+    decode::statsperform::{MatchInfo, NamedEntity, Sheet, SheetPlayer},
     error::{DecodeError, RefusalKind},
     event::{Id, LineUp, LineUpPlayer, Pair, Participant, Side},
     normalize::football::formation,
@@ -38,12 +38,12 @@ impl Roster {
 }
 
 /// MA3 lists players by id alone: those are left out whom no event names.
-pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &Named>) -> LineUp {
-    let told = |it: &SheetPlayer| {
+pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &NamedEntity>) -> LineUp {
+    let line_up_player = |it: &SheetPlayer| {
         let named = names.get(&*it.id).map(|named| &named.name);
         let name = it.name.as_ref().or(named)?.clone();
         Some(LineUpPlayer {
-            player: player(&Named { id: it.id.clone(), name }),
+            player: player(&NamedEntity { id: it.id.clone(), name }),
             number: it.number,
             position: it.position,
             country: None,
@@ -53,14 +53,14 @@ pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &Named>) -> LineUp {
     };
     LineUp {
         formation: sheet.formation.as_deref().and_then(formation),
-        players: sheet.players.iter().filter_map(told).collect(),
+        players: sheet.players.iter().filter_map(line_up_player).collect(),
     }
 }
 
-pub(super) fn player(named: &Named) -> Participant {
+pub(super) fn player(named: &NamedEntity) -> Participant {
     participant("player", named)
 }
 
-fn participant(kind: &str, named: &Named) -> Participant {
+fn participant(kind: &str, named: &NamedEntity) -> Participant {
     Participant { id: Id::derive(PROVIDER, kind, &named.id), name: named.name.clone() }
 }

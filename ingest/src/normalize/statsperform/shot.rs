@@ -11,7 +11,7 @@ use crate::{
 const CROSSBAR: f64 = 38.0;
 
 /// The shot that an event is, if it is one.
-pub(super) fn told(course: &Course, event: &Event, side: Side) -> Option<Shot> {
+pub(super) fn new_shot(course: &Course, event: &Event, side: Side) -> Option<Shot> {
     let own_goal = event.has(qualifier::OWN_GOAL);
     let outcome = match event.kind {
         Kind::Goal if event.success && !own_goal => ShotOutcome::Goal,
@@ -32,7 +32,7 @@ pub(super) fn told(course: &Course, event: &Event, side: Side) -> Option<Shot> {
 }
 
 fn situation(event: &Event) -> ShotSituation {
-    let told = [
+    let mapping = [
         (qualifier::PENALTY, ShotSituation::Penalty),
         (qualifier::DIRECT_FREE_KICK, ShotSituation::FreeKick),
         (qualifier::FROM_CORNER, ShotSituation::Corner),
@@ -41,18 +41,18 @@ fn situation(event: &Event) -> ShotSituation {
         (qualifier::FAST_BREAK, ShotSituation::FastBreak),
         (qualifier::ASSISTED, ShotSituation::Assisted),
     ];
-    let own = told.into_iter().find(|(it, _)| event.has(*it));
+    let own = mapping.into_iter().find(|(it, _)| event.has(*it));
     own.map_or(ShotSituation::Regular, |(_, situation)| situation)
 }
 
 fn body_part(event: &Event) -> Option<BodyPart> {
-    let told = [
+    let mapping = [
         (qualifier::HEAD, BodyPart::Head),
         (qualifier::RIGHT_FOOT, BodyPart::RightFoot),
         (qualifier::OTHER_BODY_PART, BodyPart::Other),
         (qualifier::LEFT_FOOT, BodyPart::LeftFoot),
     ];
-    told.into_iter().find(|(it, _)| event.has(*it)).map(|(_, part)| part)
+    mapping.into_iter().find(|(it, _)| event.has(*it)).map(|(_, part)| part)
 }
 
 /// The provider counts `y` from the right.

@@ -10,11 +10,13 @@ use super::{
     roster::{Roster, player},
 };
 use crate::{
-    decode::statsperform::{Card, Details, Document, GoalType, Half, Moment, Named, What},
+    decode::statsperform::{
+        Card, Details, Document, GoalType, Half, Moment, MomentKind, NamedEntity,
+    },
     error::{DecodeError, RefusalKind},
     event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
     football::Period,
-    normalize::{Played, football::Course},
+    normalize::{Interpretation, football::Course},
 };
 
 /// Makes facts of one match. Its moments are given in order, then [`finish`](Self::finish).
@@ -24,8 +26,8 @@ pub struct Summary {
     course: Course,
     details: Details,
     starts: BTreeMap<Period, Micros>,
-    /// How many moments were told, for the names of those that have none.
-    told: usize,
+    /// The number of reported moments, for the ids of those without one.
+    reported: usize,
 }
 
 impl Summary {
@@ -47,7 +49,7 @@ impl Summary {
             starts: played::starts(std::iter::empty(), &document.details),
             details: document.details.clone(),
             roster,
-            told: 0,
+            reported: 0,
         })
     }
 
@@ -56,7 +58,7 @@ impl Summary {
     /// # Errors
     ///
     /// If it does not belong to the match.
-    pub fn moment(&mut self, moment: &Moment, out: &mut Played) -> Result<(), DecodeError> {
+    pub fn moment(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<(), DecodeError> {
         let side = self.roster.check(&moment.contestant)?;
         if self.course.period() > Some(moment.period) {
             let reason = format!("element of {:?}, which is over", moment.period);
@@ -67,16 +69,16 @@ impl Summary {
         let since_us = moment.at.filter(|_| moment.period == Period::Shootout);
         let since_us = since_us.and_then(|at| self.since_start(at, moment.period));
         self.course.advance(since_us.unwrap_or(moment.since_start_us));
-        self.told += 1;
+        self.reported += 1;
         let incident = self.incident(moment, side);
-        let counted = booking(&moment.what).map(|stat| (side, [stat]));
+        let counted = booking(&moment.kind).map(|stat| (side, [stat]));
         let facts = self.course.tell(Some(incident), counted);
         self.course.emit(facts, out);
         Ok(())
     }
 
     /// Ends the match as the provider says that it ended.
-    pub fn finish(&mut self, out: &mut Played) {
+    pub fn finish(&mut self, out: &mut Interpretation) {
         let last = self.details.halves.last().map(|half| half.period);
         let played = self.details.status.as_deref() == Some("Played");
         if let Some(last) = last.max(played.then_some(Period::SecondHalf)) {
@@ -87,7 +89,7 @@ impl Summary {
     }
 
     /// Goes through every period up to one, which is entered.
-    fn reach(&mut self, period: Period, out: &mut Played) {
+    fn reach(&mut self, period: Period, out: &mut Interpretation) {
         let regular = [Period::FirstHalf, Period::SecondHalf];
         let named = self.details.halves.iter().map(|half| half.period);
         let due = |it: &Period| *it < period && self.course.period() < Some(*it);
@@ -122,9 +124,9 @@ impl Summary {
     }
 
     fn incident(&mut self, moment: &Moment, side: Side) -> Incident {
-        let (kind, side, score) = self.outcome(&moment.what, side);
-        let (who, other) = players(&moment.what);
-        let eid = moment.event_id.clone().unwrap_or_else(|| name(&moment.what, self.told));
+        let (kind, side, score) = self.outcome(&moment.kind, side);
+        let (who, other) = players(&moment.kind);
+        let eid = moment.event_id.clone().unwrap_or_else(|| name(&moment.kind, self.reported));
         Incident {
             player: who.map(player),
             assist: other.map(player),
@@ -134,20 +136,24 @@ impl Summary {
     }
 
     /// What it is, whose it is, and the score after it; the score has moved with it.
-    fn outcome(&mut self, what: &What, side: Side) -> (IncidentKind, Side, Option<Pair<u16>>) {
+    fn outcome(
+        &mut self,
+        what: &MomentKind,
+        side: Side,
+    ) -> (IncidentKind, Side, Option<Pair<u16>>) {
         match what {
-            What::Goal { kind, score, .. } => {
+            MomentKind::Goal { kind, score, .. } => {
                 let side = self.profits(*kind, *score, side);
                 (IncidentKind::Goal(goal_kind(*kind)), side, Some(self.course.goal(side)))
             }
-            What::Kick { scored, .. } => {
+            MomentKind::Kick { scored, .. } => {
                 let score = self.course.kick(side, *scored);
                 (IncidentKind::Shootout { scored: *scored }, side, Some(score))
             }
-            What::Card { card, .. } => (card_kind(*card), side, None),
-            What::Substitution { .. } => (IncidentKind::Substitution, side, None),
-            What::PenaltyMissed(_) => (IncidentKind::PenaltyMissed, side, None),
-            What::Review { stands, .. } => (IncidentKind::Var(decision(*stands)), side, None),
+            MomentKind::Card { card, .. } => (card_kind(*card), side, None),
+            MomentKind::Substitution { .. } => (IncidentKind::Substitution, side, None),
+            MomentKind::PenaltyMissed(_) => (IncidentKind::PenaltyMissed, side, None),
+            MomentKind::Review { stands, .. } => (IncidentKind::Var(decision(*stands)), side, None),
         }
     }
 
@@ -169,23 +175,23 @@ impl Summary {
 const SHOOTOUT_US_MAX: Micros = 2 * 3600 * 1_000_000;
 
 /// Who it was, and who gave the pass or comes on.
-fn players(what: &What) -> (Option<&Named>, Option<&Named>) {
+fn players(what: &MomentKind) -> (Option<&NamedEntity>, Option<&NamedEntity>) {
     match what {
-        What::Goal { scorer, assist, .. } => (scorer.as_ref(), assist.as_ref()),
-        What::Substitution { off, on } => (off.as_ref(), on.as_ref()),
-        What::PenaltyMissed(player)
-        | What::Card { player, .. }
-        | What::Kick { player, .. }
-        | What::Review { player, .. } => (player.as_ref(), None),
+        MomentKind::Goal { scorer, assist, .. } => (scorer.as_ref(), assist.as_ref()),
+        MomentKind::Substitution { off, on } => (off.as_ref(), on.as_ref()),
+        MomentKind::PenaltyMissed(player)
+        | MomentKind::Card { player, .. }
+        | MomentKind::Kick { player, .. }
+        | MomentKind::Review { player, .. } => (player.as_ref(), None),
     }
 }
 
 /// A substitution has no id of its own, but each player comes on once.
-fn name(what: &What, told: usize) -> Eid {
-    match what {
-        What::Substitution { on: Some(on), .. } => format!("sub-{}", on.id).into(),
-        What::Kick { .. } => format!("kick-{told}").into(),
-        _ => format!("moment-{told}").into(),
+fn name(kind: &MomentKind, number: usize) -> Eid {
+    match kind {
+        MomentKind::Substitution { on: Some(on), .. } => format!("sub-{}", on.id).into(),
+        MomentKind::Kick { .. } => format!("kick-{number}").into(),
+        _ => format!("moment-{number}").into(),
     }
 }
 
@@ -213,8 +219,8 @@ fn decision(stands: Option<bool>) -> VarDecision {
     }
 }
 
-fn booking(what: &What) -> Option<Stat> {
-    let What::Card { card, .. } = what else { return None };
+fn booking(what: &MomentKind) -> Option<Stat> {
+    let MomentKind::Card { card, .. } = what else { return None };
     Some(match card {
         Card::Yellow => Stat::YellowCards,
         Card::SecondYellow | Card::Red => Stat::RedCards,

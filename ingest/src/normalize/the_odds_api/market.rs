@@ -1,9 +1,9 @@
-//! A market of the API as ours: one for each line.
+//! Converts a market of the API: one market for each line.
 //!
 //! - `h2h` is `match_winner`, with a draw where the sport has one; `h2h_3_way` is the same in
 //!   football, and elsewhere `regular_time_winner`, because overtime does not count.
 //! - `totals` is `over_under`, `spreads` is `asian_handicap` with the line of the home side, and
-//!   what is behind `alternate_` are more lines of the same. `btts` is `both_teams_to_score`.
+//!   `alternate_` keys are more lines of the same. `btts` is `both_teams_to_score`.
 //! - A key's ending is the part of the match: `_h1` is `1h`, `_q3` is `q3`, `_p1` is `p1`.
 //! - `h2h_lay` is `match_winner_lay`: prices to lay come without sizes, so they are no ladder, and
 //!   none of its selections is part of the consensus.
@@ -26,22 +26,22 @@ use crate::{
 
 /// A market as it is offered now.
 #[derive(Debug)]
-pub(super) struct Offered {
+pub(super) struct MarketOffer {
     pub(super) id: Arc<str>,
     pub(super) definition: MarketDefinition,
     pub(super) prices: Vec<(Arc<str>, Decimal)>,
 }
 
-/// What is the same for all markets of one event.
+/// What applies to all markets of one event.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Setting<'a> {
+pub(super) struct EventContext<'a> {
     pub(super) event: &'a Event,
     pub(super) sport: Sport,
     pub(super) in_play: bool,
     pub(super) format: PriceFormat,
 }
 
-/// How the outcomes of a market are told apart.
+/// How the outcomes of a market are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Result,
@@ -51,13 +51,13 @@ enum Rule {
     Own,
 }
 
-struct Kind {
+struct MarketKind {
     rule: Rule,
     name: Arc<str>,
     period: Option<Arc<str>>,
 }
 
-impl Kind {
+impl MarketKind {
     fn of(key: &str, sport: Sport) -> Self {
         let (base, period) = part(key);
         let base = base.strip_prefix("alternate_").unwrap_or(base);
@@ -92,23 +92,23 @@ fn part(key: &str) -> (&str, Option<Arc<str>>) {
 }
 
 /// The markets of one market of the API, in the order of their lines.
-pub(super) fn offered(
+pub(super) fn offers(
     market: &decode::Market,
-    setting: Setting<'_>,
+    context: EventContext<'_>,
     notices: &mut Vec<DecodeError>,
-) -> Vec<Offered> {
-    let kind = Kind::of(&market.key, setting.sport);
+) -> Vec<MarketOffer> {
+    let kind = MarketKind::of(&market.key, context.sport);
     let mut lines: BTreeMap<Option<Decimal>, Vec<&decode::Outcome>> = BTreeMap::new();
     for outcome in &market.outcomes {
-        lines.entry(kind.line(outcome, setting.event)).or_default().push(outcome);
+        lines.entry(kind.line(outcome, context.event)).or_default().push(outcome);
     }
-    let offered = |(line, outcomes): (Option<Decimal>, Vec<_>)| {
-        kind.offered(&market.key, line, &outcomes, setting, notices)
+    let offer = |(line, outcomes): (Option<Decimal>, Vec<_>)| {
+        kind.offer(&market.key, line, &outcomes, context, notices)
     };
-    lines.into_iter().map(offered).collect()
+    lines.into_iter().map(offer).collect()
 }
 
-impl Kind {
+impl MarketKind {
     /// The line of the market that an outcome belongs to: for a spread that of the home side.
     fn line(&self, outcome: &decode::Outcome, event: &Event) -> Option<Decimal> {
         match self.rule {
@@ -121,27 +121,27 @@ impl Kind {
         }
     }
 
-    fn offered(
+    fn offer(
         &self,
         key: &str,
         line: Option<Decimal>,
         outcomes: &[&decode::Outcome],
-        setting: Setting<'_>,
+        context: EventContext<'_>,
         notices: &mut Vec<DecodeError>,
-    ) -> Offered {
-        let mut known = HashSet::new();
+    ) -> MarketOffer {
+        let mut seen_ids = HashSet::new();
         let (mut selections, mut prices) = (Vec::new(), Vec::new());
         for outcome in outcomes {
             let id = self.selection_id(outcome);
-            if !known.insert(id.clone()) {
+            if !seen_ids.insert(id.clone()) {
                 continue;
             }
-            let price = price(outcome, setting.format, notices);
+            let price = price(outcome, context.format, notices);
             selections.push(SelectionDefinition {
                 id: id.clone(),
                 name: Some(outcome.name.as_str().into()),
                 status: price.map_or(SelectionStatus::Removed, |_| SelectionStatus::Active),
-                outcome: self.outcome(outcome, setting),
+                outcome: self.outcome(outcome, context),
             });
             prices.extend(price.map(|price| (id, price)));
         }
@@ -151,11 +151,11 @@ impl Kind {
             line,
             period: self.period.clone(),
             status: MarketStatus::Open,
-            in_play: setting.in_play,
+            in_play: context.in_play,
             selections,
         };
         let id = line.map_or_else(|| key.into(), |line| format!("{key}@{line}").into());
-        Offered { id, definition, prices }
+        MarketOffer { id, definition, prices }
     }
 
     /// By name, which is all that the provider has; in a market of our own with what else tells it
@@ -170,12 +170,12 @@ impl Kind {
         }
     }
 
-    fn outcome(&self, outcome: &decode::Outcome, setting: Setting<'_>) -> Option<Outcome> {
+    fn outcome(&self, outcome: &decode::Outcome, context: EventContext<'_>) -> Option<Outcome> {
         let name = outcome.name.as_str();
         let is = |word: &str| name.eq_ignore_ascii_case(word);
         match self.rule {
             Rule::Result if is("draw") => Some(Outcome::Draw),
-            Rule::Result | Rule::Spread => side(name, setting),
+            Rule::Result | Rule::Spread => side(name, context),
             Rule::Total if is("over") => Some(Outcome::Over),
             Rule::Total if is("under") => Some(Outcome::Under),
             Rule::YesNo if is("yes") => Some(Outcome::Yes),
@@ -185,13 +185,13 @@ impl Kind {
     }
 }
 
-fn side(name: &str, setting: Setting<'_>) -> Option<Outcome> {
-    let [first, second] = match setting.sport {
+fn side(name: &str, context: EventContext<'_>) -> Option<Outcome> {
+    let [first, second] = match context.sport {
         Sport::Tennis => [Outcome::Player1, Outcome::Player2],
         _ => [Outcome::Home, Outcome::Away],
     };
     let is = |side: &Option<String>| side.as_deref() == Some(name);
-    if is(&setting.event.home) { Some(first) } else { is(&setting.event.away).then_some(second) }
+    if is(&context.event.home) { Some(first) } else { is(&context.event.away).then_some(second) }
 }
 
 fn price(

@@ -1,19 +1,19 @@
 //! Answers of The Odds API to facts.
 //!
-//! Every answer is a whole image, so what was told is remembered for each event, bookmaker and
-//! market, and only news are told. What is no longer in a later answer **of the same kind** is not
-//! offered now, so its markets are suspended, not closed: the API never says that a market is
-//! settled. The kinds are the odds of one event, and the lists of odds of a sport, of coming events
-//! of several sports, and of scores. A list speaks for the sports that it names; an empty one for
-//! the one sport that was known from such lists, and where there were several it says nothing.
+//! Every response is a whole image, so the reported state of each event, bookmaker and market is
+//! kept, and only changes are emitted. Markets that are missing from a later response **of the same
+//! kind** are suspended, not closed, because the API never says that a market is settled. The kinds
+//! are the odds of one event, and the lists of odds of a sport, of coming events of several sports,
+//! and of scores. A list covers the sports that it names; an empty one covers the one sport known
+//! from such lists, and if there are several, none.
 //!
-//! Requests that differ in what they ask for (markets, regions, bookmakers) are of one kind and would
-//! speak for each other: each needs an interpreter of its own.
+//! Requests for different markets, regions or bookmakers are of one kind and would cover each
+//! other: each needs its own interpreter.
 //!
 //! A market is in play when its event has commenced at the time of the answer.
 
+mod event_state;
 mod fixture;
-mod known;
 mod market;
 mod price;
 mod score;
@@ -22,9 +22,9 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use self::known::Known;
+use self::event_state::EventState;
 pub use self::price::PriceFormat;
-use super::{Interpret, Played, Signal};
+use super::{Interpret, Interpretation, Signal};
 use crate::{
     decode::the_odds_api::{self as decode, Answer, Bookmaker},
     error::{DecodeError, RefusalKind},
@@ -35,37 +35,37 @@ use crate::{
 /// bookmakers and three markets costs about 30 kB.
 const EVENTS_MAX: usize = 20_000;
 
-/// After so many answers without it an event may be forgotten, if room is needed.
+/// An event may be evicted after this many responses without it, if space is needed.
 const FORGET_AFTER: u64 = 1_000;
 
-/// What was told of the events of one source.
+/// The reported state of the events of one source.
 #[derive(Debug, Default)]
 pub struct Interpreter {
     prices: PriceFormat,
     recorded: bool,
-    events: HashMap<(Kind, String), Known>,
-    /// Answers taken so far.
+    events: HashMap<(ResponseKind, String), EventState>,
+    /// Responses so far.
     answers: u64,
     clock_us: Option<Micros>,
 }
 
-/// The kind of answer in which an event was.
+/// The kind of response that contained an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum ResponseKind {
     Single,
     Sport,
     Upcoming,
     Scores,
 }
 
-/// What is the same for a whole answer.
+/// What applies to a whole response.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct ResponseContext {
     now: Micros,
-    /// What an answer says of its own time, for what has none of its own.
+    /// The timestamp of the response, for parts without one.
     at: Option<Micros>,
     format: PriceFormat,
-    /// Its number.
+    /// The number of the response.
     answer: u64,
 }
 
@@ -75,27 +75,27 @@ impl Interpreter {
         Self { prices, ..Self::default() }
     }
 
-    /// One that is given recorded answers: their own time is taken for the present, that is the
-    /// wrapper's or the newest update in them, and not the moment when they are read.
+    /// An interpreter for recorded responses: the current time is taken from the response (the
+    /// wrapper's timestamp or the newest update), not from the clock.
     #[must_use]
     pub fn recorded(prices: PriceFormat) -> Self {
         Self { recorded: true, ..Self::new(prices) }
     }
 
-    fn moment(&mut self, answer: &Answer, received: Micros) -> Moment {
+    fn moment(&mut self, answer: &Answer, received: Micros) -> ResponseContext {
         self.answers += 1;
         let newest = if self.recorded { newest_update(answer) } else { None };
         let now = answer.timestamp.or(newest).unwrap_or(received);
         let format = self.prices.of(answer);
-        Moment { now, at: answer.timestamp, format, answer: self.answers }
+        ResponseContext { now, at: answer.timestamp, format, answer: self.answers }
     }
 
     fn event(
         &mut self,
         event: &decode::Event,
-        kind: Kind,
-        moment: Moment,
-        played: &mut Played,
+        kind: ResponseKind,
+        moment: ResponseContext,
+        played: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let full = self.events.len() >= EVENTS_MAX;
         let key = (kind, event.id.clone());
@@ -103,29 +103,42 @@ impl Interpreter {
             let reason = format!("an event more than {EVENTS_MAX}");
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
-        let known = self.events.entry(key).or_insert_with(|| Known::new(event));
-        let batches = known.event(event, moment, &mut played.notices);
+        let state = self.events.entry(key).or_insert_with(|| EventState::new(event));
+        let batches = state.event(event, moment, &mut played.notices);
         self.play(batches, moment.now, played);
         Ok(())
     }
 
-    /// Suspends the markets that an event had in earlier answers and has no more. Only behind the
-    /// whole answer: it may name an event twice.
-    fn withdrawn(&mut self, kind: Kind, event: &str, moment: Moment, played: &mut Played) {
-        let Some(known) = self.events.get_mut(&(kind, event.to_owned())) else { return };
-        let batches = known.withdraw(moment);
+    /// Suspends the markets that an event had in earlier responses and no longer has. Only after
+    /// the whole response, which may contain an event twice.
+    fn withdraw(
+        &mut self,
+        kind: ResponseKind,
+        event: &str,
+        moment: ResponseContext,
+        played: &mut Interpretation,
+    ) {
+        let Some(state) = self.events.get_mut(&(kind, event.to_owned())) else { return };
+        let batches = state.withdraw(moment);
         self.play(batches, moment.now, played);
     }
 
     /// Suspends what a list should have named and did not.
-    fn vanished(&mut self, answer: &Answer, kind: Kind, moment: Moment, played: &mut Played) {
+    fn withdraw_missing(
+        &mut self,
+        answer: &Answer,
+        kind: ResponseKind,
+        moment: ResponseContext,
+        played: &mut Interpretation,
+    ) {
         let named: HashSet<&str> = answer.events.iter().map(|it| it.sport_key.as_str()).collect();
         let listed = self.events.iter().filter(|((of, _), _)| *of == kind);
-        let known: HashSet<&str> = listed.map(|(_, it)| it.sport_key.as_str()).collect();
-        let one_sport = named.is_empty() && known.len() == 1;
-        let gone = |key: &(Kind, String), known: &Known| {
-            let spoken_for = kind == Kind::Upcoming || named.contains(known.sport_key.as_str());
-            key.0 == kind && known.answer < moment.answer && (spoken_for || one_sport)
+        let sports: HashSet<&str> = listed.map(|(_, it)| it.sport_key.as_str()).collect();
+        let one_sport = named.is_empty() && sports.len() == 1;
+        let gone = |key: &(ResponseKind, String), state: &EventState| {
+            let is_listed =
+                kind == ResponseKind::Upcoming || named.contains(state.sport_key.as_str());
+            key.0 == kind && state.answer < moment.answer && (is_listed || one_sport)
         };
         let mut keys: Vec<_> = self
             .events
@@ -135,23 +148,23 @@ impl Interpreter {
             .collect();
         keys.sort_by(|one, other| one.1.cmp(&other.1));
         for key in keys {
-            let Some(mut known) = self.events.remove(&key) else { continue };
-            let batches = known.withdraw_all(moment);
+            let Some(mut state) = self.events.remove(&key) else { continue };
+            let batches = state.withdraw_all(moment);
             self.play(batches, moment.now, played);
         }
     }
 
-    fn play(&mut self, batches: Vec<Batch>, now: Micros, played: &mut Played) {
+    fn play(&mut self, batches: Vec<Batch>, now: Micros, played: &mut Interpretation) {
         let clock_us = self.clock_us.map_or(now, |last| last.max(now));
         self.clock_us = Some(clock_us);
         batches.into_iter().for_each(|batch| played.push(clock_us, batch));
     }
 
-    /// Makes room, if it is needed, by forgetting what has not been heard of for long.
+    /// Evicts old events if space is needed.
     fn tidy(&mut self) {
         if self.events.len() >= EVENTS_MAX {
             let answers = self.answers;
-            self.events.retain(|_, known| known.answer + FORGET_AFTER > answers);
+            self.events.retain(|_, state| state.answer + FORGET_AFTER > answers);
         }
     }
 }
@@ -161,24 +174,24 @@ impl Interpret for Interpreter {
         &mut self,
         bytes: &[u8],
         received: Micros,
-        out: &mut Played,
+        out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let mut answer = decode::decode(bytes)?;
         out.notices.append(&mut answer.notices);
         self.tidy();
         let moment = self.moment(&answer, received);
-        let kind = Kind::of(&answer, &self.events);
+        let kind = ResponseKind::of(&answer, &self.events);
         for event in &answer.events {
-            let of_event = if event.result.is_some() { Kind::Scores } else { kind };
+            let of_event = if event.result.is_some() { ResponseKind::Scores } else { kind };
             if let Err(refused) = self.event(event, of_event, moment, out) {
                 out.notices.push(refused);
             }
         }
         for event in answer.events.iter().filter(|event| event.bookmakers.is_some()) {
-            self.withdrawn(kind, &event.id, moment, out);
+            self.withdraw(kind, &event.id, moment, out);
         }
         if answer.is_list && !answer.has_gaps {
-            self.vanished(&answer, kind, moment, out);
+            self.withdraw_missing(&answer, kind, moment, out);
         }
         out.notices.truncate(decode::NOTICES_MAX);
         out.signals.push(Signal::Fresh);
@@ -186,12 +199,12 @@ impl Interpret for Interpreter {
     }
 }
 
-impl Kind {
-    fn of(answer: &Answer, known: &HashMap<(Self, String), Known>) -> Self {
+impl ResponseKind {
+    fn of(answer: &Answer, events: &HashMap<(Self, String), EventState>) -> Self {
         let Some(first) = answer.events.first() else {
             // An empty list of scores and one of odds look the same; odds matter more.
             let scores_only =
-                !known.is_empty() && known.keys().all(|(kind, _)| *kind == Self::Scores);
+                !events.is_empty() && events.keys().all(|(kind, _)| *kind == Self::Scores);
             return if scores_only { Self::Scores } else { Self::Sport };
         };
         let one_sport = answer.events.iter().all(|event| event.sport_key == first.sport_key);

@@ -10,8 +10,8 @@ use crate::decode::the_odds_api::{Answer, Outcome};
 /// How the prices of an answer are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PriceFormat {
-    /// Told from the prices of the whole answer, each time: American if any is negative, or if all
-    /// are whole numbers from 100 on. A decimal answer of such long shots alone would be mistaken.
+    /// Detected from the prices of each whole response: American if any is negative, or if all are
+    /// whole numbers from 100 on. A decimal response with only such long odds would be misdetected.
     #[default]
     Auto,
     Decimal,

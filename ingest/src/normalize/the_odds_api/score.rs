@@ -1,19 +1,19 @@
-//! How a match stands, by the API's scores.
+//! The state of a match from the API's scores.
 //!
-//! They come by the name of the side and as text. The phase of a match is not told: only that it
-//! has not begun, goes on (it has scores), or is completed. Sports without a scoreboard of ours
-//! get their fixture alone; in tennis a score of sets without their games is no score of ours, so
-//! only the status is told.
+//! Scores are given by the name of the side and as text. The phase of a match is not given: only
+//! that it has not started, is live (it has scores), or is completed. Unsupported sports get only
+//! their fixture. In tennis, a score of sets without their games cannot be represented, so only the
+//! status is reported.
 
 use crate::{
-    decode::the_odds_api::{Event, Result as Played},
+    decode::the_odds_api::{Event, Result as EventResult},
     event::{
         Fact, FootballFact, FootballScore, FootballStatus, Pair, Scoreboard, ScoreboardStatus,
         Side, Sport, TennisFact, TennisStatus,
     },
 };
 
-/// Where a match is in its life, as far as the API tells.
+/// The phase of a match, as far as the API gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     NotStarted,
@@ -21,7 +21,7 @@ enum Phase {
     Completed,
 }
 
-pub(super) fn facts(event: &Event, result: &Played, sport: Sport) -> Vec<Fact> {
+pub(super) fn facts(event: &Event, result: &EventResult, sport: Sport) -> Vec<Fact> {
     let phase = match (result.completed, &result.scores) {
         (true, _) => Phase::Completed,
         (false, Some(scores)) if !scores.is_empty() => Phase::Live,
@@ -38,7 +38,7 @@ pub(super) fn facts(event: &Event, result: &Played, sport: Sport) -> Vec<Fact> {
     }
 }
 
-fn score(event: &Event, result: &Played) -> Option<Pair<u32>> {
+fn score(event: &Event, result: &EventResult) -> Option<Pair<u32>> {
     let scores = result.scores.as_ref()?;
     let of = |side: &Option<String>| {
         let side = side.as_ref()?;
@@ -56,7 +56,7 @@ fn football(phase: Phase, score: Option<Pair<u32>>) -> Vec<Fact> {
         goals.map(|goals| FootballFact::Score(FootballScore { goals, ..FootballScore::default() }));
     let status = match phase {
         Phase::NotStarted => Some(FootballFact::Status(FootballStatus::NotStarted)),
-        // Which half it is, is not told.
+        // The current half is not given.
         Phase::Live => None,
         Phase::Completed => Some(FootballFact::Status(FootballStatus::Finished)),
     };

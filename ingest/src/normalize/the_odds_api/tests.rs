@@ -27,7 +27,7 @@ fn market(key: &str, outcomes: &[&str]) -> String {
 }
 
 fn told(interpreter: &mut Interpreter, body: &str) -> Vec<String> {
-    let mut played = Played::default();
+    let mut played = Interpretation::default();
     interpreter.message(body.as_bytes(), NOW, &mut played).unwrap();
     assert_eq!(played.notices, [], "of {body}");
     assert_eq!(played.signals, [Signal::Fresh], "of {body}");
@@ -216,7 +216,7 @@ fn event_that_has_commenced_is_in_play() {
     let h2h = book("b", &market("h2h", &["Ann 2.1", "Bea 1.8"]));
     let body = event("e", "tennis_x", &h2h);
     for (timestamp, expected) in [("2024-03-21T23:59:59Z", false), ("2024-03-22T00:00:00Z", true)] {
-        let mut played = Played::default();
+        let mut played = Interpretation::default();
         let body = format!(r#"{{"timestamp":"{timestamp}","data":[{body}]}}"#);
         Interpreter::default().message(body.as_bytes(), NOW, &mut played).unwrap();
         let events = played.batches.iter().flat_map(|it| &it.batch.events);

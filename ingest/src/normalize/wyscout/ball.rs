@@ -1,8 +1,8 @@
 //! Where the ball is, from the events of the side that has it.
 //!
-//! Other events are left out: a foul, a defending duel and a save are told from the side that has
-//! not got the ball, and a save stands in a corner of the pitch in the data. So are the kicks of a
-//! shoot-out, half of which the data places at the wrong end.
+//! Other events are left out: a foul, a defending duel and a save are recorded for the side without
+//! the ball, and a save has a corner of the pitch as its position. So are the kicks of a shoot-out,
+//! half of which the data places at the wrong end.
 
 use super::tally;
 use crate::{

@@ -36,14 +36,14 @@ impl Normalizer {
             Kind::FreeKick(SetPiece::Penalty) => IncidentKind::PenaltyMissed,
             _ => card(event)?,
         };
-        Some(self.told(event, kind, side))
+        Some(self.new_incident(event, kind, side))
     }
 
     fn goal(&mut self, event: &Event, side: Side, kind: GoalKind) -> Incident {
         let scorer = if kind == GoalKind::OwnGoal { side.other() } else { side };
         let score = Some(self.course.goal(scorer));
         let assist = self.assist_of(scorer);
-        Incident { assist, score, ..self.told(event, IncidentKind::Goal(kind), scorer) }
+        Incident { assist, score, ..self.new_incident(event, IncidentKind::Goal(kind), scorer) }
     }
 
     fn assist_of(&mut self, scorer: Side) -> Option<Participant> {
@@ -55,14 +55,17 @@ impl Normalizer {
 
     fn shootout_kick(&mut self, event: &Event, side: Side) -> Option<Incident> {
         if event.kind != Kind::FreeKick(SetPiece::Penalty) {
-            return card(event).map(|kind| self.told(event, kind, side));
+            return card(event).map(|kind| self.new_incident(event, kind, side));
         }
         let scored = event.has(Tag::Goal);
         let score = Some(self.course.kick(side, scored));
-        Some(Incident { score, ..self.told(event, IncidentKind::Shootout { scored }, side) })
+        Some(Incident {
+            score,
+            ..self.new_incident(event, IncidentKind::Shootout { scored }, side)
+        })
     }
 
-    fn told(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+    fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
         let player = event.player.map(|player| self.roster.player(player));
         let eid = event.id.to_string().into();
         Incident { player, ..self.course.incident(eid, kind, Some(side)) }

@@ -15,7 +15,7 @@ use std::collections::{HashSet, VecDeque};
 
 use self::{incident::Assist, record::Substitution, roster::Roster};
 use super::{
-    Played,
+    Interpretation,
     football::{Course, Recorded},
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(&mut self, event: &Event, out: &mut Played) -> Result<(), DecodeError> {
+    pub fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id);
         self.substitute_until(event.period, event.since_start_us, out);
@@ -98,7 +98,7 @@ impl Normalizer {
     }
 
     /// Ends the match, with the record as the authority for its score.
-    pub fn finish(&mut self, out: &mut Played) {
+    pub fn finish(&mut self, out: &mut Interpretation) {
         if self.course.period().is_none() {
             return;
         }
@@ -126,7 +126,12 @@ impl Normalizer {
     }
 
     /// Everything that lies between the event before and this moment.
-    fn substitute_until(&mut self, period: Period, since_start_us: Micros, out: &mut Played) {
+    fn substitute_until(
+        &mut self,
+        period: Period,
+        since_start_us: Micros,
+        out: &mut Interpretation,
+    ) {
         let due =
             |it: &mut Substitution| (it.period, it.since_start_us) <= (period, since_start_us);
         while let Some(substitution) = self.substitutions.pop_front_if(due) {
@@ -148,7 +153,7 @@ impl Normalizer {
         if event.period != Period::Shootout {
             facts.extend(self.course.did(side, player.as_ref(), tally::of_player(event)));
         }
-        if let Some(shot) = shot::told(&self.course, event, player.clone(), side) {
+        if let Some(shot) = shot::new_shot(&self.course, event, player.clone(), side) {
             facts.push(FootballFact::Analysis(Analysis::Shot(shot)));
         }
         if let Some(ball) = ball::at(event, side) {

@@ -19,10 +19,10 @@ const MINUTE_US: Micros = 60_000_000;
 
 /// A substitution and its place among the events.
 ///
-/// The record has the minute in progress alone. It is shown as it stands, and played at the start of
-/// that minute, or right behind what the one who goes off still does within it. The one who comes
-/// on has not been seen before that in any recording. Minute 46 is thus before the first touch of
-/// the second half, which is where a change at half time belongs.
+/// The record has only the minute in progress. It is reported unchanged, and applied at the start
+/// of that minute, or right after the last event of the player who goes off. In no recording does
+/// the player who comes on act before that. Minute 46 is thus before the first touch of the second
+/// half, which is where a change at half time belongs.
 #[derive(Debug)]
 pub(super) struct Substitution {
     pub(super) period: Period,

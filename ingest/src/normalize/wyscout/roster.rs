@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::PROVIDER;
 use crate::{
     decode::wyscout::{
-        Document, Named, Player,
+        Document, NamedEntity, Player,
         record::{MatchRecord, TeamRecord},
     },
     error::{DecodeError, RefusalKind},
@@ -92,11 +92,11 @@ fn acting(document: &Document) -> Option<Pair<u64>> {
     Some([first, teams.find(|team| *team != first)?])
 }
 
-fn name_of(id: u64, named: &[Named]) -> Option<&Named> {
+fn name_of(id: u64, named: &[NamedEntity]) -> Option<&NamedEntity> {
     named.iter().find(|it| it.id == id)
 }
 
-fn participant(kind: &str, id: u64, named: Option<&Named>) -> Participant {
+fn participant(kind: &str, id: u64, named: Option<&NamedEntity>) -> Participant {
     let name = named.map_or_else(|| format!("{kind} {id}").into(), |it| it.name.clone());
     Participant { id: Id::derive(PROVIDER, kind, &id.to_string()), name }
 }

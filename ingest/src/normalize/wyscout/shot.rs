@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The shot that an event is, if it is one.
-pub(super) fn told(
+pub(super) fn new_shot(
     course: &Course,
     event: &Event,
     player: Option<Participant>,

@@ -1,7 +1,7 @@
 //! What single events count for their side.
 //!
 //! Possession is not among them: the events are touches, and the time between two of them belongs
-//! to nobody. Of a second yellow card the red one is counted, as every table does.
+//! to neither side. Of a second yellow card the red one is counted, as every table does.
 
 use crate::{
     decode::wyscout::{Detail, Event, Kind, SetPiece, Tag},

@@ -1,4 +1,4 @@
-//! What is told of a simulated match for analysis: shots, momentum, halves, average positions,
+//! The analysis of a simulated match: shots, momentum, halves, average positions,
 //! ratings.
 //!
 //! It has a stream of chance of its own, so that the course of a match does not depend on it.
@@ -17,7 +17,8 @@ use crate::{
     simulator::{dice::Dice, truth::Minute},
 };
 
-/// Average positions, halves and ratings are told once in so many minutes, and at the whistles.
+/// Average positions, halves and ratings are reported once in this many minutes, and at the
+/// whistles.
 const EVERY_MIN: u16 = 15;
 
 /// Length and width of the pitch in metres.
@@ -32,7 +33,7 @@ const PENALTY: f64 = 0.76;
 #[derive(Debug)]
 pub(super) struct Analyst {
     dice: Dice,
-    untold: Vec<Analysis>,
+    pending: Vec<Analysis>,
     shots: u32,
     last_goal: Option<Shot>,
     minute: Option<MatchMinute>,
@@ -51,7 +52,7 @@ impl Analyst {
     pub(super) fn new(dice: Dice) -> Self {
         Self {
             dice,
-            untold: Vec::new(),
+            pending: Vec::new(),
             shots: 0,
             last_goal: None,
             minute: None,
@@ -101,17 +102,17 @@ impl Analyst {
         if outcome == ShotOutcome::Goal {
             self.last_goal = Some(shot.clone());
         }
-        self.untold.push(Analysis::Shot(shot));
+        self.pending.push(Analysis::Shot(shot));
     }
 
     /// The last goal does not count: its shot stays, without one.
     pub(super) fn goal_overturned(&mut self) {
         if let Some(shot) = self.last_goal.take() {
-            self.untold.push(Analysis::Shot(Shot { outcome: ShotOutcome::OffTarget, ..shot }));
+            self.pending.push(Analysis::Shot(Shot { outcome: ShotOutcome::OffTarget, ..shot }));
         }
     }
 
-    /// What is to be told at a moment of play; at a whistle everything.
+    /// The facts to report at a moment of play; at a whistle, all of them.
     pub(super) fn news(
         &mut self,
         at: Minute,
@@ -124,7 +125,7 @@ impl Analyst {
         let passed = before.filter(|before| whistle || *before != minute);
         if let Some(minute) = passed {
             let value = momentum(std::mem::take(&mut self.pressure));
-            self.untold.push(Analysis::Momentum(Momentum { minute, value }));
+            self.pending.push(Analysis::Momentum(Momentum { minute, value }));
         }
         if whistle {
             self.minute = None;
@@ -135,7 +136,7 @@ impl Analyst {
             self.positions(sides);
             self.ratings(players);
         }
-        self.untold.drain(..).map(FootballFact::Analysis).collect()
+        self.pending.drain(..).map(FootballFact::Analysis).collect()
     }
 
     fn halves(&mut self, status: FootballStatus, tally: &Tally) {
@@ -159,7 +160,7 @@ impl Analyst {
                 }
             }
             if !changed.is_empty() {
-                self.untold.push(Analysis::HalfStats { half, side, values: changed });
+                self.pending.push(Analysis::HalfStats { half, side, values: changed });
             }
         }
         if status == FootballStatus::HalfTime {
@@ -180,7 +181,7 @@ impl Analyst {
                 self.positions[side.index()].insert(who.id, position);
             }
             let players = self.positions[side.index()].values().cloned().collect();
-            self.untold.push(Analysis::AveragePositions { side, players });
+            self.pending.push(Analysis::AveragePositions { side, players });
         }
     }
 
@@ -189,7 +190,7 @@ impl Analyst {
             let mut changed = players.ratings(side);
             changed.retain(|it| self.ratings.insert(it.player.id, it.rating) != Some(it.rating));
             if !changed.is_empty() {
-                self.untold.push(Analysis::Ratings { side, players: changed });
+                self.pending.push(Analysis::Ratings { side, players: changed });
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 const HALF_S: u32 = 45 * 60;
-/// Stoppage time that is expected of the halves while nobody knows it yet.
+/// The expected stoppage time of the halves, until it is known.
 const EXPECTED_ADDED_S: [u32; 2] = [130, 290];
 
 /// Seconds that may still be played whatever the board says: no half is ended to the second.

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Substitutions that the laws allow a side, and the seconds of the match near which they are made
-/// when nobody is hurt: half-time, and three breaks of the second half.
+/// when no player is injured: half-time, and three breaks of the second half.
 const SUBSTITUTIONS_MAX: usize = 5;
 const BREAKS_S: [u32; 4] = [2_700, 3_600, 4_320, 4_920];
 
@@ -27,7 +27,7 @@ enum Role {
     Forward,
 }
 
-/// What somebody is looked for on the pitch.
+/// The part for which a player on the pitch is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     Scorer,
@@ -75,11 +75,11 @@ impl LineUp {
         Self { formation, country, on, bench, intended_s: intentions(dice) }
     }
 
-    /// As it is told before the match. The captain is who has the lowest number in the field.
-    pub(super) fn told(&self) -> event::LineUp {
+    /// The line-up before the match. The captain is the outfield player with the lowest number.
+    pub(super) fn fact(&self) -> event::LineUp {
         let field = self.on.iter().filter(|player| player.role != Role::Keeper);
         let captain = field.map(|player| player.number).min();
-        let told = |player: &Player, starter: bool| LineUpPlayer {
+        let entry = |player: &Player, starter: bool| LineUpPlayer {
             player: player.who.clone(),
             number: Some(player.number),
             position: Some(player.role.position()),
@@ -87,8 +87,8 @@ impl LineUp {
             starter,
             captain: starter && Some(player.number) == captain,
         };
-        let starters = self.on.iter().map(|player| told(player, true));
-        let players = starters.chain(self.bench.iter().map(|player| told(player, false)));
+        let starters = self.on.iter().map(|player| entry(player, true));
+        let players = starters.chain(self.bench.iter().map(|player| entry(player, false)));
         event::LineUp { formation: Some(self.formation.into()), players: players.collect() }
     }
 
@@ -118,12 +118,12 @@ impl LineUp {
         })
     }
 
-    /// Nobody once the keeper was sent off.
+    /// `None` once the keeper was sent off.
     pub(super) fn keeper(&self) -> Option<&Participant> {
         self.on.iter().find(|player| player.role == Role::Keeper).map(|player| &player.who)
     }
 
-    /// Somebody on the pitch for a part; `but` is somebody who has another part in it.
+    /// A player on the pitch for a part; `but` is a player who has another part in it.
     pub(super) fn find(&self, part: Part, but: Option<&Participant>, dice: &mut Dice) -> usize {
         let weight = |player: &Player| {
             if Some(&player.who) == but { 0.0 } else { weight(part, player) }
@@ -196,7 +196,7 @@ fn intentions(dice: &mut Dice) -> Vec<u32> {
             near_s + dice.between(0, 240)
         })
         .collect();
-    // Now and then somebody is hurt early.
+    // Occasionally a player is injured early.
     if dice.chance(0.12) {
         intended[0] = dice.between(400, 2_600);
     }
@@ -217,7 +217,7 @@ fn weight(part: Part, player: &Player) -> f64 {
     [keeper, defender, midfielder, forward][player.role as usize]
 }
 
-/// How likely somebody goes off: who came on as a substitute hardly ever does.
+/// How likely a player is to go off: a substitute hardly ever does.
 fn tired(player: &Player) -> f64 {
     match player.role {
         _ if player.came_on => 0.02,
@@ -237,10 +237,10 @@ mod tests {
         let line_up = LineUp::new(&names::team(1, 2), &mut Dice::new(4, 1));
         assert_eq!((line_up.on.len(), line_up.bench.len()), (11, 9));
         assert_eq!(line_up.on.iter().filter(|p| p.role == Role::Keeper).count(), 1);
-        let told = line_up.told();
-        assert!(told.players.iter().take(11).all(|player| player.starter));
-        assert_eq!(told.players.iter().filter(|player| player.captain).count(), 1);
-        assert_eq!(told.players.len(), 20);
+        let entry = line_up.fact();
+        assert!(entry.players.iter().take(11).all(|player| player.starter));
+        assert_eq!(entry.players.iter().filter(|player| player.captain).count(), 1);
+        assert_eq!(entry.players.len(), 20);
     }
 
     #[test]

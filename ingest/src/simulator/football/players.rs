@@ -1,4 +1,4 @@
-//! What each player has done, and which of it has not been told yet.
+//! The statistics of each player, and which of them have not been reported yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ impl Players {
         }
     }
 
-    /// What changed since it was last told, when it is time; `last`: whatever the time.
+    /// The changes since the last report, if one is due; `last`: even if none is due.
     pub(super) fn news(&mut self, minute: u16, last: bool) -> Vec<FootballFact> {
         if !last && minute < self.due_min {
             return Vec::new();

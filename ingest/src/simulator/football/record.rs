@@ -1,20 +1,20 @@
-//! What has happened in a match: entered into its truth at once, and kept until it is told.
+//! The record of a match: events enter its truth at once, and are pending until they are reported.
 
 use crate::{
     event::{Ball, Eid, FootballStatus, GoalKind, LineUp, Pair, Participant, Side, VarDecision},
     simulator::truth::{
-        Card, Colour, FootballTruth, Goal, Minute, Overturned, PenaltyMissed, Substitution,
+        Card, Colour, FootballTruth, Goal, Minute, OverturnedGoal, PenaltyMissed, Substitution,
     },
 };
 
-use super::report::Happening;
+use super::report::PitchEvent;
 
 #[derive(Debug)]
 pub(super) struct Record {
     truth: FootballTruth,
     /// Incidents so far, for their names.
     incidents: u32,
-    untold: Vec<Happening>,
+    pending: Vec<PitchEvent>,
 }
 
 impl Record {
@@ -29,24 +29,24 @@ impl Record {
             substitutions: Vec::new(),
             penalties_missed: Vec::new(),
         };
-        Self { truth, incidents: 0, untold: Vec::new() }
+        Self { truth, incidents: 0, pending: Vec::new() }
     }
 
     pub(super) fn truth(&self) -> &FootballTruth {
         &self.truth
     }
 
-    /// What has happened since this was last asked.
-    pub(super) fn take_untold(&mut self) -> Vec<Happening> {
-        std::mem::take(&mut self.untold)
+    /// The events since the last call.
+    pub(super) fn take_pending(&mut self) -> Vec<PitchEvent> {
+        std::mem::take(&mut self.pending)
     }
 
     pub(super) fn line_up(&mut self, side: Side, line_up: LineUp) {
-        self.untold.push(Happening::LineUp(side, line_up));
+        self.pending.push(PitchEvent::LineUp(side, line_up));
     }
 
     pub(super) fn ball(&mut self, ball: Ball) {
-        self.untold.push(Happening::Ball(ball));
+        self.pending.push(PitchEvent::Ball(ball));
     }
 
     pub(super) fn period(&mut self, status: FootballStatus) {
@@ -54,7 +54,7 @@ impl Record {
         if status == FootballStatus::HalfTime {
             self.truth.half_time = self.truth.score;
         }
-        self.untold.push(Happening::Period(status));
+        self.pending.push(PitchEvent::Period(status));
     }
 
     /// A goal for `side`; with the scorer the one who gave the pass.
@@ -69,7 +69,7 @@ impl Record {
         let (eid, score): (_, Pair<u16>) = (self.eid('g'), self.truth.score);
         let goal = Goal { eid, at, side, scorer, assist, kind, score };
         self.truth.goals.push(goal.clone());
-        self.untold.push(Happening::Goal(goal));
+        self.pending.push(PitchEvent::Goal(goal));
     }
 
     /// The video assistant looks at the last goal, or has.
@@ -77,22 +77,22 @@ impl Record {
         let goal = self.truth.goals.last().expect("a check is on the last goal");
         let (side, scorer) = (goal.side, goal.scorer.clone());
         let eid = self.eid('v');
-        self.untold.push(Happening::Var { eid, side, scorer, decision });
+        self.pending.push(PitchEvent::Var { eid, side, scorer, decision });
     }
 
     /// The last goal does not count.
     pub(super) fn overturn(&mut self, why: &'static str) -> Goal {
         let goal = self.truth.goals.pop().expect("a verdict is on the last goal");
         self.truth.score[goal.side.index()] -= 1;
-        self.untold.push(Happening::Overturned { of: goal.eid.clone(), side: goal.side, why });
-        self.truth.overturned.push(Overturned { goal: goal.clone(), why });
+        self.pending.push(PitchEvent::Overturned { of: goal.eid.clone(), side: goal.side, why });
+        self.truth.overturned.push(OverturnedGoal { goal: goal.clone(), why });
         goal
     }
 
     pub(super) fn card(&mut self, at: Minute, side: Side, player: Participant, colour: Colour) {
         let card = Card { eid: self.eid('c'), at, side, player, colour };
         self.truth.cards.push(card.clone());
-        self.untold.push(Happening::Card(card));
+        self.pending.push(PitchEvent::Card(card));
     }
 
     pub(super) fn substitution(
@@ -103,13 +103,13 @@ impl Record {
     ) {
         let change = Substitution { eid: self.eid('s'), at, side, off, on };
         self.truth.substitutions.push(change.clone());
-        self.untold.push(Happening::Substitution(change));
+        self.pending.push(PitchEvent::Substitution(change));
     }
 
     pub(super) fn penalty_missed(&mut self, at: Minute, side: Side, player: Participant) {
         let miss = PenaltyMissed { eid: self.eid('m'), at, side, player };
         self.truth.penalties_missed.push(miss.clone());
-        self.untold.push(Happening::PenaltyMissed(miss));
+        self.pending.push(PitchEvent::PenaltyMissed(miss));
     }
 
     /// The name of the next incident: a letter for its kind, and its number.

@@ -1,7 +1,7 @@
-//! A football match told in facts.
+//! Reports a football match as facts.
 //!
-//! It keeps the score by itself from what happens, so that facts and the play's record are two
-//! accounts of the same match and can be held against each other.
+//! It counts the score from the events by itself, so that the facts and the record are independent
+//! accounts of the match and can be compared.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::{
     simulator::truth::{Card, Colour, Goal, Minute, PenaltyMissed, Substitution},
 };
 
-/// Something that happened on the pitch.
+/// An event on the pitch.
 #[derive(Debug, Clone)]
-pub(super) enum Happening {
+pub(super) enum PitchEvent {
     /// A period began or ended.
     Period(FootballStatus),
     LineUp(Side, LineUp),
@@ -24,14 +24,14 @@ pub(super) enum Happening {
     Card(Card),
     Substitution(Substitution),
     PenaltyMissed(PenaltyMissed),
-    /// The video assistant looks at a goal, or has.
+    /// A video review of a goal, in progress or decided.
     Var {
         eid: Eid,
         side: Side,
         scorer: Participant,
         decision: VarDecision,
     },
-    /// A goal does not count.
+    /// A goal was overturned.
     Overturned {
         of: Eid,
         side: Side,
@@ -39,50 +39,55 @@ pub(super) enum Happening {
     },
 }
 
-/// What the match clock shows.
+/// The reading of the match clock.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct ClockReading {
     pub(super) second: u32,
     pub(super) running: bool,
     pub(super) minute: Minute,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct Reporter {
     score: FootballScore,
     periods: u32,
 }
 
-impl Report {
-    /// The facts of one moment; with an incident comes what the clock shows.
-    pub(super) fn tell(&mut self, happenings: Vec<Happening>, shown: Shown) -> Vec<FootballFact> {
+impl Reporter {
+    /// The facts of one moment; an incident also reports the clock.
+    pub(super) fn facts(
+        &mut self,
+        pitch_events: Vec<PitchEvent>,
+        clock: ClockReading,
+    ) -> Vec<FootballFact> {
         let mut facts = Vec::new();
-        for happening in happenings {
-            self.tell_one(happening, shown.minute, &mut facts);
+        for pitch_event in pitch_events {
+            self.report(pitch_event, clock.minute, &mut facts);
         }
         if facts.iter().any(|fact| matches!(fact, FootballFact::Incident(_))) {
-            facts.push(FootballFact::Clock { second: shown.second, running: shown.running });
+            facts.push(FootballFact::Clock { second: clock.second, running: clock.running });
         }
         facts
     }
 
-    fn tell_one(&mut self, happening: Happening, at: Minute, facts: &mut Vec<FootballFact>) {
-        match happening {
-            Happening::Period(status) => self.period(status, at, facts),
-            Happening::LineUp(side, line_up) => {
+    fn report(&mut self, pitch_event: PitchEvent, at: Minute, facts: &mut Vec<FootballFact>) {
+        match pitch_event {
+            PitchEvent::Period(status) => self.period(status, at, facts),
+            PitchEvent::LineUp(side, line_up) => {
                 facts.push(FootballFact::LineUp { side, line_up });
             }
-            Happening::Ball(ball) => facts.push(FootballFact::Ball(ball)),
-            Happening::Goal(goal) => self.goal(goal, facts),
-            Happening::Card(card) => facts.push(FootballFact::Incident(booked(card))),
-            Happening::Substitution(change) => facts.push(FootballFact::Incident(changed(change))),
-            Happening::PenaltyMissed(miss) => facts.push(FootballFact::Incident(missed(miss))),
-            Happening::Var { eid, side, scorer, decision } => {
+            PitchEvent::Ball(ball) => facts.push(FootballFact::Ball(ball)),
+            PitchEvent::Goal(goal) => self.goal(goal, facts),
+            PitchEvent::Card(card) => facts.push(FootballFact::Incident(booked(card))),
+            PitchEvent::Substitution(change) => facts.push(FootballFact::Incident(changed(change))),
+            PitchEvent::PenaltyMissed(miss) => facts.push(FootballFact::Incident(missed(miss))),
+            PitchEvent::Var { eid, side, scorer, decision } => {
                 let kind = IncidentKind::Var(decision);
-                let incident = Incident { player: Some(scorer), ..told(eid, kind, at, Some(side)) };
+                let incident =
+                    Incident { player: Some(scorer), ..new_incident(eid, kind, at, Some(side)) };
                 facts.push(FootballFact::Incident(incident));
             }
-            Happening::Overturned { of, side, why } => self.overturn(of, side, why, facts),
+            PitchEvent::Overturned { of, side, why } => self.overturn(of, side, why, facts),
         }
     }
 
@@ -94,7 +99,7 @@ impl Report {
         let eid = format!("p{}", self.periods).into();
         facts.extend([
             FootballFact::Status(status),
-            FootballFact::Incident(told(eid, IncidentKind::Period(status), at, None)),
+            FootballFact::Incident(new_incident(eid, IncidentKind::Period(status), at, None)),
             FootballFact::Score(self.score),
         ]);
     }
@@ -112,8 +117,8 @@ impl Report {
     }
 }
 
-/// An incident with nobody in it yet.
-fn told(eid: Eid, kind: IncidentKind, at: Minute, side: Option<Side>) -> Incident {
+/// An incident without players.
+fn new_incident(eid: Eid, kind: IncidentKind, at: Minute, side: Option<Side>) -> Incident {
     let Minute { minute, added } = at;
     Incident { eid, kind, minute, added, side, player: None, assist: None, score: None }
 }
@@ -123,7 +128,7 @@ fn scored(goal: Goal, score: Pair<u16>) -> Incident {
         player: Some(goal.scorer),
         assist: goal.assist,
         score: Some(score),
-        ..told(goal.eid, IncidentKind::Goal(goal.kind), goal.at, Some(goal.side))
+        ..new_incident(goal.eid, IncidentKind::Goal(goal.kind), goal.at, Some(goal.side))
     }
 }
 
@@ -133,16 +138,16 @@ fn booked(card: Card) -> Incident {
         Colour::SecondYellow => IncidentKind::SecondYellow,
         Colour::Red => IncidentKind::Red,
     };
-    Incident { player: Some(card.player), ..told(card.eid, kind, card.at, Some(card.side)) }
+    Incident { player: Some(card.player), ..new_incident(card.eid, kind, card.at, Some(card.side)) }
 }
 
 fn changed(change: Substitution) -> Incident {
     let Substitution { eid, at, side, off, on } = change;
-    let incident = told(eid, IncidentKind::Substitution, at, Some(side));
+    let incident = new_incident(eid, IncidentKind::Substitution, at, Some(side));
     Incident { player: Some(off), assist: Some(on), ..incident }
 }
 
 fn missed(miss: PenaltyMissed) -> Incident {
-    let incident = told(miss.eid, IncidentKind::PenaltyMissed, miss.at, Some(miss.side));
+    let incident = new_incident(miss.eid, IncidentKind::PenaltyMissed, miss.at, Some(miss.side));
     Incident { player: Some(miss.player), ..incident }
 }

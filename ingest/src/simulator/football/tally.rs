@@ -1,4 +1,4 @@
-//! The counts of both sides, and which of them have not been told yet.
+//! The counts of both sides, and which of them have not been reported yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ impl Tally {
         Some(if side == Side::First { home } else { 100 - home })
     }
 
-    /// What changed since it was last told; `last`: those that rise all the time, too.
+    /// The changes since the last report; `last`: including the counts that rise all the time.
     pub(super) fn news(&mut self, second: u32, last: bool) -> Vec<FootballFact> {
         if last || second >= self.slow_due_s {
             self.slow_due_s = second + SLOW_EVERY_S;

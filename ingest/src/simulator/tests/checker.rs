@@ -19,13 +19,13 @@ use super::rules::{Boards, Races};
 
 #[derive(Debug, Default)]
 pub(super) struct Checker {
-    pub(super) matches: BTreeMap<Id, Seen>,
+    pub(super) matches: BTreeMap<Id, ObservedMatch>,
     now: Micros,
 }
 
 /// What a reader knows of one match.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ObservedMatch {
     pub(super) football: Football,
     pub(super) tennis: Tennis,
     pub(super) boards: Boards,
@@ -92,7 +92,7 @@ impl Checker {
     }
 }
 
-impl Seen {
+impl ObservedMatch {
     fn apply(&mut self, sport: Sport, fact: &Fact) {
         match fact {
             Fact::Fixture(fixture) => {
@@ -123,7 +123,7 @@ impl Seen {
             MarketChange::Define(definition) => {
                 market.status = Some(definition.status);
                 market.in_play = definition.in_play;
-                // A price from before a suspension is worth nothing: it must be told anew.
+                // A price from before a suspension is void: it must be reported again.
                 market.prices.clear();
                 for selection in &definition.selections {
                     let id = selection.id.to_string();
@@ -230,22 +230,22 @@ impl Football {
                 let own = self.players.entry((*side, player.id)).or_default();
                 own.extend(values.iter().copied());
             }
-            FootballFact::Analysis(told) => self.analysis(told),
+            FootballFact::Analysis(analysis) => self.analysis(analysis),
             FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
         }
     }
 
-    fn analysis(&mut self, told: &Analysis) {
-        match told {
+    fn analysis(&mut self, analysis: &Analysis) {
+        match analysis {
             Analysis::Shot(shot) => {
                 let expected = shot.expected_goals.expect("every shot has its expected goals");
                 assert!((0.0..1.0).contains(&expected.goals()), "{shot:?}");
                 assert!(shot.place.is_some_and(|place| place.x > 500), "{shot:?}");
                 self.shots.insert(shot.eid.to_string(), shot.clone());
             }
-            Analysis::Momentum(told) => {
-                assert!(self.momentum.last() < Some(&told.minute), "{told:?} again");
-                self.momentum.push(told.minute);
+            Analysis::Momentum(momentum) => {
+                assert!(self.momentum.last() < Some(&momentum.minute), "{momentum:?} again");
+                self.momentum.push(momentum.minute);
             }
             Analysis::HalfStats { half, side, values } => {
                 assert!(!values.is_empty());
@@ -261,7 +261,7 @@ impl Football {
         }
     }
 
-    /// What was told for analysis agrees with what was told of the match.
+    /// The analysis agrees with the other facts of the match.
     fn check_analysis(&self) {
         for side in Side::BOTH {
             let of_side = |stat| self.stats.get(&(side, stat)).copied().unwrap_or(0);

@@ -6,7 +6,7 @@ use crate::event::{Event, Fact, FootballFact, Id, Micros, Sport};
 
 use super::{
     super::{
-        Planned, Simulator, World,
+        ScheduledMatch, Simulator, World,
         day::{DAY, Plan},
         past,
     },
@@ -16,8 +16,8 @@ use super::{
 /// 22 November 2026, 6:40.
 const NOW: Micros = 1_795_329_600_000_000;
 
-fn ids(planned: &[Planned]) -> BTreeSet<Id> {
-    planned.iter().map(Planned::id).collect()
+fn ids(planned: &[ScheduledMatch]) -> BTreeSet<Id> {
+    planned.iter().map(ScheduledMatch::id).collect()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn past_is_a_season_of_football_and_weeks_of_the_others() {
 #[test]
 fn past_follows_from_seed_and_season() {
     let (now, later) = (past(1, NOW), past(1, NOW + 4 * DAY));
-    let football = |all: &[Planned]| {
+    let football = |all: &[ScheduledMatch]| {
         let all = all.iter().filter(|planned| planned.sport() == Sport::Football);
         all.cloned().collect::<Vec<_>>()
     };
@@ -59,8 +59,8 @@ fn results_pass_the_checker() {
     let all = past(3, NOW);
     for planned in all.iter().step_by(41) {
         let mut checker = Checker::default();
-        let told = planned.result();
-        told.iter().for_each(|timed| checker.apply(timed));
+        let result = planned.result();
+        result.iter().for_each(|timed| checker.apply(timed));
         checker.matches[&planned.id()].check_end();
     }
     let mut seen = BTreeSet::new();
@@ -72,13 +72,13 @@ fn results_pass_the_checker() {
     }
 }
 
-/// The match that is told at once is the one that is played moment by moment.
+/// The match that is reported at once is the one that is played moment by moment.
 #[test]
 fn result_is_what_is_played() {
     let world = World::new(5, NOW);
     let planned = world.programme(1);
-    let goals = |told: &mut dyn Iterator<Item = &Event>, id: Id| {
-        let own = told.filter(|event| event.match_id == id);
+    let goals = |events: &mut dyn Iterator<Item = &Event>, id: Id| {
+        let own = events.filter(|event| event.match_id == id);
         own.filter_map(|event| match &event.fact {
             Fact::Football(FootballFact::Score(score)) => Some(score.goals),
             _ => None,
@@ -112,6 +112,6 @@ fn programmes_are_played_under_their_ids() {
         let late: BTreeSet<_> =
             world.play(day, since).map(|timed| timed.batch.events[0].match_id).collect();
         let expected = programme.iter().filter(|planned| planned.start() >= since);
-        assert_eq!(late, expected.map(Planned::id).collect());
+        assert_eq!(late, expected.map(ScheduledMatch::id).collect());
     }
 }

@@ -1,5 +1,5 @@
-//! The rules of the sports that are followed by a scoreboard, and of races, read anew: what may stand
-//! on a board at the end, and what may follow what.
+//! The rules of the sports with a scoreboard, and of races, implemented independently: what may
+//! stand on a board at the end, and what may follow what.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ impl Boards {
         if let Some(before) = &self.last {
             assert_ne!(before.status, ScoreboardStatus::Finished, "{board:?} after the end");
             never_falls(before, board);
-            // What is told at once, after the match, is told as a whole.
+            // A match that is reported after its end is reported as a whole.
             let is_followed = board.status != ScoreboardStatus::Finished
                 || before.status != ScoreboardStatus::NotStarted;
             if is_followed && (sport == Sport::Cs2 || sport == Sport::Darts) {

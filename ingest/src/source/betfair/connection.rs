@@ -1,6 +1,6 @@
-//! One TLS connection to Betfair: made, greeted, authenticated, subscribed.
+//! One TLS connection to Betfair: connect, wait for the greeting, authenticate, subscribe.
 //!
-//! The stream's own order: `connection` comes first, then each request is answered by a `status` of
+//! The order of the stream: `connection` comes first, each request is answered by a `status` with
 //! its id, and messages carry the id of the request that subscribed.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::{
-    fault::{Code, Fault},
+    error::{ConnectionError, ErrorCode},
     request,
     settings::Settings,
 };
@@ -24,59 +24,63 @@ use crate::{
         quoted,
     },
     source::{
-        lines::{Line, Lines, ReadError},
+        lines::{AsyncLineReader, BoundedLine, ReadError},
         secret::Secret,
     },
 };
 
 pub(super) struct Connection {
-    lines: Lines<TlsStream<TcpStream>>,
+    lines: AsyncLineReader<TlsStream<TcpStream>>,
     /// The id of the last request.
     request: u64,
     silence: Duration,
 }
 
-/// What Betfair says to a request, or at the end.
-pub(super) struct Answer {
+/// A `status` message: the reply to a request, or the notice that the connection ends.
+pub(super) struct StatusReply {
     pub(super) id: Option<u64>,
-    pub(super) refused: Option<Code>,
-    /// The connection is at its end.
+    pub(super) error_code: Option<ErrorCode>,
+    /// Betfair closes the connection.
     pub(super) closed: bool,
 }
 
 impl Connection {
-    /// Connects and waits for the greeting. `name` is the source's, for the log.
+    /// Connects and waits for the greeting. `name` is the name of the source, for the log.
     pub(super) async fn open(
         settings: &Settings,
         tls: Arc<ClientConfig>,
         host: ServerName<'static>,
         name: &str,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ConnectionError> {
         let address = (settings.host.as_str(), settings.port);
-        let tcp = TcpStream::connect(address).await.map_err(Fault::Connect)?;
-        tcp.set_nodelay(true).map_err(Fault::Connect)?;
-        let stream = TlsConnector::from(tls).connect(host, tcp).await.map_err(Fault::Connect)?;
+        let tcp = TcpStream::connect(address).await.map_err(ConnectionError::Connect)?;
+        tcp.set_nodelay(true).map_err(ConnectionError::Connect)?;
+        let stream =
+            TlsConnector::from(tls).connect(host, tcp).await.map_err(ConnectionError::Connect)?;
         let silence = Duration::from_millis(settings.silence_ms);
-        let lines = Lines::new(stream, settings.message_bytes_max, silence);
+        let lines = AsyncLineReader::new(stream, settings.message_bytes_max, silence);
         let mut connection = Self { lines, request: 0, silence };
-        connection.greeting(name).await?;
+        connection.read_greeting(name).await?;
         Ok(connection)
     }
 
-    async fn greeting(&mut self, name: &str) -> Result<(), Fault> {
-        let Line::Whole(line) = self.lines.next().await? else { return Err(Fault::Strange) };
+    async fn read_greeting(&mut self, name: &str) -> Result<(), ConnectionError> {
+        let BoundedLine::Whole(line) = self.lines.next().await? else {
+            return Err(ConnectionError::UnexpectedReply);
+        };
         match control::op(line) {
             Ok(Op::Connection) => {
-                let greeting = control::connection(line).map_err(|_| Fault::Strange)?;
+                let greeting =
+                    control::connection(line).map_err(|_| ConnectionError::UnexpectedReply)?;
                 let id = greeting.connection_id.unwrap_or_default();
-                // Betfair's support asks for it.
+                // Betfair's support asks for this id.
                 tracing::info!(source = name, connection_id = &*quoted(&id), "connected");
                 Ok(())
             }
-            Ok(Op::Status) => {
-                Err(Answer::read(line)?.refused.map_or(Fault::Strange, Fault::Refused))
-            }
-            Ok(Op::Markets | Op::Other) | Err(_) => Err(Fault::Strange),
+            Ok(Op::Status) => Err(StatusReply::read(line)?
+                .error_code
+                .map_or(ConnectionError::UnexpectedReply, ConnectionError::Refused)),
+            Ok(Op::Markets | Op::Other) | Err(_) => Err(ConnectionError::UnexpectedReply),
         }
     }
 
@@ -84,53 +88,55 @@ impl Connection {
         &mut self,
         app_key: &Secret,
         session: &Secret,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ConnectionError> {
         self.request += 1;
         let request = request::authentication(self.request, app_key, session);
         self.send(&request).await?;
-        let Line::Whole(line) = self.lines.next().await? else { return Err(Fault::Strange) };
+        let BoundedLine::Whole(line) = self.lines.next().await? else {
+            return Err(ConnectionError::UnexpectedReply);
+        };
         if control::op(line) != Ok(Op::Status) {
-            return Err(Fault::Strange);
+            return Err(ConnectionError::UnexpectedReply);
         }
-        match Answer::read(line)? {
-            Answer { refused: Some(code), .. } => Err(Fault::Refused(code)),
-            Answer { id, refused: None, .. } if id == Some(self.request) => Ok(()),
-            Answer { .. } => Err(Fault::Strange),
+        match StatusReply::read(line)? {
+            StatusReply { error_code: Some(code), .. } => Err(ConnectionError::Refused(code)),
+            StatusReply { id, error_code: None, .. } if id == Some(self.request) => Ok(()),
+            StatusReply { .. } => Err(ConnectionError::UnexpectedReply),
         }
     }
 
-    /// Asks for the markets, from a position or from an image on. Gives the request's id, which the
-    /// answer and all messages of the subscription carry.
+    /// Subscribes to the markets, from a position or starting with an image. Returns the request's
+    /// id, which the reply and all messages of the subscription carry.
     pub(super) async fn subscribe(
         &mut self,
         settings: &Settings,
         resume: Option<[&str; 2]>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, ConnectionError> {
         self.request += 1;
         let request = request::subscription(self.request, settings, resume);
         self.send(&request).await?;
         Ok(self.request)
     }
 
-    pub(super) async fn next(&mut self) -> Result<Line<'_>, ReadError> {
+    pub(super) async fn next(&mut self) -> Result<BoundedLine<'_>, ReadError> {
         self.lines.next().await
     }
 
-    async fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
+    async fn send(&mut self, request: &[u8]) -> Result<(), ConnectionError> {
         let stream = self.lines.stream();
         let sending = async {
             stream.write_all(request).await?;
             stream.flush().await
         };
         let sent = timeout(self.silence, sending).await;
-        sent.map_err(|_| ReadError::Silent(self.silence))?.map_err(Fault::Write)
+        sent.map_err(|_| ReadError::Silent(self.silence))?.map_err(ConnectionError::Write)
     }
 }
 
-impl Answer {
-    pub(super) fn read(line: &[u8]) -> Result<Self, Fault> {
-        let status = control::status(line).map_err(|_| Fault::Strange)?;
-        let refused = (!status.success).then(|| Code::of(status.error_code.as_deref()));
-        Ok(Self { id: status.id, refused, closed: status.connection_closed })
+impl StatusReply {
+    pub(super) fn read(line: &[u8]) -> Result<Self, ConnectionError> {
+        let status = control::status(line).map_err(|_| ConnectionError::UnexpectedReply)?;
+        let error_code = (!status.success).then(|| ErrorCode::of(status.error_code.as_deref()));
+        Ok(Self { id: status.id, error_code, closed: status.connection_closed })
     }
 }

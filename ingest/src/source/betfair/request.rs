@@ -1,4 +1,4 @@
-//! What is sent to Betfair: one JSON object on a line for each request.
+//! Requests to Betfair: one JSON object per line.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use zeroize::Zeroizing;
 use super::settings::{Field, Settings};
 use crate::source::secret::Secret;
 
-/// Definitions always come: nothing can be told of a market without one.
+/// Definitions are always requested: no fact about a market can be produced without one.
 const DEFINITION: &str = "EX_MARKET_DEF";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Authentication<'a> {
+struct AuthenticationRequest<'a> {
     op: &'static str,
     id: u64,
     app_key: &'a str,
@@ -21,7 +21,7 @@ struct Authentication<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Subscription<'a> {
+struct SubscriptionRequest<'a> {
     op: &'static str,
     id: u64,
     segmentation_enabled: bool,
@@ -44,17 +44,17 @@ struct DataFilter {
 
 pub(super) fn authentication(id: u64, app_key: &Secret, session: &Secret) -> Zeroizing<Vec<u8>> {
     let (app_key, session) = (app_key.expose(), session.expose());
-    // Room for all of it, because a buffer that grows leaves a copy behind.
+    // Reserve enough for the whole line, because a buffer that grows leaves a copy behind.
     let mut line = Zeroizing::new(Vec::with_capacity(6 * (app_key.len() + session.len()) + 128));
-    write(&mut line, &Authentication { op: "authentication", id, app_key, session });
+    write(&mut line, &AuthenticationRequest { op: "authentication", id, app_key, session });
     line
 }
 
-/// Betfair resumes only what is asked for in the same words, so they are the same each time.
+/// Betfair resumes only an identical subscription, so the request is the same each time.
 pub(super) fn subscription(id: u64, settings: &Settings, resume: Option<[&str; 2]>) -> Vec<u8> {
     let fields = settings.fields.iter().copied().map(Field::as_str).chain([DEFINITION]);
     let mut line = Vec::new();
-    let subscription = Subscription {
+    let subscription = SubscriptionRequest {
         op: "marketSubscription",
         id,
         segmentation_enabled: true,
@@ -73,7 +73,7 @@ pub(super) fn subscription(id: u64, settings: &Settings, resume: Option<[&str; 2
 }
 
 fn write(line: &mut Vec<u8>, request: &impl Serialize) {
-    serde_json::to_writer(&mut *line, request).expect("requests have no keys but texts");
+    serde_json::to_writer(&mut *line, request).expect("all keys of a request are strings");
     line.extend_from_slice(b"\r\n");
 }
 

@@ -1,28 +1,28 @@
-//! When to try again.
+//! How long to wait before reconnecting.
 //!
-//! A connection that was up to date and breaks is replaced at once, because most breaks are of the
-//! connection alone; but once a minute at most, or a peer that flaps would be hammered. All other
-//! tries wait, longer each time.
+//! A connection that was up to date is replaced at once when it breaks, because most failures affect
+//! only the connection; but at most once a minute, so that a flapping peer is not hammered. All other
+//! attempts back off.
 
 use std::{collections::hash_map::RandomState, hash::BuildHasher, time::Duration};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::fault::Remedy;
+use super::error::Remedy;
 use crate::{event::Micros, source::backoff::Backoff};
 
 #[derive(Debug)]
-pub(super) struct Retry {
+pub(super) struct RetryTimer {
     backoff: Backoff,
     rng: ChaCha8Rng,
-    /// When a connection was replaced at once.
+    /// When a connection was last replaced at once.
     at_once: Option<Micros>,
 }
 
-impl Retry {
+impl RetryTimer {
     pub(super) fn new(first: Duration, most: Duration) -> Self {
-        // The keys of a hasher come from the system, and are all the chance that is needed here.
+        // The keys of a hasher come from the system, which is random enough here.
         let rng = ChaCha8Rng::seed_from_u64(RandomState::new().hash_one(()));
         Self { backoff: Backoff::new(first, most), rng, at_once: None }
     }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn live_connection_is_replaced_at_once_but_not_again_and_again() {
         let second = Duration::from_secs(1);
-        let mut retry = Retry::new(second, 60 * second);
+        let mut retry = RetryTimer::new(second, 60 * second);
         let mut check = |was_live, now_s: Micros, least, most| {
             retry.connected(now_s * 1_000_000);
             let wait = retry.wait(Remedy::Wait, was_live, now_s * 1_000_000);

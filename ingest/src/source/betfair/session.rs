@@ -1,4 +1,4 @@
-//! The session token that Betfair gives at login, and that ends when nobody renews it.
+//! The session token that Betfair issues at login, which expires unless it is renewed.
 
 use std::{
     fs::File,
@@ -10,32 +10,32 @@ use zeroize::Zeroizing;
 
 use crate::source::secret::Secret;
 
-/// Bytes of a file that is a token. Betfair's have 44.
+/// The longest token file, in bytes. Betfair's have 44.
 const TOKEN_BYTES_MAX: u64 = 4096;
 
 /// Where the session token is.
 #[derive(Debug, Clone)]
 pub enum Session {
-    /// This one, until it ends.
+    /// A fixed token, until it expires.
     Token(Secret),
-    /// In a file, read anew for each connection, so that whoever logs in can replace it.
+    /// In a file that is read for each connection, so that a login process can replace the token.
     File(PathBuf),
 }
 
 impl Session {
-    /// The token as it is now, without white space around it.
+    /// The current token, trimmed.
     pub(super) async fn read(&self) -> io::Result<Secret> {
         match self {
             Self::Token(token) => Ok(token.clone()),
             Self::File(path) => {
                 let path = path.clone();
-                // A file may be on a slow disk, and waiting for it must not hold up others.
+                // The file may be on a slow disk; reading it must not block other tasks.
                 tokio::task::spawn_blocking(move || read(&path)).await.map_err(io::Error::other)?
             }
         }
     }
 
-    /// Whether another try may find another token.
+    /// Whether the next attempt may find a different token.
     pub(super) fn may_change(&self) -> bool {
         matches!(self, Self::File(_))
     }

@@ -1,4 +1,4 @@
-//! What an operator says of a Betfair stream, and whether it can be used at all.
+//! The settings of a Betfair stream and their validation.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::session::Session;
 use crate::source::{secret::Secret, tls::TrustError};
 
-/// How to reach Betfair, what to subscribe to, and how long to wait for what.
+/// How to reach Betfair, what to subscribe to, and the timeouts.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Default `stream-api.betfair.com`. The certificate must be of this name.
+    /// Default `stream-api.betfair.com`. The certificate must be issued for this name.
     pub host: String,
     /// Default 443.
     pub port: u16,
@@ -21,36 +21,35 @@ pub struct Settings {
     pub app_key: Secret,
     pub session: Session,
     /// Betfair's `marketFilter`, an object: `{"eventTypeIds":["1"],"marketTypes":["MATCH_ODDS"]}`.
-    /// An empty one asks for all markets, of which 200 are allowed unless arranged otherwise.
+    /// An empty one subscribes to all markets, of which 200 are allowed unless arranged otherwise.
     pub market_filter: Value,
-    /// What is sent of each market besides its definition. Default all offers, all that was traded,
-    /// volumes and last prices. Fewer make images smaller and changes rarer.
+    /// The fields sent for each market besides its definition. Default all offers, traded prices,
+    /// volumes and last prices. Fewer fields make images smaller and changes rarer.
     pub fields: Vec<Field>,
-    /// Levels of the best offers, 1 to 10. Default 3. Says nothing of [`Field::AllOffers`].
+    /// Levels of the best offers, 1 to 10. Default 3. Does not affect [`Field::AllOffers`].
     pub ladder_levels: u8,
-    /// Changes are merged over so many milliseconds, 0 to 120,000. Default 0: each as it comes.
+    /// Changes are conflated over this many milliseconds, 0 to 120,000. Default 0: not conflated.
     pub conflate_ms: u64,
-    /// Betfair says that it is there after so many milliseconds without a change, 500 to 5,000.
+    /// Betfair sends a heartbeat after this many milliseconds without a change, 500 to 5,000.
     /// Default 2,000.
     pub heartbeat_ms: u64,
-    /// A connection over which nothing came for so many milliseconds is given up; more than
-    /// `heartbeat_ms`. Default 10,000. Shorter finds a dead connection sooner, and gives up a slow
-    /// one that lives.
+    /// A connection that is silent for this many milliseconds is closed; more than `heartbeat_ms`.
+    /// Default 10,000. A shorter limit detects a dead connection sooner, but may close a slow one.
     pub silence_ms: u64,
     /// Milliseconds for connecting, TLS and authentication together; at least 1. Default 10,000.
     pub connect_timeout_ms: u64,
-    /// The longest first wait before another try, in milliseconds, at least 1; each failure doubles
-    /// it. Default 500.
+    /// The upper bound of the first back-off, in milliseconds, at least 1; each failure doubles it.
+    /// Default 500.
     pub backoff_first_ms: u64,
-    /// The longest wait of all, in milliseconds; not less than the first. Default 60,000.
+    /// The longest back-off, in milliseconds; not less than the first. Default 60,000.
     pub backoff_most_ms: u64,
     /// Bytes of one message; at least 1,024. Default 16 MiB: an image of 200 markets has 0.6. A
-    /// longer one is refused and an image asked for. Up to twice as much is held.
+    /// longer one is refused and an image is requested. Up to twice as much is buffered.
     pub message_bytes_max: usize,
 }
 
-/// What Betfair sends of a market (`marketDataFilter.fields`). Definitions always come, because
-/// nothing can be told of a market without one; starting prices are not told and not asked for.
+/// A field of market data (`marketDataFilter.fields`). Definitions are always requested, because no
+/// fact about a market can be produced without one. Starting prices are neither requested nor used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The best offers, with virtual ones, as the website displays them.
@@ -59,14 +58,14 @@ pub enum Field {
     BestOffers,
     /// The whole ladders.
     AllOffers,
-    /// What was traded at each price.
+    /// The volume traded at each price.
     Traded,
-    /// What was traded on each runner and the market.
+    /// The volume traded on each runner and on the market.
     TradedVolume,
     LastPrice,
 }
 
-/// Why a source cannot be started. Always the operator's to mend.
+/// Why a source cannot be started. The operator has to correct the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("{host:?} is no name of a host")]
@@ -109,11 +108,11 @@ impl Settings {
         }
     }
 
-    /// Checks all that can be said without a connection.
+    /// Checks everything that can be checked without a connection.
     ///
     /// # Errors
     ///
-    /// At the first setting that cannot be used.
+    /// At the first invalid setting.
     pub fn check(&self) -> Result<ServerName<'static>, SettingsError> {
         let name = ServerName::try_from(self.host.clone())
             .map_err(|_| SettingsError::Host { host: self.host.clone() })?;
@@ -152,7 +151,7 @@ impl Settings {
 }
 
 impl Field {
-    /// All of them, as a setting may name them.
+    /// All fields that the settings may name.
     pub const ALL: [Self; 6] = [
         Self::DisplayedOffers,
         Self::BestOffers,
@@ -162,7 +161,7 @@ impl Field {
         Self::LastPrice,
     ];
 
-    /// Betfair's own name.
+    /// Betfair's name of the field.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_said_at_the_start() {
+    fn invalid_settings_are_rejected() {
         check(|_| {}, "");
         check(|s| s.host = "127.0.0.1".to_owned(), "");
         check(|s| s.host = "no host".to_owned(), "\"no host\" is no name of a host");

@@ -1,14 +1,14 @@
-//! A provider that is asked over HTTP, again and again.
+//! Polls a provider over HTTP.
 //!
-//! Requests are asked in turn, never two at once, each with its own interval. An answer is a whole
-//! image; one that has not changed since (304) is as fresh as a new one. The source is `Live` once
-//! each request has been answered whole, and `Down` from the second failure in a row on: of one
-//! request, or of whichever are asked. It stays so until the requests that failed are answered.
+//! Requests are sent one at a time, each at its own interval. A response is a whole image; 304 (not
+//! modified) is as fresh as a new one. The source is `Live` once every request has had a complete
+//! response, and `Down` from the second consecutive failure, of one request or across requests. It
+//! stays down until the failed requests succeed.
 //!
-//! No proxy is used and no redirection followed: the request carries a secret, and goes where the
-//! operator said or nowhere.
+//! No proxy is used and no redirect followed: the request carries a secret and must only go where
+//! the operator configured.
 
-mod answer;
+mod fetch;
 mod quota;
 mod request;
 
@@ -19,7 +19,7 @@ use rustls::ClientConfig;
 use tokio::time::{Instant, sleep_until};
 
 use self::{
-    answer::{Answer, Asker, Failure, Validators},
+    fetch::{Failure, FetchOutcome, Fetcher, Validators},
     quota::Allowance,
 };
 pub use self::{
@@ -27,28 +27,28 @@ pub use self::{
     request::{AddressError, Credential, Request},
 };
 use super::{
-    Closed, Outlet, Report,
+    ReceiverClosed, Report, ReportSender,
     backoff::{self, Backoff},
-    verdict::Judged,
+    signal_capture::SignalCapture,
 };
 use crate::normalize::{Interpret, Signal};
 
-/// What is asked, and how patiently.
+/// The requests and their limits.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub requests: Vec<Request>,
-    /// Whom to trust; see [`super::tls::client`].
+    /// The trusted authorities; see [`super::tls::client`].
     pub tls: Arc<ClientConfig>,
-    /// How long a connection may take. Default: 5 s.
+    /// The time limit for connecting. Default: 5 s.
     pub connect_timeout: Duration,
-    /// How long a request may take in all, to the last byte of its answer. Default: 15 s.
+    /// The time limit for a whole request, to the last byte of the response. Default: 15 s.
     pub timeout: Duration,
-    /// Bytes of an answer, unpacked; a longer one is a failure. Default: 32 MiB, all of it in
-    /// memory at once.
+    /// The longest response, in bytes after decompression; a longer one is a failure. Default:
+    /// 32 MiB, held in memory at once.
     pub body_bytes_max: usize,
-    /// What the provider counts, and how much of it is not to be spent at full pace. Default: none.
+    /// The quotas of the provider, and the reserve below which polling slows down. Default: none.
     pub quotas: Vec<Quota>,
-    /// The longest first wait after a failure. Default: 1 s.
+    /// The upper bound of the first wait after a failure. Default: 1 s.
     pub backoff_first: Duration,
     /// The longest wait after failures, and the wait after the provider has denied access (401,
     /// 403). Default: 60 s.
@@ -71,204 +71,207 @@ impl Settings {
     }
 }
 
-/// Follows the provider until nobody listens any more.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Outlet) {
-    let mut poller = Poller::new(settings, interpreter, &outlet);
-    outlet.until_closed(poller.follow()).await;
+/// Polls the provider until the receiver is dropped.
+pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+    let mut poller = Poller::new(settings, interpreter, &reports);
+    reports.until_closed(poller.follow()).await;
 }
 
 struct Poller<'a> {
-    outlet: &'a Outlet,
-    interpreter: Judged,
-    asker: Asker,
-    followed: Vec<Followed>,
+    reports: &'a ReportSender,
+    interpreter: SignalCapture,
+    fetcher: Fetcher,
+    requests: Vec<RequestState>,
     allowance: Allowance,
     backoff_most: Duration,
-    /// Nothing is asked before: the provider has said so, or has denied access.
+    /// No request is sent before this: the provider asked for it, or denied access.
     not_before: Instant,
-    /// Failures in a row, of whichever request.
+    /// Consecutive failures, across requests.
     failures: u32,
-    /// What was told last, as far as it need not be told again.
+    /// `Recovering` was reported and need not be repeated.
     recovering: bool,
-    /// Answers that were interpreted.
+    /// Interpreted responses so far, for the place in a refusal.
     number: u64,
-    dice: ChaCha8Rng,
+    rng: ChaCha8Rng,
 }
 
-/// A request and how it has gone.
-struct Followed {
+/// A request and its state.
+struct RequestState {
     request: Request,
     due: Instant,
     validators: Validators,
-    content: Content,
-    /// Failures in a row, of this one.
+    completeness: Completeness,
+    /// Consecutive failures of this request.
     failures: u32,
-    /// It has failed so that what it last told cannot be relied on.
+    /// It has failed, so its last response cannot be relied on.
     missing: bool,
     backoff: Backoff,
 }
 
-/// What the last whole answer to a request was worth.
+/// How complete the last response to a request was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// There was none, or it said itself that something is lost.
+enum Completeness {
+    /// There was none, or the interpreter signalled a loss.
     Incomplete,
-    /// It said itself that it lags behind.
+    /// The interpreter signalled that the data lags behind.
     Late,
-    Whole,
+    Complete,
 }
 
 impl<'a> Poller<'a> {
-    fn new(settings: Settings, interpreter: Box<dyn Interpret>, outlet: &'a Outlet) -> Self {
+    fn new(settings: Settings, interpreter: Box<dyn Interpret>, reports: &'a ReportSender) -> Self {
         let now = Instant::now();
-        let asker = Asker::new(&settings);
+        let fetcher = Fetcher::new(&settings);
         let Settings { requests, quotas, backoff_first, backoff_most, .. } = settings;
         let backoff = Backoff::new(backoff_first, backoff_most);
-        let followed =
-            requests.into_iter().map(|request| Followed::new(request, backoff.clone(), now));
+        let states =
+            requests.into_iter().map(|request| RequestState::new(request, backoff.clone(), now));
         Self {
-            outlet,
-            interpreter: Judged::new(interpreter),
-            asker,
-            followed: followed.collect(),
+            reports,
+            interpreter: SignalCapture::new(interpreter),
+            fetcher,
+            requests: states.collect(),
             allowance: Allowance::new(quotas),
             backoff_most,
             not_before: now,
             failures: 0,
             recovering: false,
             number: 0,
-            dice: backoff::dice(),
+            rng: backoff::rng(),
         }
     }
 
-    async fn follow(&mut self) -> Result<Infallible, Closed> {
+    async fn follow(&mut self) -> Result<Infallible, ReceiverClosed> {
         loop {
-            let next = (0..self.followed.len()).min_by_key(|place| self.followed[*place].due);
-            let Some(place) = next else { std::future::pending().await };
-            sleep_until(self.followed[place].due.max(self.not_before)).await;
-            self.poll(place).await?;
+            let next = (0..self.requests.len()).min_by_key(|index| self.requests[*index].due);
+            let Some(index) = next else { std::future::pending().await };
+            sleep_until(self.requests[index].due.max(self.not_before)).await;
+            self.poll(index).await?;
         }
     }
 
-    async fn poll(&mut self, place: usize) -> Result<(), Closed> {
+    async fn poll(&mut self, index: usize) -> Result<(), ReceiverClosed> {
         let began = Instant::now();
-        let Followed { request, validators, .. } = &self.followed[place];
-        let answered = self.asker.ask(request, validators).await;
-        if let Some(headers) = &answered.headers {
+        let RequestState { request, validators, .. } = &self.requests[index];
+        let result = self.fetcher.fetch(request, validators).await;
+        if let Some(headers) = &result.headers {
             self.allowance.note(headers);
         }
-        let taken = match answered.answer {
-            Answer::Whole(body, validators) => self.interpret(place, &body, validators).await?,
-            Answer::Unchanged => {
-                self.outlet.tell(Report::Heard).await?;
+        let outcome = match result.outcome {
+            FetchOutcome::Body(body, validators) => {
+                self.interpret(index, &body, validators).await?
+            }
+            FetchOutcome::NotModified => {
+                self.reports.send(Report::Heartbeat).await?;
                 Ok(())
             }
-            Answer::Failed(failure) => Err(failure),
+            FetchOutcome::Failed(failure) => Err(failure),
         };
-        match taken {
-            Ok(()) => self.succeeded(place, began).await,
-            Err(failure) => self.failed(place, began, failure).await,
+        match outcome {
+            Ok(()) => self.succeeded(index, began).await,
+            Err(failure) => self.failed(index, began, failure).await,
         }
     }
 
-    /// What cannot be used is asked for again whole: an unchanged answer would be no better.
+    /// An unusable response drops the validators, so that the next request gets a whole body: a 304
+    /// would be no better.
     async fn interpret(
         &mut self,
-        place: usize,
+        index: usize,
         body: &[u8],
         validators: Validators,
-    ) -> Result<Result<(), Failure>, Closed> {
+    ) -> Result<Result<(), Failure>, ReceiverClosed> {
         self.number += 1;
-        self.outlet.message(&mut self.interpreter, body, self.number).await?;
-        let followed = &mut self.followed[place];
-        if self.interpreter.verdict.refused {
-            followed.validators = Validators::default();
+        self.reports.message(&mut self.interpreter, body, self.number).await?;
+        let state = &mut self.requests[index];
+        if self.interpreter.outcome.refused {
+            state.validators = Validators::default();
             let why = "the answer could not be used".to_owned();
             return Ok(Err(Failure::Unusable { why }));
         }
-        followed.validators = validators;
-        followed.content = match self.interpreter.verdict.signal {
-            Some(Signal::Recovering) => Content::Incomplete,
-            Some(Signal::Late) => Content::Late,
-            Some(Signal::Fresh | Signal::Alive) | None => Content::Whole,
+        state.validators = validators;
+        state.completeness = match self.interpreter.outcome.signal {
+            Some(Signal::Recovering) => Completeness::Incomplete,
+            Some(Signal::Late) => Completeness::Late,
+            Some(Signal::Fresh | Signal::Alive) | None => Completeness::Complete,
         };
         Ok(Ok(()))
     }
 
-    async fn succeeded(&mut self, place: usize, began: Instant) -> Result<(), Closed> {
-        let now = self.outlet.now();
-        let followed = &mut self.followed[place];
-        if !followed.backoff.is_connected() {
-            followed.backoff.connected(now);
+    async fn succeeded(&mut self, index: usize, began: Instant) -> Result<(), ReceiverClosed> {
+        let now = self.reports.now();
+        let state = &mut self.requests[index];
+        if !state.backoff.is_connected() {
+            state.backoff.connected(now);
         }
-        followed.failures = 0;
-        followed.missing = false;
-        followed.due = began + self.allowance.interval(followed.request.interval());
+        state.failures = 0;
+        state.missing = false;
+        state.due = began + self.allowance.interval(state.request.interval());
         self.failures = 0;
-        self.say_how_it_is().await
+        self.report_state().await
     }
 
-    async fn say_how_it_is(&mut self) -> Result<(), Closed> {
-        let any = |is: fn(&Followed) -> bool| self.followed.iter().any(is);
-        // One that fails on and on keeps the source down, or it would go up and down for ever.
+    async fn report_state(&mut self) -> Result<(), ReceiverClosed> {
+        let any = |is: fn(&RequestState) -> bool| self.requests.iter().any(is);
+        // A request that keeps failing keeps the source down; otherwise the state would flap.
         if any(|it| it.missing) {
             return Ok(());
         }
-        let report = if any(|it| it.content == Content::Incomplete) {
+        let report = if any(|it| it.completeness == Completeness::Incomplete) {
             if self.recovering {
                 return Ok(());
             }
             Report::Recovering
-        } else if any(|it| it.content == Content::Late) {
+        } else if any(|it| it.completeness == Completeness::Late) {
             Report::Late
         } else {
             Report::Live
         };
         self.recovering = report == Report::Recovering;
-        self.outlet.tell(report).await
+        self.reports.send(report).await
     }
 
     async fn failed(
         &mut self,
-        place: usize,
+        index: usize,
         began: Instant,
         failure: Failure,
-    ) -> Result<(), Closed> {
-        let followed = &mut self.followed[place];
-        let wait = followed.backoff.failed(self.outlet.now(), &mut self.dice);
+    ) -> Result<(), ReceiverClosed> {
+        let state = &mut self.requests[index];
+        let wait = state.backoff.failed(self.reports.now(), &mut self.rng);
         let now = Instant::now();
-        followed.failures += 1;
+        state.failures += 1;
         self.failures += 1;
         match failure {
-            Failure::Passing { .. } => followed.due = now + wait,
+            Failure::Transient { .. } => state.due = now + wait,
             Failure::Unusable { .. } => {
-                let interval = self.allowance.interval(followed.request.interval());
-                followed.due = (began + interval).max(now + wait);
+                let interval = self.allowance.interval(state.request.interval());
+                state.due = (began + interval).max(now + wait);
             }
-            Failure::Wait { wait: asked, .. } => {
-                followed.due = began + followed.request.interval();
-                self.not_before = now + asked.unwrap_or(wait);
+            Failure::Wait { wait: requested, .. } => {
+                state.due = began + state.request.interval();
+                self.not_before = now + requested.unwrap_or(wait);
             }
             Failure::Denied { .. } => self.not_before = now + self.backoff_most,
         }
         let denied = matches!(failure, Failure::Denied { .. });
-        if denied || followed.failures.max(self.failures) >= 2 {
-            followed.missing = true;
+        if denied || state.failures.max(self.failures) >= 2 {
+            state.missing = true;
             self.recovering = false;
-            let why = format!("{}: {failure}", followed.request);
-            return self.outlet.tell(Report::Down(why.into())).await;
+            let why = format!("{}: {failure}", state.request);
+            return self.reports.send(Report::Down(why.into())).await;
         }
         Ok(())
     }
 }
 
-impl Followed {
+impl RequestState {
     fn new(request: Request, backoff: Backoff, due: Instant) -> Self {
         Self {
             request,
             due,
             validators: Validators::default(),
-            content: Content::Incomplete,
+            completeness: Completeness::Incomplete,
             failures: 0,
             missing: false,
             backoff,

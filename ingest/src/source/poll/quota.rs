@@ -1,43 +1,43 @@
-//! How fast a provider's quota may be spent.
+//! Slows polling down as a provider's quota runs out.
 //!
-//! The rule: while no less than the reserve is left, every request keeps its interval. Below it, each
-//! interval is stretched by reserve / left: at half the reserve it is doubled, at a tenth of it ten
-//! times as long. So what is left is halved in about the same time over and over, and the last
-//! request of all comes `reserve` intervals after the one before. No stretched interval is longer
-//! than `wait_most`, so that a quota that begins anew is noticed. Of several quotas the one that asks
-//! for the longest interval decides. A header that is missing from an answer leaves what was known.
+//! While at least the reserve is left, every request keeps its interval. Below it, each interval is
+//! stretched by reserve / left: doubled at half the reserve, ten times as long at a tenth. So the
+//! remaining quota is halved in about the same time over and over, and the last request comes
+//! `reserve` intervals after the one before. No stretched interval exceeds `wait_most`, so that a
+//! reset of the quota is noticed. With several quotas the longest interval applies. A header that is
+//! missing from a response leaves the previous value.
 
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-/// A number that the provider counts down, told in a header of its answers.
+/// A counter of the provider, given in a header of its responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
-    /// The header that says how many requests are left, in lower case.
+    /// The header with the number of requests left, in lower case.
     pub header: String,
-    /// The number of requests left from which on it slows down. 0: never.
+    /// Polling slows down when fewer requests than this are left. 0: never.
     pub reserve: u64,
-    /// The longest that a stretched interval may become; an interval that is longer by itself stays.
+    /// The longest stretched interval; an interval that is longer by itself is not shortened.
     pub wait_most: Duration,
 }
 
 impl Quota {
-    /// The Odds API: credits of the month.
+    /// The Odds API: credits per month.
     #[must_use]
     pub fn the_odds_api(reserve: u64) -> Self {
         let header = "x-requests-remaining".to_owned();
         Self { header, reserve, wait_most: Duration::from_secs(3600) }
     }
 
-    /// API-Football: requests of the day.
+    /// API-Football: requests per day.
     #[must_use]
     pub fn api_football_day(reserve: u64) -> Self {
         let header = "x-ratelimit-requests-remaining".to_owned();
         Self { header, reserve, wait_most: Duration::from_secs(3600) }
     }
 
-    /// API-Football: requests of the minute.
+    /// API-Football: requests per minute.
     #[must_use]
     pub fn api_football_minute(reserve: u64) -> Self {
         let header = "x-ratelimit-remaining".to_owned();
@@ -54,7 +54,7 @@ impl Quota {
     }
 }
 
-/// What is left of each quota, as was told last.
+/// The last known remainder of each quota.
 #[derive(Debug)]
 pub(super) struct Allowance(Vec<(Quota, Option<u64>)>);
 
@@ -65,12 +65,12 @@ impl Allowance {
 
     pub(super) fn note(&mut self, headers: &HeaderMap) {
         for (quota, left) in &mut self.0 {
-            let told = headers.get(quota.header.as_str()).and_then(|value| value.to_str().ok());
-            *left = told.and_then(|told| number(told.trim())).or(*left);
+            let value = headers.get(quota.header.as_str()).and_then(|value| value.to_str().ok());
+            *left = value.and_then(|value| number(value.trim())).or(*left);
         }
     }
 
-    /// How long to wait from the beginning of a request to that of the next.
+    /// The interval from the start of one request to the start of the next.
     pub(super) fn interval(&self, interval: Duration) -> Duration {
         let stretched = self
             .0
@@ -80,14 +80,14 @@ impl Allowance {
     }
 }
 
-/// What is left, in whole requests: some tell `12.0`, and less than nothing is nothing.
-fn number(told: &str) -> Option<u64> {
-    let (owed, digits) = match told.strip_prefix('-') {
+/// The number of whole requests left. Some providers send `12.0`; a negative number counts as 0.
+fn number(value: &str) -> Option<u64> {
+    let (is_negative, digits) = match value.strip_prefix('-') {
         Some(digits) => (true, digits),
-        None => (false, told),
+        None => (false, value),
     };
     let whole: u64 = digits.split('.').next()?.parse().ok()?;
-    Some(if owed { 0 } else { whole })
+    Some(if is_negative { 0 } else { whole })
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quota_that_asks_for_the_longest_interval_decides() {
+    fn the_longest_interval_of_all_quotas_applies() {
         let quotas = [Quota::api_football_day(100), Quota::api_football_minute(30)];
         let both = |day, minute| {
             let headers =
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_halved_in_the_same_time_over_and_over() {
+    fn the_remainder_is_halved_in_constant_time() {
         let quota = Quota::the_odds_api(1000);
         let spent = |from: u64, to: u64| -> Duration {
             (to..from).map(|left| quota.stretched(Duration::from_secs(1), left + 1)).sum()

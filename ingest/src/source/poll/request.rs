@@ -1,4 +1,4 @@
-//! What is asked: an address, its secret, and how often.
+//! A request to poll: its address, its secret and its interval.
 
 use std::{fmt, time::Duration};
 
@@ -9,8 +9,7 @@ use reqwest::{
 
 use crate::source::secret::Secret;
 
-/// One address that is asked again and again. It is shown without its query, which may hold a
-/// secret.
+/// An address to poll. `Display` and `Debug` omit the query, which may contain a secret.
 #[derive(Clone)]
 pub struct Request {
     url: Url,
@@ -18,7 +17,7 @@ pub struct Request {
     interval: Duration,
 }
 
-/// How the provider knows who asks.
+/// How the request authenticates.
 #[derive(Debug, Clone)]
 pub enum Credential {
     /// In a header of this name: `x-apisports-key`.
@@ -27,7 +26,7 @@ pub enum Credential {
     Query(String, Secret),
 }
 
-/// Why nothing can be asked there. It does not repeat the address, which may hold a secret.
+/// Why an address cannot be polled. It does not repeat the address, which may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("is no URL")]
@@ -39,11 +38,11 @@ pub enum AddressError {
 }
 
 impl Request {
-    /// `interval`: from the beginning of one request to that of the next.
+    /// `interval`: from the start of one request to the start of the next.
     ///
     /// # Errors
     ///
-    /// When the address is no HTTP address, or the secret cannot stand where it is to.
+    /// When the address is not an HTTP address, or the secret is not a valid header value.
     pub fn new(
         url: &str,
         query: &[(&str, &str)],
@@ -68,7 +67,7 @@ impl Request {
         self.interval
     }
 
-    /// The whole address, with its secret if that is where it stands.
+    /// The whole address, including the secret if that is a query parameter.
     pub(super) fn url(&self) -> Url {
         let mut url = self.url.clone();
         if let Some(Credential::Query(name, secret)) = &self.credential {
@@ -114,21 +113,21 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_without_anything_that_may_be_secret() {
+    fn display_and_debug_contain_no_secret() {
         let credential = Credential::Query("apiKey".to_owned(), secret());
         let url = "https://me:s3cret@api.example.com:8443/v4/odds?token=s3cret";
         let request = Request::new(url, &[("regions", "eu")], Some(credential), MINUTE).unwrap();
         assert_eq!(request.to_string(), "https://api.example.com:8443/v4/odds");
         assert!(!format!("{request:?}").contains("s3cret"));
-        let asked = request.url();
-        assert_eq!(asked.query(), Some("token=s3cret&regions=eu&apiKey=s3cret%26"));
+        let url = request.url();
+        assert_eq!(url.query(), Some("token=s3cret&regions=eu&apiKey=s3cret%26"));
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused_at_once() {
+    fn invalid_requests_are_rejected() {
         let check = |url: &str, credential, expected| {
-            let refused = Request::new(url, &[], credential, MINUTE).map(|_| ()).unwrap_err();
-            assert_eq!(refused, expected, "{url}");
+            let error = Request::new(url, &[], credential, MINUTE).map(|_| ()).unwrap_err();
+            assert_eq!(error, expected, "{url}");
         };
         check("here", None, AddressError::NotUrl);
         check("ftp://example.com/", None, AddressError::Scheme);

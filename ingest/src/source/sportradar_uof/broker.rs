@@ -1,4 +1,4 @@
-//! A subscription to the feed's exchange: AMQP 0.9.1, a queue of our own, acknowledged messages.
+//! A subscription to the feed's exchange: AMQP 0.9.1, an exclusive queue, acknowledged messages.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,34 +15,34 @@ use lapin::{
 use rustls::ClientConfig;
 use tokio::{net::lookup_host, time::timeout};
 
-use crate::source::{again::Cut, secret::Secret};
+use crate::source::{reconnect::Disconnect, secret::Secret};
 
-/// Where the broker is, and what is taken from it.
+/// How to reach the broker, and what to subscribe to.
 #[derive(Debug, Clone)]
 pub struct Broker {
     /// `stgmq.betradar.com`.
     pub host: String,
     /// Default: 5671 with TLS.
     pub port: u16,
-    /// Whom to trust; see [`crate::source::tls::client`]. `None`: no TLS at all, for tests only.
+    /// The trusted authorities; see [`crate::source::tls::client`]. `None`: no TLS at all, for tests only.
     pub tls: Option<Arc<ClientConfig>>,
     /// `/unifiedfeed/` and the bookmaker's id.
     pub vhost: String,
-    /// The access token; it is the user's name.
+    /// The access token; used as the user name.
     pub token: Secret,
     /// Empty with the provider.
     pub password: Secret,
     /// Default: `unifiedfeed`.
     pub exchange: String,
-    /// What is subscribed to: `*.*.live.#`, and what the feed says of itself: `-.-.-.alive.#`,
-    /// `-.-.-.snapshot_complete.#`. Default: `#`, all of it.
+    /// The routing keys to bind: `*.*.live.#`, and the control messages `-.-.-.alive.#` and
+    /// `-.-.-.snapshot_complete.#`. Default: `#`, everything.
     pub routing_keys: Vec<String>,
-    /// Messages that are on their way to us, not acknowledged yet. Default: 200.
+    /// How many unacknowledged messages the broker may send. Default: 200.
     pub prefetch: u16,
-    /// After twice this without a sign of the broker the connection is dead, in seconds. Default:
-    /// 10.
+    /// The AMQP heartbeat, in seconds; after twice this without a frame the connection is dead.
+    /// Default: 10.
     pub heartbeat_s: u16,
-    /// How long it may take to connect and subscribe. Default: 10 s.
+    /// The time limit for connecting and subscribing. Default: 10 s.
     pub connect_timeout: Duration,
 }
 
@@ -64,23 +64,23 @@ impl Broker {
         }
     }
 
-    pub(super) async fn subscribe(&self) -> Result<Subscription, Cut> {
+    pub(super) async fn subscribe(&self) -> Result<BrokerSubscription, Disconnect> {
         match timeout(self.connect_timeout, self.open()).await {
-            Ok(opened) => opened.map_err(|error| self.cut(&error)),
-            Err(_) => Err(Cut::Broken("no subscription in time".to_owned())),
+            Ok(opened) => opened.map_err(|error| self.disconnect(&error)),
+            Err(_) => Err(Disconnect::Broken("no subscription in time".to_owned())),
         }
     }
 
-    async fn open(&self) -> lapin::Result<Subscription> {
+    async fn open(&self) -> lapin::Result<BrokerSubscription> {
         let connection = self.connect().await?;
         let channel = connection.create_channel().await?;
         channel.basic_qos(self.prefetch, BasicQosOptions::default()).await?;
-        let ours = QueueDeclareOptions {
+        let exclusive = QueueDeclareOptions {
             exclusive: true,
             auto_delete: true,
             ..QueueDeclareOptions::default()
         };
-        let queue = channel.queue_declare("".into(), ours, FieldTable::default()).await?;
+        let queue = channel.queue_declare("".into(), exclusive, FieldTable::default()).await?;
         for key in &self.routing_keys {
             let (name, exchange) = (queue.name().clone(), self.exchange.as_str().into());
             let options = QueueBindOptions::default();
@@ -90,7 +90,7 @@ impl Broker {
         let (name, tag) = (queue.name().clone(), "matchwire".into());
         let options = BasicConsumeOptions::default();
         let consumer = channel.basic_consume(name, tag, options, FieldTable::default()).await?;
-        Ok(Subscription { consumer, _connection: connection })
+        Ok(BrokerSubscription { consumer, _connection: connection })
     }
 
     async fn connect(&self) -> lapin::Result<Connection> {
@@ -127,8 +127,9 @@ impl Broker {
         }
     }
 
-    /// The broker names the user when it refuses him, and the user's name is the token.
-    pub(super) fn cut(&self, error: &lapin::Error) -> Cut {
+    /// Removes the secrets from the error: a broker that refuses access names the user, and the user
+    /// name is the token.
+    pub(super) fn disconnect(&self, error: &lapin::Error) -> Disconnect {
         let mut why = error.to_string();
         for secret in [&self.token, &self.password] {
             if !secret.expose().is_empty() {
@@ -138,21 +139,21 @@ impl Broker {
         match error.kind() {
             // ACCESS_REFUSED, and NOT_ALLOWED for a virtual host.
             ErrorKind::ProtocolError(error) if matches!(error.get_id(), 403 | 530) => {
-                Cut::Denied(why)
+                Disconnect::Denied(why)
             }
-            _ => Cut::Broken(why),
+            _ => Disconnect::Broken(why),
         }
     }
 }
 
-/// Messages as they come; ends with the connection.
-pub(super) struct Subscription {
+/// The messages of a subscription; ends with the connection.
+pub(super) struct BrokerSubscription {
     consumer: Consumer,
     /// Closed when it is dropped.
     _connection: Connection,
 }
 
-impl Subscription {
+impl BrokerSubscription {
     pub(super) async fn next(&mut self) -> Option<lapin::Result<Delivery>> {
         self.consumer.next().await
     }
@@ -166,18 +167,18 @@ mod tests {
     use crate::source::tls;
 
     #[test]
-    fn a_broker_that_names_the_user_does_not_give_the_token_away() {
+    fn an_error_that_names_the_user_does_not_contain_the_token() {
         let tls = tls::client(None).expect("the system trusts somebody");
         let token = Secret::from("t0ken".to_owned());
         let broker = Broker::new("localhost".to_owned(), "/".to_owned(), token, tls);
-        let said = "NOT_ALLOWED - access to vhost '/' refused for user 't0ken'";
-        let denied = AMQPError::new(AMQPHardError::NOTALLOWED.into(), said.into());
-        let cut = broker.cut(&ErrorKind::ProtocolError(denied).into());
-        assert!(matches!(cut, Cut::Denied(_)), "{cut:?}");
-        let shown = cut.to_string();
-        assert!(shown.ends_with("refused for user '(secret)'"), "{shown}");
+        let text = "NOT_ALLOWED - access to vhost '/' refused for user 't0ken'";
+        let denied = AMQPError::new(AMQPHardError::NOTALLOWED.into(), text.into());
+        let disconnect = broker.disconnect(&ErrorKind::ProtocolError(denied).into());
+        assert!(matches!(disconnect, Disconnect::Denied(_)), "{disconnect:?}");
+        let message = disconnect.to_string();
+        assert!(message.ends_with("refused for user '(secret)'"), "{message}");
         let missing = AMQPError::new(AMQPSoftError::NOTFOUND.into(), "no exchange".into());
-        let cut = broker.cut(&ErrorKind::ProtocolError(missing).into());
-        assert!(matches!(cut, Cut::Broken(_)), "{cut:?}");
+        let disconnect = broker.disconnect(&ErrorKind::ProtocolError(missing).into());
+        assert!(matches!(disconnect, Disconnect::Broken(_)), "{disconnect:?}");
     }
 }

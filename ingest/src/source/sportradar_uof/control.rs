@@ -1,6 +1,6 @@
-//! What the feed says of itself, among the odds: `alive` and `snapshot_complete`.
+//! The control messages of the feed: `alive` and `snapshot_complete`.
 //!
-//! Only the root element is looked at, so that a large message costs no more than a small one.
+//! Only the root element is parsed, so that a large message costs no more than a small one.
 
 use std::str::FromStr;
 
@@ -9,18 +9,18 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-/// A message about the feed.
+/// A message about the feed itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Control {
-    /// `product` works; `timestamp`, in milliseconds, is by the provider's clock. Not `subscribed`:
-    /// what it sends does not all reach us.
+pub(super) enum ControlMessage {
+    /// `product` works; `timestamp`, in milliseconds, is by the provider's clock. If `subscribed` is
+    /// false, some of its messages were missed.
     Alive { product: u32, timestamp: i64, subscribed: bool },
-    /// All that was asked for with this id has been sent.
+    /// The recovery with this id is complete.
     SnapshotComplete { product: u32, request_id: u32 },
 }
 
-impl Control {
-    /// `None` for every other message, and for one that lacks what it must have.
+impl ControlMessage {
+    /// `None` for every other message, and for one that lacks a required attribute.
     pub(super) fn of(body: &[u8]) -> Option<Self> {
         let mut reader = Reader::from_reader(body);
         loop {
@@ -60,15 +60,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_feed_says_of_itself_is_told() {
-        let check = |body: &str, expected| assert_eq!(Control::of(body.as_bytes()), expected);
-        let alive = |subscribed| Some(Control::Alive { product: 3, timestamp: 1234, subscribed });
+    fn only_control_messages_are_parsed() {
+        let check =
+            |body: &str, expected| assert_eq!(ControlMessage::of(body.as_bytes()), expected);
+        let alive =
+            |subscribed| Some(ControlMessage::Alive { product: 3, timestamp: 1234, subscribed });
         check(r#"<alive product="3" timestamp="1234" subscribed="1"/>"#, alive(true));
         check(
             "<?xml version=\"1.0\"?>\n<!-- a --><alive subscribed='0' timestamp='1234' product='3'></alive>",
             alive(false),
         );
-        let complete = Some(Control::SnapshotComplete { product: 1, request_id: 7 });
+        let complete = Some(ControlMessage::SnapshotComplete { product: 1, request_id: 7 });
         check(r#"<snapshot_complete request_id="7" timestamp="5" product="1"/>"#, complete);
         check(r#"<odds_change product="1" timestamp="5"><alive product="1"/></odds_change>"#, None);
         check(r#"<alive product="3" timestamp="soon" subscribed="1"/>"#, None);
@@ -78,13 +80,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_are_too_strange(
+        fn arbitrary_bytes_are_no_control_message(
             bytes in proptest::collection::vec(any::<u8>(), 0..100),
             tail in "[<>/!?\\[\\]a-z=\"' ]{0,40}",
         ) {
-            prop_assert_eq!(Control::of(&bytes), None);
+            prop_assert_eq!(ControlMessage::of(&bytes), None);
             let alive = format!("<alive product=\"1\" timestamp=\"2\" {tail}");
-            prop_assert_eq!(Control::of(alive.as_bytes()), None);
+            prop_assert_eq!(ControlMessage::of(alive.as_bytes()), None);
         }
     }
 }

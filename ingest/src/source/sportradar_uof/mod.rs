@@ -1,14 +1,13 @@
-//! Sportradar's Unified Odds Feed: messages over AMQP 0.9.1, and recoveries that are asked for over
-//! HTTP.
+//! Sportradar's Unified Odds Feed: messages over AMQP 0.9.1, and recoveries requested over HTTP.
 //!
-//! A queue of our own ends with its connection, so what is sent meanwhile is lost and must be asked
-//! for. Each product (live odds, pre-match odds) says every few seconds that it is alive; one that
-//! does not, or that says that we miss messages, has a gap and is recovered too. The source is
-//! `Live` while all its products are, and `Recovering` from a connection or a gap to the
+//! The queue is deleted with its connection, so messages sent while disconnected are lost and must
+//! be recovered. Each product (live odds, pre-match odds) sends `alive` every few seconds. A product
+//! that does not, or that says that messages were missed, has a gap and is recovered too. The source
+//! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
 //! `snapshot_complete` that ends the last recovery.
 //!
-//! Messages are acknowledged once what they say has been handed on. A message that is too long is
-//! refused after it was received: the protocol has no limit that could be told to the broker.
+//! A message is acknowledged once its results have been sent. A message that is too long is refused
+//! after it was received, because AMQP has no limit that the client could set.
 
 mod broker;
 mod control;
@@ -31,38 +30,39 @@ pub use self::{
     recovery::{Api, ApiError},
 };
 use self::{
-    broker::Subscription,
-    control::Control,
-    product::{Ask, Products},
-    recovery::{Recovery, Refused},
+    broker::BrokerSubscription,
+    control::ControlMessage,
+    product::{Products, RecoveryRequest},
+    recovery::{RecoveryClient, RecoveryError},
 };
 use super::{
-    Closed, Outlet, Report,
-    again::{Again, Cut, End},
+    ReceiverClosed, Report, ReportSender,
     backoff::{self, Backoff},
-    verdict::Judged,
+    reconnect::{ConnectionEnd, Disconnect, Reconnector},
+    signal_capture::SignalCapture,
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     normalize::Interpret,
 };
 
-/// Where the feed is, and what is expected of it.
+/// How to reach the feed, and its time limits.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub broker: Broker,
     pub api: Api,
     pub products: Vec<Product>,
-    /// A product that does not say that it is alive for so long has a gap. Default: 10 s.
+    /// A product without an `alive` message for this long has a gap. Default: 10 s.
     pub alive_within: Duration,
-    /// A recovery that takes longer is asked for again. Default: 20 min, twice what a full one of
-    /// pre-match odds takes.
+    /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
+    /// full recovery of pre-match odds.
     pub recovery_within: Duration,
-    /// Bytes of a message. Default: 8 MiB.
+    /// The longest message, in bytes. Default: 8 MiB.
     pub message_bytes_max: usize,
-    /// The longest first wait after a cut, and after a recovery was refused. Default: 1 s.
+    /// The upper bound of the first wait after a disconnect, and after a refused recovery request.
+    /// Default: 1 s.
     pub backoff_first: Duration,
-    /// The longest wait after cuts, and the wait after access was denied. Default: 60 s.
+    /// The longest wait, also used after access was denied. Default: 60 s.
     pub backoff_most: Duration,
 }
 
@@ -82,181 +82,186 @@ impl Settings {
     }
 }
 
-/// Follows the feed until nobody listens any more. `route` is told the routing key of each message
-/// before the interpreter gets its body: the key alone says which sport it is about.
+/// Follows the feed until the receiver is dropped. `route` is called with the routing
+/// key of each message before the interpreter gets the body: only the key says which sport it is
+/// about.
 pub async fn run(
     settings: Settings,
     interpreter: Box<dyn Interpret>,
     route: impl FnMut(&str) + Send,
-    outlet: Outlet,
+    reports: ReportSender,
 ) {
-    let mut feed = Feed::new(&settings, interpreter, route, &outlet);
-    let followed = async {
-        let mut again = Again::new(settings.backoff_first, settings.backoff_most);
+    let mut feed = OddsFeed::new(&settings, interpreter, route, &reports);
+    let source = async {
+        let mut reconnector = Reconnector::new(settings.backoff_first, settings.backoff_most);
         loop {
-            let end = feed.follow(&mut again).await;
-            again.wait(end, &outlet).await?;
+            let end = feed.follow(&mut reconnector).await;
+            reconnector.wait(end, &reports).await?;
         }
     };
-    outlet.until_closed(followed).await;
+    reports.until_closed(source).await;
 }
 
-struct Feed<'a, R> {
+struct OddsFeed<'a, R> {
     settings: &'a Settings,
-    outlet: &'a Outlet,
-    interpreter: Judged,
+    reports: &'a ReportSender,
+    interpreter: SignalCapture,
     route: R,
     products: Products,
-    recovery: Recovery,
-    /// Of recoveries that are refused.
+    recovery: RecoveryClient,
+    /// The back-off after failed recovery requests.
     backoff: Backoff,
-    dice: ChaCha8Rng,
-    /// Messages, for places.
+    rng: ChaCha8Rng,
+    /// Messages so far, for the place in a refusal.
     number: u64,
-    /// What was told last.
+    /// The state reported last.
     live: bool,
 }
 
-/// What became of a request for a recovery.
-type Asked = (Ask, Result<(), Refused>);
+/// A recovery request and its result.
+type RecoveryResult = (RecoveryRequest, Result<(), RecoveryError>);
 
-impl<'a, R: FnMut(&str) + Send> Feed<'a, R> {
+impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
     fn new(
         settings: &'a Settings,
         interpreter: Box<dyn Interpret>,
         route: R,
-        outlet: &'a Outlet,
+        reports: &'a ReportSender,
     ) -> Self {
         let Settings { products, alive_within, recovery_within, .. } = settings.clone();
-        let mut dice = backoff::dice();
-        // By chance, so that the end of a recovery that another run of ours asked for is not ours.
-        let first_id = dice.random_range(1..=0x3fff_ffff);
+        let mut rng = backoff::rng();
+        // Random, so that the end of a recovery that an earlier run requested is not mistaken for ours.
+        let first_id = rng.random_range(1..=0x3fff_ffff);
         let now = Instant::now();
         Self {
             settings,
-            outlet,
-            interpreter: Judged::new(interpreter),
+            reports,
+            interpreter: SignalCapture::new(interpreter),
             route,
             products: Products::new(products, alive_within, recovery_within, first_id, now),
-            recovery: Recovery::new(settings.api.clone()),
+            recovery: RecoveryClient::new(settings.api.clone()),
             backoff: Backoff::new(settings.backoff_first, settings.backoff_most),
-            dice,
+            rng,
             number: 0,
             live: false,
         }
     }
 
-    async fn follow(&mut self, again: &mut Again) -> Result<Infallible, End> {
+    async fn follow(&mut self, reconnector: &mut Reconnector) -> Result<Infallible, ConnectionEnd> {
         let mut messages = self.settings.broker.subscribe().await?;
-        again.connected(self.outlet);
+        reconnector.connected(self.reports);
         self.products.connected(Instant::now());
         self.live = false;
-        self.outlet.tell(Report::Recovering).await?;
-        let mut asked = JoinSet::new();
-        self.ask(&mut asked);
+        self.reports.send(Report::Recovering).await?;
+        let mut pending = JoinSet::new();
+        self.request_recoveries(&mut pending);
         loop {
-            self.step(&mut messages, &mut asked).await?;
-            self.ask(&mut asked);
-            self.tell().await?;
+            self.step(&mut messages, &mut pending).await?;
+            self.request_recoveries(&mut pending);
+            self.report_state().await?;
         }
     }
 
-    /// Takes what comes next. Messages go first: a product that is alive must not be taken for
-    /// silent because we were busy.
+    /// Handles the next event. Messages have priority: an alive product must not count as silent
+    /// because this task was busy.
     async fn step(
         &mut self,
-        messages: &mut Subscription,
-        asked: &mut JoinSet<Asked>,
-    ) -> Result<(), End> {
+        messages: &mut BrokerSubscription,
+        pending: &mut JoinSet<RecoveryResult>,
+    ) -> Result<(), ConnectionEnd> {
         let deadline = self.products.deadline();
         tokio::select! {
             biased;
             delivery = messages.next() => match delivery {
-                Some(Ok(delivery)) => self.take(delivery).await,
-                Some(Err(error)) => Err(self.settings.broker.cut(&error).into()),
-                None => Err(Cut::Broken("the broker ended the subscription".to_owned()).into()),
+                Some(Ok(delivery)) => self.handle(delivery).await,
+                Some(Err(error)) => Err(self.settings.broker.disconnect(&error).into()),
+                None => Err(Disconnect::Broken("the broker ended the subscription".to_owned()).into()),
             },
-            Some(Ok((ask, answered))) = asked.join_next() => {
-                self.answered(&ask, &answered);
+            Some(Ok((request, result))) = pending.join_next() => {
+                self.handle_recovery_result(&request, &result);
                 Ok(())
             }
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Ok(()),
         }
     }
 
-    async fn take(&mut self, delivery: Delivery) -> Result<(), End> {
+    async fn handle(&mut self, delivery: Delivery) -> Result<(), ConnectionEnd> {
         self.number += 1;
         let body = delivery.data.as_slice();
         if body.len() > self.settings.message_bytes_max {
             let refused = self.too_long(body);
-            self.outlet.tell(Report::Refused(refused)).await?;
+            self.reports.send(Report::Refused(refused)).await?;
         } else {
             (self.route)(delivery.routing_key.as_str());
-            self.outlet.message(&mut self.interpreter, body, self.number).await?;
-            self.control(body);
+            self.reports.message(&mut self.interpreter, body, self.number).await?;
+            self.handle_control(body);
         }
         let acked = delivery.acker.ack(BasicAckOptions::default()).await;
-        acked.map(|_| ()).map_err(|error| self.settings.broker.cut(&error).into())
+        acked.map(|_| ()).map_err(|error| self.settings.broker.disconnect(&error).into())
     }
 
     fn too_long(&self, body: &[u8]) -> Refusal {
         let most = self.settings.message_bytes_max;
         let why = format!("a message of {} bytes is longer than {most}", body.len());
         let error = DecodeError::new(RefusalKind::TooLong, why);
-        let place = Place { file: self.outlet.name().clone(), line: self.number };
+        let place = Place { file: self.reports.name().clone(), line: self.number };
         Refusal::new(error, place, body)
     }
 
-    fn control(&mut self, body: &[u8]) {
-        match Control::of(body) {
-            Some(Control::Alive { product, timestamp, subscribed }) => {
+    fn handle_control(&mut self, body: &[u8]) {
+        match ControlMessage::of(body) {
+            Some(ControlMessage::Alive { product, timestamp, subscribed }) => {
                 self.products.alive(product, timestamp, subscribed, Instant::now());
             }
-            Some(Control::SnapshotComplete { product, request_id }) => {
-                let awaited = self.products.complete(product, request_id);
-                if awaited {
-                    self.backoff.connected(self.outlet.now());
+            Some(ControlMessage::SnapshotComplete { product, request_id }) => {
+                let is_pending = self.products.complete(product, request_id);
+                if is_pending {
+                    self.backoff.connected(self.reports.now());
                 }
             }
             None => {}
         }
     }
 
-    /// Asks for what must be recovered. Where it is everything of all products, an image follows and
-    /// what the interpreter knew is no longer to be relied on; else what is not told anew is as it
-    /// was.
-    fn ask(&mut self, asked: &mut JoinSet<Asked>) {
-        let asks = self.products.due(Instant::now(), self.outlet.now() / 1000);
-        if asks.len() == self.settings.products.len() && asks.iter().all(|ask| ask.after.is_none())
+    /// Requests the recoveries that are due. A full recovery of all products brings an image, so the
+    /// interpreter drops its state; after a partial one the rest of its state stays valid.
+    fn request_recoveries(&mut self, pending: &mut JoinSet<RecoveryResult>) {
+        let requests = self.products.due_requests(Instant::now(), self.reports.now() / 1000);
+        if requests.len() == self.settings.products.len()
+            && requests.iter().all(|request| request.after.is_none())
         {
             self.interpreter.restart();
         }
-        for ask in asks {
+        for request in requests {
             let recovery = self.recovery.clone();
-            let product = self.products.name(ask.place).to_owned();
-            asked.spawn(async move {
-                let answered = recovery.ask(&product, &ask).await;
-                (ask, answered)
+            let product = self.products.name(request.index).to_owned();
+            pending.spawn(async move {
+                let result = recovery.send(&product, &request).await;
+                (request, result)
             });
         }
     }
 
-    fn answered(&mut self, ask: &Ask, answered: &Result<(), Refused>) {
-        let Err(refused) = answered else { return };
-        let wait = self.backoff.failed(self.outlet.now(), &mut self.dice);
-        let wait = match refused {
-            Refused::Passing => wait,
-            Refused::Denied => self.settings.backoff_most,
+    fn handle_recovery_result(
+        &mut self,
+        request: &RecoveryRequest,
+        result: &Result<(), RecoveryError>,
+    ) {
+        let Err(error) = result else { return };
+        let wait = self.backoff.failed(self.reports.now(), &mut self.rng);
+        let wait = match error {
+            RecoveryError::Transient => wait,
+            RecoveryError::Denied => self.settings.backoff_most,
         };
-        self.products.refused(ask, Instant::now() + wait);
+        self.products.failed(request, Instant::now() + wait);
     }
 
-    async fn tell(&mut self) -> Result<(), Closed> {
+    async fn report_state(&mut self) -> Result<(), ReceiverClosed> {
         let live = self.products.all_live();
         if live == self.live {
             return Ok(());
         }
         self.live = live;
-        self.outlet.tell(if live { Report::Live } else { Report::Recovering }).await
+        self.reports.send(if live { Report::Live } else { Report::Recovering }).await
     }
 }

@@ -1,9 +1,8 @@
-//! Which products of the feed can be relied on, and what must be asked for to mend the others.
+//! Tracks which products of the feed are live, and which recoveries must be requested.
 //!
-//! Pure: `now` is told, what is to be asked is returned. A product is live from the end of a
-//! recovery on, for as long as it says that it is alive. After a cut or a gap it is asked for all
-//! that changed since the last time that it was known to be whole; if that is too long ago, or never
-//! was, for everything.
+//! Pure: `now` is an argument, the requests are return values. A product is live from the end of a
+//! recovery for as long as it sends `alive`. After a disconnect or a gap, the changes since the last
+//! time it was complete are requested; everything, if that is too long ago or never happened.
 
 use std::time::Duration;
 
@@ -12,11 +11,11 @@ use tokio::time::Instant;
 /// One of the feed's producers of odds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
-    /// As in the messages: 1 is live odds, 3 is pre-match odds.
+    /// The id in messages: 1 is live odds, 3 is pre-match odds.
     pub id: u32,
-    /// As in the address of a recovery: `liveodds`, `pre`.
+    /// The name in the URL of a recovery: `liveodds`, `pre`.
     pub name: String,
-    /// The provider recovers no further back. Live odds: 10 hours; pre-match odds: 72 hours.
+    /// How far back the provider recovers. Live odds: 10 hours; pre-match odds: 72 hours.
     pub horizon: Duration,
 }
 
@@ -34,46 +33,46 @@ impl Product {
     }
 }
 
-/// A recovery that is to be asked for.
+/// A recovery to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ask {
-    /// Its place in the list of products.
-    pub(super) place: usize,
+pub(super) struct RecoveryRequest {
+    /// The index of the product in the list of products.
+    pub(super) index: usize,
     pub(super) request_id: u32,
     /// Milliseconds by the provider's clock; `None`: everything.
     pub(super) after: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// It does not say that it is alive; to ask would be in vain.
+enum ProductStatus {
+    /// It does not send `alive`; a recovery request would be useless.
     Silent,
-    /// A recovery is to be asked for at that time.
+    /// A recovery is to be requested at that time.
     Due(Instant),
-    /// One was asked for at that time.
-    Asked(u32, Instant),
+    /// A recovery with this id was requested at that time.
+    Requested(u32, Instant),
     Live,
 }
 
 #[derive(Debug)]
-struct Followed {
+struct ProductState {
     product: Product,
-    state: State,
-    /// When it was alive last, by our clock.
+    status: ProductStatus,
+    /// When the last `alive` was received, by our clock.
     heard: Instant,
-    /// When it was alive last, by its own.
+    /// The timestamp of the last `alive`, by the provider's clock.
     alive: Option<i64>,
-    /// All before this, by its own clock, was received.
+    /// Everything before this, by the provider's clock, was received.
     whole: Option<i64>,
 }
 
-/// All products that are followed.
+/// The state of all products.
 #[derive(Debug)]
 pub(super) struct Products {
-    all: Vec<Followed>,
-    /// A product that says nothing of itself for so long is not to be relied on.
+    all: Vec<ProductState>,
+    /// A product without an `alive` for this long is silent.
     alive_within: Duration,
-    /// A recovery that takes longer is asked for again.
+    /// A recovery that takes longer is requested again.
     recovery_within: Duration,
     next_id: u32,
 }
@@ -86,105 +85,107 @@ impl Products {
         first_id: u32,
         now: Instant,
     ) -> Self {
-        let followed = |product| Followed {
+        let new_state = |product| ProductState {
             product,
-            state: State::Silent,
+            status: ProductStatus::Silent,
             heard: now,
             alive: None,
             whole: None,
         };
-        let all = products.into_iter().map(followed).collect();
+        let all = products.into_iter().map(new_state).collect();
         Self { all, alive_within, recovery_within, next_id: first_id }
     }
 
-    pub(super) fn name(&self, place: usize) -> &str {
-        &self.all[place].product.name
+    pub(super) fn name(&self, index: usize) -> &str {
+        &self.all[index].product.name
     }
 
     pub(super) fn all_live(&self) -> bool {
-        self.all.iter().all(|followed| followed.state == State::Live)
+        self.all.iter().all(|state| state.status == ProductStatus::Live)
     }
 
-    /// Messages come again; those in between did not.
+    /// A new connection: the messages sent before it were missed.
     pub(super) fn connected(&mut self, now: Instant) {
-        for followed in &mut self.all {
-            followed.state = State::Due(now);
-            followed.heard = now;
+        for state in &mut self.all {
+            state.status = ProductStatus::Due(now);
+            state.heard = now;
         }
     }
 
-    /// A product says that it is alive.
+    /// Handles an `alive` message.
     pub(super) fn alive(&mut self, id: u32, timestamp: i64, subscribed: bool, now: Instant) {
-        let Some(followed) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
-        followed.heard = now;
-        match followed.state {
-            State::Live if subscribed => followed.whole = Some(timestamp),
-            State::Live | State::Silent => followed.state = State::Due(now),
-            // It says so until it has taken notice of the request.
-            State::Asked(..) | State::Due(_) => {}
+        let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
+        state.heard = now;
+        match state.status {
+            ProductStatus::Live if subscribed => state.whole = Some(timestamp),
+            ProductStatus::Live | ProductStatus::Silent => state.status = ProductStatus::Due(now),
+            // The product says so until it has processed the request.
+            ProductStatus::Requested(..) | ProductStatus::Due(_) => {}
         }
-        followed.alive = Some(timestamp);
+        state.alive = Some(timestamp);
     }
 
-    /// A recovery has come to its end. Whether it is the one that was waited for.
+    /// Handles the end of a recovery. Returns whether that recovery was pending.
     pub(super) fn complete(&mut self, id: u32, request_id: u32) -> bool {
-        let Some(followed) = self.all.iter_mut().find(|it| it.product.id == id) else {
+        let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else {
             return false;
         };
-        if !matches!(followed.state, State::Asked(asked, _) if asked == request_id) {
+        if !matches!(state.status, ProductStatus::Requested(requested, _) if requested == request_id)
+        {
             return false;
         }
-        followed.state = State::Live;
-        followed.whole = followed.alive.or(followed.whole);
+        state.status = ProductStatus::Live;
+        state.whole = state.alive.or(state.whole);
         true
     }
 
-    /// A recovery could not be asked for; it is to be tried again at that time.
-    pub(super) fn refused(&mut self, ask: &Ask, again: Instant) {
-        let followed = &mut self.all[ask.place];
-        if matches!(followed.state, State::Asked(asked, _) if asked == ask.request_id) {
-            followed.state = State::Due(again);
+    /// The request failed; it is to be sent again at `retry_at`.
+    pub(super) fn failed(&mut self, request: &RecoveryRequest, retry_at: Instant) {
+        let state = &mut self.all[request.index];
+        if matches!(state.status, ProductStatus::Requested(requested, _) if requested == request.request_id)
+        {
+            state.status = ProductStatus::Due(retry_at);
         }
     }
 
-    /// What is to be asked for now. `wall_ms` is now by the wall clock, in milliseconds.
-    pub(super) fn due(&mut self, now: Instant, wall_ms: i64) -> Vec<Ask> {
-        let mut asks = Vec::new();
-        for (place, followed) in self.all.iter_mut().enumerate() {
-            followed.mind(now, self.alive_within, self.recovery_within);
-            if matches!(followed.state, State::Due(at) if at <= now) {
+    /// The recoveries to request now. `wall_ms` is the wall clock, in milliseconds.
+    pub(super) fn due_requests(&mut self, now: Instant, wall_ms: i64) -> Vec<RecoveryRequest> {
+        let mut requests = Vec::new();
+        for (index, state) in self.all.iter_mut().enumerate() {
+            state.check_deadlines(now, self.alive_within, self.recovery_within);
+            if matches!(state.status, ProductStatus::Due(at) if at <= now) {
                 let request_id = self.next_id;
                 // The provider's own clients count in a signed number of 32 bits.
                 self.next_id = (self.next_id % 0x7fff_ffff) + 1;
-                followed.state = State::Asked(request_id, now);
-                asks.push(Ask { place, request_id, after: followed.after(wall_ms) });
+                state.status = ProductStatus::Requested(request_id, now);
+                requests.push(RecoveryRequest { index, request_id, after: state.after(wall_ms) });
             }
         }
-        asks
+        requests
     }
 
-    /// When something is due next, if nothing happens until then.
+    /// When the next action is due if no message arrives before.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let deadlines = self.all.iter().filter_map(|followed| {
-            let silence = followed.heard + self.alive_within;
-            match followed.state {
-                State::Silent => None,
-                State::Due(at) => Some(at.min(silence)),
-                State::Asked(_, at) => Some(silence.min(at + self.recovery_within)),
-                State::Live => Some(silence),
+        let deadlines = self.all.iter().filter_map(|state| {
+            let silence = state.heard + self.alive_within;
+            match state.status {
+                ProductStatus::Silent => None,
+                ProductStatus::Due(at) => Some(at.min(silence)),
+                ProductStatus::Requested(_, at) => Some(silence.min(at + self.recovery_within)),
+                ProductStatus::Live => Some(silence),
             }
         });
         deadlines.min()
     }
 }
 
-impl Followed {
-    fn mind(&mut self, now: Instant, alive_within: Duration, recovery_within: Duration) {
+impl ProductState {
+    fn check_deadlines(&mut self, now: Instant, alive_within: Duration, recovery_within: Duration) {
         if now >= self.heard + alive_within {
-            self.state = State::Silent;
+            self.status = ProductStatus::Silent;
         }
-        if matches!(self.state, State::Asked(_, at) if now >= at + recovery_within) {
-            self.state = State::Due(now);
+        if matches!(self.status, ProductStatus::Requested(_, at) if now >= at + recovery_within) {
+            self.status = ProductStatus::Due(now);
         }
     }
 
@@ -198,8 +199,8 @@ impl Followed {
 mod tests {
     use super::*;
 
-    /// Two products that are alive within 10 s and recover within 60 s, and a clock.
-    struct Told {
+    /// Two products with limits of 10 s for `alive` and 60 s for a recovery, and a clock.
+    struct TestProducts {
         products: Products,
         start: Instant,
         wall_ms: i64,
@@ -209,7 +210,7 @@ mod tests {
     const PRE: u32 = 3;
     const HOUR_MS: i64 = 3_600_000;
 
-    impl Told {
+    impl TestProducts {
         fn new() -> Self {
             let start = Instant::now();
             let all = vec![Product::live_odds(), Product::pre_match()];
@@ -232,119 +233,120 @@ mod tests {
             self.products.connected(now);
         }
 
-        /// Place, request and since when, of what is asked for now.
+        /// Checks index, request id and start of the recoveries that are due now.
         #[track_caller]
-        fn asks(&mut self, second: u64, expected: &[(usize, u32, Option<i64>)]) {
+        fn check_due(&mut self, second: u64, expected: &[(usize, u32, Option<i64>)]) {
             let now = self.at(second);
-            let asks = self.products.due(now, self.wall_ms);
-            let asks: Vec<_> = asks.iter().map(|it| (it.place, it.request_id, it.after)).collect();
-            assert_eq!(asks, expected);
+            let requests = self.products.due_requests(now, self.wall_ms);
+            let requests: Vec<_> =
+                requests.iter().map(|it| (it.index, it.request_id, it.after)).collect();
+            assert_eq!(requests, expected);
         }
 
         /// Both live, alive at 1 s by our clock and at 1000 by their own.
         fn live() -> Self {
-            let mut told = Self::new();
-            told.connected(0);
-            told.asks(0, &[(0, 100, None), (1, 101, None)]);
-            told.alive(LIVE, 1000, 1);
-            told.alive(PRE, 1000, 1);
-            assert!(told.products.complete(LIVE, 100) && told.products.complete(PRE, 101));
-            assert!(told.products.all_live());
-            told
+            let mut test = Self::new();
+            test.connected(0);
+            test.check_due(0, &[(0, 100, None), (1, 101, None)]);
+            test.alive(LIVE, 1000, 1);
+            test.alive(PRE, 1000, 1);
+            assert!(test.products.complete(LIVE, 100) && test.products.complete(PRE, 101));
+            assert!(test.products.all_live());
+            test
         }
     }
 
     #[test]
     fn all_is_live_once_the_recovery_of_each_product_is_complete() {
-        let mut told = Told::new();
-        told.connected(0);
-        told.asks(0, &[(0, 100, None), (1, 101, None)]);
-        told.asks(0, &[]);
-        assert!(!told.products.complete(LIVE, 101), "another product's");
-        assert!(!told.products.complete(9, 100), "nobody's");
-        assert!(told.products.complete(LIVE, 100));
-        assert!(!told.products.all_live());
-        assert!(told.products.complete(PRE, 101));
-        assert!(told.products.all_live());
+        let mut test = TestProducts::new();
+        test.connected(0);
+        test.check_due(0, &[(0, 100, None), (1, 101, None)]);
+        test.check_due(0, &[]);
+        assert!(!test.products.complete(LIVE, 101), "another product's");
+        assert!(!test.products.complete(9, 100), "nobody's");
+        assert!(test.products.complete(LIVE, 100));
+        assert!(!test.products.all_live());
+        assert!(test.products.complete(PRE, 101));
+        assert!(test.products.all_live());
     }
 
     #[test]
-    fn after_a_cut_what_changed_since_the_last_alive_is_asked_for() {
-        let mut told = Told::live();
-        told.alive(LIVE, 2000, 2);
-        told.connected(5);
-        assert!(!told.products.all_live());
-        told.asks(5, &[(0, 102, Some(2000)), (1, 103, Some(1000))]);
-        // Cut off again before it was complete: that since when stays, whatever is alive now.
-        told.alive(LIVE, 6000, 6);
-        told.connected(7);
-        told.asks(7, &[(0, 104, Some(2000)), (1, 105, Some(1000))]);
-        assert!(!told.products.complete(LIVE, 102), "of the connection before");
-        told.alive(LIVE, 8000, 8);
-        assert!(told.products.complete(LIVE, 104));
-        told.connected(9);
-        told.asks(9, &[(0, 106, Some(8000)), (1, 107, Some(1000))]);
+    fn after_a_disconnect_changes_since_the_last_alive_are_requested() {
+        let mut test = TestProducts::live();
+        test.alive(LIVE, 2000, 2);
+        test.connected(5);
+        assert!(!test.products.all_live());
+        test.check_due(5, &[(0, 102, Some(2000)), (1, 103, Some(1000))]);
+        // Disconnected again before it was complete: the recovery start stays, despite a newer alive.
+        test.alive(LIVE, 6000, 6);
+        test.connected(7);
+        test.check_due(7, &[(0, 104, Some(2000)), (1, 105, Some(1000))]);
+        assert!(!test.products.complete(LIVE, 102), "of the connection before");
+        test.alive(LIVE, 8000, 8);
+        assert!(test.products.complete(LIVE, 104));
+        test.connected(9);
+        test.check_due(9, &[(0, 106, Some(8000)), (1, 107, Some(1000))]);
     }
 
     #[test]
-    fn what_is_too_long_ago_is_asked_for_whole() {
-        let mut told = Told::live();
-        told.wall_ms = 1000 + 10 * HOUR_MS;
-        told.connected(5);
-        told.asks(5, &[(0, 102, None), (1, 103, Some(1000))]);
+    fn a_gap_beyond_the_horizon_is_recovered_in_full() {
+        let mut test = TestProducts::live();
+        test.wall_ms = 1000 + 10 * HOUR_MS;
+        test.connected(5);
+        test.check_due(5, &[(0, 102, None), (1, 103, Some(1000))]);
     }
 
     #[test]
-    fn a_silent_product_is_not_live_and_is_recovered_when_it_speaks_again() {
-        let mut told = Told::live();
-        told.alive(PRE, 9000, 9);
-        assert_eq!(told.products.deadline(), Some(told.at(11)));
-        told.asks(10, &[]);
-        assert!(told.products.all_live());
-        told.asks(11, &[]);
-        assert!(!told.products.all_live());
-        told.alive(PRE, 12000, 12);
-        told.asks(12, &[]);
-        told.alive(LIVE, 13000, 13);
-        told.asks(13, &[(0, 102, Some(1000))]);
-        assert!(told.products.complete(LIVE, 102));
-        assert!(told.products.all_live());
+    fn a_silent_product_is_not_live_and_is_recovered_when_it_is_alive_again() {
+        let mut test = TestProducts::live();
+        test.alive(PRE, 9000, 9);
+        assert_eq!(test.products.deadline(), Some(test.at(11)));
+        test.check_due(10, &[]);
+        assert!(test.products.all_live());
+        test.check_due(11, &[]);
+        assert!(!test.products.all_live());
+        test.alive(PRE, 12000, 12);
+        test.check_due(12, &[]);
+        test.alive(LIVE, 13000, 13);
+        test.check_due(13, &[(0, 102, Some(1000))]);
+        assert!(test.products.complete(LIVE, 102));
+        assert!(test.products.all_live());
     }
 
     #[test]
-    fn a_product_that_says_that_we_miss_messages_is_recovered_once() {
-        let mut told = Told::live();
+    fn a_product_that_reports_missed_messages_is_recovered_once() {
+        let mut test = TestProducts::live();
         for second in [2, 3] {
-            let now = told.at(second);
-            told.products.alive(LIVE, 2000, false, now);
-            assert!(!told.products.all_live());
+            let now = test.at(second);
+            test.products.alive(LIVE, 2000, false, now);
+            assert!(!test.products.all_live());
         }
-        told.asks(3, &[(0, 102, Some(1000))]);
-        let now = told.at(4);
-        told.products.alive(LIVE, 4000, false, now);
-        told.asks(4, &[]);
-        assert!(told.products.complete(LIVE, 102));
+        test.check_due(3, &[(0, 102, Some(1000))]);
+        let now = test.at(4);
+        test.products.alive(LIVE, 4000, false, now);
+        test.check_due(4, &[]);
+        assert!(test.products.complete(LIVE, 102));
     }
 
     #[test]
-    fn a_recovery_that_is_refused_or_never_ends_is_asked_for_again() {
-        let mut told = Told::live();
-        told.connected(5);
-        told.asks(5, &[(0, 102, Some(1000)), (1, 103, Some(1000))]);
-        let again = told.at(8);
-        let ask = Ask { place: 0, request_id: 102, after: None };
-        told.products.refused(&ask, again);
-        assert_eq!(told.products.deadline(), Some(again));
-        told.asks(7, &[]);
-        told.asks(8, &[(0, 104, Some(1000))]);
-        told.products.refused(&ask, again);
-        told.asks(9, &[]);
+    fn a_recovery_that_fails_or_never_ends_is_requested_again() {
+        let mut test = TestProducts::live();
+        test.connected(5);
+        test.check_due(5, &[(0, 102, Some(1000)), (1, 103, Some(1000))]);
+        let retry_at = test.at(8);
+        let request = RecoveryRequest { index: 0, request_id: 102, after: None };
+        test.products.failed(&request, retry_at);
+        assert_eq!(test.products.deadline(), Some(retry_at));
+        test.check_due(7, &[]);
+        test.check_due(8, &[(0, 104, Some(1000))]);
+        test.products.failed(&request, retry_at);
+        test.check_due(9, &[]);
         for second in (10..70).step_by(5) {
-            told.alive(LIVE, 5000, second);
-            told.alive(PRE, 5000, second);
+            test.alive(LIVE, 5000, second);
+            test.alive(PRE, 5000, second);
         }
-        told.asks(64, &[]);
-        told.asks(65, &[(1, 105, Some(1000))]);
-        told.asks(68, &[(0, 106, Some(1000))]);
+        test.check_due(64, &[]);
+        test.check_due(65, &[(1, 105, Some(1000))]);
+        test.check_due(68, &[(0, 106, Some(1000))]);
     }
 }

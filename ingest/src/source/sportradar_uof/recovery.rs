@@ -1,26 +1,26 @@
-//! Asks the provider to send again what was missed: one POST, whose answer comes as messages.
+//! Requests a recovery of missed messages: one POST; the recovered data arrives as messages.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use reqwest::{Client, StatusCode, Url, header::HeaderValue, redirect};
 use rustls::ClientConfig;
 
-use super::product::Ask;
+use super::product::RecoveryRequest;
 use crate::source::secret::Secret;
 
-/// Where recoveries are asked for.
+/// The HTTP API for recoveries.
 #[derive(Clone)]
 pub struct Api {
     base: Url,
     token: HeaderValue,
     tls: Arc<ClientConfig>,
-    /// Messages of a recovery are marked with it, where several sessions share an account.
+    /// The node id that marks the messages of a recovery, where several sessions share an account.
     pub node: Option<u32>,
-    /// How long a request may take. Default: 15 s.
+    /// The time limit of a request. Default: 15 s.
     pub timeout: Duration,
 }
 
-/// Why nothing can be asked for there.
+/// Why the API cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     #[error("is no HTTP address")]
@@ -34,7 +34,7 @@ impl Api {
     ///
     /// # Errors
     ///
-    /// When the address is no HTTP address, or the token cannot stand in a header.
+    /// When the address is not an HTTP address, or the token is not a valid header value.
     pub fn new(base: &str, token: &Secret, tls: Arc<ClientConfig>) -> Result<Self, ApiError> {
         let base = Url::parse(base).map_err(|_| ApiError::Address)?;
         if !matches!(base.scheme(), "http" | "https") {
@@ -45,15 +45,15 @@ impl Api {
         Ok(Self { base, token, tls, node: None, timeout: Duration::from_secs(15) })
     }
 
-    fn url(&self, product: &str, ask: &Ask) -> Url {
+    fn url(&self, product: &str, request: &RecoveryRequest) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             let request = ["v1", product, "recovery", "initiate_request"];
             path.pop_if_empty().extend(request);
         }
         let node = self.node.map(|node| ("node_id", node.to_string()));
-        let after = ask.after.map(|after| ("after", after.to_string()));
-        let id = Some(("request_id", ask.request_id.to_string()));
+        let after = request.after.map(|after| ("after", after.to_string()));
+        let id = Some(("request_id", request.request_id.to_string()));
         url.query_pairs_mut().extend_pairs(after.into_iter().chain(id).chain(node));
         url
     }
@@ -67,21 +67,21 @@ impl fmt::Debug for Api {
     }
 }
 
-/// Who asks.
+/// Sends recovery requests.
 #[derive(Debug, Clone)]
-pub(super) struct Recovery {
+pub(super) struct RecoveryClient {
     api: Api,
     client: Client,
 }
 
-/// Why a recovery was not accepted: to ask again soon may help, or not.
+/// Why a recovery request failed: a retry may help soon (`Transient`) or not (`Denied`).
 #[derive(Debug)]
-pub(super) enum Refused {
-    Passing,
+pub(super) enum RecoveryError {
+    Transient,
     Denied,
 }
 
-impl Recovery {
+impl RecoveryClient {
     pub(super) fn new(api: Api) -> Self {
         let client = Client::builder()
             .tls_backend_preconfigured(api.tls.as_ref().clone())
@@ -93,17 +93,26 @@ impl Recovery {
         Self { api, client }
     }
 
-    pub(super) async fn ask(&self, product: &str, ask: &Ask) -> Result<(), Refused> {
-        let request = self.client.post(self.api.url(product, ask));
-        let sent = request.header("x-access-token", self.api.token.clone()).send().await;
-        let status = sent.map_err(|_| Refused::Passing)?.status();
-        tracing::debug!(product, request = ask.request_id, status = status.as_u16(), "recovery");
+    pub(super) async fn send(
+        &self,
+        product: &str,
+        request: &RecoveryRequest,
+    ) -> Result<(), RecoveryError> {
+        let post = self.client.post(self.api.url(product, request));
+        let sent = post.header("x-access-token", self.api.token.clone()).send().await;
+        let status = sent.map_err(|_| RecoveryError::Transient)?.status();
+        tracing::debug!(
+            product,
+            request = request.request_id,
+            status = status.as_u16(),
+            "recovery"
+        );
         match status {
             status if status.is_success() => Ok(()),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
-                Err(Refused::Denied)
+                Err(RecoveryError::Denied)
             }
-            _ => Err(Refused::Passing),
+            _ => Err(RecoveryError::Transient),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! A frame as far as the conversation goes; what it says of a match is the interpreter's.
+//! The fields of a frame that concern the protocol. The interpreter decodes the documents.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
-/// What every frame may have. Fields that are not named here are skipped, not kept.
+/// The protocol fields of any frame. Other fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Frame {
+pub(super) struct FrameHeader {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) id: Option<u64>,
@@ -16,7 +16,7 @@ pub(super) struct Frame {
     pub(super) seq: Option<u64>,
     pub(super) prev: Option<u64>,
     pub(super) resumed: Option<bool>,
-    /// Of `subscribed`: how many channels a pattern covers.
+    /// In `subscribed`: how many channels the pattern covers.
     pub(super) channels: Option<usize>,
     pub(super) why: Option<String>,
     pub(super) heads: HashMap<String, u64>,

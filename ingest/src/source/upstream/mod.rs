@@ -1,11 +1,11 @@
-//! Another Matchwire as a source: its stream, as `docs/PROTOCOL.md` says, so that hubs can be
+//! Another Matchwire hub as a source, over its stream (`docs/PROTOCOL.md`), so that hubs can be
 //! chained.
 //!
-//! Subscribes to channels and patterns, resumes after a cut from where it stood, sees by the beats
-//! whether anything is missing, and comes back when it is told to. `Live` once a beat confirms all
-//! that is subscribed to. What the documents say is the interpreter's, which is
-//! [`Matchwire`](crate::normalize::matchwire::Matchwire); it sees images, updates, ends of channels,
-//! and the frames that tell the other hub's time, each once and in order.
+//! Subscribes to channels and patterns, resumes after a disconnect from its last positions, detects
+//! gaps by the beats, and reconnects when a `bye` says so. `Live` once a beat confirms every
+//! subscription. The documents are interpreted by
+//! [`Matchwire`](crate::normalize::matchwire::Matchwire), which gets images, updates, ends of
+//! channels, and the frames with the other hub's time, each once and in order.
 
 mod frame;
 mod position;
@@ -15,42 +15,42 @@ use std::{convert::Infallible, time::Duration};
 use serde_json::json;
 
 use self::{
-    frame::Frame,
-    position::{Positions, Taken},
+    frame::FrameHeader,
+    position::{FrameEffect, Positions},
 };
 use super::{
-    Closed, Outlet, Report,
-    again::{Again, Cut, End},
+    ReceiverClosed, Report, ReportSender,
+    reconnect::{ConnectionEnd, Disconnect, Reconnector},
     secret::Secret,
-    verdict::Judged,
-    websocket::{Address, AddressError, Limits, Received, Socket},
+    signal_capture::SignalCapture,
+    websocket::{Address, AddressError, Incoming, Limits, Socket},
 };
 use crate::normalize::Interpret;
 
-/// The longest that a hub which says good-bye is waited for, whatever it says.
+/// The longest wait before reconnecting after a `bye`.
 const RECONNECT_MOST: Duration = Duration::from_secs(10 * 60);
-/// How late the second beat may be before the connection counts as dead.
+/// How late the second missing beat may be before the connection counts as dead.
 const BEAT_MARGIN: Duration = Duration::from_secs(2);
 
-/// Where the other hub is, and what is followed there.
+/// The address of the other hub, and the channels to subscribe to.
 #[derive(Debug, Clone)]
 pub struct Settings {
     address: Address,
     pub limits: Limits,
-    /// Channels and patterns: `football/*`, `*/*/odds/*`. All of them together must not cover more
-    /// channels than the other hub lets one socket follow, 1,000 unless it is set otherwise.
+    /// Channels and patterns: `football/*`, `*/*/odds/*`. Together they must not cover more
+    /// channels than the other hub allows per socket, 1,000 unless configured otherwise.
     pub channels: Vec<String>,
-    /// At most one update of values of a channel in so many milliseconds; what the protocol allows.
-    /// Default: 0, each change at once.
+    /// The minimum interval between value updates of a channel, in milliseconds, as the protocol
+    /// defines it. Default: 0, each change at once.
     pub every_ms: u64,
 }
 
 impl Settings {
-    /// `url`: `wss://hub.example.com/stream/v1`. `token`: a key of the other hub's.
+    /// `url`: `wss://hub.example.com/stream/v1`. `token`: an API key of the other hub.
     ///
     /// # Errors
     ///
-    /// When the address is no WebSocket address, or the key cannot stand in a header.
+    /// When the address is not a WebSocket address, or the key is not a valid header value.
     pub fn new(
         url: &str,
         token: &Secret,
@@ -63,55 +63,55 @@ impl Settings {
     }
 }
 
-/// Follows the other hub until nobody listens any more.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Outlet) {
-    let mut follower = Follower {
+/// Follows the other hub until the receiver is dropped.
+pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+    let mut client = UpstreamClient {
         settings: &settings,
-        outlet: &outlet,
-        interpreter: Judged::new(interpreter),
+        reports: &reports,
+        interpreter: SignalCapture::new(interpreter),
         positions: Positions::new(settings.channels.clone(), settings.every_ms),
         live: false,
         number: 0,
     };
-    let followed = async {
-        let mut again = settings.limits.again();
+    let source = async {
+        let mut reconnector = settings.limits.reconnector();
         loop {
-            let end = follower.follow(&mut again).await;
-            again.wait(end, &outlet).await?;
+            let end = client.follow(&mut reconnector).await;
+            reconnector.wait(end, &reports).await?;
         }
     };
-    outlet.until_closed(followed).await;
+    reports.until_closed(source).await;
 }
 
-struct Follower<'a> {
+struct UpstreamClient<'a> {
     settings: &'a Settings,
-    outlet: &'a Outlet,
-    interpreter: Judged,
+    reports: &'a ReportSender,
+    interpreter: SignalCapture,
     positions: Positions,
-    /// What was told last.
+    /// The state reported last.
     live: bool,
-    /// Messages, for places.
+    /// Messages so far, for the place in a refusal.
     number: u64,
 }
 
-impl Follower<'_> {
-    async fn follow(&mut self, again: &mut Again) -> Result<Infallible, End> {
+impl UpstreamClient<'_> {
+    async fn follow(&mut self, reconnector: &mut Reconnector) -> Result<Infallible, ConnectionEnd> {
         let mut socket = Socket::connect(&self.settings.address, &self.settings.limits).await?;
-        again.connected(self.outlet);
+        reconnector.connected(self.reports);
         self.positions.connected();
         self.live = false;
-        self.outlet.tell(Report::Recovering).await?;
+        self.reports.send(Report::Recovering).await?;
         loop {
             match socket.next().await? {
-                Received::Sign => {}
-                Received::Message(bytes) => self.take(&bytes, &mut socket).await?,
+                Incoming::KeepAlive => {}
+                Incoming::Message(bytes) => self.handle(&bytes, &mut socket).await?,
             }
         }
     }
 
-    async fn take(&mut self, bytes: &[u8], socket: &mut Socket) -> Result<(), End> {
-        // What is no frame at all is the interpreter's to refuse.
-        let Ok(frame) = serde_json::from_slice::<Frame>(bytes) else {
+    async fn handle(&mut self, bytes: &[u8], socket: &mut Socket) -> Result<(), ConnectionEnd> {
+        // The interpreter refuses what is not a frame.
+        let Ok(frame) = serde_json::from_slice::<FrameHeader>(bytes) else {
             return Ok(self.interpret(bytes).await?);
         };
         match frame.kind.as_str() {
@@ -122,45 +122,45 @@ impl Follower<'_> {
             }
             _ => {}
         }
-        let Taken { interpret, send, gone, refused } = self.positions.take(&frame);
+        let FrameEffect { interpret, commands, removed, refused } = self.positions.handle(&frame);
         if let Some(why) = refused {
-            return Err(Cut::Denied(why).into());
+            return Err(Disconnect::Denied(why).into());
         }
-        for command in send {
+        for command in commands {
             socket.send(&command).await?;
         }
         if interpret {
             self.interpret(bytes).await?;
-            if self.interpreter.verdict.refused
+            if self.interpreter.outcome.refused
                 && let Some(ch) = &frame.ch
             {
-                self.positions.distrust(ch);
+                self.positions.invalidate(ch);
             }
         }
-        for ch in gone {
-            // As the hub would have said it, had we been there.
+        for ch in removed {
+            // The frame that the hub would have sent while we were disconnected.
             let frame = json!({"type": "unsubscribed", "ch": ch, "why": "gone"});
             self.interpret(frame.to_string().as_bytes()).await?;
         }
-        Ok(self.tell().await?)
+        Ok(self.report_state().await?)
     }
 
-    async fn interpret(&mut self, bytes: &[u8]) -> Result<(), Closed> {
+    async fn interpret(&mut self, bytes: &[u8]) -> Result<(), ReceiverClosed> {
         self.number += 1;
-        self.outlet.message(&mut self.interpreter, bytes, self.number).await
+        self.reports.message(&mut self.interpreter, bytes, self.number).await
     }
 
-    async fn tell(&mut self) -> Result<(), Closed> {
+    async fn report_state(&mut self) -> Result<(), ReceiverClosed> {
         let live = self.positions.is_complete();
         if live == self.live {
             return Ok(());
         }
         self.live = live;
-        self.outlet.tell(if live { Report::Live } else { Report::Recovering }).await
+        self.reports.send(if live { Report::Live } else { Report::Recovering }).await
     }
 }
 
-fn bye(frame: &Frame) -> Cut {
+fn bye(frame: &FrameHeader) -> Disconnect {
     let wait = Duration::from_millis(frame.reconnect_after_ms).min(RECONNECT_MOST);
-    Cut::Bye { why: frame.why.clone().unwrap_or_default(), wait }
+    Disconnect::Bye { why: frame.why.clone().unwrap_or_default(), wait }
 }

@@ -1,72 +1,72 @@
-//! Where we stand in each channel of another hub, and what must be said to get on.
+//! The positions in the channels of another hub, and the commands that keep them up to date.
 //!
 //! Pure: frames in, commands out. A subscription is complete when a `beat` names as many channels as
-//! the hub said that it covers, and we have brought each of them to where the beat has it.
+//! the hub said that it covers, and each of them has reached the position in the beat.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::frame::{Frame, Limits};
+use super::frame::{FrameHeader, Limits};
 
-/// The other hub's limit where it does not tell one.
+/// The other hub's limit if `hello` gives none.
 const COMMAND_BYTES: usize = 16_384;
-/// A channel may come and go between the count and the images, and the count is then never reached:
-/// after so many beats that find nothing missing, nothing is.
+/// A channel may open and close between the count and the images, and the count is then never
+/// reached. After this many beats without a gap the subscription counts as complete.
 const BEATS_ENOUGH: u32 = 3;
 
-/// What a frame leads to.
+/// The effect of a frame.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Taken {
-    /// The interpreter is to see it.
+pub(super) struct FrameEffect {
+    /// The frame is to be interpreted.
     pub(super) interpret: bool,
-    /// Commands to be sent.
-    pub(super) send: Vec<String>,
-    /// Channels that exist no longer although nobody said so.
-    pub(super) gone: Vec<String>,
-    /// A subscription is refused for good: what, and why.
+    /// Commands to send.
+    pub(super) commands: Vec<String>,
+    /// Channels that ended without an `unsubscribed` frame.
+    pub(super) removed: Vec<String>,
+    /// A subscription was refused permanently: its channel and the error code.
     pub(super) refused: Option<String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Positions {
     every_ms: u64,
-    subscriptions: Vec<Subscription>,
-    all: HashMap<String, Position>,
-    /// Channels that were subscribed to anew on their own, and have not come yet.
-    asked: HashSet<String>,
-    /// Of a command that carries positions.
+    subscriptions: Vec<ChannelSubscription>,
+    all: HashMap<String, ChannelPosition>,
+    /// Channels that were resubscribed on their own and have not arrived yet.
+    resubscribed: HashSet<String>,
+    /// The longest command with positions, in bytes.
     command_bytes: usize,
-    /// What the parts of a beat have told that has more of them.
+    /// The heads from the parts of a beat that is not complete yet.
     heads: HashMap<String, u64>,
     complete: bool,
     beats: u32,
 }
 
 #[derive(Debug)]
-struct Subscription {
+struct ChannelSubscription {
     /// A channel or a pattern.
     ch: String,
-    /// How many channels are still to come to be complete; `None` until the hub has answered.
+    /// How many channels it covers; `None` until the hub has replied.
     covers: Option<usize>,
-    /// There is no such channel now; it is asked for again with each beat.
+    /// The channel does not exist now; the subscription is retried with each beat.
     is_missing: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Position {
+struct ChannelPosition {
     epoch: String,
     seq: u64,
 }
 
 impl Positions {
     pub(super) fn new(channels: Vec<String>, every_ms: u64) -> Self {
-        let subscription = |ch| Subscription { ch, covers: None, is_missing: false };
+        let subscription = |ch| ChannelSubscription { ch, covers: None, is_missing: false };
         Self {
             every_ms,
             subscriptions: channels.into_iter().map(subscription).collect(),
             all: HashMap::new(),
-            asked: HashSet::new(),
+            resubscribed: HashSet::new(),
             command_bytes: COMMAND_BYTES,
             heads: HashMap::new(),
             complete: false,
@@ -74,14 +74,14 @@ impl Positions {
         }
     }
 
-    /// Whether all that is subscribed to has come.
+    /// Whether every subscription is complete.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// A connection is made, and knows nothing of the one before.
+    /// Resets the state of the connection; the positions are kept.
     pub(super) fn connected(&mut self) {
-        self.asked.clear();
+        self.resubscribed.clear();
         self.heads.clear();
         self.complete = false;
         self.beats = 0;
@@ -91,114 +91,116 @@ impl Positions {
         }
     }
 
-    /// What a channel said last could not be used: the next beat finds it missing.
-    pub(super) fn distrust(&mut self, ch: &str) {
+    /// Drops the position of a channel whose last frame could not be used, so that the next beat
+    /// resubscribes it.
+    pub(super) fn invalidate(&mut self, ch: &str) {
         self.all.remove(ch);
         self.complete = false;
     }
 
-    pub(super) fn take(&mut self, frame: &Frame) -> Taken {
+    pub(super) fn handle(&mut self, frame: &FrameHeader) -> FrameEffect {
         match frame.kind.as_str() {
             "hello" => self.hello(frame),
             "subscribed" => self.subscribed(frame),
             "image" => self.image(frame),
             "update" => self.update(frame),
-            "unsubscribed" if frame.why.is_some() => self.gone(frame),
+            "unsubscribed" if frame.why.is_some() => self.unsubscribed(frame),
             "beat" => self.beat(frame),
             "error" => self.error(frame),
-            _ => Taken::default(),
+            _ => FrameEffect::default(),
         }
     }
 
-    fn hello(&mut self, frame: &Frame) -> Taken {
+    fn hello(&mut self, frame: &FrameHeader) -> FrameEffect {
         let Limits { command_bytes, from_bytes } = frame.limits;
         self.command_bytes = from_bytes.or(command_bytes).unwrap_or(COMMAND_BYTES);
-        let mut told = HashSet::new();
+        let mut resumed = HashSet::new();
         let all = 0..self.subscriptions.len();
-        let whole: Vec<String> = all.map(|place| self.subscribe(place, &mut told)).collect();
-        // What found no room in a command is resumed on its own, before a pattern brings its image.
+        let whole: Vec<String> = all.map(|index| self.subscribe(index, &mut resumed)).collect();
+        // Positions that do not fit into a command are resumed on their own, before the pattern would
+        // send an image.
         let rest: Vec<String> = self
             .all
             .keys()
-            .filter(|ch| !told.contains(*ch) && self.is_covered(ch))
+            .filter(|ch| !resumed.contains(*ch) && self.is_covered(ch))
             .cloned()
             .collect();
-        let mut send: Vec<String> = rest.iter().flat_map(|ch| self.ask(ch)).collect();
-        send.extend(whole);
-        Taken { interpret: true, send, ..Taken::default() }
+        let mut commands: Vec<String> = rest.iter().flat_map(|ch| self.resubscribe(ch)).collect();
+        commands.extend(whole);
+        FrameEffect { interpret: true, commands, ..FrameEffect::default() }
     }
 
-    fn subscribed(&mut self, frame: &Frame) -> Taken {
+    fn subscribed(&mut self, frame: &FrameHeader) -> FrameEffect {
         if let Some(ch) = frame.ch.as_ref().filter(|_| frame.resumed == Some(true)) {
-            self.asked.remove(ch);
+            self.resubscribed.remove(ch);
         }
         if let Some(subscription) = self.of(frame.id) {
             subscription.covers = Some(frame.channels.unwrap_or(1));
             subscription.is_missing = false;
         }
-        Taken::default()
+        FrameEffect::default()
     }
 
-    fn image(&mut self, frame: &Frame) -> Taken {
-        let Frame { ch: Some(ch), epoch: Some(epoch), seq: Some(seq), .. } = frame else {
-            return Taken::default();
+    fn image(&mut self, frame: &FrameHeader) -> FrameEffect {
+        let FrameHeader { ch: Some(ch), epoch: Some(epoch), seq: Some(seq), .. } = frame else {
+            return FrameEffect::default();
         };
-        self.asked.remove(ch);
-        self.all.insert(ch.clone(), Position { epoch: epoch.clone(), seq: *seq });
-        Taken { interpret: true, ..Taken::default() }
+        self.resubscribed.remove(ch);
+        self.all.insert(ch.clone(), ChannelPosition { epoch: epoch.clone(), seq: *seq });
+        FrameEffect { interpret: true, ..FrameEffect::default() }
     }
 
-    fn update(&mut self, frame: &Frame) -> Taken {
-        let Frame { ch: Some(ch), seq: Some(seq), prev: Some(prev), .. } = frame else {
-            return Taken::default();
+    fn update(&mut self, frame: &FrameHeader) -> FrameEffect {
+        let FrameHeader { ch: Some(ch), seq: Some(seq), prev: Some(prev), .. } = frame else {
+            return FrameEffect::default();
         };
         match self.all.get_mut(ch) {
-            Some(position) if *seq <= position.seq => Taken::default(),
+            Some(position) if *seq <= position.seq => FrameEffect::default(),
             Some(position) if *prev <= position.seq => {
                 position.seq = *seq;
-                Taken { interpret: true, ..Taken::default() }
+                FrameEffect { interpret: true, ..FrameEffect::default() }
             }
-            _ => Taken { send: self.ask(ch), ..Taken::default() },
+            _ => FrameEffect { commands: self.resubscribe(ch), ..FrameEffect::default() },
         }
     }
 
-    fn gone(&mut self, frame: &Frame) -> Taken {
-        let Some(ch) = &frame.ch else { return Taken::default() };
+    fn unsubscribed(&mut self, frame: &FrameHeader) -> FrameEffect {
+        let Some(ch) = &frame.ch else { return FrameEffect::default() };
         self.all.remove(ch);
-        self.asked.remove(ch);
+        self.resubscribed.remove(ch);
         for subscription in self.subscriptions.iter_mut().filter(|it| covers(&it.ch, ch)) {
             subscription.covers = subscription.covers.map(|covers| covers.saturating_sub(1));
         }
-        Taken { interpret: true, ..Taken::default() }
+        FrameEffect { interpret: true, ..FrameEffect::default() }
     }
 
-    fn beat(&mut self, frame: &Frame) -> Taken {
-        let mut taken = Taken { interpret: true, ..Taken::default() };
+    fn beat(&mut self, frame: &FrameHeader) -> FrameEffect {
+        let mut effect = FrameEffect { interpret: true, ..FrameEffect::default() };
         for (ch, head) in &frame.heads {
             if self.all.get(ch).is_none_or(|position| position.seq < *head) {
-                taken.send.extend(self.ask(ch));
+                effect.commands.extend(self.resubscribe(ch));
             }
         }
         let missing = (0..self.subscriptions.len()).filter(|it| self.subscriptions[*it].is_missing);
-        for place in missing.collect::<Vec<_>>() {
-            taken.send.push(self.subscribe(place, &mut HashSet::new()));
+        for index in missing.collect::<Vec<_>>() {
+            effect.commands.push(self.subscribe(index, &mut HashSet::new()));
         }
         self.heads.extend(frame.heads.iter().map(|(ch, head)| (ch.clone(), *head)));
         if frame.more {
-            return taken;
+            return effect;
         }
         let heads = std::mem::take(&mut self.heads);
-        if !self.complete && self.asked.is_empty() {
+        if !self.complete && self.resubscribed.is_empty() {
             self.beats += 1;
             self.complete = self.has_all(&heads);
             if self.complete {
-                taken.gone = self.forget_but(&heads);
+                effect.removed = self.forget_all_but(&heads);
             }
         }
-        taken
+        effect
     }
 
-    /// Whether a pattern covers the channel; one that is subscribed to by name resumes by that.
+    /// Whether only a pattern covers the channel; one that is subscribed to by name resumes by it.
     fn is_covered(&self, ch: &str) -> bool {
         self.subscriptions.iter().all(|it| it.ch != ch)
             && self.subscriptions.iter().any(|it| covers(&it.ch, ch))
@@ -207,49 +209,50 @@ impl Positions {
     fn has_all(&self, heads: &HashMap<String, u64>) -> bool {
         let enough = self.beats >= BEATS_ENOUGH;
         self.subscriptions.iter().all(|subscription| {
-            let come = || heads.keys().filter(|ch| covers(&subscription.ch, ch)).count();
-            subscription.covers.is_some_and(|covers| enough || come() >= covers)
+            let arrived = || heads.keys().filter(|ch| covers(&subscription.ch, ch)).count();
+            subscription.covers.is_some_and(|covers| enough || arrived() >= covers)
         })
     }
 
-    /// What ended while we were away.
-    fn forget_but(&mut self, heads: &HashMap<String, u64>) -> Vec<String> {
-        let gone: Vec<_> = self.all.keys().filter(|ch| !heads.contains_key(*ch)).cloned().collect();
+    /// Removes and returns the channels that ended while disconnected.
+    fn forget_all_but(&mut self, heads: &HashMap<String, u64>) -> Vec<String> {
+        let removed: Vec<_> =
+            self.all.keys().filter(|ch| !heads.contains_key(*ch)).cloned().collect();
         self.all.retain(|ch, _| heads.contains_key(ch));
-        gone
+        removed
     }
 
-    fn error(&mut self, frame: &Frame) -> Taken {
+    fn error(&mut self, frame: &FrameHeader) -> FrameEffect {
         let code = frame.code.as_deref().unwrap_or_default();
         let ch = frame.ch.as_deref().unwrap_or_default();
-        let mut taken = Taken::default();
+        let mut effect = FrameEffect::default();
         match (code, self.of(frame.id)) {
             ("not_tracked", Some(subscription)) => {
                 subscription.covers = Some(0);
                 subscription.is_missing = true;
             }
             ("not_tracked", None) => {
-                self.asked.remove(ch);
-                taken.gone.extend(self.all.remove(ch).map(|_| ch.to_owned()));
+                self.resubscribed.remove(ch);
+                effect.removed.extend(self.all.remove(ch).map(|_| ch.to_owned()));
             }
             ("bad_channel" | "bad_command" | "limit", Some(subscription)) => {
-                taken.refused = Some(format!("{}: {code}", subscription.ch));
+                effect.refused = Some(format!("{}: {code}", subscription.ch));
             }
-            _ => tracing::warn!(code, ch, "the upstream hub says that something is wrong"),
+            _ => tracing::warn!(code, ch, "error frame from the upstream hub"),
         }
-        taken
+        effect
     }
 
-    /// The subscription that a command's id names; those of single channels have none.
-    fn of(&mut self, id: Option<u64>) -> Option<&mut Subscription> {
-        let place = usize::try_from(id?.checked_sub(1)?).ok()?;
-        self.subscriptions.get_mut(place)
+    /// The subscription with the id of a command; resubscriptions of single channels have no id.
+    fn of(&mut self, id: Option<u64>) -> Option<&mut ChannelSubscription> {
+        let index = usize::try_from(id?.checked_sub(1)?).ok()?;
+        self.subscriptions.get_mut(index)
     }
 
-    /// Subscribes to a single channel again, from where we stand; once until it has come.
-    fn ask(&mut self, ch: &str) -> Vec<String> {
+    /// Resubscribes to a single channel from its position; at most once until it arrives.
+    fn resubscribe(&mut self, ch: &str) -> Vec<String> {
         self.complete = false;
-        if !self.asked.insert(ch.to_owned()) {
+        if !self.resubscribed.insert(ch.to_owned()) {
             return Vec::new();
         }
         let mut command = json!({"op": "subscribe", "ch": ch, "every_ms": self.every_ms});
@@ -259,17 +262,17 @@ impl Positions {
         vec![command.to_string()]
     }
 
-    /// Subscribes from where we stand, as far as that has room in a command: what has not comes as
-    /// an image. `told` are the channels that another subscription has told of.
-    fn subscribe(&self, place: usize, told: &mut HashSet<String>) -> String {
-        let ch = &self.subscriptions[place].ch;
-        let id = place + 1;
+    /// Subscribes from the known positions, as many as fit into a command; the others arrive as
+    /// images. `resumed` holds the channels that another subscription already resumes.
+    fn subscribe(&self, index: usize, resumed: &mut HashSet<String>) -> String {
+        let ch = &self.subscriptions[index].ch;
+        let id = index + 1;
         let mut command = json!({"op": "subscribe", "id": id, "ch": ch, "every_ms": self.every_ms});
         if let Some(position) = self.all.get(ch) {
             command["from"] = position.json();
         } else {
             let room = self.command_bytes.saturating_sub(command.to_string().len() + 16);
-            let from = self.from(ch, room, told);
+            let from = self.from(ch, room, resumed);
             if !from.is_empty() {
                 command["from"] = Value::Object(from);
             }
@@ -277,7 +280,12 @@ impl Positions {
         command.to_string()
     }
 
-    fn from(&self, pattern: &str, room: usize, told: &mut HashSet<String>) -> Map<String, Value> {
+    fn from(
+        &self,
+        pattern: &str,
+        room: usize,
+        resumed: &mut HashSet<String>,
+    ) -> Map<String, Value> {
         let mut from = Map::new();
         let mut bytes = 0;
         for (ch, position) in self.all.iter().filter(|(ch, _)| covers(pattern, ch)) {
@@ -287,7 +295,7 @@ impl Positions {
             if bytes > room {
                 break;
             }
-            if told.insert(ch.clone()) {
+            if resumed.insert(ch.clone()) {
                 from.insert(ch.clone(), position);
             }
         }
@@ -295,18 +303,18 @@ impl Positions {
     }
 }
 
-impl Position {
+impl ChannelPosition {
     fn json(&self) -> Value {
         json!({"epoch": self.epoch, "seq": self.seq})
     }
 }
 
-/// Whether a channel is the one named, or matches the pattern: `*` is any one whole segment.
+/// Whether the channel equals or matches the pattern, in which `*` is exactly one segment.
 fn covers(pattern: &str, ch: &str) -> bool {
     let mut segments = ch.split('/');
-    let all = pattern
-        .split('/')
-        .all(|wanted| segments.next().is_some_and(|segment| wanted == "*" || wanted == segment));
+    let all = pattern.split('/').all(|expected| {
+        segments.next().is_some_and(|segment| expected == "*" || expected == segment)
+    });
     all && segments.next().is_none()
 }
 
@@ -314,11 +322,11 @@ fn covers(pattern: &str, ch: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn take(positions: &mut Positions, frame: &str) -> Taken {
-        positions.take(&serde_json::from_str(frame).unwrap())
+    fn handle(positions: &mut Positions, frame: &str) -> FrameEffect {
+        positions.handle(&serde_json::from_str(frame).unwrap())
     }
 
-    /// A connection that follows two matches by a pattern, at 10 and 20.
+    /// A connection with two matches subscribed by a pattern, at 10 and 20.
     fn following() -> Positions {
         let mut positions = Positions::new(vec!["football/*".to_owned()], 0);
         positions.connected();
@@ -327,29 +335,29 @@ mod tests {
     }
 
     fn join(positions: &mut Positions) {
-        take(positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":2}"#);
+        handle(positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":2}"#);
         for (ch, seq) in [("football/1", 10), ("football/2", 20)] {
             let image =
                 format!(r#"{{"type":"image","ch":"{ch}","epoch":"e","seq":{seq},"data":{{}}}}"#);
-            assert!(take(positions, &image).interpret);
+            assert!(handle(positions, &image).interpret);
         }
         let beat = r#"{"type":"beat","now":1,"heads":{"football/1":10,"football/2":20}}"#;
-        assert_eq!(take(positions, beat).send, [] as [&str; 0]);
+        assert_eq!(handle(positions, beat).commands, [] as [&str; 0]);
         assert!(positions.is_complete());
     }
 
     #[test]
-    fn it_subscribes_when_greeted_and_is_complete_when_a_beat_confirms_all_channels() {
+    fn hello_subscribes_and_a_beat_that_confirms_all_channels_completes() {
         let mut positions = Positions::new(vec!["football/*".to_owned(), "feeds".to_owned()], 250);
         positions.connected();
-        let taken = take(&mut positions, r#"{"type":"hello","beat_ms":5000,"limits":{}}"#);
+        let effect = handle(&mut positions, r#"{"type":"hello","beat_ms":5000,"limits":{}}"#);
         let expected = [
             r#"{"ch":"football/*","every_ms":250,"id":1,"op":"subscribe"}"#,
             r#"{"ch":"feeds","every_ms":250,"id":2,"op":"subscribe"}"#,
         ];
-        assert_eq!(taken.send, expected);
+        assert_eq!(effect.commands, expected);
         let mut check = |frame: &str, complete: bool| {
-            take(&mut positions, frame);
+            handle(&mut positions, frame);
             assert_eq!(positions.is_complete(), complete, "{frame}");
         };
         check(r#"{"type":"subscribed","id":1,"ch":"football/*","channels":1}"#, false);
@@ -364,13 +372,13 @@ mod tests {
     }
 
     #[test]
-    fn updates_lead_on_and_what_is_known_is_skipped() {
+    fn updates_advance_the_position_and_old_ones_are_skipped() {
         let mut positions = following();
         let mut check = |prev: u64, seq: u64, interpret: bool| {
             let update =
                 format!(r#"{{"type":"update","ch":"football/1","seq":{seq},"prev":{prev}}}"#);
-            let expected = Taken { interpret, ..Taken::default() };
-            assert_eq!(take(&mut positions, &update), expected, "{update}");
+            let expected = FrameEffect { interpret, ..FrameEffect::default() };
+            assert_eq!(handle(&mut positions, &update), expected, "{update}");
         };
         check(9, 10, false);
         check(10, 11, true);
@@ -379,56 +387,56 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_asked_for_once_from_where_we_stand() {
+    fn a_gap_is_resubscribed_once_from_the_position() {
         let mut positions = following();
         let hole = r#"{"type":"update","ch":"football/1","seq":13,"prev":12}"#;
-        let taken = take(&mut positions, hole);
-        let asked =
+        let effect = handle(&mut positions, hole);
+        let command =
             r#"{"ch":"football/1","every_ms":0,"from":{"epoch":"e","seq":10},"op":"subscribe"}"#;
-        assert_eq!((taken.send, taken.interpret), (vec![asked.to_owned()], false));
-        assert_eq!(take(&mut positions, hole), Taken::default());
+        assert_eq!((effect.commands, effect.interpret), (vec![command.to_owned()], false));
+        assert_eq!(handle(&mut positions, hole), FrameEffect::default());
         assert!(!positions.is_complete());
         let resumed = r#"{"type":"subscribed","id":null,"ch":"football/1","epoch":"e","seq":13,"resumed":true}"#;
-        take(&mut positions, resumed);
+        handle(&mut positions, resumed);
         assert!(
-            take(&mut positions, r#"{"type":"update","ch":"football/1","seq":13,"prev":10}"#)
+            handle(&mut positions, r#"{"type":"update","ch":"football/1","seq":13,"prev":10}"#)
                 .interpret
         );
         let beat = r#"{"type":"beat","heads":{"football/1":13,"football/2":20}}"#;
-        take(&mut positions, beat);
+        handle(&mut positions, beat);
         assert!(positions.is_complete());
     }
 
     #[test]
-    fn a_head_that_is_ahead_of_us_is_asked_for() {
+    fn a_head_beyond_the_position_is_resubscribed() {
         let mut positions = following();
         let beat = r#"{"type":"beat","heads":{"football/1":11,"football/2":20}}"#;
-        let taken = take(&mut positions, beat);
-        assert_eq!(taken.send.len(), 1, "{taken:?}");
+        let effect = handle(&mut positions, beat);
+        assert_eq!(effect.commands.len(), 1, "{effect:?}");
         assert!(!positions.is_complete());
-        // An unusable document: it is not known any more, and asked for without a position.
+        // An unusable document: its position is dropped, and it is resubscribed without one.
         let mut positions = following();
-        positions.distrust("football/2");
+        positions.invalidate("football/2");
         let beat = r#"{"type":"beat","heads":{"football/1":10,"football/2":20}}"#;
-        let taken = take(&mut positions, beat);
-        assert_eq!(taken.send, [r#"{"ch":"football/2","every_ms":0,"op":"subscribe"}"#]);
+        let effect = handle(&mut positions, beat);
+        assert_eq!(effect.commands, [r#"{"ch":"football/2","every_ms":0,"op":"subscribe"}"#]);
     }
 
     #[test]
-    fn after_a_cut_it_resumes_and_forgets_what_ended_meanwhile() {
+    fn after_a_disconnect_it_resumes_and_removes_ended_channels() {
         let mut positions = following();
         positions.connected();
         assert!(!positions.is_complete());
-        let taken = take(&mut positions, r#"{"type":"hello"}"#);
-        let command: Value = serde_json::from_str(&taken.send[0]).unwrap();
+        let effect = handle(&mut positions, r#"{"type":"hello"}"#);
+        let command: Value = serde_json::from_str(&effect.commands[0]).unwrap();
         let expected = json!({
             "football/1": {"epoch": "e", "seq": 10},
             "football/2": {"epoch": "e", "seq": 20},
         });
         assert_eq!(command["from"], expected);
-        take(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":1}"#);
-        let taken = take(&mut positions, r#"{"type":"beat","heads":{"football/2":20}}"#);
-        assert_eq!(taken.gone, ["football/1"]);
+        handle(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":1}"#);
+        let effect = handle(&mut positions, r#"{"type":"beat","heads":{"football/2":20}}"#);
+        assert_eq!(effect.removed, ["football/1"]);
         assert!(positions.is_complete());
     }
 
@@ -438,59 +446,62 @@ mod tests {
         for match_id in 0..1000 {
             let frame =
                 format!(r#"{{"type":"image","ch":"football/{match_id}","epoch":"e","seq":1}}"#);
-            take(&mut positions, &frame);
+            handle(&mut positions, &frame);
         }
-        let taken = take(&mut positions, r#"{"type":"hello","limits":{"command_bytes":2000}}"#);
-        let (whole, rest) = taken.send.split_last().expect("it subscribes");
+        let effect = handle(&mut positions, r#"{"type":"hello","limits":{"command_bytes":2000}}"#);
+        let (whole, rest) = effect.commands.split_last().expect("it subscribes");
         assert!((1900..=2000).contains(&whole.len()), "{}", whole.len());
         let whole: Value = serde_json::from_str(whole).unwrap();
         let from = whole["from"].as_object().expect("positions").len();
         assert_eq!(rest.len() + from, 1000, "each channel resumes, by name or by the pattern");
-        let taken = take(&mut positions, r#"{"type":"hello","limits":{"from_bytes":262144}}"#);
-        assert_eq!(taken.send.len(), 1, "there is room for all");
+        let effect = handle(&mut positions, r#"{"type":"hello","limits":{"from_bytes":262144}}"#);
+        assert_eq!(effect.commands.len(), 1, "there is room for all");
     }
 
     #[test]
     fn a_beat_in_parts_is_one_beat() {
         let mut positions = following();
         positions.connected();
-        take(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":2}"#);
+        handle(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":2}"#);
         let part = r#"{"type":"beat","heads":{"football/1":10},"more":true}"#;
-        assert_eq!(take(&mut positions, part).gone, Vec::<String>::new());
+        assert_eq!(handle(&mut positions, part).removed, Vec::<String>::new());
         assert!(!positions.is_complete(), "a part is not the whole");
-        let taken = take(&mut positions, r#"{"type":"beat","heads":{"football/2":20}}"#);
-        assert_eq!(taken.gone, Vec::<String>::new(), "the first part told of it");
+        let effect = handle(&mut positions, r#"{"type":"beat","heads":{"football/2":20}}"#);
+        assert_eq!(effect.removed, Vec::<String>::new(), "the first part told of it");
         assert!(positions.is_complete());
     }
 
     #[test]
-    fn a_count_that_is_never_reached_does_not_hold_it_up_for_ever() {
+    fn a_count_that_is_never_reached_does_not_block_completion() {
         let mut positions = following();
         positions.connected();
-        take(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":3}"#);
+        handle(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":3}"#);
         let beat = r#"{"type":"beat","heads":{"football/1":10,"football/2":20}}"#;
         for complete in [false, false, true] {
-            take(&mut positions, beat);
+            handle(&mut positions, beat);
             assert_eq!(positions.is_complete(), complete);
         }
-        // One that is said to be gone is not waited for.
+        // A channel that is reported gone is not waited for.
         positions.connected();
-        take(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":3}"#);
-        take(&mut positions, r#"{"type":"unsubscribed","ch":"football/3","why":"gone"}"#);
-        take(&mut positions, beat);
+        handle(&mut positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":3}"#);
+        handle(&mut positions, r#"{"type":"unsubscribed","ch":"football/3","why":"gone"}"#);
+        handle(&mut positions, beat);
         assert!(positions.is_complete());
     }
 
     #[test]
-    fn a_channel_that_is_not_there_yet_is_asked_for_with_each_beat() {
+    fn a_missing_channel_is_retried_with_each_beat() {
         let mut positions = Positions::new(vec!["football/7".to_owned()], 0);
         let error =
             r#"{"type":"error","id":1,"ch":"football/7","code":"not_tracked","retry":true}"#;
-        assert_eq!(take(&mut positions, error), Taken::default());
-        let taken = take(&mut positions, r#"{"type":"beat","heads":{}}"#);
-        assert_eq!(taken.send, [r#"{"ch":"football/7","every_ms":0,"id":1,"op":"subscribe"}"#]);
+        assert_eq!(handle(&mut positions, error), FrameEffect::default());
+        let effect = handle(&mut positions, r#"{"type":"beat","heads":{}}"#);
+        assert_eq!(
+            effect.commands,
+            [r#"{"ch":"football/7","every_ms":0,"id":1,"op":"subscribe"}"#]
+        );
         let error = r#"{"type":"error","id":1,"ch":"football/7","code":"limit","retry":false}"#;
-        assert_eq!(take(&mut positions, error).refused.as_deref(), Some("football/7: limit"));
+        assert_eq!(handle(&mut positions, error).refused.as_deref(), Some("football/7: limit"));
     }
 
     #[test]

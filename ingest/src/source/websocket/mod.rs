@@ -1,42 +1,42 @@
-//! A provider that speaks over a WebSocket: what it sends is interpreted message by message.
+//! A provider's feed over a WebSocket, interpreted message by message.
 //!
-//! It says `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
-//! says that all is there, or with the first message where the feed has no such word. A cut is told
-//! at once; the source comes back by itself, and subscribes anew.
+//! It reports `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
+//! signals that the data is complete, or with the first message if the feed has no such signal. A
+//! disconnect is reported at once; the source then reconnects and subscribes again.
 
 mod socket;
 
 use std::convert::Infallible;
 
 pub use self::socket::{Address, AddressError, Limits};
-pub(super) use self::socket::{Received, Socket};
+pub(super) use self::socket::{Incoming, Socket};
 use super::{
-    Closed, Outlet, Report,
-    again::{Again, End},
+    ReceiverClosed, Report, ReportSender,
+    reconnect::{ConnectionEnd, Reconnector},
     secret::Secret,
 };
 use crate::normalize::Interpret;
 
-/// Where the provider is, and how it speaks.
+/// The address of the provider and its conventions.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub address: Address,
     pub limits: Limits,
-    /// Text messages that are sent, in order, as soon as the socket stands: log in, subscribe.
+    /// Text messages to send, in order, as soon as the socket is open: log in, subscribe.
     /// Default: none.
     pub first: Vec<Secret>,
-    /// Each line of a message is a message of its own. Default: false.
+    /// Each line of a frame is a separate message. Default: false.
     pub lines: bool,
     pub live: LiveWhen,
 }
 
-/// How it is known that what the feed has told is complete.
+/// When the data of the feed counts as complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LiveWhen {
-    /// The interpreter says so, by [`Signal::Fresh`](crate::normalize::Signal::Fresh).
+    /// The interpreter signals it, by [`Signal::Fresh`](crate::normalize::Signal::Fresh).
     #[default]
-    Told,
-    /// The first message is a whole image, or there is nothing but changes.
+    Signalled,
+    /// With the first message: it is a whole image, or the feed sends only changes.
     FirstMessage,
 }
 
@@ -47,67 +47,76 @@ impl Settings {
     }
 }
 
-/// Follows the provider until nobody listens any more.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, outlet: Outlet) {
-    let mut follower = Follower { interpreter, number: 0 };
-    let followed = async {
-        let mut again = settings.limits.again();
+/// Follows the provider until the receiver is dropped.
+pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+    let mut feed = WebSocketFeed { interpreter, number: 0 };
+    let source = async {
+        let mut reconnector = settings.limits.reconnector();
         loop {
-            let end = follower.follow(&settings, &outlet, &mut again).await;
-            again.wait(end, &outlet).await?;
+            let end = feed.follow(&settings, &reports, &mut reconnector).await;
+            reconnector.wait(end, &reports).await?;
         }
     };
-    outlet.until_closed(followed).await;
+    reports.until_closed(source).await;
 }
 
-struct Follower {
+struct WebSocketFeed {
     interpreter: Box<dyn Interpret>,
-    /// Messages, for places.
+    /// Messages so far, for the place in a refusal.
     number: u64,
 }
 
-impl Follower {
+impl WebSocketFeed {
     async fn follow(
         &mut self,
         settings: &Settings,
-        outlet: &Outlet,
-        again: &mut Again,
-    ) -> Result<Infallible, End> {
+        reports: &ReportSender,
+        reconnector: &mut Reconnector,
+    ) -> Result<Infallible, ConnectionEnd> {
         let mut socket = Socket::connect(&settings.address, &settings.limits).await?;
-        again.connected(outlet);
+        reconnector.connected(reports);
         for message in &settings.first {
             socket.send(message.expose()).await?;
         }
         self.interpreter.restart();
-        outlet.tell(Report::Recovering).await?;
-        let mut awaited = settings.live == LiveWhen::FirstMessage;
+        reports.send(Report::Recovering).await?;
+        let mut awaiting_first = settings.live == LiveWhen::FirstMessage;
         loop {
             match socket.next().await? {
-                Received::Sign => outlet.tell(Report::Heard).await?,
-                Received::Message(bytes) => {
-                    self.take(settings.lines, &bytes, outlet).await?;
-                    if std::mem::take(&mut awaited) {
-                        outlet.tell(Report::Live).await?;
+                Incoming::KeepAlive => reports.send(Report::Heartbeat).await?,
+                Incoming::Message(bytes) => {
+                    self.handle(settings.lines, &bytes, reports).await?;
+                    if std::mem::take(&mut awaiting_first) {
+                        reports.send(Report::Live).await?;
                     }
                 }
             }
         }
     }
 
-    async fn take(&mut self, lines: bool, bytes: &[u8], outlet: &Outlet) -> Result<(), Closed> {
+    async fn handle(
+        &mut self,
+        lines: bool,
+        bytes: &[u8],
+        reports: &ReportSender,
+    ) -> Result<(), ReceiverClosed> {
         if !lines {
-            return self.message(bytes, outlet).await;
+            return self.message(bytes, reports).await;
         }
         for line in bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
             if !line.is_empty() {
-                self.message(line, outlet).await?;
+                self.message(line, reports).await?;
             }
         }
         Ok(())
     }
 
-    async fn message(&mut self, bytes: &[u8], outlet: &Outlet) -> Result<(), Closed> {
+    async fn message(
+        &mut self,
+        bytes: &[u8],
+        reports: &ReportSender,
+    ) -> Result<(), ReceiverClosed> {
         self.number += 1;
-        outlet.message(&mut *self.interpreter, bytes, self.number).await
+        reports.message(&mut *self.interpreter, bytes, self.number).await
     }
 }

@@ -1,7 +1,7 @@
-//! A WebSocket as a client: where it goes, and what comes of trying.
+//! A WebSocket client: its address, its limits and the open socket.
 //!
-//! Frames and messages have limits, the handshake has a deadline, and whatever cannot be sent
-//! within the silence that is allowed counts as a broken connection. Knows nothing of what the
+//! Frames and messages are limited in size, the handshake has a deadline, and a write that takes
+//! longer than the allowed silence counts as a broken connection. This module does not know what the
 //! messages mean.
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -27,19 +27,19 @@ use tokio_tungstenite::{
 };
 
 use crate::source::{
-    again::{Again, Cut},
+    reconnect::{Disconnect, Reconnector},
     secret::Secret,
 };
 
-/// Where a socket goes, and with what headers. It is shown without its query and headers, which may
-/// hold secrets.
+/// The URL and the headers of a socket. `Display` and `Debug` omit the query and the headers, which
+/// may contain secrets.
 #[derive(Clone)]
 pub struct Address {
     uri: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Why there can be no socket there. It does not repeat the address, which may hold a secret.
+/// Why an address is invalid. It does not repeat the address, which may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("is no URL")]
@@ -51,11 +51,11 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// `url`: `ws://` or `wss://`. `headers`: by name, sent with the handshake.
+    /// `url`: `ws://` or `wss://`. `headers`: names and values, sent with the handshake.
     ///
     /// # Errors
     ///
-    /// When the address is no WebSocket address, or a header is none.
+    /// When the address is not a WebSocket address, or a header is invalid.
     pub fn new(url: &str, headers: &[(String, Secret)]) -> Result<Self, AddressError> {
         let uri: Uri = url.parse().map_err(|_| AddressError::NotUrl)?;
         if !matches!(uri.scheme_str(), Some("ws" | "wss")) || uri.host().is_none_or(str::is_empty) {
@@ -71,7 +71,7 @@ impl Address {
     }
 
     fn host(&self) -> &str {
-        // The brackets of an IPv6 address are of the URL alone.
+        // Only the URL has brackets around an IPv6 address.
         self.uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
     }
 
@@ -110,22 +110,22 @@ impl fmt::Debug for Address {
     }
 }
 
-/// What is expected of a socket.
+/// The limits of a socket.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Whom to trust; see [`crate::source::tls::client`].
+    /// The trusted authorities; see [`crate::source::tls::client`].
     pub tls: Arc<ClientConfig>,
-    /// How long connection and handshake may take together. Default: 10 s.
+    /// The time limit for connecting and the handshake together. Default: 10 s.
     pub connect_timeout: Duration,
-    /// After so long without a frame of any kind the connection is dead. It is pinged after a third
-    /// of it. Default: 30 s.
+    /// After this long without a frame of any kind the connection is dead. A ping is sent after a
+    /// third of it. Default: 30 s.
     pub silence: Duration,
-    /// Bytes of a message; a longer one ends the connection. Default: 16 MiB, held in memory at
-    /// once.
+    /// The longest message, in bytes; a longer one ends the connection. Default: 16 MiB, held in
+    /// memory at once.
     pub message_bytes_max: usize,
-    /// The longest first wait after a cut. Default: 500 ms.
+    /// The upper bound of the first wait after a disconnect. Default: 500 ms.
     pub backoff_first: Duration,
-    /// The longest wait after cuts, and the wait after access was denied. Default: 30 s.
+    /// The longest wait, also used after access was denied. Default: 30 s.
     pub backoff_most: Duration,
 }
 
@@ -142,24 +142,24 @@ impl Limits {
         }
     }
 
-    pub(in crate::source) fn again(&self) -> Again {
-        Again::new(self.backoff_first, self.backoff_most)
+    pub(in crate::source) fn reconnector(&self) -> Reconnector {
+        Reconnector::new(self.backoff_first, self.backoff_most)
     }
 }
 
-/// What the peer sent.
-pub(in crate::source) enum Received {
+/// What was received.
+pub(in crate::source) enum Incoming {
     /// Text or binary.
     Message(Bytes),
-    /// A ping or the answer to one: it is there.
-    Sign,
+    /// A ping or a pong: the peer is alive.
+    KeepAlive,
 }
 
 trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// A socket that stands.
+/// An open socket.
 pub(in crate::source) struct Socket {
     stream: WebSocketStream<Box<dyn Transport>>,
     silence: Duration,
@@ -169,105 +169,110 @@ impl Socket {
     pub(in crate::source) async fn connect(
         address: &Address,
         limits: &Limits,
-    ) -> Result<Self, Cut> {
+    ) -> Result<Self, Disconnect> {
         let connecting = Self::open(address, limits);
         let stream = timeout(limits.connect_timeout, connecting)
             .await
-            .map_err(|_| Cut::Broken("no connection in time".to_owned()))??;
+            .map_err(|_| Disconnect::Broken("no connection in time".to_owned()))??;
         Ok(Self { stream, silence: limits.silence })
     }
 
     async fn open(
         address: &Address,
         limits: &Limits,
-    ) -> Result<WebSocketStream<Box<dyn Transport>>, Cut> {
-        let cannot = |error: &dyn fmt::Display| Cut::Broken(format!("cannot connect: {error}"));
+    ) -> Result<WebSocketStream<Box<dyn Transport>>, Disconnect> {
+        let connect_error =
+            |error: &dyn fmt::Display| Disconnect::Broken(format!("cannot connect: {error}"));
         let host = address.host();
-        let tcp =
-            TcpStream::connect((host, address.port())).await.map_err(|error| cannot(&error))?;
-        tcp.set_nodelay(true).map_err(|error| cannot(&error))?;
+        let tcp = TcpStream::connect((host, address.port()))
+            .await
+            .map_err(|error| connect_error(&error))?;
+        tcp.set_nodelay(true).map_err(|error| connect_error(&error))?;
         let transport: Box<dyn Transport> = if address.is_secure() {
-            let name = ServerName::try_from(host.to_owned()).map_err(|error| cannot(&error))?;
+            let name =
+                ServerName::try_from(host.to_owned()).map_err(|error| connect_error(&error))?;
             let tls = TlsConnector::from(Arc::clone(&limits.tls)).connect(name, tcp).await;
-            Box::new(tls.map_err(|error| cannot(&error))?)
+            Box::new(tls.map_err(|error| connect_error(&error))?)
         } else {
             Box::new(tcp)
         };
-        let request = address.request().map_err(cut)?;
+        let request = address.request().map_err(disconnect)?;
         let config = WebSocketConfig::default()
             .max_message_size(Some(limits.message_bytes_max))
             .max_frame_size(Some(limits.message_bytes_max));
         let opened = client_async_with_config(request, transport, Some(config)).await;
-        opened.map(|(stream, _)| stream).map_err(cut)
+        opened.map(|(stream, _)| stream).map_err(disconnect)
     }
 
-    /// From now on the connection is dead after so long without a frame.
+    /// Sets the time without a frame after which the connection is dead.
     pub(in crate::source) fn expect_within(&mut self, silence: Duration) {
         self.silence = silence;
     }
 
-    pub(in crate::source) async fn send(&mut self, text: &str) -> Result<(), Cut> {
-        self.put(Message::text(text)).await
+    pub(in crate::source) async fn send(&mut self, text: &str) -> Result<(), Disconnect> {
+        self.write(Message::text(text)).await
     }
 
-    /// Waits for what comes next, and asks for a sign of life where nothing does.
-    pub(in crate::source) async fn next(&mut self) -> Result<Received, Cut> {
+    /// Waits for the next message, and pings the peer if it is silent.
+    pub(in crate::source) async fn next(&mut self) -> Result<Incoming, Disconnect> {
         let began = Instant::now();
         let pinged = began + self.silence / 3;
         if let Ok(received) = timeout_at(pinged, self.read()).await {
             return received;
         }
-        self.put(Message::Ping(Bytes::new())).await?;
+        self.write(Message::Ping(Bytes::new())).await?;
         match timeout_at(began + self.silence, self.read()).await {
             Ok(received) => received,
-            Err(_) => Err(Cut::Broken(format!("nothing was heard for {:?}", self.silence))),
+            Err(_) => Err(Disconnect::Broken(format!("nothing was heard for {:?}", self.silence))),
         }
     }
 
-    async fn read(&mut self) -> Result<Received, Cut> {
+    async fn read(&mut self) -> Result<Incoming, Disconnect> {
         match self.stream.next().await {
-            Some(Ok(Message::Text(text))) => Ok(Received::Message(text.into())),
-            Some(Ok(Message::Binary(bytes))) => Ok(Received::Message(bytes)),
-            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(Received::Sign),
+            Some(Ok(Message::Text(text))) => Ok(Incoming::Message(text.into())),
+            Some(Ok(Message::Binary(bytes))) => Ok(Incoming::Message(bytes)),
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
+                Ok(Incoming::KeepAlive)
+            }
             Some(Ok(Message::Close(frame))) => Err(closed(frame)),
-            Some(Err(error)) => Err(cut(error)),
-            None => Err(Cut::Broken("the peer closed the connection".to_owned())),
+            Some(Err(error)) => Err(disconnect(error)),
+            None => Err(Disconnect::Broken("the peer closed the connection".to_owned())),
         }
     }
 
-    async fn put(&mut self, message: Message) -> Result<(), Cut> {
+    async fn write(&mut self, message: Message) -> Result<(), Disconnect> {
         match timeout(self.silence, self.stream.send(message)).await {
-            Ok(sent) => sent.map_err(cut),
-            Err(_) => Err(Cut::Broken("the peer takes nothing".to_owned())),
+            Ok(sent) => sent.map_err(disconnect),
+            Err(_) => Err(Disconnect::Broken("the peer takes nothing".to_owned())),
         }
     }
 }
 
-fn closed(frame: Option<tungstenite::protocol::CloseFrame>) -> Cut {
+fn closed(frame: Option<tungstenite::protocol::CloseFrame>) -> Disconnect {
     let Some(frame) = frame else {
-        return Cut::Broken("the peer closed the connection".to_owned());
+        return Disconnect::Broken("the peer closed the connection".to_owned());
     };
-    let said = format!("closed with {} {}", u16::from(frame.code), frame.reason.as_str());
+    let text = format!("closed with {} {}", u16::from(frame.code), frame.reason.as_str());
     match u16::from(frame.code) {
-        // Policy, and the codes with which another hub says that a key is not good.
-        1008 | 4401 | 4402 | 4403 | 4404 => Cut::Denied(said),
-        _ => Cut::Broken(said),
+        // Policy violation, and the codes of another hub for a key that it does not accept.
+        1008 | 4401 | 4402 | 4403 | 4404 => Disconnect::Denied(text),
+        _ => Disconnect::Broken(text),
     }
 }
 
-fn cut(error: Error) -> Cut {
+fn disconnect(error: Error) -> Disconnect {
     match error {
         Error::Http(response) => {
             let why = format!("answered {}", response.status().as_u16());
             match response.status() {
-                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Cut::Denied(why),
-                _ => Cut::Broken(why),
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Disconnect::Denied(why),
+                _ => Disconnect::Broken(why),
             }
         }
         Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
-            Cut::Broken(format!("a message of {size} bytes is longer than {max_size}"))
+            Disconnect::Broken(format!("a message of {size} bytes is longer than {max_size}"))
         }
-        error => Cut::Broken(format!("the connection broke: {error}")),
+        error => Disconnect::Broken(format!("the connection broke: {error}")),
     }
 }
 
@@ -276,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_shown_without_anything_that_may_be_secret() {
+    fn display_and_debug_contain_no_secret() {
         let headers = [("authorization".to_owned(), Secret::from("s3cret".to_owned()))];
         let url = "wss://feed.example.com:8443/live?key=s3cret";
         let address = Address::new(url, &headers).unwrap();
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_at_once() {
+    fn invalid_addresses_are_rejected() {
         let check = |url: &str, name: &str, expected| {
             let headers = [(name.to_owned(), Secret::from("key".to_owned()))];
             assert_eq!(Address::new(url, &headers).unwrap_err(), expected, "{url}");

@@ -8,7 +8,7 @@ mod trouble;
 use std::fs;
 
 use ingest::source::{
-    Outlet,
+    ReportSender,
     betfair::{Session, Settings, SettingsError, run},
     secret::Secret,
 };
@@ -36,12 +36,12 @@ impl Rig {
     }
 
     async fn start_with(adjust: impl FnOnce(&mut Settings)) -> Self {
-        Self::start_tapped(adjust, |outlet| outlet).await
+        Self::start_tapped(adjust, |reports| reports).await
     }
 
     async fn start_tapped(
         adjust: impl FnOnce(&mut Settings),
-        tap: impl FnOnce(Outlet) -> Outlet,
+        tap: impl FnOnce(ReportSender) -> ReportSender,
     ) -> Self {
         let peer = Peer::bind("127.0.0.1:0").await.expect("a port");
         let folder = tempfile::tempdir().expect("a folder");
@@ -49,8 +49,8 @@ impl Rig {
         adjust(&mut settings);
         let shown = format!("{settings:?}");
         assert!(SECRETS.iter().all(|secret| !shown.contains(secret)), "{shown}");
-        let (follower, outlet) = Follower::new();
-        let source = tokio::spawn(run(settings, tap(outlet)));
+        let (follower, reports) = Follower::new();
+        let source = tokio::spawn(run(settings, tap(reports)));
         Self { peer, follower, source, folder }
     }
 

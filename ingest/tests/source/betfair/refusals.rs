@@ -142,12 +142,12 @@ async fn settings_that_cannot_be_used_end_it_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut unusable = settings(&peer, &folder);
     unusable.market_filter = json!("all");
-    let (_follower, outlet) = Follower::new();
-    let ended = run(unusable, outlet).await;
+    let (_follower, reports) = Follower::new();
+    let ended = run(unusable, reports).await;
     assert!(matches!(ended, Err(SettingsError::Filter)), "{ended:?}");
     let mut unusable = settings(&peer, &folder);
     unusable.authority = Some(folder.path().join("nothing"));
-    let (_follower, outlet) = Follower::new();
-    let ended = run(unusable, outlet).await;
+    let (_follower, reports) = Follower::new();
+    let ended = run(unusable, reports).await;
     assert!(matches!(ended, Err(SettingsError::Trust(_))), "{ended:?}");
 }

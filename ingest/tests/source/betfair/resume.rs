@@ -3,7 +3,7 @@
 use ingest::{
     event::{Event, MarketStatus},
     normalize::betfair::Normalizer,
-    source::{Outlet, Raw},
+    source::{RawMessage, ReportSender},
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -209,8 +209,8 @@ async fn peer_that_restarts_is_found_again() {
 
 #[tokio::test]
 async fn tap_has_the_messages_of_markets_as_they_came() {
-    let (tx, mut tapped) = mpsc::channel::<Raw>(8);
-    let rig = Rig::start_tapped(|_| {}, |outlet: Outlet| outlet.tapped(tx)).await;
+    let (tx, mut tapped) = mpsc::channel::<RawMessage>(8);
+    let rig = Rig::start_tapped(|_| {}, |reports: ReportSender| reports.with_raw(tx)).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     let image = json!({"op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE"}).to_string();
     caller.send(&image).await.expect("somebody reads");

@@ -8,7 +8,7 @@ use std::{
 use ingest::{
     error::Refusal,
     event::{Event, Micros},
-    source::{Outlet, Report, Told},
+    source::{Report, ReportSender, SourceMessage},
 };
 use tokio::sync::mpsc;
 
@@ -21,17 +21,17 @@ pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
 const REPORTS_MAX: usize = 1 << 16;
 
 pub(crate) struct Follower {
-    told: mpsc::Receiver<Told>,
+    messages: mpsc::Receiver<SourceMessage>,
     pub events: Vec<Event>,
     pub refused: Vec<Refusal>,
     pub heard: usize,
 }
 
 impl Follower {
-    pub(crate) fn new() -> (Self, Outlet) {
-        let (tx, told) = mpsc::channel(REPORTS_MAX);
-        let outlet = Outlet::new(Arc::from("test"), tx, now);
-        (Self { told, events: Vec::new(), refused: Vec::new(), heard: 0 }, outlet)
+    pub(crate) fn new() -> (Self, ReportSender) {
+        let (tx, messages) = mpsc::channel(REPORTS_MAX);
+        let reports = ReportSender::new(Arc::from("test"), tx, now);
+        (Self { messages, events: Vec::new(), refused: Vec::new(), heard: 0 }, reports)
     }
 
     /// The next that the source says of itself; facts and refusals on the way are kept.
@@ -40,7 +40,7 @@ impl Follower {
             match self.next("a state").await {
                 Report::Batch(batch) => self.events.extend(batch.events),
                 Report::Refused(refusal) => self.refused.push(refusal),
-                Report::Heard => self.heard += 1,
+                Report::Heartbeat => self.heard += 1,
                 state => return state,
             }
         }
@@ -74,7 +74,7 @@ impl Follower {
             match self.next("a refusal").await {
                 Report::Refused(refusal) => return refusal,
                 Report::Batch(batch) => self.events.extend(batch.events),
-                Report::Heard => self.heard += 1,
+                Report::Heartbeat => self.heard += 1,
                 state => panic!("{state:?} before a refusal"),
             }
         }
@@ -85,24 +85,24 @@ impl Follower {
         while self.events.len() < count {
             match self.next("facts").await {
                 Report::Batch(batch) => self.events.extend(batch.events),
-                Report::Heard => self.heard += 1,
+                Report::Heartbeat => self.heard += 1,
                 other => panic!("{other:?} after {} facts of {count}", self.events.len()),
             }
         }
     }
 
     async fn next(&mut self, what: &str) -> Report {
-        let told = soon(what, self.told.recv()).await.expect("the source goes on");
-        let shown = match &told.report {
+        let message = soon(what, self.messages.recv()).await.expect("the source goes on");
+        let shown = match &message.report {
             // Whole images are long, and made of what was read as prices.
             Report::Batch(batch) => format!("{:?}", batch.events.first()),
             Report::Refused(refusal) => {
                 format!("{refusal:?} {}", String::from_utf8_lossy(&refusal.bytes))
             }
-            _ => format!("{told:?}"),
+            _ => format!("{message:?}"),
         };
         assert!(SECRETS.iter().all(|secret| !shown.contains(secret)), "{shown}");
-        told.report
+        message.report
     }
 }
 

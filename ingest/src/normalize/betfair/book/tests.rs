@@ -13,8 +13,8 @@ fn book(status: &str, runner: &str) -> String {
 const PRICES: &str = r#""lastPriceTraded":2,"ex":{"availableToBack":[{"price":1.9,"size":3},
     {"price":1.8,"size":5}],"availableToLay":[],"tradedVolume":[{"price":2,"size":10}]}"#;
 
-fn poll(interpreter: &mut Interpreter, text: &str) -> Played {
-    let mut played = Played::default();
+fn poll(interpreter: &mut Interpreter, text: &str) -> Interpretation {
+    let mut played = Interpretation::default();
     interpreter.message(text.as_bytes(), 9, &mut played).unwrap();
     assert_eq!(played.signals.first(), Some(&Signal::Fresh));
     played
@@ -25,11 +25,11 @@ fn poll(interpreter: &mut Interpreter, text: &str) -> Played {
 fn check(interpreter: &mut Interpreter, text: &str, expected: &[&str]) {
     let played = poll(interpreter, text);
     let facts = played.batches.iter().flat_map(|timed| &timed.batch.events);
-    let told: Vec<_> = facts.filter_map(told).collect();
-    assert_eq!(told, expected);
+    let changes: Vec<_> = facts.filter_map(changes).collect();
+    assert_eq!(changes, expected);
 }
 
-fn told(event: &Event) -> Option<String> {
+fn changes(event: &Event) -> Option<String> {
     let Fact::Odds(odds) = &event.fact else { return None };
     Some(match &odds.change {
         MarketChange::Clear => "clear".to_owned(),

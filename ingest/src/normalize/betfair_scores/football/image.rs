@@ -41,8 +41,8 @@ impl Football {
         }
     }
 
-    /// The status that a word of the scoreboard says, unless the timeline has told it: the word is
-    /// that of the last change of phase, and what came of it the timeline knows better.
+    /// The status in the scoreboard, unless the timeline reported it: the scoreboard gives the last
+    /// change of phase, and the timeline is more precise about its result.
     fn image_status(
         &self,
         word: &str,
@@ -59,9 +59,9 @@ impl Football {
             _ => return None,
         };
         let updates = board.updates.as_deref().unwrap_or_default();
-        let told =
+        let last =
             updates.iter().any(|update| status::football(&update.kind) == status::football(word));
-        (!told).then_some(status)
+        (!last).then_some(status)
     }
 
     /// The clock of the scoreboard, where it shows more than is known from when the period began.
@@ -101,7 +101,7 @@ impl Football {
     }
 
     fn stats(&mut self, side: Side, team: &Team, facts: &mut Vec<FootballFact>) {
-        let told = &mut self.stats[side.index()];
+        let last = &mut self.stats[side.index()];
         let counts = [
             (Stat::CornerKicks, team.corners),
             (Stat::YellowCards, team.yellow_cards),
@@ -109,7 +109,7 @@ impl Football {
         ];
         let counts = counts.into_iter().filter_map(|(stat, count)| Some((stat, count?)));
         let values: Vec<_> =
-            counts.filter(|(stat, n)| told.insert(*stat, *n) != Some(*n)).collect();
+            counts.filter(|(stat, n)| last.insert(*stat, *n) != Some(*n)).collect();
         if !values.is_empty() {
             facts.push(FootballFact::Stats { side, values });
         }

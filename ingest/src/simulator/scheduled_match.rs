@@ -1,4 +1,4 @@
-//! A match on a programme: told ahead, or at once with all that has come of it.
+//! A scheduled match: announced in advance, or reported at once with its result.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::event::{
 use super::{
     bookmaker::BOOKMAKERS,
     day::Entry,
-    desk::Desk,
     dice::MINUTE,
     game::Game,
-    play::{Step, Trading},
+    match_odds::MatchOdds,
+    play::{PlayStep, Trading},
 };
 
 #[derive(Debug, Clone)]
-pub struct Planned {
+pub struct ScheduledMatch {
     entry: Entry,
     seed: u64,
 }
 
-impl Planned {
+impl ScheduledMatch {
     pub(super) fn new(entry: Entry, seed: u64) -> Self {
         Self { entry, seed }
     }
@@ -32,7 +32,7 @@ impl Planned {
         &self.entry
     }
 
-    /// The id with which it is played.
+    /// The id of the match.
     #[must_use]
     pub fn id(&self) -> Id {
         self.entry.id
@@ -48,69 +48,69 @@ impl Planned {
         self.entry.start
     }
 
-    /// Tells of the match ahead of its time, and with `priced` what bookmakers offer first.
+    /// Announces the match in advance, with `priced` including the bookmakers' first offers.
     #[must_use]
     pub fn ahead(&self, now: Micros, priced: bool) -> Vec<Timed> {
         let mut entry = self.entry.clone();
         entry.announced = now;
         let game = Game::new(entry, self.seed);
-        let mut told = vec![game.batch(now, game.announcement())];
+        let mut batches = vec![game.batch(now, game.announcement())];
         if priced {
-            let mut desk = game.open_desk(usize::MAX);
-            told.extend(all_open(&game, &mut desk));
+            let mut odds = game.open_odds(usize::MAX);
+            batches.extend(all_open(&game, &mut odds));
         }
-        told
+        batches
     }
 
-    /// The match with its result: announced, priced twice, played, settled. It is the same that is
-    /// played moment by moment; of that what stands at the end is told, with all incidents.
+    /// The match with its result: announced, priced twice, played, settled. It is the same match
+    /// that is played moment by moment; only its final state is reported, with all incidents.
     #[must_use]
     pub fn result(&self) -> Vec<Timed> {
         let mut game = Game::new(self.entry.clone(), self.seed);
-        let mut desk = game.open_desk(1);
-        let mut told = vec![game.batch(self.entry.announced, game.announcement())];
-        told.extend(all_open(&game, &mut desk));
-        let (mut digest, mut begun, mut end) = (Digest::default(), false, self.entry.start);
+        let mut odds = game.open_odds(1);
+        let mut batches = vec![game.batch(self.entry.announced, game.announcement())];
+        batches.extend(all_open(&game, &mut odds));
+        let (mut digest, mut begun, mut end) = (FactDigest::default(), false, self.entry.start);
         while let Some(now) = game.play.due() {
             end = now;
-            // What was true of the match until now; once it has begun nobody asks.
+            // The chances until now; they are not needed once the match has begun.
             let before = if begun { Vec::new() } else { game.play.chances(now) };
-            let Step { facts, trading } = game.play.step(now);
+            let PlayStep { facts, trading } = game.play.step(now);
             let mut at_once = digest.take(facts);
             match trading {
                 Trading::Begin => {
                     begun = true;
-                    at_once.extend(desk.look(&before).into_iter().map(Fact::Odds));
-                    at_once.extend(desk.follow(trading, now).into_iter().map(Fact::Odds));
+                    at_once.extend(odds.look(&before).into_iter().map(Fact::Odds));
+                    at_once.extend(odds.follow(trading, now).into_iter().map(Fact::Odds));
                 }
                 Trading::Halt | Trading::Resume if !begun => {
-                    at_once.extend(desk.follow(trading, now).into_iter().map(Fact::Odds));
+                    at_once.extend(odds.follow(trading, now).into_iter().map(Fact::Odds));
                 }
                 _ => {}
             }
             if !at_once.is_empty() {
-                told.push(game.batch(now, at_once));
+                batches.push(game.batch(now, at_once));
             }
             if trading == Trading::Resume && !begun {
-                told.extend(all_open(&game, &mut desk));
+                batches.extend(all_open(&game, &mut odds));
             }
         }
-        told.push(game.batch(end, digest.into_facts()));
-        let settled = desk.settle(&game.play.chances(end));
+        batches.push(game.batch(end, digest.into_facts()));
+        let settled = odds.settle(&game.play.chances(end));
         if !settled.is_empty() {
             let facts = settled.into_iter().map(Fact::Odds).collect();
-            told.push(game.batch(end + MINUTE, facts));
+            batches.push(game.batch(end + MINUTE, facts));
         }
-        told
+        batches
     }
 }
 
 /// Every bookmaker opens.
-fn all_open(game: &Game, desk: &mut Desk) -> Option<Timed> {
+fn all_open(game: &Game, odds: &mut MatchOdds) -> Option<Timed> {
     let (mut facts, mut at) = (Vec::new(), None);
     for _ in &BOOKMAKERS {
-        let Some(now) = desk.due() else { break };
-        facts.extend(desk.act(now, &game.play.chances(now)).into_iter().map(Fact::Odds));
+        let Some(now) = odds.due() else { break };
+        facts.extend(odds.act(now, &game.play.chances(now)).into_iter().map(Fact::Odds));
         at = Some(now);
     }
     at.filter(|_| !facts.is_empty()).map(|at| game.batch(at, facts))
@@ -118,12 +118,12 @@ fn all_open(game: &Game, desk: &mut Desk) -> Option<Timed> {
 
 /// What stands at the end of a play, without what was only true on the way.
 #[derive(Debug, Default)]
-struct Digest {
+struct FactDigest {
     /// Statuses, and of football scores and incidents.
     kept: Vec<Fact>,
     stats: BTreeMap<(Side, Stat), u32>,
     players: BTreeMap<(Side, Id), (Participant, BTreeMap<PlayerStat, u32>)>,
-    /// Of each kind of analysis what was told last.
+    /// The last report of each kind of analysis.
     analysis: BTreeMap<Key, Analysis>,
     halves: BTreeMap<(Half, Side), BTreeMap<Stat, u32>>,
     ratings: BTreeMap<(Side, Id), PlayerRating>,
@@ -131,7 +131,7 @@ struct Digest {
     last: Option<Fact>,
 }
 
-/// What replaces what was told before.
+/// Which earlier report a new one replaces.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Shot(Eid),
@@ -140,8 +140,8 @@ enum Key {
     ExpectedGoals(Side),
 }
 
-impl Digest {
-    /// Takes facts in; those that are to be told at once come back.
+impl FactDigest {
+    /// Collects facts, and returns those that must be reported at once.
     fn take(&mut self, facts: Vec<Fact>) -> Vec<Fact> {
         let mut at_once = Vec::new();
         for fact in facts {
@@ -158,7 +158,7 @@ impl Digest {
                         .or_insert_with(|| (player, BTreeMap::new()));
                     player.1.extend(values);
                 }
-                Fact::Football(FootballFact::Analysis(told)) => self.take_analysis(told),
+                Fact::Football(FootballFact::Analysis(analysis)) => self.take_analysis(analysis),
                 Fact::Tennis(TennisFact::Point(point)) => {
                     self.last = Some(Fact::Tennis(TennisFact::Score(point.score)));
                 }
@@ -176,8 +176,8 @@ impl Digest {
         at_once
     }
 
-    fn take_analysis(&mut self, told: Analysis) {
-        let key = match &told {
+    fn take_analysis(&mut self, analysis: Analysis) {
+        let key = match &analysis {
             Analysis::Shot(shot) => Key::Shot(shot.eid.clone()),
             Analysis::Momentum(momentum) => Key::Momentum(momentum.minute),
             Analysis::AveragePositions { side, .. } => Key::Positions(*side),
@@ -192,7 +192,7 @@ impl Digest {
                 return;
             }
         };
-        self.analysis.insert(key, told);
+        self.analysis.insert(key, analysis);
     }
 
     fn into_facts(self) -> Vec<Fact> {
@@ -208,7 +208,7 @@ impl Digest {
             let values = values.into_iter().collect();
             Fact::Football(FootballFact::PlayerStats { side, player, values })
         }));
-        let analysis = |told| Fact::Football(FootballFact::Analysis(told));
+        let analysis = |it| Fact::Football(FootballFact::Analysis(it));
         facts.extend(self.analysis.into_values().map(analysis));
         facts.extend(self.halves.into_iter().map(|((half, side), values)| {
             let values = values.into_iter().collect();

@@ -1,9 +1,9 @@
-//! All bookmakers' markets on one match: opened, priced, suspended and settled.
+//! The odds of all bookmakers on one match: markets are opened, priced, suspended and settled.
 //!
-//! A suspension hits every market of every bookmaker in the batch that causes it; each opens again
-//! at its own time with fresh prices. A price is told only while its market is open, and only when
-//! the probability behind it has really moved. A bookmaker that looks at its prices looks at those of
-//! the main market and of one other.
+//! A suspension affects every market of every bookmaker in the batch that causes it; each reopens at
+//! its own time with new prices. A price is reported only while its market is open, and only when its
+//! probability changed enough. A bookmaker that revises its prices revises the main market and one
+//! other.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
     play::{Chance, Probabilities, SELECTIONS_MAX, Trading},
 };
 
-/// Milliseconds between two looks at prices before the match: money comes slowly.
+/// Milliseconds between two price revisions before the match, when money comes slowly.
 const PREMATCH_PACE_MS: (i64, i64) = (150_000, 600_000);
 /// Milliseconds from the first notice of a match until a bookmaker offers prices.
 const FIRST_PRICES_MS: (i64, i64) = (2_000, 25_000);
@@ -32,7 +32,7 @@ const WANDER_KEPT: f64 = 0.93;
 const OPINION: f64 = 0.04;
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct MatchOdds {
     dice: Dice,
     in_play: bool,
     markets: Vec<Market>,
@@ -47,7 +47,7 @@ struct Book {
     phase: Phase,
     /// When it acts next; `None` while it can only wait.
     due: Option<Micros>,
-    /// How often it has looked at its prices.
+    /// How often it has revised its prices.
     looks: usize,
     quotes: Vec<Quote>,
 }
@@ -63,7 +63,7 @@ enum Phase {
 /// One market at one bookmaker.
 #[derive(Debug, Clone, Default)]
 struct Quote {
-    /// `None` until it is told for the first time.
+    /// `None` until it is reported for the first time.
     status: Option<MarketStatus>,
     /// The bookmaker's own view: how much likelier it thinks the first selection is.
     lean: f64,
@@ -73,7 +73,7 @@ struct Quote {
     prices: [u32; SELECTIONS_MAX],
 }
 
-impl Desk {
+impl MatchOdds {
     /// Bookmakers take note of the match at `now`.
     pub(super) fn open(markets: Vec<Market>, mut dice: Dice, now: Micros) -> Self {
         let books = BOOKMAKERS.iter().map(|bookmaker| Book {
@@ -93,7 +93,7 @@ impl Desk {
         self.books.iter().filter_map(|book| book.due).min()
     }
 
-    /// Lets the bookmaker act whose turn it is at `now`.
+    /// Runs the bookmaker that is due at `now`.
     pub(super) fn act(&mut self, now: Micros, chances: &[Chance]) -> Vec<OddsFact> {
         let Some(book) = self.books.iter_mut().find(|book| book.due == Some(now)) else {
             return Vec::new();
@@ -102,16 +102,16 @@ impl Desk {
         let side_market = book.next_side_market();
         let quotes = self.markets.iter().zip(&mut book.quotes).zip(chances);
         for (index, ((market, quote), chance)) in quotes.enumerate() {
-            let mut told = Telling { book: &book.slug, market, facts: &mut facts };
+            let mut writer = OddsWriter { book: &book.slug, market, facts: &mut facts };
             match book.phase {
-                Phase::Waiting => quote.open(*chance, book.bookmaker, self.in_play, &mut told),
+                Phase::Waiting => quote.open(*chance, book.bookmaker, self.in_play, &mut writer),
                 Phase::Quoting => {
                     if index == 0 || index == side_market {
-                        quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut told);
+                        quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut writer);
                     }
-                    quote.close_decided(*chance, self.in_play, &mut told);
+                    quote.close_decided(*chance, self.in_play, &mut writer);
                 }
-                Phase::Settling => quote.settle(*chance, self.in_play, &mut told),
+                Phase::Settling => quote.settle(*chance, self.in_play, &mut writer),
             }
         }
         book.turn_over(now, self.in_play, &mut self.dice);
@@ -145,8 +145,8 @@ impl Desk {
         for book in &mut self.books {
             for ((market, quote), chance) in self.markets.iter().zip(&mut book.quotes).zip(chances)
             {
-                let mut told = Telling { book: &book.slug, market, facts: &mut facts };
-                quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut told);
+                let mut writer = OddsWriter { book: &book.slug, market, facts: &mut facts };
+                quote.reprice(*chance, book.bookmaker, &mut self.dice, &mut writer);
             }
         }
         facts
@@ -159,8 +159,8 @@ impl Desk {
             book.due = None;
             for ((market, quote), chance) in self.markets.iter().zip(&mut book.quotes).zip(chances)
             {
-                let mut told = Telling { book: &book.slug, market, facts: &mut facts };
-                quote.settle(*chance, self.in_play, &mut told);
+                let mut writer = OddsWriter { book: &book.slug, market, facts: &mut facts };
+                quote.settle(*chance, self.in_play, &mut writer);
             }
         }
         facts
@@ -171,8 +171,8 @@ impl Desk {
         for book in &mut self.books {
             (book.phase, book.due) = (Phase::Waiting, None);
             for (market, quote) in self.markets.iter().zip(&mut book.quotes) {
-                let mut told = Telling { book: &book.slug, market, facts: &mut facts };
-                quote.suspend(self.in_play, &mut told);
+                let mut writer = OddsWriter { book: &book.slug, market, facts: &mut facts };
+                quote.suspend(self.in_play, &mut writer);
             }
         }
         facts
@@ -219,17 +219,17 @@ impl Quote {
         chance: Chance,
         bookmaker: &Bookmaker,
         in_play: bool,
-        told: &mut Telling<'_>,
+        writer: &mut OddsWriter<'_>,
     ) {
         match chance {
             Chance::Open(probabilities) => {
                 self.status = Some(MarketStatus::Open);
-                told.defined(MarketStatus::Open, in_play, probabilities.removed);
+                writer.defined(MarketStatus::Open, in_play, probabilities.removed);
                 self.prices = [0; SELECTIONS_MAX];
-                self.show(leaning(probabilities, self.lean), bookmaker, told);
+                self.show(leaning(probabilities, self.lean), bookmaker, writer);
             }
             Chance::Won(_) | Chance::Shared(_) | Chance::Void => {
-                self.settle(chance, in_play, told);
+                self.settle(chance, in_play, writer);
             }
         }
     }
@@ -239,7 +239,7 @@ impl Quote {
         chance: Chance,
         bookmaker: &Bookmaker,
         dice: &mut Dice,
-        told: &mut Telling<'_>,
+        writer: &mut OddsWriter<'_>,
     ) {
         let (Some(MarketStatus::Open), Chance::Open(probabilities)) = (self.status, chance) else {
             return;
@@ -247,45 +247,45 @@ impl Quote {
         self.lean = self.lean * WANDER_KEPT + dice.swing() * WANDER;
         let viewed = leaning(probabilities, self.lean);
         if moved(viewed, self.seen) >= bookmaker.sensitivity {
-            self.show(viewed, bookmaker, told);
+            self.show(viewed, bookmaker, writer);
         }
     }
 
     /// Closes a market whose outcome is decided although the match goes on.
-    fn close_decided(&mut self, chance: Chance, in_play: bool, told: &mut Telling<'_>) {
+    fn close_decided(&mut self, chance: Chance, in_play: bool, writer: &mut OddsWriter<'_>) {
         if matches!(chance, Chance::Won(_) | Chance::Shared(_)) {
-            self.settle(chance, in_play, told);
+            self.settle(chance, in_play, writer);
         }
     }
 
-    fn show(&mut self, viewed: Probabilities, bookmaker: &Bookmaker, told: &mut Telling<'_>) {
+    fn show(&mut self, viewed: Probabilities, bookmaker: &Bookmaker, writer: &mut OddsWriter<'_>) {
         self.seen = viewed;
         let before = self.prices;
-        let count = told.market.selections().len();
+        let count = writer.market.selections().len();
         let active = count - viewed.removed.count_ones() as usize;
         let prices = self.prices.iter_mut().zip(viewed.of).take(count).enumerate();
         for (_, (price, probability)) in prices.filter(|(index, _)| !viewed.is_removed(*index)) {
             *price = bookmaker.price(probability, active);
         }
-        told.prices(before, self.prices);
+        writer.prices(before, self.prices);
     }
 
-    fn suspend(&mut self, in_play: bool, told: &mut Telling<'_>) {
+    fn suspend(&mut self, in_play: bool, writer: &mut OddsWriter<'_>) {
         if self.status == Some(MarketStatus::Open) {
             self.status = Some(MarketStatus::Suspended);
-            told.defined(MarketStatus::Suspended, in_play, self.seen.removed);
+            writer.defined(MarketStatus::Suspended, in_play, self.seen.removed);
         }
     }
 
-    fn settle(&mut self, chance: Chance, in_play: bool, told: &mut Telling<'_>) {
+    fn settle(&mut self, chance: Chance, in_play: bool, writer: &mut OddsWriter<'_>) {
         if !matches!(self.status, None | Some(MarketStatus::Closed)) {
             self.status = Some(MarketStatus::Closed);
-            told.settled(chance, in_play, self.seen.removed);
+            writer.settled(chance, in_play, self.seen.removed);
         }
     }
 }
 
-/// The probabilities as somebody sees them who leans to the first selection.
+/// The probabilities, biased towards the first selection.
 fn leaning(true_ones: Probabilities, lean: f64) -> Probabilities {
     let mut of = true_ones.of;
     of[0] *= 1.0 + lean;
@@ -302,14 +302,14 @@ fn moved(now: Probabilities, before: Probabilities) -> f64 {
     pairs.fold(0.0, |most, (now, before)| f64::max(most, (now - before).abs()))
 }
 
-/// Where one market of one bookmaker puts what it has to tell.
-struct Telling<'a> {
+/// Writes the facts of one market of one bookmaker.
+struct OddsWriter<'a> {
     book: &'a Arc<str>,
     market: &'a Market,
     facts: &'a mut Vec<OddsFact>,
 }
 
-impl Telling<'_> {
+impl OddsWriter<'_> {
     fn defined(&mut self, status: MarketStatus, in_play: bool, removed: u16) {
         self.push(MarketChange::Define(self.market.defined(status, in_play, removed)));
     }
@@ -318,7 +318,7 @@ impl Telling<'_> {
         self.push(MarketChange::Define(self.market.settled(chance, in_play, removed)));
     }
 
-    /// Tells the prices that differ; nothing when a move was too small for the ladder.
+    /// Writes the prices that differ; nothing if a move was too small for the ladder.
     fn prices(&mut self, before: [u32; SELECTIONS_MAX], now: [u32; SELECTIONS_MAX]) {
         let changes = self.market.selections().iter().zip(before.into_iter().zip(now));
         let selections: Vec<_> = changes

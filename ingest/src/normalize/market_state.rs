@@ -1,4 +1,4 @@
-//! What was last told of a market of a bookmaker, so that of a whole image only the news are told.
+//! The last reported state of a bookmaker's market, so that an image only produces facts that changed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,21 +8,21 @@ use crate::event::{
     Fact, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange, SelectionStatus,
 };
 
-/// A bookmaker's market as it was last told.
+/// The last reported state of a bookmaker's market.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct MarketState {
     definition: Option<MarketDefinition>,
     prices: HashMap<Arc<str>, Decimal>,
 }
 
-/// Which market of which bookmaker facts are about.
+/// The market and the bookmaker that facts are about.
 #[derive(Debug, Clone)]
-pub(super) struct MarketOf {
+pub(super) struct MarketRef {
     pub(super) book: Arc<str>,
     pub(super) market: Arc<str>,
 }
 
-impl Told {
+impl MarketState {
     pub(super) fn definition(&self) -> Option<&MarketDefinition> {
         self.definition.as_ref()
     }
@@ -31,19 +31,19 @@ impl Told {
         self.definition.as_ref().is_some_and(|it| it.status == MarketStatus::Open)
     }
 
-    /// Tells the definition if it is another, and those prices that are. A selection that can no
-    /// longer be backed has its price told again when it comes back. Returns how many prices.
-    pub(super) fn tell(
+    /// Emits the definition and the prices that changed. The price of a selection that became
+    /// inactive is emitted again when it is active again. Returns the number of prices.
+    pub(super) fn update(
         &mut self,
-        of: &MarketOf,
+        of: &MarketRef,
         definition: MarketDefinition,
         prices: impl IntoIterator<Item = (Arc<str>, Decimal)>,
         facts: &mut Vec<Fact>,
     ) -> u32 {
         self.define(of, definition, facts);
         let new = |(id, price): (Arc<str>, Decimal)| {
-            let known = self.prices.insert(id.clone(), price) == Some(price);
-            (!known).then(|| SelectionChange { id, price: Some(price), ..Default::default() })
+            let unchanged = self.prices.insert(id.clone(), price) == Some(price);
+            (!unchanged).then(|| SelectionChange { id, price: Some(price), ..Default::default() })
         };
         let selections: Vec<_> = prices.into_iter().filter_map(new).collect();
         let count = u32::try_from(selections.len()).unwrap_or(u32::MAX);
@@ -53,10 +53,10 @@ impl Told {
         count
     }
 
-    /// Tells the definition if it is another.
+    /// Emits the definition if it changed.
     pub(super) fn define(
         &mut self,
-        of: &MarketOf,
+        of: &MarketRef,
         definition: MarketDefinition,
         facts: &mut Vec<Fact>,
     ) {
@@ -64,15 +64,15 @@ impl Told {
             return;
         }
         let active = definition.selections.iter().filter(|it| it.status == SelectionStatus::Active);
-        let mut kept = HashMap::new();
-        kept.extend(active.filter_map(|it| self.prices.remove_entry(&it.id)));
-        self.prices = kept;
+        let mut remaining = HashMap::new();
+        remaining.extend(active.filter_map(|it| self.prices.remove_entry(&it.id)));
+        self.prices = remaining;
         self.definition = Some(definition.clone());
         facts.push(of.fact(MarketChange::Define(definition)));
     }
 
-    /// The market is not offered now, which is not to say that it is over.
-    pub(super) fn suspend(&mut self, of: &MarketOf, facts: &mut Vec<Fact>) {
+    /// Suspends the market: it is not offered now, but it may return.
+    pub(super) fn suspend(&mut self, of: &MarketRef, facts: &mut Vec<Fact>) {
         let open = self.definition.clone().filter(|it| it.status == MarketStatus::Open);
         if let Some(definition) = open {
             let definition = MarketDefinition { status: MarketStatus::Suspended, ..definition };
@@ -81,7 +81,7 @@ impl Told {
     }
 }
 
-impl MarketOf {
+impl MarketRef {
     fn fact(&self, change: MarketChange) -> Fact {
         let (book, market) = (self.book.clone(), self.market.clone());
         Fact::Odds(OddsFact { book, market, change })

@@ -1,10 +1,12 @@
-//! What was told of one fixture, and the facts by which an image differs from it.
+//! The reported state of one fixture, and the facts by which an image differs from it.
 
 use std::collections::BTreeMap;
 
-use super::{PROVIDER, image, known::Known, people::People, statistics, status};
+use super::{
+    PROVIDER, image, incident_history::IncidentHistory, people::People, statistics, status,
+};
 use crate::{
-    decode::api_football::{self, Named},
+    decode::api_football::{self, NamedEntity},
     error::{DecodeError, RefusalKind},
     event::{
         Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
@@ -15,33 +17,33 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct FixtureState {
     pub(super) match_id: Id,
-    /// When it was seen last, in fixtures.
-    pub(super) seen: u64,
+    /// The number of its last update, among those of all fixtures.
+    pub(super) last_update: u64,
     fixture: Option<Fixture>,
     status: Option<FootballStatus>,
     /// The match clock in seconds, and whether it runs.
     clock: Option<(u32, bool)>,
     score: Option<FootballScore>,
-    known: Known,
+    incidents: IncidentHistory,
     stats: Pair<BTreeMap<Stat, u32>>,
     expected_goals: Pair<Option<ExpectedGoals>>,
     people: People,
-    /// What was wrong with the last image, which is not said again for the next.
+    /// The notices of the last image, which are not repeated for the next.
     notices: Vec<DecodeError>,
 }
 
-impl Told {
+impl FixtureState {
     pub(super) fn new(key: &str) -> Self {
         Self {
             match_id: Id::derive(PROVIDER, "match", key),
-            seen: 0,
+            last_update: 0,
             fixture: None,
             status: None,
             clock: None,
             score: None,
-            known: Known::default(),
+            incidents: IncidentHistory::default(),
             stats: Pair::default(),
             expected_goals: [None, None],
             people: People::default(),
@@ -49,22 +51,22 @@ impl Told {
         }
     }
 
-    /// Makes an image what is told, and says what is new in it.
+    /// Applies an image and returns the facts that are new.
     pub(super) fn update(
         &mut self,
         mut image: api_football::Fixture,
         notices: &mut Vec<DecodeError>,
     ) -> Vec<Fact> {
         let mut wrong = std::mem::take(&mut image.notices);
-        let seen = self.incidents(&mut image, &mut wrong);
+        let incidents = self.read_incidents(&mut image, &mut wrong);
         let mut facts: Vec<_> = self.fixture(&image).map(Fact::Fixture).into_iter().collect();
         facts.extend(self.people.about(&image).map(|about| Fact::About(Box::new(about))));
         let status = self.status(&image, &mut wrong);
         let over =
             matches!(self.status, Some(FootballStatus::Finished | FootballStatus::Abandoned));
-        let mut football = self.score(&image, seen.as_deref());
-        if let Some(seen) = seen {
-            football.extend(self.known.update(seen, self.score.unwrap_or_default()));
+        let mut football = self.score(&image, incidents.as_deref());
+        if let Some(incidents) = incidents {
+            football.extend(self.incidents.update(incidents, self.score.unwrap_or_default()));
         }
         // A final whistle comes after what happened before it, a kick-off before what follows.
         football.splice(if over { football.len()..football.len() } else { 0..0 }, status);
@@ -86,15 +88,15 @@ impl Told {
         new.then(|| self.fixture.clone()).flatten()
     }
 
-    /// The incidents of the image, if it says anything of them.
-    fn incidents(
+    /// The incidents of the image, if it contains any information about them.
+    fn read_incidents(
         &self,
         image: &mut api_football::Fixture,
         wrong: &mut Vec<DecodeError>,
-    ) -> Option<Vec<image::Seen>> {
+    ) -> Option<Vec<image::IncidentImage>> {
         let events = image.events.take()?;
         let goals = image.goals.unwrap_or_default();
-        if events.is_empty() && !self.known.is_empty() && goals != [0, 0] {
+        if events.is_empty() && !self.incidents.is_empty() && goals != [0, 0] {
             let reason = "a score and no events, where there were some";
             wrong.push(DecodeError::new(RefusalKind::Value, reason));
             return None;
@@ -122,8 +124,8 @@ impl Told {
         facts
     }
 
-    /// The clock has whole minutes, and is told when they change: between two images of the same
-    /// minute it has gone on.
+    /// The clock has whole minutes and is emitted when they change. Between two images with the same
+    /// minute it keeps running.
     fn clock(&mut self, image: &api_football::Fixture, running: bool) -> Option<FootballFact> {
         let elapsed = u32::from(image.status.elapsed?);
         let extra = u32::from(image.status.extra.filter(|_| running).unwrap_or(0));
@@ -132,13 +134,13 @@ impl Told {
         new.then_some(FootballFact::Clock { second, running })
     }
 
-    /// Before the kick-off there is none. What the image does not know stays as it was told.
+    /// There is no score before the kick-off. Fields missing from the image keep their last value.
     fn score(
         &mut self,
         image: &api_football::Fixture,
-        seen: Option<&[image::Seen]>,
+        incidents: Option<&[image::IncidentImage]>,
     ) -> Vec<FootballFact> {
-        let told = self.score.unwrap_or_default();
+        let last = self.score.unwrap_or_default();
         let Some(goals) = image.goals.or_else(|| self.score.map(|score| score.goals)) else {
             return Vec::new();
         };
@@ -151,14 +153,14 @@ impl Told {
         );
         let score = FootballScore {
             goals,
-            half_time: image.score.half_time.filter(|_| half_over).or(told.half_time),
-            extra_time: image.score.extra_time.filter(|_| extra_time).or(told.extra_time),
+            half_time: image.score.half_time.filter(|_| half_over).or(last.half_time),
+            extra_time: image.score.extra_time.filter(|_| extra_time).or(last.extra_time),
             penalties: image
                 .score
                 .penalty
-                .or_else(|| seen.map(kicks))
+                .or_else(|| incidents.map(kicks))
                 .filter(|_| shootout)
-                .or(told.penalties),
+                .or(last.penalties),
         };
         let new = self.score.replace(score) != Some(score);
         new.then_some(FootballFact::Score(score)).into_iter().collect()
@@ -192,15 +194,15 @@ fn fixture(image: &api_football::Fixture) -> Fixture {
     }
 }
 
-fn team(named: &Named) -> Participant {
+fn team(named: &NamedEntity) -> Participant {
     let key = named.id.as_deref().unwrap_or(&named.name);
     Participant { id: Id::derive(PROVIDER, "team", key), name: named.name.clone() }
 }
 
-/// Kicks scored, for the time in which the provider's own count is not there yet.
-fn kicks(seen: &[image::Seen]) -> Pair<u16> {
+/// Kicks scored, used until the provider's own count is available.
+fn kicks(incidents: &[image::IncidentImage]) -> Pair<u16> {
     let mut kicks = [0; 2];
-    for it in seen {
+    for it in incidents {
         if it.incident.kind == (IncidentKind::Shootout { scored: true }) {
             add(&mut kicks, it.side);
         }
@@ -208,8 +210,8 @@ fn kicks(seen: &[image::Seen]) -> Pair<u16> {
     kicks
 }
 
-/// The incident of a status that begins with a whistle. What was missed between two images is not
-/// told after the event.
+/// The incident for a status that begins with a whistle. Whistles missed between two images are not
+/// added later.
 fn whistle(status: FootballStatus, elapsed: Option<u16>) -> Option<Incident> {
     let minute = match status {
         FootballStatus::FirstHalf => Period::FirstHalf.first_minute(),

@@ -1,12 +1,12 @@
-//! Why a connection to Betfair could not be made or has ended, in words without any secret.
+//! Why a connection to Betfair failed or ended. No message contains a secret.
 
 use std::io;
 
 use crate::source::lines::ReadError;
 
-/// What ended a connection.
+/// Why a connection failed or ended.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum ConnectionError {
     #[error("the session file cannot be read: {0}")]
     Session(io::Error),
     #[error("cannot connect: {0}")]
@@ -18,10 +18,10 @@ pub(super) enum Fault {
     #[error("a request could not be sent: {0}")]
     Write(io::Error),
     #[error("the peer does not answer as Betfair does")]
-    Strange,
+    UnexpectedReply,
     #[error("refused: {0}")]
-    Refused(Code),
-    /// The position that was asked for, so that the next try asks for an image.
+    Refused(ErrorCode),
+    /// The requested position is not available, so the next attempt requests an image.
     #[error("refused: INVALID_CLOCK")]
     NoResume,
     #[error("something was lost again soon after an image")]
@@ -30,15 +30,15 @@ pub(super) enum Fault {
 
 /// Betfair's `errorCode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Code(&'static str);
+pub(super) struct ErrorCode(&'static str);
 
-/// How soon another try makes sense.
+/// How long to wait before the next attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// The next try is another one than this: without the position that was refused.
+    /// The next attempt differs from this one: it does not use the refused position.
     AtOnce,
     Wait,
-    /// Time alone is unlikely to mend it.
+    /// Waiting alone is unlikely to fix it.
     WaitLong,
 }
 
@@ -60,26 +60,26 @@ const CODES: [&str; 14] = [
     "TOO_MANY_REQUESTS",
 ];
 
-impl Code {
+impl ErrorCode {
     pub(super) const INVALID_CLOCK: Self = Self("INVALID_CLOCK");
 
-    /// One that is not known is not repeated: nobody can say what a stranger puts there.
+    /// An unknown code is not repeated, because an unknown peer may put anything there.
     pub(super) fn of(code: Option<&str>) -> Self {
         let known = CODES.into_iter().find(|&known| code == Some(known));
         Self(known.unwrap_or("an error code that is not known"))
     }
 }
 
-impl std::fmt::Display for Code {
+impl std::fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl Fault {
-    /// `may_change`: the session token may be another at the next try.
+impl ConnectionError {
+    /// `may_change`: the session token may differ at the next attempt.
     pub(super) fn remedy(&self, may_change: bool) -> Remedy {
-        let Self::Refused(Code(code)) = self else {
+        let Self::Refused(ErrorCode(code)) = self else {
             return if matches!(self, Self::NoResume) { Remedy::AtOnce } else { Remedy::Wait };
         };
         match *code {
@@ -104,26 +104,26 @@ mod tests {
 
     #[track_caller]
     fn check(code: &str, may_change: bool, expected: Remedy) {
-        let fault = Fault::Refused(Code::of(Some(code)));
-        assert_eq!(fault.remedy(may_change), expected, "{code}");
-        assert_eq!(fault.to_string(), format!("refused: {code}"));
+        let error = ConnectionError::Refused(ErrorCode::of(Some(code)));
+        assert_eq!(error.remedy(may_change), expected, "{code}");
+        assert_eq!(error.to_string(), format!("refused: {code}"));
     }
 
     #[test]
     fn waits_are_as_long_as_the_reason_is_lasting() {
-        assert_eq!(Fault::NoResume.remedy(false), Remedy::AtOnce);
+        assert_eq!(ConnectionError::NoResume.remedy(false), Remedy::AtOnce);
         check("INVALID_CLOCK", false, Remedy::Wait);
         check("INVALID_APP_KEY", true, Remedy::WaitLong);
         check("INVALID_SESSION_INFORMATION", true, Remedy::Wait);
         check("INVALID_SESSION_INFORMATION", false, Remedy::WaitLong);
         check("MAX_CONNECTION_LIMIT_EXCEEDED", false, Remedy::Wait);
         check("TIMEOUT", false, Remedy::Wait);
-        assert_eq!(Fault::Strange.remedy(true), Remedy::Wait);
+        assert_eq!(ConnectionError::UnexpectedReply.remedy(true), Remedy::Wait);
     }
 
     #[test]
     fn code_that_is_not_known_is_not_repeated() {
-        let code = Code::of(Some("TOKEN"));
+        let code = ErrorCode::of(Some("TOKEN"));
         assert_eq!(code.to_string(), "an error code that is not known");
     }
 }

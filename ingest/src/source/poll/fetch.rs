@@ -1,4 +1,4 @@
-//! One request and what came of it.
+//! One request and its outcome.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -14,54 +14,53 @@ use reqwest::{
 
 use super::{Request, Settings};
 
-/// No provider is waited for longer, whatever it asks: a day, within which every quota that is
-/// counted by the day begins anew.
+/// The longest honoured Retry-After: a day, within which every daily quota is reset.
 const RETRY_AFTER_MOST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Who asks: one client, so that connections are used again.
+/// The HTTP client. One for all requests, so that connections are reused.
 #[derive(Debug)]
-pub(super) struct Asker {
+pub(super) struct Fetcher {
     client: Client,
     body_bytes_max: usize,
 }
 
-/// An answer, and its headers if it got so far.
-pub(super) struct Answered {
-    pub(super) answer: Answer,
+/// The outcome of a request, and the response headers if there was a response.
+pub(super) struct FetchResult {
+    pub(super) outcome: FetchOutcome,
     pub(super) headers: Option<HeaderMap>,
 }
 
-pub(super) enum Answer {
-    /// All of it, unpacked.
-    Whole(Vec<u8>, Validators),
-    /// What was told last is what is so.
-    Unchanged,
+pub(super) enum FetchOutcome {
+    /// The whole body, decompressed.
+    Body(Vec<u8>, Validators),
+    /// The last body is still current.
+    NotModified,
     Failed(Failure),
 }
 
-/// What an answer is known by, to ask whether it has changed.
+/// The validators of a response, for conditional requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Validators {
     etag: Option<HeaderValue>,
     modified: Option<HeaderValue>,
 }
 
-/// Why there is no answer, and what to do about it.
+/// Why a request failed, which decides when to retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It may go better the next time.
-    Passing { why: String },
-    /// There was an answer, and it is of no use; another costs as much as this one.
+    /// A retry may succeed.
+    Transient { why: String },
+    /// There was a response, but it cannot be used. A retry costs as much quota as the request did.
     Unusable { why: String },
-    /// The provider asks not to be asked for so long, or does not say how long.
+    /// The provider asks the client to wait, and may say for how long.
     Wait { why: String, wait: Option<Duration> },
-    /// The provider does not know us; to ask again soon would not help.
+    /// The provider denies access; retrying soon would not help.
     Denied { why: String },
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Passing { why }
+        let (Self::Transient { why }
         | Self::Unusable { why }
         | Self::Wait { why, .. }
         | Self::Denied { why }) = self;
@@ -69,7 +68,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Asker {
+impl Fetcher {
     pub(super) fn new(settings: &Settings) -> Self {
         let client = Client::builder()
             .tls_backend_preconfigured(settings.tls.as_ref().clone())
@@ -83,36 +82,37 @@ impl Asker {
         Self { client, body_bytes_max: settings.body_bytes_max }
     }
 
-    pub(super) async fn ask(&self, request: &Request, known: &Validators) -> Answered {
-        let sent = self.client.get(request.url()).headers(headers(request, known)).send().await;
+    pub(super) async fn fetch(&self, request: &Request, validators: &Validators) -> FetchResult {
+        let sent =
+            self.client.get(request.url()).headers(headers(request, validators)).send().await;
         match sent {
             Ok(response) => {
                 let headers = Some(response.headers().clone());
-                Answered { answer: self.read(response).await, headers }
+                FetchResult { outcome: self.read(response).await, headers }
             }
-            Err(error) => Answered { answer: failed(&error), headers: None },
+            Err(error) => FetchResult { outcome: failed(&error), headers: None },
         }
     }
 
-    async fn read(&self, response: Response) -> Answer {
+    async fn read(&self, response: Response) -> FetchOutcome {
         match response.status() {
             StatusCode::OK => self.body(response).await,
-            StatusCode::NOT_MODIFIED => Answer::Unchanged,
-            status => Answer::Failed(refusal(status, response.headers())),
+            StatusCode::NOT_MODIFIED => FetchOutcome::NotModified,
+            status => FetchOutcome::Failed(refusal(status, response.headers())),
         }
     }
 
-    async fn body(&self, mut response: Response) -> Answer {
+    async fn body(&self, mut response: Response) -> FetchOutcome {
         let validators = Validators::of(response.headers());
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) if body.len() + chunk.len() > self.body_bytes_max => {
                     let why = format!("the answer is longer than {} bytes", self.body_bytes_max);
-                    return Answer::Failed(Failure::Unusable { why });
+                    return FetchOutcome::Failed(Failure::Unusable { why });
                 }
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => return Answer::Whole(body, validators),
+                Ok(None) => return FetchOutcome::Body(body, validators),
                 Err(error) => return failed(&error),
             }
         }
@@ -125,11 +125,11 @@ impl Validators {
     }
 }
 
-fn headers(request: &Request, known: &Validators) -> HeaderMap {
+fn headers(request: &Request, validators: &Validators) -> HeaderMap {
     let mut headers: HeaderMap = request.header().into_iter().collect();
-    let known: [(HeaderName, _); 2] =
-        [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.modified)];
-    for (name, value) in known {
+    let conditions: [(HeaderName, _); 2] =
+        [(IF_NONE_MATCH, &validators.etag), (IF_MODIFIED_SINCE, &validators.modified)];
+    for (name, value) in conditions {
         headers.extend(value.clone().map(|value| (name, value)));
     }
     headers
@@ -142,32 +142,32 @@ fn refusal(status: StatusCode, headers: &HeaderMap) -> Failure {
         StatusCode::TOO_MANY_REQUESTS => Failure::Wait { why, wait: retry_after(headers) },
         _ => match retry_after(headers) {
             Some(wait) => Failure::Wait { why, wait: Some(wait) },
-            None => Failure::Passing { why },
+            None => Failure::Transient { why },
         },
     }
 }
 
-/// Seconds, or a date by the provider's own clock: that is told in the same answer.
+/// Seconds, or a date by the provider's clock, which the `Date` header of the same response gives.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let asked = text(RETRY_AFTER)?.trim();
-    let wait = match asked.parse::<u64>() {
+    let value = text(RETRY_AFTER)?.trim();
+    let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
-            let until = moment(asked)?;
-            let now = moment(text(reqwest::header::DATE)?)?;
+            let until = timestamp(value)?;
+            let now = timestamp(text(reqwest::header::DATE)?)?;
             Duration::try_from(until.duration_since(now)).unwrap_or_default()
         }
     };
     Some(wait.min(RETRY_AFTER_MOST))
 }
 
-fn moment(date: &str) -> Option<Timestamp> {
+fn timestamp(date: &str) -> Option<Timestamp> {
     rfc2822::DateTimeParser::new().parse_timestamp(date).ok()
 }
 
-/// The address is left out: it may hold a secret.
-fn failed(error: &reqwest::Error) -> Answer {
+/// Omits the address, which may contain a secret.
+fn failed(error: &reqwest::Error) -> FetchOutcome {
     let cause = cause(error);
     let why = if error.is_timeout() {
         "no whole answer in time".to_owned()
@@ -176,10 +176,11 @@ fn failed(error: &reqwest::Error) -> Answer {
     } else {
         format!("the answer was cut off: {cause}")
     };
-    Answer::Failed(Failure::Passing { why })
+    FetchOutcome::Failed(Failure::Transient { why })
 }
 
-/// The innermost cause: what the socket or the TLS library said, neither of which knows addresses.
+/// The innermost cause: an error of the socket or of the TLS library, which never contains an
+/// address.
 fn cause(error: &reqwest::Error) -> String {
     let mut innermost: Option<&dyn Error> = error.source();
     while let Some(deeper) = innermost.and_then(Error::source) {
@@ -193,13 +194,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_provider_is_not_asked_before_it_says() {
-        let check = |asked: &str, expected: Option<u64>| {
+    fn retry_after_is_honoured() {
+        let check = |value: &str, expected: Option<u64>| {
             let mut headers = HeaderMap::new();
-            headers.insert(RETRY_AFTER, asked.parse().unwrap());
+            headers.insert(RETRY_AFTER, value.parse().unwrap());
             let date = "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap();
             headers.insert(reqwest::header::DATE, date);
-            assert_eq!(retry_after(&headers), expected.map(Duration::from_secs), "{asked}");
+            assert_eq!(retry_after(&headers), expected.map(Duration::from_secs), "{value}");
         };
         check("7", Some(7));
         check("Sun, 06 Nov 1994 08:50:07 GMT", Some(30));

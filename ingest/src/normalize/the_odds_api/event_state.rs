@@ -1,39 +1,39 @@
-//! An event as it was last told: its fixture, its score, and the markets of each bookmaker.
+//! The last reported state of an event: its fixture, its score, and the markets of each bookmaker.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Moment, fixture,
-    market::{self, Offered, Setting},
+    ResponseContext, fixture,
+    market::{self, EventContext, MarketOffer},
     score,
 };
 use crate::{
     decode::the_odds_api::{self as decode, Bookmaker},
     error::DecodeError,
     event::{Batch, Event, Fact, Fixture, Id, Micros, Sport},
-    normalize::told::{MarketOf, Told},
+    normalize::market_state::{MarketRef, MarketState},
 };
 
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct EventState {
     id: Id,
     sport: Sport,
     pub(super) sport_key: String,
     fixture: Option<Fixture>,
-    books: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Market>>,
+    books: BTreeMap<Arc<str>, BTreeMap<Arc<str>, BookMarket>>,
     score: Vec<Fact>,
-    /// The number of the answer that named it last.
+    /// The number of the last response that contained it.
     pub(super) answer: u64,
 }
 
 #[derive(Debug, Default)]
-struct Market {
-    told: Told,
-    /// The number of the answer that offered it last.
+struct BookMarket {
+    state: MarketState,
+    /// The number of the last response that offered it.
     answer: u64,
 }
 
-impl Known {
+impl EventState {
     pub(super) fn new(event: &decode::Event) -> Self {
         Self {
             id: fixture::id(event),
@@ -46,35 +46,35 @@ impl Known {
         }
     }
 
-    /// What is new of it in an answer.
+    /// The batches for what changed in a response.
     pub(super) fn event(
         &mut self,
         event: &decode::Event,
-        moment: Moment,
+        moment: ResponseContext,
         notices: &mut Vec<DecodeError>,
     ) -> Vec<Batch> {
         self.answer = moment.answer;
         let mut batches = Batches::of(self.id, self.sport);
         batches.push(moment.at, self.introduce(event));
         let in_play = event.commence.is_some_and(|start| start <= moment.now);
-        let setting = Setting { event, sport: self.sport, in_play, format: moment.format };
+        let context = EventContext { event, sport: self.sport, in_play, format: moment.format };
         for bookmaker in event.bookmakers.iter().flatten() {
-            self.bookmaker(bookmaker, setting, moment, &mut batches, notices);
+            self.bookmaker(bookmaker, context, moment, &mut batches, notices);
         }
         self.result(event, moment, &mut batches);
         batches.batches
     }
 
-    /// Suspends the markets that this answer did not offer.
-    pub(super) fn withdraw(&mut self, moment: Moment) -> Vec<Batch> {
+    /// Suspends the markets that this response did not offer.
+    pub(super) fn withdraw(&mut self, moment: ResponseContext) -> Vec<Batch> {
         self.suspend(moment.at, |market| market.answer < moment.answer)
     }
 
-    pub(super) fn withdraw_all(&mut self, moment: Moment) -> Vec<Batch> {
+    pub(super) fn withdraw_all(&mut self, moment: ResponseContext) -> Vec<Batch> {
         self.suspend(moment.at, |_| true)
     }
 
-    /// The fixture, when it is new or has changed.
+    /// The fixture, if it is new or has changed.
     fn introduce(&mut self, event: &decode::Event) -> Vec<Fact> {
         let fixture = fixture::of(event);
         if self.fixture.as_ref() == Some(&fixture) {
@@ -87,47 +87,47 @@ impl Known {
     fn bookmaker(
         &mut self,
         bookmaker: &Bookmaker,
-        setting: Setting<'_>,
-        moment: Moment,
+        context: EventContext<'_>,
+        moment: ResponseContext,
         batches: &mut Batches,
         notices: &mut Vec<DecodeError>,
     ) {
         let book: Arc<str> = bookmaker.key.to_lowercase().into();
         for market in &bookmaker.markets {
             let at = market.last_update.or(bookmaker.last_update).or(moment.at);
-            for offered in market::offered(market, setting, notices) {
-                self.offered(&book, offered, at, moment.answer, batches);
+            for offer in market::offers(market, context, notices) {
+                self.record_offer(&book, offer, at, moment.answer, batches);
             }
         }
     }
 
-    fn offered(
+    fn record_offer(
         &mut self,
         book: &Arc<str>,
-        offered: Offered,
+        offer: MarketOffer,
         at: Option<Micros>,
         answer: u64,
         batches: &mut Batches,
     ) {
         let markets = self.books.entry(book.clone()).or_default();
-        let market = markets.entry(offered.id.clone()).or_default();
+        let market = markets.entry(offer.id.clone()).or_default();
         market.answer = answer;
-        let of = MarketOf { book: book.clone(), market: offered.id };
+        let of = MarketRef { book: book.clone(), market: offer.id };
         let mut facts = Vec::new();
-        let prices = market.told.tell(&of, offered.definition, offered.prices, &mut facts);
+        let prices = market.state.update(&of, offer.definition, offer.prices, &mut facts);
         batches.push(at, facts);
         batches.count(prices);
     }
 
-    /// Suspends the markets that are gone, and forgets them: coming back they are new.
-    fn suspend(&mut self, at: Option<Micros>, is_gone: impl Fn(&Market) -> bool) -> Vec<Batch> {
+    /// Suspends and removes the markets that are gone. If they return, they are new.
+    fn suspend(&mut self, at: Option<Micros>, is_gone: impl Fn(&BookMarket) -> bool) -> Vec<Batch> {
         let mut facts = Vec::new();
         for (book, markets) in &mut self.books {
             markets.retain(|id, market| {
                 let gone = is_gone(market);
                 if gone {
-                    let of = MarketOf { book: book.clone(), market: id.clone() };
-                    market.told.suspend(&of, &mut facts);
+                    let of = MarketRef { book: book.clone(), market: id.clone() };
+                    market.state.suspend(&of, &mut facts);
                 }
                 !gone
             });
@@ -138,7 +138,7 @@ impl Known {
         batches.batches
     }
 
-    fn result(&mut self, event: &decode::Event, moment: Moment, batches: &mut Batches) {
+    fn result(&mut self, event: &decode::Event, moment: ResponseContext, batches: &mut Batches) {
         let Some(result) = &event.result else { return };
         let facts = score::facts(event, result, self.sport);
         if facts != self.score {
@@ -148,7 +148,7 @@ impl Known {
     }
 }
 
-/// The batches of one event: facts of one moment that follow each other are one.
+/// The batches of one event. Consecutive facts with the same time share a batch.
 struct Batches {
     id: Id,
     sport: Sport,
@@ -174,7 +174,7 @@ impl Batches {
         }
     }
 
-    /// Counts the prices of the facts pushed last.
+    /// Adds to the price count of the last batch.
     fn count(&mut self, prices: u32) {
         if let Some(batch) = self.batches.last_mut() {
             batch.price_changes += prices;

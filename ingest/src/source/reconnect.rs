@@ -1,0 +1,84 @@
+//! Why a connection ended, and when to reconnect.
+
+use std::{convert::Infallible, time::Duration};
+
+use rand_chacha::ChaCha8Rng;
+use tokio::time::sleep;
+
+use super::{
+    ReceiverClosed, Report, ReportSender,
+    backoff::{self, Backoff},
+};
+
+/// Why a connection failed or ended. Messages are lower-case fragments without secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Disconnect {
+    #[error("{0}")]
+    Broken(String),
+    /// The peer denies access; retrying soon would not help.
+    #[error("access was denied: {0}")]
+    Denied(String),
+    /// The peer closed the connection and said when to reconnect.
+    #[error("the peer says good-bye: {why}")]
+    Bye { why: String, wait: Duration },
+}
+
+/// Why a connection ended: it was disconnected, or the source has to stop.
+#[derive(Debug)]
+pub(super) enum ConnectionEnd {
+    Disconnect(Disconnect),
+    ReceiverClosed,
+}
+
+impl From<Disconnect> for ConnectionEnd {
+    fn from(disconnect: Disconnect) -> Self {
+        Self::Disconnect(disconnect)
+    }
+}
+
+impl From<ReceiverClosed> for ConnectionEnd {
+    fn from(ReceiverClosed: ReceiverClosed) -> Self {
+        Self::Closed
+    }
+}
+
+/// Waits between the connections of one source.
+pub(super) struct Reconnector {
+    backoff: Backoff,
+    most: Duration,
+    rng: ChaCha8Rng,
+}
+
+impl Reconnector {
+    /// `first`: the upper bound of the first wait. `most`: the longest wait, also used after access
+    /// was denied.
+    pub(super) fn new(first: Duration, most: Duration) -> Self {
+        Self { backoff: Backoff::new(first, most), most, rng: backoff::rng() }
+    }
+
+    pub(super) fn connected(&mut self, reports: &ReportSender) {
+        self.backoff.connected(reports.now());
+    }
+
+    /// Reports that the source is down, then waits.
+    pub(super) async fn wait(
+        &mut self,
+        end: Result<Infallible, ConnectionEnd>,
+        reports: &ReportSender,
+    ) -> Result<(), ReceiverClosed> {
+        let disconnect = match end {
+            Ok(never) => match never {},
+            Err(ConnectionEnd::Closed) => return Err(ReceiverClosed),
+            Err(ConnectionEnd::Disconnect(disconnect)) => disconnect,
+        };
+        reports.send(Report::Down(disconnect.to_string().into())).await?;
+        let wait = self.backoff.failed(reports.now(), &mut self.rng);
+        sleep(match disconnect {
+            Disconnect::Broken(_) => wait,
+            Disconnect::Denied(_) => self.most,
+            Disconnect::Bye { wait: requested, .. } => requested.max(wait),
+        })
+        .await;
+        Ok(())
+    }
+}
