@@ -9,7 +9,7 @@ use axum::{extract::State, http::Uri, response::Response};
 use hyper::HeaderMap;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{Api, ApiError, Kept, Params, Place};
+use super::{Api, ApiError, CacheControl, PageUrl, Params};
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
@@ -31,13 +31,13 @@ static PATHS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 /// The lists right below a prefix, by their names.
 fn index(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let params = Params::default();
-    let place = Place { api, headers, path: uri.path(), params: &params };
-    let (base, prefix) = (place.base(), uri.path());
+    let page_url = PageUrl { api, headers, path: uri.path(), params: &params };
+    let (base, prefix) = (page_url.base(), uri.path());
     let names = PATHS.iter().filter_map(|path| {
         let name = path.strip_prefix(prefix)?.strip_suffix('/')?;
         (!name.contains('/')).then(|| (name, format!("{base}{path}")))
     });
-    Kept::REFERENCE.answer(headers, &names.collect::<BTreeMap<_, _>>())
+    CacheControl::REFERENCE.answer(headers, &names.collect::<BTreeMap<_, _>>())
 }
 
 macro_rules! indices {

@@ -4,7 +4,6 @@
 //! matches in the [`Reader`] while the hub knows them and in the [`Archive`] for ever, and makes public
 //! shapes of them; where a shape comes from is said beside it. Nothing here changes anything.
 
-pub mod answer;
 pub mod base;
 pub mod error;
 pub mod football;
@@ -14,6 +13,7 @@ pub mod odds;
 pub mod page;
 pub mod params;
 pub mod predictions;
+pub mod response;
 pub mod signals;
 pub mod sports;
 pub mod time;
@@ -28,11 +28,11 @@ use utoipa::{OpenApi, openapi::OpenApi as Document};
 use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{
-    answer::Kept,
     error::{ApiError, ErrorBody, UnknownParametersBody},
     number::Number,
-    page::{Page, Place},
+    page::{Page, PageUrl},
     params::{Params, Spec},
+    response::CacheControl,
 };
 use crate::{
     accounts::Caller,
@@ -107,7 +107,11 @@ struct Title;
 
 fn all() -> OpenApiRouter<Api> {
     OpenApiRouter::with_openapi(Title::openapi())
-        .merge(football::routes().merge(v1::routes()).layer(Extension(football::Sheets::default())))
+        .merge(
+            football::routes()
+                .merge(v1::routes())
+                .layer(Extension(football::MatchStatsCache::default())),
+        )
         .merge(index::routes())
         .merge(odds::routes())
         .merge(predictions::routes())

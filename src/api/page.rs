@@ -19,7 +19,7 @@ pub struct Page<T> {
 
 /// Where a list is, to tell the addresses of its other pages.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct PageUrl<'a> {
     pub api: &'a Api,
     pub headers: &'a HeaderMap,
     /// Its path, with a slash at the end.
@@ -30,24 +30,24 @@ pub struct Place<'a> {
 impl<T> Page<T> {
     /// The page in this window of a list of `count` rows.
     #[must_use]
-    pub fn new(place: &Place<'_>, window: Window, count: usize, results: Vec<T>) -> Self {
+    pub fn new(page_url: &PageUrl<'_>, window: Window, count: usize, results: Vec<T>) -> Self {
         let Window { offset, limit } = window;
         let next = offset.checked_add(limit).filter(|next| *next < count);
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
-        let address = |offset: usize| place.address(limit, offset);
+        let address = |offset: usize| page_url.address(limit, offset);
         Self { count, next: next.map(address), previous: previous.map(address), results }
     }
 
     /// The page in this window of a list that is at hand as a whole.
     #[must_use]
-    pub fn of_all(place: &Place<'_>, window: Window, all: Vec<T>) -> Self {
+    pub fn of_all(page_url: &PageUrl<'_>, window: Window, all: Vec<T>) -> Self {
         let count = all.len();
         let results = all.into_iter().skip(window.offset).take(window.limit).collect();
-        Self::new(place, window, count, results)
+        Self::new(page_url, window, count, results)
     }
 }
 
-impl Place<'_> {
+impl PageUrl<'_> {
     fn address(&self, limit: usize, offset: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(self.params.filters());

@@ -26,22 +26,22 @@ const FIELDS: usize = 16;
 /// For how long an answer may be kept: the value of `Cache-Control`. Answers are of one account's key, so
 /// no cache between us and the client may share them. In seconds: SERVICE section 1.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept(&'static str);
+pub struct CacheControl(&'static str);
 
 /// A body and its tag, made once and shared.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct SharedBody {
     body: Bytes,
     etag: HeaderValue,
-    coded: Coded,
+    encoded: EncodedBodies,
 }
 
 /// A shared body in each coding, once somebody has asked for it so; clones share it. It goes along with the
 /// answer as an extension.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Coded(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
+pub(crate) struct EncodedBodies(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
 
-impl Coded {
+impl EncodedBodies {
     /// The body in this coding, made by the first who asks while all others wait; `None` if it is not sent in
     /// this coding.
     pub(crate) async fn get_or_make(
@@ -54,12 +54,12 @@ impl Coded {
     }
 }
 
-impl Prepared {
+impl SharedBody {
     /// Of what is JSON already.
     #[must_use]
     pub fn of(body: Bytes) -> Self {
         let etag = etag(&body);
-        Self { body, etag, coded: Coded::default() }
+        Self { body, etag, encoded: EncodedBodies::default() }
     }
 
     /// Of a value.
@@ -89,7 +89,7 @@ fn etag(body: &[u8]) -> HeaderValue {
     HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("W/\"\""))
 }
 
-impl Kept {
+impl CacheControl {
     /// Lists of matches, leagues, teams.
     pub const LIST: Self = Self("private, max-age=5");
     /// What is in play.
@@ -119,10 +119,10 @@ impl Kept {
 
     /// The same of what was prepared before, for everybody who asks for it.
     #[must_use]
-    pub fn answer_prepared(self, headers: &HeaderMap, prepared: &Prepared) -> Response {
-        let Prepared { body, etag, coded } = prepared.clone();
+    pub fn answer_shared(self, headers: &HeaderMap, shared_body: &SharedBody) -> Response {
+        let SharedBody { body, etag, encoded } = shared_body.clone();
         let mut response = self.respond(headers, body, etag);
-        response.extensions_mut().insert(coded);
+        response.extensions_mut().insert(encoded);
         response
     }
 

@@ -14,7 +14,7 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
 };
 
-use crate::api::answer::Coded;
+use crate::api::response::EncodedBodies;
 
 /// The body is there in any case, so an answer that holds on to it costs nothing. An extension of responses.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ pub(super) struct Asset {
     pub(super) name: &'static str,
     kind: &'static str,
     body: Bytes,
-    coded: Coded,
+    encoded: EncodedBodies,
 }
 
 impl Asset {
@@ -39,7 +39,7 @@ impl Asset {
             Cow::Borrowed(bytes) => Bytes::from_static(bytes),
             Cow::Owned(bytes) => bytes.into(),
         };
-        Self { name, kind, body, coded: Coded::default() }
+        Self { name, kind, body, encoded: EncodedBodies::default() }
     }
 
     /// The file, or 304 for who has it in this version.
@@ -52,7 +52,7 @@ impl Asset {
         } else {
             let mut response = Response::new(Body::from(self.body.clone()));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
-            response.extensions_mut().insert(self.coded.clone());
+            response.extensions_mut().insert(self.encoded.clone());
             response.extensions_mut().insert(Permanent);
             response
         };

@@ -29,7 +29,7 @@ use metrics::counter;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 use tracing::warn;
 
-use crate::api::answer::{CODINGS, Coded};
+use crate::api::response::{CODINGS, EncodedBodies};
 
 /// Bytes from which on it is worth it: about what a packet holds.
 const BYTES_MIN: u64 = 1_200;
@@ -174,15 +174,17 @@ fn is_text(response: &Response) -> bool {
 }
 
 async fn encode(response: Response, coding: Coding) -> Response {
-    let coded = response.extensions().get::<Coded>().cloned();
+    let encoded = response.extensions().get::<EncodedBodies>().cloned();
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         // A body of known length that does not come; the connection would have to end as well.
         parts.status = StatusCode::INTERNAL_SERVER_ERROR;
         return Response::from_parts(parts, Body::empty());
     };
-    let compressed = match coded {
-        Some(coded) => coded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await,
+    let compressed = match encoded {
+        Some(encoded) => {
+            encoded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await
+        }
         None => compressed(bytes.clone(), coding).await,
     };
     let body = match compressed {

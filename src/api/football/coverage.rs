@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::request::TOLERATED;
 use crate::{
-    api::{Api, ApiError, Kept, Params, Spec, UnknownParametersBody, time, view::View},
+    api::{Api, ApiError, CacheControl, Params, Spec, UnknownParametersBody, time, view::View},
     archive::{Filter, Window},
     clock::now,
     products::Product,
@@ -70,7 +70,7 @@ pub(super) async fn coverage(
     let wanted = params.parsed("sport", &expected, named)?;
     let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
     let sports: Vec<_> = sports.map(|sport| of_sport(&api, sport, now())).collect();
-    Kept::PREDICTIONS.answer(&headers, &Coverage { count: sports.len(), sports })
+    CacheControl::PREDICTIONS.answer(&headers, &Coverage { count: sports.len(), sports })
 }
 
 /// The sports that there is a product of.

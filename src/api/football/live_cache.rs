@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::{
     api::{
-        ApiError, Kept,
-        answer::{CACHE_STATUS, Prepared},
+        ApiError, CacheControl,
+        response::{CACHE_STATUS, SharedBody},
     },
     record::{Brief, Key, MatchRecord},
 };
@@ -24,140 +24,140 @@ use crate::{
 /// Details of so many matches are held at most; each is a few kilobytes.
 const DETAILS_MAX: usize = 4096;
 
-const PLAYING_FOR: Duration = Duration::from_secs(1);
-const RESTING_FOR: Duration = Duration::from_secs(5);
+const LIVE_TTL: Duration = Duration::from_secs(1);
+const IDLE_TTL: Duration = Duration::from_secs(5);
 
 /// What an answer was made of.
 #[derive(Debug, Clone)]
-pub(super) enum MadeOf {
+pub(super) enum ResponseSource {
     /// All that the hub shows, by its version.
     Reader(u64),
     Fresh(Arc<MatchRecord>),
-    Kept(Arc<Brief>),
+    Archived(Arc<Brief>),
 }
 
-impl MadeOf {
+impl ResponseSource {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Reader(own), Self::Reader(other)) => own == other,
             (Self::Fresh(own), Self::Fresh(other)) => Arc::ptr_eq(own, other),
-            (Self::Kept(own), Self::Kept(other)) => Arc::ptr_eq(own, other),
-            (Self::Reader(_) | Self::Fresh(_) | Self::Kept(_), _) => false,
+            (Self::Archived(own), Self::Archived(other)) => Arc::ptr_eq(own, other),
+            (Self::Reader(_) | Self::Fresh(_) | Self::Archived(_), _) => false,
         }
     }
 
-    fn good_for(&self) -> Duration {
+    fn ttl(&self) -> Duration {
         let is_playing = match self {
             Self::Reader(_) => true,
             Self::Fresh(record) => record.brief.status.is_live(),
-            Self::Kept(_) => false,
+            Self::Archived(_) => false,
         };
-        if is_playing { PLAYING_FOR } else { RESTING_FOR }
+        if is_playing { LIVE_TTL } else { IDLE_TTL }
     }
 }
 
 #[derive(Debug)]
-struct Plate {
-    made_of: MadeOf,
+struct CachedResponse {
+    source: ResponseSource,
     until: Instant,
-    prepared: Prepared,
+    body: SharedBody,
 }
 
-impl Plate {
-    fn is_good(&self, made_of: &MadeOf, now: Instant) -> bool {
-        now < self.until && self.made_of.is_same(made_of)
+impl CachedResponse {
+    fn is_fresh(&self, source: &ResponseSource, now: Instant) -> bool {
+        now < self.until && self.source.is_same(source)
     }
 }
 
-/// Prepared answers; clones share them.
+/// SharedBody answers; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
+pub(super) struct ResponseCache {
     live: Arc<LiveList>,
-    details: Arc<Mutex<HashMap<Key, Plate>>>,
+    details: Arc<Mutex<HashMap<Key, CachedResponse>>>,
 }
 
 /// The list of what is in play.
 #[derive(Debug, Default)]
 struct LiveList {
     /// Locked to look and to put, never while a list is made.
-    newest: Mutex<Option<Plate>>,
+    newest: Mutex<Option<CachedResponse>>,
     /// Held by the one request that makes the list; the others wait for it.
-    maker: tokio::sync::Mutex<()>,
+    render_lock: tokio::sync::Mutex<()>,
 }
 
 impl LiveList {
-    fn at_hand(&self, made_of: &MadeOf, now: Instant) -> Option<Served> {
+    fn get(&self, source: &ResponseSource, now: Instant) -> Option<CacheLookup> {
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        let plate = newest.as_ref().filter(|plate| plate.is_good(made_of, now))?;
-        Some(Served { prepared: plate.prepared.clone(), is_hit: true })
+        let cached = newest.as_ref().filter(|cached| cached.is_fresh(source, now))?;
+        Some(CacheLookup { body: cached.body.clone(), is_hit: true })
     }
 }
 
 /// An answer, and whether it was at hand.
 #[derive(Debug)]
-pub(super) struct Served {
-    prepared: Prepared,
+pub(super) struct CacheLookup {
+    body: SharedBody,
     is_hit: bool,
 }
 
-impl Served {
-    pub(super) fn answer(&self, kept: Kept, headers: &HeaderMap) -> Response {
-        let mut response = kept.answer_prepared(headers, &self.prepared);
+impl CacheLookup {
+    pub(super) fn answer(&self, cache: CacheControl, headers: &HeaderMap) -> Response {
+        let mut response = cache.answer_shared(headers, &self.body);
         let word = HeaderValue::from_static(if self.is_hit { "HIT" } else { "MISS" });
         response.headers_mut().insert(CACHE_STATUS, word);
         response
     }
 }
 
-impl Shown {
+impl ResponseCache {
     /// The list of what is in play, of this version of what the hub shows or a newer one. For each version
     /// one list is made, on a thread where nobody waits for it.
     pub(super) async fn live(
         &self,
         version: impl Fn() -> u64,
-        make: impl FnOnce() -> Result<Prepared, ApiError> + Send + 'static,
-    ) -> Result<Served, ApiError> {
+        make: impl FnOnce() -> Result<SharedBody, ApiError> + Send + 'static,
+    ) -> Result<CacheLookup, ApiError> {
         let live = &self.live;
-        if let Some(served) = live.at_hand(&MadeOf::Reader(version()), Instant::now()) {
-            return Ok(served);
+        if let Some(lookup) = live.get(&ResponseSource::Reader(version()), Instant::now()) {
+            return Ok(lookup);
         }
-        let _making = live.maker.lock().await;
+        let _making = live.render_lock.lock().await;
         // The version first: what is read after it may be newer, and never older.
-        let (made_of, now) = (MadeOf::Reader(version()), Instant::now());
-        if let Some(served) = live.at_hand(&made_of, now) {
-            return Ok(served);
+        let (source, now) = (ResponseSource::Reader(version()), Instant::now());
+        if let Some(lookup) = live.get(&source, now) {
+            return Ok(lookup);
         }
-        let prepared = tokio::task::spawn_blocking(make).await??;
-        let until = now + made_of.good_for();
-        let plate = Plate { made_of, until, prepared: prepared.clone() };
-        *live.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(plate);
-        Ok(Served { prepared, is_hit: false })
+        let body = tokio::task::spawn_blocking(make).await??;
+        let until = now + source.ttl();
+        let cached = CachedResponse { source, until, body: body.clone() };
+        *live.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
+        Ok(CacheLookup { body, is_hit: false })
     }
 
     /// A match.
     pub(super) fn detail(
         &self,
         id: Key,
-        made_of: MadeOf,
+        source: ResponseSource,
         now: Instant,
-        make: impl FnOnce() -> Result<Prepared, ApiError>,
-    ) -> Result<Served, ApiError> {
+        make: impl FnOnce() -> Result<SharedBody, ApiError>,
+    ) -> Result<CacheLookup, ApiError> {
         {
             let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(plate) = details.get(&id).filter(|plate| plate.is_good(&made_of, now)) {
-                return Ok(Served { prepared: plate.prepared.clone(), is_hit: true });
+            if let Some(cached) = details.get(&id).filter(|cached| cached.is_fresh(&source, now)) {
+                return Ok(CacheLookup { body: cached.body.clone(), is_hit: true });
             }
         }
-        let prepared = make()?;
-        let until = now + made_of.good_for();
+        let body = make()?;
+        let until = now + source.ttl();
         let mut details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
         if details.len() >= DETAILS_MAX {
-            details.retain(|_, plate| now < plate.until);
+            details.retain(|_, cached| now < cached.until);
         }
         if details.len() < DETAILS_MAX {
-            details.insert(id, Plate { made_of, until, prepared: prepared.clone() });
+            details.insert(id, CachedResponse { source, until, body: body.clone() });
         }
-        Ok(Served { prepared, is_hit: false })
+        Ok(CacheLookup { body, is_hit: false })
     }
 }
 
@@ -172,16 +172,16 @@ mod tests {
 
     use super::*;
 
-    fn body(text: &'static str) -> Result<Prepared, ApiError> {
-        Ok(Prepared::of(text.into()))
+    fn body(text: &'static str) -> Result<SharedBody, ApiError> {
+        Ok(SharedBody::of(text.into()))
     }
 
     #[tokio::test]
     async fn list_is_made_anew_when_what_it_is_of_has_changed() {
-        let shown = Shown::default();
+        let cache = ResponseCache::default();
         let is_hit = async |version| {
-            let served = shown.live(|| version, || body("[]")).await;
-            served.expect("it is made").is_hit
+            let lookup = cache.live(|| version, || body("[]")).await;
+            lookup.expect("it is made").is_hit
         };
         assert!(!is_hit(1).await);
         assert!(is_hit(1).await);
@@ -190,22 +190,22 @@ mod tests {
 
     #[test]
     fn clock_of_an_answer_stands_still_for_a_second_at_most() {
-        let (made_of, now) = (MadeOf::Reader(1), Instant::now());
-        let prepared = Prepared::of("[]".into());
-        let plate = Plate { until: now + made_of.good_for(), made_of: made_of.clone(), prepared };
-        assert!(plate.is_good(&made_of, now + PLAYING_FOR / 2));
-        assert!(!plate.is_good(&made_of, now + PLAYING_FOR));
+        let (source, now) = (ResponseSource::Reader(1), Instant::now());
+        let body = SharedBody::of("[]".into());
+        let cached = CachedResponse { until: now + source.ttl(), source: source.clone(), body };
+        assert!(cached.is_fresh(&source, now + LIVE_TTL / 2));
+        assert!(!cached.is_fresh(&source, now + LIVE_TTL));
     }
 
     /// The runtime of the test has one thread: a maker that blocked it would never be let go on.
     #[tokio::test]
     async fn one_makes_the_list_and_nobody_blocks_the_runtime() {
-        let (shown, made) = (Shown::default(), Arc::new(AtomicUsize::new(0)));
+        let (cache, made) = (ResponseCache::default(), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = mpsc::sync_channel::<()>(1);
         let wait = Arc::new(Mutex::new(wait));
         let readers: JoinSet<_> = (0..50)
             .map(|_| {
-                let (shown, made, wait) = (shown.clone(), Arc::clone(&made), Arc::clone(&wait));
+                let (cache, made, wait) = (cache.clone(), Arc::clone(&made), Arc::clone(&wait));
                 async move {
                     let make = move || {
                         made.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +213,7 @@ mod tests {
                         wait.recv().expect("the test lets it go on");
                         body("[]")
                     };
-                    shown.live(|| 1, make).await.expect("it is made").is_hit
+                    cache.live(|| 1, make).await.expect("it is made").is_hit
                 }
             })
             .collect();

@@ -16,11 +16,11 @@ use crate::{
 
 /// Matches of which it is remembered; each takes some hundred bytes. Beyond that all is forgotten and
 /// read again.
-const SHEETS_MAX: usize = 100_000;
+const MATCHES_MAX: usize = 100_000;
 
 /// Of one match. `None` is what nobody told.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::api) struct Sheet {
+pub(in crate::api) struct MatchStats {
     pub yellow: Option<[u32; 2]>,
     pub red: Option<[u32; 2]>,
     pub fouls: Option<[u32; 2]>,
@@ -33,11 +33,11 @@ pub(in crate::api) struct Sheet {
 
 /// Sheets by match, each with when the match changed last; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::api) struct Sheets {
-    known: Arc<Mutex<HashMap<Key, (Micros, Sheet)>>>,
+pub(in crate::api) struct MatchStatsCache {
+    known: Arc<Mutex<HashMap<Key, (Micros, MatchStats)>>>,
 }
 
-impl Sheets {
+impl MatchStatsCache {
     /// Of these matches.
     ///
     /// # Errors
@@ -47,15 +47,15 @@ impl Sheets {
         &self,
         matches: &Matches<'_>,
         briefs: &[Arc<Brief>],
-    ) -> Result<HashMap<Key, Sheet>, ApiError> {
-        let mut sheets = HashMap::with_capacity(briefs.len());
+    ) -> Result<HashMap<Key, MatchStats>, ApiError> {
+        let mut match_stats = HashMap::with_capacity(briefs.len());
         let mut missing = Vec::new();
         {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             for brief in briefs {
                 match known.get(&brief.id) {
-                    Some((updated, sheet)) if *updated == brief.updated => {
-                        sheets.insert(brief.id, sheet.clone());
+                    Some((updated, stats)) if *updated == brief.updated => {
+                        match_stats.insert(brief.id, stats.clone());
                     }
                     Some(_) | None => missing.push(Arc::clone(brief)),
                 }
@@ -63,19 +63,19 @@ impl Sheets {
         }
         let read = matches.records(&missing).await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + read.len() > SHEETS_MAX {
+        if known.len() + read.len() > MATCHES_MAX {
             known.clear();
         }
         for record in read {
-            let sheet = Sheet::of(&record);
-            known.insert(record.brief.id, (record.brief.updated, sheet.clone()));
-            sheets.insert(record.brief.id, sheet);
+            let stats = MatchStats::of(&record);
+            known.insert(record.brief.id, (record.brief.updated, stats.clone()));
+            match_stats.insert(record.brief.id, stats);
         }
-        Ok(sheets)
+        Ok(match_stats)
     }
 }
 
-impl Sheet {
+impl MatchStats {
     fn of(record: &MatchRecord) -> Self {
         let Some(football) = record.play.football() else { return Self::default() };
         let stat = |name: &str| match football.stats.each_ref().map(|side| side.get(name)) {

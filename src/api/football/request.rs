@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::vocabulary::Wanted;
 use crate::{
-    api::{Api, ApiError, Page, Params, Place, Spec},
+    api::{Api, ApiError, Page, PageUrl, Params, Spec},
     archive::{Filter, Window},
     record::{Key, Status},
 };
@@ -41,7 +41,7 @@ pub(super) fn key(text: &str) -> Result<Key, ApiError> {
 
 /// A request for a list.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ListQuery<'a> {
     pub api: &'a Api,
     pub uri: &'a Uri,
     pub headers: &'a HeaderMap,
@@ -49,7 +49,7 @@ pub(super) struct Asked<'a> {
     pub window: Window,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ListQuery<'a> {
     pub(super) fn read(
         api: &'a Api,
         uri: &'a Uri,
@@ -63,17 +63,17 @@ impl<'a> Asked<'a> {
 
     /// The page that was asked for, of a list that is at hand as a whole.
     pub(super) fn page_of<T: Serialize>(&self, all: Vec<T>) -> Page<T> {
-        Page::of_all(&self.place(), self.window, all)
+        Page::of_all(&self.page_url(), self.window, all)
     }
 
     /// The same of `count` rows, of which these are in the window.
     pub(super) fn page<T: Serialize>(&self, count: usize, rows: Vec<T>) -> Page<T> {
-        Page::new(&self.place(), self.window, count, rows)
+        Page::new(&self.page_url(), self.window, count, rows)
     }
 
-    fn place(&self) -> Place<'_> {
+    fn page_url(&self) -> PageUrl<'_> {
         let Self { api, uri, headers, params, .. } = self;
-        Place { api, headers, path: uri.path(), params }
+        PageUrl { api, headers, path: uri.path(), params }
     }
 
     /// Whether a text holds what this parameter says, in any case.

@@ -23,7 +23,7 @@ use super::{
     seasons::{Calendar, Season},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody},
     archive::{EntityKind, Filter},
     record::{Brief, Key},
 };
@@ -104,7 +104,7 @@ pub(super) async fn standings(
         .map(|season| matches.all(&Filter { season: Some(season.id), ..football() }));
     let name = |team: Key| matches.team_name(team);
     let body = Standings::of(league.id, season, &played.unwrap_or_default(), name);
-    Kept::LIST.answer(&headers, &body)
+    CacheControl::LIST.answer(&headers, &body)
 }
 
 impl Standings {

@@ -62,10 +62,10 @@ pub(super) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
     [count(|[a, b]| a > b), count(|[a, b]| a == b), count(|[a, b]| a < b)]
 }
 
-/// `led` are the matches of the manager with a result, the first first. The latest tenure first.
-pub(super) fn tenures(matches: &Matches<'_>, manager: Key, led: &[Arc<Brief>]) -> Vec<Tenure> {
+/// `briefs` are the matches of the manager with a result, the first first. The latest tenure first.
+pub(super) fn tenures(matches: &Matches<'_>, manager: Key, briefs: &[Arc<Brief>]) -> Vec<Tenure> {
     let mut runs: Vec<(Key, Vec<&Brief>)> = Vec::new();
-    for brief in led {
+    for brief in briefs {
         let side = side_of(&brief.coaches, &Some(manager));
         let Some(team) = side.and_then(|side| brief.sides.map(|sides| sides[side])) else {
             continue;

@@ -16,7 +16,7 @@ use super::{
     seasons::{Calendar, Season},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody},
     archive::{EntityKind, Leader, LeaderRow},
     record::Key,
 };
@@ -97,7 +97,7 @@ pub(super) async fn top(
         None => Vec::new(),
     };
     let leaders = ranked(&matches, &rows);
-    Kept::LIST.answer(&headers, &Top { league_id: league.id, season, stat, label, leaders })
+    CacheControl::LIST.answer(&headers, &Top { league_id: league.id, season, stat, label, leaders })
 }
 
 fn ranked(matches: &Matches<'_>, rows: &[LeaderRow]) -> Vec<Leading> {

@@ -17,7 +17,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use self::row::{Names, Prediction, Recommendations, confidence};
 use super::{
-    Api, ApiError, Kept, Page, Params, Place, Spec,
+    Api, ApiError, CacheControl, Page, PageUrl, Params, Spec,
     odds::{football_record, id_of, status},
     view::View,
 };
@@ -157,7 +157,7 @@ async fn of_event(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), ONE)?;
-    Kept::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
+    CacheControl::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
 }
 
 /// The same; a prediction has the id of its event.
@@ -173,7 +173,7 @@ async fn detail(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), ONE)?;
-    Kept::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
+    CacheControl::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
 }
 
 /// Predictions of matches that are not over, by their start.
@@ -206,7 +206,7 @@ async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Re
         text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
     })?;
     wanted.recommended = params.flag("recommended")?;
-    if let Some(statuses) = params.text("status").and_then(status::wanted) {
+    if let Some(statuses) = params.text("status").and_then(status::parse) {
         wanted.narrow(&statuses);
     }
     if params.flag("upcoming")? == Some(true) {
@@ -214,6 +214,6 @@ async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Re
     }
     let window = params.window()?;
     let (count, rows) = wanted.rows(&api, window);
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::PREDICTIONS.answer(&headers, &Page::new(&place, window, count, rows))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::PREDICTIONS.answer(&headers, &Page::new(&page_url, window, count, rows))
 }

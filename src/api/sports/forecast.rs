@@ -8,7 +8,7 @@ use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{digest::Digest, price};
+use super::{price, sport_stats::SportStats};
 use crate::{
     rating,
     record::{Key, MatchRecord, Status},
@@ -32,11 +32,11 @@ pub(super) struct Forecast {
 }
 
 impl Forecast {
-    pub(super) fn of(record: &MatchRecord, digest: &Digest) -> Option<Self> {
+    pub(super) fn of(record: &MatchRecord, sport_stats: &SportStats) -> Option<Self> {
         let before = record.brief.status == Status::NotStarted;
         let consensus = before.then(|| Self::of_odds(record)).flatten();
         consensus.or_else(|| {
-            let table = &digest.table;
+            let table = &sport_stats.table;
             let expected = table.expected(record.brief.id);
             // A result whose sides had none before was not foreseen by anything.
             let chance = || match rating::result(&record.brief) {

@@ -13,13 +13,13 @@ use crate::{
 
 /// A match as one of its sides saw it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct SideMatch {
     pub(super) brief: Arc<Brief>,
     /// 0 or 1: where the side stands in it.
     place: usize,
 }
 
-impl Seen {
+impl SideMatch {
     /// Whether the side has won; `None` where nobody has.
     pub(super) fn won(&self) -> Option<bool> {
         rating::winner(&self.brief).map(|winner| usize::from(winner) == self.place)
@@ -47,7 +47,7 @@ impl Seen {
 }
 
 /// The results of a side before this match, the latest first.
-pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<Seen> {
+pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<SideMatch> {
     let filter = Filter {
         team: Some(side),
         before: record.brief.start,
@@ -56,11 +56,11 @@ pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<Seen> {
     };
     let found = api.archive.find(&filter, Window::ALL).briefs.into_iter();
     let others = found.filter(|brief| brief.id != record.brief.id);
-    let seen = others.filter_map(|brief| {
+    let side_match = others.filter_map(|brief| {
         let place = brief.sides?.iter().position(|own| *own == side)?;
-        Some(Seen { brief, place })
+        Some(SideMatch { brief, place })
     });
-    seen.collect()
+    side_match.collect()
 }
 
 /// Matches of a sport that have a result.
@@ -69,6 +69,6 @@ pub(super) fn ended(sport: Sport) -> Filter {
 }
 
 /// Of the results of a side those against another.
-pub(super) fn between(results: &[Seen], other: Key) -> impl Iterator<Item = &Seen> {
-    results.iter().filter(move |seen| seen.opponent() == Some(other))
+pub(super) fn between(results: &[SideMatch], other: Key) -> impl Iterator<Item = &SideMatch> {
+    results.iter().filter(move |side_match| side_match.opponent() == Some(other))
 }

@@ -4,24 +4,24 @@
 //! knows is in `status`, what is computed of all its matches in `digest`, whom predictions favour
 //! in `forecast`.
 
-mod asked;
 mod basketball;
 mod csgo;
 mod darts;
-mod digest;
 mod forecast;
 mod form;
 mod hockey;
 mod horseracing;
 mod lists;
+mod match_odds;
 mod matches;
 mod meetings;
 mod predicted;
 mod price;
+mod request;
 mod shape;
+mod sport_stats;
 mod standings;
 mod status;
-mod stick;
 mod team_prediction;
 mod tennis;
 
@@ -38,5 +38,5 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .merge(hockey::routes())
         .merge(basketball::routes())
         .merge(horseracing::routes())
-        .layer(Extension(digest::Digests::default()))
+        .layer(Extension(sport_stats::SportStatsCache::default()))
 }

@@ -6,7 +6,7 @@ use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::digest::Digest;
+use super::sport_stats::SportStats;
 use crate::{
     api::{Api, football::country, time},
     archive::{Entity, EntityKind},
@@ -107,7 +107,11 @@ impl LeagueBrief {
 
 impl TeamBrief {
     /// Home and away, where they are known.
-    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+    pub(super) fn both(
+        api: &Api,
+        record: &MatchRecord,
+        sport_stats: &SportStats,
+    ) -> [Option<Self>; 2] {
         let team = |named: &Named| {
             let country = entity_of(api, record.brief.sport, named.id);
             let country = country.and_then(|entity| entity.country.clone());
@@ -116,7 +120,7 @@ impl TeamBrief {
                 name: named.name.to_string(),
                 short_name: None,
                 country_code: country_code(country.as_ref()),
-                elo_rating: digest.elo(named.id),
+                elo_rating: sport_stats.elo(named.id),
             }
         };
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(team));
@@ -139,10 +143,10 @@ impl LeagueRow {
 }
 
 impl TeamRow {
-    pub(super) fn of(entity: &Entity, digest: &Digest) -> Self {
+    pub(super) fn of(entity: &Entity, sport_stats: &SportStats) -> Self {
         let NamedRow { id, name } = NamedRow::of_entity(entity);
-        let rated = digest.table.get(id);
-        let elo_rating = digest.elo(id);
+        let rated = sport_stats.table.get(id);
+        let elo_rating = sport_stats.elo(id);
         Self {
             id,
             api_id: None,
@@ -152,7 +156,7 @@ impl TeamRow {
             country_code: country_code(entity.country.as_ref()),
             elo_rating,
             elo: elo_rating,
-            elo_peak: rated.map(|rated| super::digest::whole(rated.peak)),
+            elo_peak: rated.map(|rated| super::sport_stats::whole(rated.peak)),
             games_played: rated.map_or(0, |rated| rated.played),
         }
     }

@@ -10,7 +10,7 @@ use ingest::event::Sport;
 use tokio::sync::Mutex;
 use tracing::error;
 
-use super::asked::DAY;
+use super::request::DAY;
 use crate::{
     api::{Api, ApiError},
     archive::{Archive, EntityKind, Filter, Window},
@@ -27,16 +27,16 @@ const PAUSE: Micros = 30 * DAY;
 
 /// The digests of all sports; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Digests {
-    sports: Arc<[Mutex<Known>; Sport::ALL.len()]>,
+pub(super) struct SportStatsCache {
+    sports: Arc<[Mutex<CachedStats>; Sport::ALL.len()]>,
 }
 
 /// The digest of a sport and when it was made, once somebody has asked.
-type Known = Option<(Micros, Arc<Digest>)>;
+type CachedStats = Option<(Micros, Arc<SportStats>)>;
 
 /// What the matches of one sport say.
 #[derive(Debug, Default)]
-pub(super) struct Digest {
+pub(super) struct SportStats {
     pub(super) table: Table,
     /// Where each side stands among those of its circuit, from 1; circuits are tennis's.
     positions: HashMap<Key, usize>,
@@ -57,27 +57,27 @@ pub(super) struct Edition {
     pub(super) open: bool,
 }
 
-impl Digests {
+impl SportStatsCache {
     /// The digest of a sport, at most a few seconds old.
-    pub(super) async fn of(&self, api: &Api, sport: Sport) -> Result<Arc<Digest>, ApiError> {
+    pub(super) async fn of(&self, api: &Api, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
         let place = Sport::ALL.iter().position(|known| *known == sport);
         let Some(place) = place.and_then(|place| self.sports.get(place)) else {
             return Err(ApiError::Internal);
         };
         let mut known = place.lock().await;
         let now = clock::now();
-        if let Some((at, digest)) = &*known
+        if let Some((at, sport_stats)) = &*known
             && (*at..at.saturating_add(FRESH)).contains(&now)
         {
-            return Ok(Arc::clone(digest));
+            return Ok(Arc::clone(sport_stats));
         }
-        let digest = Digest::before(&api.archive, sport, None).await?;
-        *known = Some((now, Arc::clone(&digest)));
-        Ok(digest)
+        let sport_stats = SportStats::before(&api.archive, sport, None).await?;
+        *known = Some((now, Arc::clone(&sport_stats)));
+        Ok(sport_stats)
     }
 }
 
-impl Digest {
+impl SportStats {
     /// What was to be said of a sport at a moment; of all that is kept where there is none.
     pub(super) async fn before(
         archive: &Archive,
@@ -102,11 +102,11 @@ impl Digest {
             };
             Self::of(found.briefs.iter().map(AsRef::as_ref), circuit)
         });
-        let digest = computing.await.map_err(|error| {
+        let sport_stats = computing.await.map_err(|error| {
             error!(error = &error as &dyn std::error::Error, "a digest was not computed");
             ApiError::Internal
         })?;
-        Ok(Arc::new(digest))
+        Ok(Arc::new(sport_stats))
     }
 
     /// Matches come by their start.
@@ -114,23 +114,25 @@ impl Digest {
         briefs: impl Iterator<Item = &'a Brief> + Clone,
         mut circuit: impl FnMut(Key) -> Option<&'static str>,
     ) -> Self {
-        let mut digest = Self { table: Table::of(briefs.clone()), ..Self::default() };
+        let mut sport_stats = Self { table: Table::of(briefs.clone()), ..Self::default() };
         for brief in briefs.clone().filter(|brief| brief.status.has_result()) {
             if let Some(circuit) = brief.competition.and_then(&mut circuit) {
-                digest.circuits.extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));
+                sport_stats
+                    .circuits
+                    .extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));
             }
         }
         let mut ranked: HashMap<Option<&str>, usize> = HashMap::new();
-        for (side, _) in digest.table.ranked() {
-            let position = ranked.entry(digest.circuit(side)).or_default();
+        for (side, _) in sport_stats.table.ranked() {
+            let position = ranked.entry(sport_stats.circuit(side)).or_default();
             *position += 1;
-            digest.positions.insert(side, *position);
+            sport_stats.positions.insert(side, *position);
         }
         for brief in briefs {
             if let (Some(competition), Some(start)) = (brief.competition, brief.start) {
                 let open = !brief.status.is_over();
                 let new = Edition { first: start, last: start, matches: 0, open: false };
-                let edition = digest.editions.entry(competition).or_insert(new);
+                let edition = sport_stats.editions.entry(competition).or_insert(new);
                 if start - edition.last > PAUSE {
                     *edition = new;
                 }
@@ -139,7 +141,7 @@ impl Digest {
                 edition.open |= open;
             }
         }
-        digest
+        sport_stats
     }
 
     /// The latest edition of a competition, if anything of it has a time.

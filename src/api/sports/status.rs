@@ -55,14 +55,14 @@ fn of_sport(sport: Sport) -> impl Iterator<Item = Status> {
 pub(super) fn read(sport: Sport, text: &str) -> Option<Vec<Status>> {
     let mut statuses = Vec::new();
     for part in text.split(',') {
-        let asked = own_word(sport, &part.trim().to_ascii_lowercase());
-        statuses.extend(of_sport(sport).filter(|status| word(sport, *status) == asked));
+        let query = own_word(sport, &part.trim().to_ascii_lowercase());
+        statuses.extend(of_sport(sport).filter(|status| word(sport, *status) == query));
     }
     (!statuses.is_empty()).then_some(statuses)
 }
 
-fn own_word(sport: Sport, asked: &str) -> String {
-    match asked {
+fn own_word(sport: Sport, query: &str) -> String {
+    match query {
         "scheduled" | "upcoming" | "notstarted" | "not_started" | "prematch" => {
             word(sport, Status::NotStarted).to_owned()
         }

@@ -6,7 +6,7 @@ use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{league::LeagueRow, request::Asked};
+use super::{league::LeagueRow, request::V1Query};
 use crate::{
     api::{
         Number,
@@ -194,7 +194,7 @@ impl Incident {
 
 impl Event {
     pub(super) fn new(
-        asked: &Asked<'_>,
+        query: &V1Query<'_>,
         record: &MatchRecord,
         odds: &MainOdds,
         league: Option<LeagueRow>,
@@ -209,7 +209,7 @@ impl Event {
         };
         let coach = |place: usize| {
             let coach = names.coaches[place].as_ref()?;
-            let known = asked.api.archive.entity(EntityKind::Manager, coach.id);
+            let known = query.api.archive.entity(EntityKind::Manager, coach.id);
             Some(CoachBrief {
                 id: coach.id,
                 name: coach.name.to_string(),
@@ -232,7 +232,7 @@ impl Event {
             away_team: side(1).map(|it| it.name.to_string()),
             home_team_obj: team(0),
             away_team_obj: team(1),
-            event_date: brief.start.and_then(|at| asked.date(at)),
+            event_date: brief.start.and_then(|at| query.date(at)),
             status: status::word(brief.status),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
@@ -326,8 +326,8 @@ fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
 }
 
 /// Team of a brief.
-pub(super) fn team_brief(asked: &Asked<'_>, id: Key) -> Option<TeamBrief> {
-    let name = asked.name(EntityKind::Team, Some(id))?;
+pub(super) fn team_brief(query: &V1Query<'_>, id: Key) -> Option<TeamBrief> {
+    let name = query.name(EntityKind::Team, Some(id))?;
     Some(TeamBrief { id, short_name: name.clone(), name })
 }
 

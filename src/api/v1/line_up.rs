@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{
     api::{
-        Api, ApiError, Kept,
+        Api, ApiError, CacheControl,
         odds::{football_record, id_of},
     },
     record::{LineUpPlayerRecord, LineUpRecord, Named},
@@ -104,5 +104,5 @@ pub(super) async fn line_ups(
         return Err(ApiError::NotFound);
     }
     let answer = LineUps { event_id: record.brief.id, lineup_status: "confirmed", lineups };
-    Kept::LIST.answer(&headers, &answer)
+    CacheControl::LIST.answer(&headers, &answer)
 }

@@ -7,9 +7,9 @@ use axum::{
 };
 use hyper::HeaderMap;
 
-use super::request::Asked;
+use super::request::V1Query;
 use crate::api::{
-    Api, ApiError, Kept, Page,
+    Api, ApiError, CacheControl, Page,
     odds::id_of,
     predictions::{Wanted, one, row::Prediction},
 };
@@ -27,18 +27,18 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, ACCEPTED)?;
+    let query = V1Query::pages(&api, &uri, &headers, ACCEPTED)?;
     let mut wanted = Wanted::not_over();
-    wanted.filter.competitions = asked.params.ids("league")?;
-    wanted.filter.from = asked.from()?;
-    wanted.filter.before = asked.before()?;
-    wanted.event = asked.params.id("event")?;
-    if asked.params.flag("upcoming")? == Some(true) {
+    wanted.filter.competitions = query.params.ids("league")?;
+    wanted.filter.from = query.from()?;
+    wanted.filter.before = query.before()?;
+    wanted.event = query.params.id("event")?;
+    if query.params.flag("upcoming")? == Some(true) {
         wanted.upcoming();
     }
-    let (count, mut rows) = wanted.rows(&api, asked.window());
-    rows.iter_mut().for_each(|row| row.date(|at| asked.date(at)));
-    Kept::PREDICTIONS.answer(&headers, &asked.page(count, rows))
+    let (count, mut rows) = wanted.rows(&api, query.window());
+    rows.iter_mut().for_each(|row| row.date(|at| query.date(at)));
+    CacheControl::PREDICTIONS.answer(&headers, &query.page(count, rows))
 }
 
 /// A prediction; it has the id of its event.
@@ -53,8 +53,8 @@ pub(super) async fn detail(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let mut row = one(&api, id_of(&id)?).await?;
-    row.date(|at| asked.date(at));
-    Kept::PREDICTIONS.answer(&headers, &row)
+    row.date(|at| query.date(at));
+    CacheControl::PREDICTIONS.answer(&headers, &row)
 }

@@ -6,7 +6,7 @@ use hyper::HeaderMap;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
 use crate::{
-    api::{Api, ApiError, Page, Params, Place, Spec, football::country, odds::status, time},
+    api::{Api, ApiError, Page, PageUrl, Params, Spec, football::country, odds::status, time},
     archive::{EntityKind, Window},
     record::{Key, Status},
 };
@@ -19,7 +19,7 @@ const PAGE_SIZE_MAX: usize = 500;
 
 /// Which part of a list is asked for, and how its other parts are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Paging {
+enum PageStyle {
     /// `limit` and `offset`: of events and of what is live.
     Window(Window),
     /// `page`, from 1, and `page_size`.
@@ -28,16 +28,16 @@ enum Paging {
 
 /// One request.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct V1Query<'a> {
     pub(super) api: &'a Api,
     uri: &'a Uri,
     headers: &'a HeaderMap,
     pub(super) params: Params,
     zone: TimeZone,
-    paging: Paging,
+    paging: PageStyle,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> V1Query<'a> {
     /// A request for a list in numbered pages. Names that are not `accepted` are ignored.
     ///
     /// # Errors
@@ -49,16 +49,16 @@ impl<'a> Asked<'a> {
         headers: &'a HeaderMap,
         accepted: &'static [&'static str],
     ) -> Result<Self, ApiError> {
-        let mut asked = Self::windows(api, uri, headers, accepted)?;
+        let mut query = Self::windows(api, uri, headers, accepted)?;
         let number = |name: &str| -> Result<Option<usize>, ApiError> {
-            let number = asked.params.number(name)?.filter(|number| *number > 0);
+            let number = query.params.number(name)?.filter(|number| *number > 0);
             Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
         };
         // Who sends the names of the other version means them.
         let size = number("page_size")?.or(number("limit")?).unwrap_or(PAGE_SIZE);
         let page = number("page")?.unwrap_or(1);
-        asked.paging = Paging::Page { page, size: size.min(PAGE_SIZE_MAX) };
-        Ok(asked)
+        query.paging = PageStyle::Page { page, size: size.min(PAGE_SIZE_MAX) };
+        Ok(query)
     }
 
     /// The same for a list by `limit` and `offset`.
@@ -75,14 +75,14 @@ impl<'a> Asked<'a> {
         let params = known(uri, accepted)?;
         let zone = params.text("tz").and_then(|name| TimeZone::get(name).ok());
         let zone = zone.or_else(|| TimeZone::get(ZONE).ok()).unwrap_or(TimeZone::UTC);
-        let paging = Paging::Window(params.window()?);
+        let paging = PageStyle::Window(params.window()?);
         Ok(Self { api, uri, headers, params, zone, paging })
     }
 
     pub(super) fn window(&self) -> Window {
         match self.paging {
-            Paging::Window(window) => window,
-            Paging::Page { page, size } => {
+            PageStyle::Window(window) => window,
+            PageStyle::Page { page, size } => {
                 Window { offset: (page - 1).saturating_mul(size), limit: size }
             }
         }
@@ -91,16 +91,16 @@ impl<'a> Asked<'a> {
     /// The page that was asked for, of `count` rows.
     pub(super) fn page<T>(&self, count: usize, results: Vec<T>) -> Page<T> {
         let Self { api, headers, params, .. } = self;
-        let place = Place { api, headers, path: self.uri.path(), params };
-        let Paging::Page { page, size } = self.paging else {
-            return Page::new(&place, self.window(), count, results);
+        let page_url = PageUrl { api, headers, path: self.uri.path(), params };
+        let PageStyle::Page { page, size } = self.paging else {
+            return Page::new(&page_url, self.window(), count, results);
         };
         let address = |page: usize| {
             let mut query = form_urlencoded::Serializer::new(String::new());
             query.extend_pairs(params.filters());
             query.append_pair("page", &page.to_string());
             query.append_pair("page_size", &size.to_string());
-            format!("{}{}?{}", place.base(), place.path, query.finish())
+            format!("{}{}?{}", page_url.base(), page_url.path, query.finish())
         };
         let next = page.checked_mul(size).filter(|end| *end < count).map(|_| address(page + 1));
         let previous = (page > 1).then(|| address(page - 1));
@@ -141,7 +141,7 @@ impl<'a> Asked<'a> {
 
     /// `status`; words that nobody knows let everything through, as they do in this version.
     pub(super) fn statuses(&self) -> Option<Vec<Status>> {
-        self.params.text("status").and_then(status::wanted)
+        self.params.text("status").and_then(status::parse)
     }
 
     /// What a parameter says, against a text, in any case.

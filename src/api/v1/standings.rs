@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 
 use super::{
     league::{LeagueRow, Seasons, football_entity},
-    request::Asked,
+    request::V1Query,
 };
 use crate::{
-    api::{Api, ApiError, Kept, football::regulation},
+    api::{Api, ApiError, CacheControl, football::regulation},
     archive::{EntityKind, Filter, Window},
     record::{Key, Status},
 };
@@ -118,10 +118,10 @@ pub(super) async fn standings(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["season"])?;
+    let query = V1Query::pages(&api, &uri, &headers, &["season"])?;
     let entity = football_entity(&api, EntityKind::Competition, &id)?;
     let league = Seasons::of(&api, Some(entity.id)).league(&api, &entity);
-    let season_id = asked.params.id("season")?.or(league.season_id);
+    let season_id = query.params.id("season")?.or(league.season_id);
     let filter = Filter {
         sport: Some(Sport::Football),
         competition: Some(entity.id),
@@ -137,7 +137,7 @@ pub(super) async fn standings(
         for place in 0..2 {
             let row = table.entry(sides[place]).or_insert_with(|| Standing {
                 team_id: sides[place],
-                team_name: asked.name(EntityKind::Team, Some(sides[place])),
+                team_name: query.name(EntityKind::Team, Some(sides[place])),
                 ..Standing::default()
             });
             row.add(place == 0, goals[place], goals[1 - place]);
@@ -149,7 +149,7 @@ pub(super) async fn standings(
     let is_known = |id: &Key| api.archive.entity(EntityKind::Season, *id).is_some();
     let season_id = season_id.filter(is_known);
     let answer = Standings { league, season_id, standings, groups: groups.collect() };
-    Kept::LIST.answer(&headers, &answer)
+    CacheControl::LIST.answer(&headers, &answer)
 }
 
 #[cfg(test)]

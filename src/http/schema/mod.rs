@@ -23,13 +23,13 @@ use hyper::{
 use serde_json::{Value, json};
 
 use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
-use crate::api::{Kept, answer::Prepared, base};
+use crate::api::{CacheControl, base, response::SharedBody};
 
 /// The documents with the address of a hub that has `server.public_url`: made once, as JSON and as YAML.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
-    openapi: [OnceLock<Prepared>; 2],
-    asyncapi: [OnceLock<Prepared>; 2],
+    openapi: [OnceLock<SharedBody>; 2],
+    asyncapi: [OnceLock<SharedBody>; 2],
 }
 
 /// The paths below the products, of which all are documented.
@@ -135,7 +135,7 @@ impl Texts {
     fn answer(
         &self,
         shared: &Shared,
-        documents: &[OnceLock<Prepared>; 2],
+        documents: &[OnceLock<SharedBody>; 2],
         request: &Request,
         told: &[(&str, &str)],
     ) -> Result<Response, HttpError> {
@@ -158,13 +158,13 @@ impl Texts {
             Bytes::from(text)
         };
         let mut response = if shared.parts.configured_url {
-            let prepared = document.get_or_init(|| Prepared::of(filled()));
-            let mut response = Kept::REFERENCE.answer_prepared(request.headers(), prepared);
+            let body = document.get_or_init(|| SharedBody::of(filled()));
+            let mut response = CacheControl::REFERENCE.answer_shared(request.headers(), body);
             response.extensions_mut().insert(Permanent);
             response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
             response
         } else {
-            let mut response = Kept::REFERENCE.answer_bytes(request.headers(), filled());
+            let mut response = CacheControl::REFERENCE.answer_bytes(request.headers(), filled());
             response.headers_mut().insert(CACHE_CONTROL, OWN);
             response.headers_mut().insert(VARY, ADDRESS_FIELDS);
             response

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Number, Params, Spec,
+        Api, ApiError, CacheControl, Number, Params, Spec,
         odds::{
             bookmaker, id_of,
             quote::{self, Thing},
@@ -232,7 +232,7 @@ pub(super) async fn event(
     } else {
         None
     };
-    Kept::ODDS.answer(&headers, &EventOdds::new(&record, &rows, &highest, history))
+    CacheControl::ODDS.answer(&headers, &EventOdds::new(&record, &rows, &highest, history))
 }
 
 async fn last_ticks(api: &Api, rows: &[OddsRow]) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {

@@ -28,22 +28,22 @@ const BATCH: usize = 200;
 
 /// A handle; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(in super::super) struct Cards {
-    known: Arc<Mutex<Known>>,
+pub(in super::super) struct RaceCardCache {
+    cached: Arc<Mutex<CachedCards>>,
 }
 
 /// How a handler gets at it.
-pub(super) type Shared = Extension<Cards>;
+pub(super) type CardsExtension = Extension<RaceCardCache>;
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedCards {
     at: Micros,
-    all: Arc<All>,
+    all: Arc<RaceCards>,
 }
 
 /// Every race.
 #[derive(Debug, Clone, Default)]
-pub(super) struct All {
+pub(super) struct RaceCards {
     cards: HashMap<Key, Arc<Card>>,
     /// By their start; those without one last.
     order: BTreeMap<(Micros, Key), Arc<Card>>,
@@ -51,34 +51,34 @@ pub(super) struct All {
     runners: HashMap<Key, Key>,
 }
 
-impl Cards {
-    pub(super) async fn all(&self, api: &Api) -> Result<Arc<All>, ApiError> {
-        let mut known = self.known.lock().await;
+impl RaceCardCache {
+    pub(super) async fn all(&self, api: &Api) -> Result<Arc<RaceCards>, ApiError> {
+        let mut cached = self.cached.lock().await;
         let now = clock::now();
-        if (known.at..known.at.saturating_add(FRESH)).contains(&now) {
-            return Ok(Arc::clone(&known.all));
+        if (cached.at..cached.at.saturating_add(FRESH)).contains(&now) {
+            return Ok(Arc::clone(&cached.all));
         }
         let filter = Filter { sport: Some(Sport::HorseRacing), ..Filter::default() };
         let view = View::now(api, Some(Sport::HorseRacing));
         let briefs = view.all(&filter);
         let is_known =
-            |id, updated| known.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
+            |id, updated| cached.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
         let new = briefs.iter().filter(|brief| !is_known(brief.id, brief.updated));
         let new: Vec<_> = new.map(Arc::clone).collect();
         if !new.is_empty() {
-            let mut all = All::clone(&known.all);
+            let mut all = RaceCards::clone(&cached.all);
             for briefs in new.chunks(BATCH) {
                 let records = view.records(briefs).await?;
                 records.iter().filter_map(|record| Card::of(record)).for_each(|it| all.put(it));
             }
-            known.all = Arc::new(all);
+            cached.all = Arc::new(all);
         }
-        known.at = now;
-        Ok(Arc::clone(&known.all))
+        cached.at = now;
+        Ok(Arc::clone(&cached.all))
     }
 }
 
-impl All {
+impl RaceCards {
     fn put(&mut self, card: Card) {
         let card = Arc::new(card);
         if let Some(before) = self.cards.insert(card.race, Arc::clone(&card)) {

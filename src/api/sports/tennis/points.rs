@@ -6,11 +6,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{Answer, Request},
     matches,
+    request::{ApiResult, SportsRequest},
 };
 use crate::{
-    api::{Api, Kept, error::ErrorBody},
+    api::{Api, CacheControl, error::ErrorBody},
     record::{Key, MatchRecord, PointRecord, SetRecord},
 };
 
@@ -62,8 +62,8 @@ struct PlayedPoint {
     params(("id" = u64, Path)),
     responses((status = 200, body = PointByPoint), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn point_by_point(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, Sport::Tennis, &id, Kept::LIVE, PointByPoint::of).await
+pub(super) async fn point_by_point(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, Sport::Tennis, &id, CacheControl::LIVE, PointByPoint::of).await
 }
 
 impl PointByPoint {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    super::{digest::Digest, price, shape, status},
+    super::{price, shape, sport_stats::SportStats, status},
     figures,
 };
 use crate::{
@@ -113,10 +113,10 @@ pub(super) struct CurrentRanking {
 }
 
 impl TennisMatch {
-    pub(super) fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    pub(super) fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let MatchRecord { brief, play, .. } = record;
         let tennis = play.tennis();
-        let [player1, player2] = PlayerBrief::both(api, record, digest);
+        let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         let [odds1, _, odds2] = price::consensus(record).map(|price| price.map(Number));
         let [p1, p2] = tennis.map_or([None, None], served);
         let figures = figures::of(record);
@@ -209,7 +209,7 @@ impl PlayerBrief {
         api: &Api,
         named: &Named,
         circuit: Option<&'static str>,
-        digest: &Digest,
+        sport_stats: &SportStats,
     ) -> Self {
         let entity = api.archive.entity(EntityKind::Player, named.id);
         let country = entity.and_then(|entity| entity.country.clone());
@@ -219,23 +219,27 @@ impl PlayerBrief {
             short_name: None,
             gender: gender(circuit),
             country_code: shape::country_code(country.as_ref()),
-            current_ranking: CurrentRanking::of(named.id, digest),
+            current_ranking: CurrentRanking::of(named.id, sport_stats),
         }
     }
 
-    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+    pub(super) fn both(
+        api: &Api,
+        record: &MatchRecord,
+        sport_stats: &SportStats,
+    ) -> [Option<Self>; 2] {
         let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
-        let player = |named: &Named| Self::of(api, named, circuit, digest);
+        let player = |named: &Named| Self::of(api, named, circuit, sport_stats);
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
         both.map_or([None, None], |both| both.map(Some))
     }
 }
 
 impl CurrentRanking {
-    pub(super) fn of(player: Key, digest: &Digest) -> Option<Self> {
-        let position = digest.position(player)?;
-        let kind = super::rankings::kind(player, digest);
-        Some(Self { position, points: digest.elo(player)?, kind })
+    pub(super) fn of(player: Key, sport_stats: &SportStats) -> Option<Self> {
+        let position = sport_stats.position(player)?;
+        let kind = super::rankings::kind(player, sport_stats);
+        Some(Self { position, points: sport_stats.elo(player)?, kind })
     }
 }
 
