@@ -31,10 +31,10 @@ use tracing::{debug, warn};
 
 use super::{
     Shared,
-    connections::{Arrival, Open, Progress},
-    front::Front,
+    connections::{ConnectionPermit, RouterPermit, WriteProgress},
     head::{self, Head, Upgrade},
-    line::{Line, Rewound},
+    service::HttpService,
+    transport::{Preread, RawConnection},
     ws,
 };
 use crate::supervisor::{self, Lifetime, fault};
@@ -58,14 +58,14 @@ const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);
 
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Acceptor {
     pub(super) shared: Arc<Shared>,
-    pub(super) front: Front,
+    pub(super) service: HttpService,
     /// Turns true when the door is to be closed.
     pub(super) stop: watch::Receiver<bool>,
 }
 
-impl Door {
+impl Acceptor {
     /// Takes connections in until it is told to stop. Those that are being answered then are
     /// returned, to be waited for.
     ///
@@ -101,7 +101,7 @@ impl Door {
         listener.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let connections = Arc::new(Semaphore::new(self.shared.parts.arrivals_max));
+        let connections = Arc::new(Semaphore::new(self.shared.parts.handshakes_max));
         let mut answering = JoinSet::new();
         let mut events = Events::with_capacity(2);
         loop {
@@ -110,14 +110,14 @@ impl Door {
                 _ => {}
             }
             while let Some((tcp, from, permit)) = self.accept(&listener, &connections, runtime) {
-                let Some(arrival) = self.arrive(from) else { continue };
-                let visit = Arc::clone(&self).admit(tcp, from, (permit, arrival));
-                let mut visit = Box::pin(supervisor::request(visit));
+                let Some(address_permit) = self.acquire_for_address(from) else { continue };
+                let handling = Arc::clone(&self).handle(tcp, from, (permit, address_permit));
+                let mut handling = Box::pin(supervisor::request(handling));
                 // Most are done at the first look, here and now. With TLS that would be much work for
                 // one thread.
-                if self.shared.parts.tls.is_some() || is_pending(visit.as_mut()) {
+                if self.shared.parts.tls.is_some() || is_pending(handling.as_mut()) {
                     while answering.try_join_next().is_some() {}
-                    answering.spawn(visit);
+                    answering.spawn(handling);
                 }
             }
             fault::point();
@@ -162,27 +162,27 @@ impl Door {
     }
 
     /// Counts a connection by its address; `None` if there are too many. Those of proxies are not counted so.
-    fn arrive(&self, from: IpAddr) -> Option<Option<Arrival>> {
+    fn acquire_for_address(&self, from: IpAddr) -> Option<Option<ConnectionPermit>> {
         if self.shared.parts.proxies.may_stand_for_many(from) {
             return Some(None);
         }
-        self.shared.connections.arrive(from).map(Some)
+        self.shared.connections.acquire_for_address(from).map(Some)
     }
 
     /// All that is done for a connection here. It is counted until then.
-    async fn admit(
+    async fn handle(
         self: Arc<Self>,
         tcp: net::TcpStream,
         from: IpAddr,
-        (permit, _arrival): (OwnedSemaphorePermit, Option<Arrival>),
+        (permit, _address_permit): (OwnedSemaphorePermit, Option<ConnectionPermit>),
     ) {
-        if let Err(error) = self.welcome(tcp, from, permit).await {
+        if let Err(error) = self.try_handle(tcp, from, permit).await {
             debug!(%error, "a connection ended early");
         }
     }
 
     /// The permit is for connections of which nothing was read yet.
-    async fn welcome(
+    async fn try_handle(
         &self,
         tcp: net::TcpStream,
         from: IpAddr,
@@ -191,27 +191,29 @@ impl Door {
         fault::point();
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
-        let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
-        if let Some(Upgrade { uri, wish, length }) = upgrade
+        let (mut connection, upgrade) =
+            timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
+        if let Some(Upgrade { uri, request, length }) = upgrade
             && let Some(dialect) = ws::dialect(uri.path())
             // For whoever has no valid key the router has the words, and a limit.
-            && let Ok(Some(caller)) = ws::authenticate(&self.shared, wish.shown()).await
+            && let Ok(Some(caller)) = ws::authenticate(&self.shared, request.presented()).await
         {
             let verdict = ws::admit(&self.shared, caller, dialect);
-            line.answer(&wish.answer()).await?;
-            let (stream, read_ahead) = line.into_stream(bytes.split_off(length))?;
+            connection.answer(&request.answer()).await?;
+            let (stream, read_ahead) = connection.into_stream(bytes.split_off(length))?;
             ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
             return Ok(());
         }
         drop(permit);
         let connections = &self.shared.connections;
-        let Some(open) = connections.open(is_operator(&bytes)) else {
-            return line.answer(FULL).await;
+        let Some(router_permit) = connections.acquire_for_router(is_operator(&bytes)) else {
+            return connection.answer(FULL).await;
         };
-        let progress = Progress::new(connections.clone());
-        let line = line.into_rewound(bytes, self.shared.parts.socket_options, progress)?;
+        let progress = WriteProgress::new(connections.clone());
+        let connection =
+            connection.into_preread(bytes, self.shared.parts.socket_options, progress)?;
         // In a box: it is large, and most never come here.
-        Box::pin(self.answer(line, from, open)).await
+        Box::pin(self.answer(connection, from, router_permit)).await
     }
 
     /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
@@ -220,44 +222,49 @@ impl Door {
         &self,
         tcp: net::TcpStream,
         bytes: &mut Vec<u8>,
-    ) -> io::Result<(Line, Option<Upgrade>)> {
+    ) -> io::Result<(RawConnection, Option<Upgrade>)> {
         let mut stop = self.stop.clone();
         let first_read = async {
-            let line = match self.shared.parts.tls.clone() {
+            let connection = match self.shared.parts.tls.clone() {
                 Some(tls) => {
                     let tcp = TcpStream::from_std(tcp)?;
-                    Line::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))
+                    RawConnection::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))
                 }
-                None => Line::Tcp(tcp),
+                None => RawConnection::Tcp(tcp),
             };
-            line.read(bytes).await
+            connection.read(bytes).await
         };
-        let (mut line, mut read) = tokio::select! {
+        let (mut connection, mut read) = tokio::select! {
             biased;
             read = first_read => read?,
             _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
         };
         while read > 0 {
             match head::parse_for_socket(bytes) {
-                Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
-                Head::Other => return Ok((line, None)),
-                Head::Incomplete => (line, read) = line.read(bytes).await?,
+                Head::Upgrade(upgrade) => return Ok((connection, Some(upgrade))),
+                Head::Other => return Ok((connection, None)),
+                Head::Incomplete => (connection, read) = connection.read(bytes).await?,
             }
         }
         Err(ErrorKind::UnexpectedEof.into())
     }
 
     /// Serves all requests of a connection.
-    async fn answer(&self, line: Rewound, from: IpAddr, open: Open) -> io::Result<()> {
+    async fn answer(
+        &self,
+        connection: Preread,
+        from: IpAddr,
+        router_permit: RouterPermit,
+    ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
-            Ok::<_, Infallible>(self.front.answer(from, request.map(Body::new)).await)
+            Ok::<_, Infallible>(self.service.answer(from, request.map(Body::new)).await)
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.shared.parts.handshake_timeout)
             .max_buf_size(BUFFER_BYTES)
-            .keep_alive(!open.is_extra)
-            .serve_connection(TokioIo::new(line), service)
+            .keep_alive(!router_permit.is_extra)
+            .serve_connection(TokioIo::new(connection), service)
             .with_upgrades();
         let mut connection = pin!(connection);
         let mut stop = self.stop.clone();

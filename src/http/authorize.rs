@@ -19,7 +19,7 @@ use tracing::warn;
 
 use super::{
     Peer, Shared,
-    credential::{self, Credential, Shown},
+    credential::{self, Credential, PresentedCredential},
     error::{HttpError, Needed},
 };
 use crate::{
@@ -34,25 +34,25 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// How a request was let through: where its account stands, and the permit that its CPU time is charged to.
-pub(super) struct Admitted {
+pub(super) struct Admission {
     pub standing: Option<Standing>,
     pub permit: Option<CpuPermit>,
 }
 
 /// Lets a request through to a product, with who asks among its extensions; else gives the answer.
-pub(super) async fn admit(
+pub(super) async fn authorize(
     shared: &Shared,
     peer: Peer,
     product: Product,
     request: &mut Request,
-) -> Result<Admitted, Response> {
-    let shown = credential::of_rest(request.headers(), request.extensions().get());
+) -> Result<Admission, Response> {
+    let presented = credential::of_rest(request.headers(), request.extensions().get());
     let path = request.uri().path();
     let call = call(path).filter(|_| shared.paths.contains(path));
-    match pass(shared, Asked { product, peer, shown, call }).await {
-        Ok((caller, admitted)) => {
+    match check_access(shared, AccessRequest { product, peer, presented, call }).await {
+        Ok((caller, admission)) => {
             request.extensions_mut().insert(caller);
-            Ok(admitted)
+            Ok(admission)
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
@@ -62,25 +62,25 @@ pub(super) async fn admit(
 }
 
 /// What the gate has to know of a request.
-struct Asked {
+struct AccessRequest {
     product: Product,
     peer: Peer,
-    shown: Shown,
+    presented: PresentedCredential,
     call: Option<Call>,
 }
 
 /// The order decides what somebody is told to whom several things apply: 429 for the address, 401,
 /// 402, 429 for the account's work, 429 for the day.
-async fn pass(
+async fn check_access(
     shared: &Shared,
-    Asked { product, peer, shown, call }: Asked,
-) -> Result<(Caller, Admitted), HttpError> {
+    AccessRequest { product, peer, presented, call }: AccessRequest,
+) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.limits;
     if product == Product::Football {
         limits.request(peer.0).map_err(HttpError::RateLimited)?;
     }
     let now = clock::wall();
-    let caller = authenticate(shared, &shown, peer, now).await?;
+    let caller = authenticate(shared, &presented, peer, now).await?;
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
     let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
@@ -88,29 +88,31 @@ async fn pass(
         Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
         None => None,
     };
-    Ok((caller, Admitted { standing, permit }))
+    Ok((caller, Admission { standing, permit }))
 }
 
 /// SPEC section 5, rule 1.
 async fn authenticate(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
     Peer(address): Peer,
     now: Micros,
 ) -> Result<Caller, HttpError> {
     let public_url = || shared.parts.public_url.clone();
-    match shown {
-        Shown::One(Credential::Key(key)) => {
+    match presented {
+        PresentedCredential::One(Credential::Key(key)) => {
             if let Some(caller) = shared.parts.accounts.authenticate(key, now).await? {
                 return Ok(caller);
             }
             shared.parts.limits.wrong_key(address).map_err(HttpError::RateLimited)?;
             Err(HttpError::Unauthorised { public_url: public_url() })
         }
-        Shown::One(Credential::Ticket(_)) | Shown::Nothing => {
+        PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => {
             Err(HttpError::Unauthorised { public_url: public_url() })
         }
-        Shown::Different => Err(HttpError::DifferentTokens { public_url: public_url() }),
+        PresentedCredential::Conflicting => {
+            Err(HttpError::DifferentTokens { public_url: public_url() })
+        }
     }
 }
 
@@ -143,7 +145,7 @@ async fn count(
 ) -> Result<Option<Standing>, HttpError> {
     let meter = &shared.parts.meter;
     let Some(quota) = quota else {
-        count_freely(meter, account, (product, call), now);
+        count_without_quota(meter, account, (product, call), now);
         return Ok(None);
     };
     match meter.reserve(account, product, call, quota.per_day, now).await {
@@ -152,13 +154,18 @@ async fn count(
         // What cannot be counted is given away: that is ours to mend.
         Err(error) => {
             warn!(error = &error as &dyn Error, "a request was not held against its quota");
-            count_freely(meter, account, (product, call), now);
+            count_without_quota(meter, account, (product, call), now);
             Ok(None)
         }
     }
 }
 
-fn count_freely(meter: &Meter, account: AccountId, (product, call): (Product, Call), now: Micros) {
+fn count_without_quota(
+    meter: &Meter,
+    account: AccountId,
+    (product, call): (Product, Call),
+    now: Micros,
+) {
     match call {
         Call::Rest => meter.call(account, product, now),
         Call::Mcp => meter.mcp_call(account, product, now),
@@ -179,7 +186,7 @@ fn call(path: &str) -> Option<Call> {
 }
 
 /// SERVICE section 6: absent means that there is no quota.
-pub(super) fn tell(headers: &mut HeaderMap, standing: Option<Standing>) {
+pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<Standing>) {
     let Some(standing) = standing else { return };
     for (name, value) in [(RATE_LIMIT_POLICY, standing.policy()), (RATE_LIMIT, standing.rate())] {
         if let Ok(value) = HeaderValue::try_from(value) {

@@ -30,7 +30,7 @@ use tracing::{debug, warn};
 
 use super::{
     head::{self, Head, Upgrade},
-    line::Line,
+    transport::RawConnection,
 };
 
 /// Bytes read from a publisher at a time.
@@ -41,7 +41,7 @@ const NOT_FOUND: &[u8] =
 
 /// What the measuring door serves with.
 #[derive(Debug, Clone)]
-pub struct BenchDoor {
+pub struct BenchListener {
     pub fanout: Fanout,
     /// Bytes that are published in one piece, with what each frame costs: at most half of what may wait
     /// for a follower.
@@ -49,7 +49,7 @@ pub struct BenchDoor {
     pub handshake_timeout: Duration,
 }
 
-impl BenchDoor {
+impl BenchListener {
     /// Serves publishers and followers of bare channels until `stop` turns true.
     pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
         let mut connections = JoinSet::new();
@@ -60,41 +60,41 @@ impl BenchDoor {
             };
             while connections.try_join_next().is_some() {}
             match accepted {
-                Ok(tcp) => drop(connections.spawn(self.clone().admit(tcp))),
+                Ok(tcp) => drop(connections.spawn(self.clone().handle(tcp))),
                 Err(error) => {
                     warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(super::door::ACCEPT_AGAIN).await;
+                    tokio::time::sleep(super::acceptor::ACCEPT_AGAIN).await;
                 }
             }
         }
     }
 
-    async fn admit(self, tcp: net::TcpStream) {
-        if let Err(error) = self.welcome(Line::Tcp(tcp)).await {
+    async fn handle(self, tcp: net::TcpStream) {
+        if let Err(error) = self.try_handle(RawConnection::Tcp(tcp)).await {
             debug!(%error, "a connection of the measuring door ended early");
         }
     }
 
-    async fn welcome(&self, line: Line) -> io::Result<()> {
+    async fn try_handle(&self, connection: RawConnection) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let reading = first_upgrade(line, &mut bytes);
-        let (mut line, upgrade) = timeout(self.handshake_timeout, reading).await??;
-        let Some(Upgrade { uri, wish, length }) = upgrade else {
-            return line.answer(NOT_FOUND).await;
+        let reading = first_upgrade(connection, &mut bytes);
+        let (mut connection, upgrade) = timeout(self.handshake_timeout, reading).await??;
+        let Some(Upgrade { uri, request, length }) = upgrade else {
+            return connection.answer(NOT_FOUND).await;
         };
         let Some(endpoint) = Endpoint::parse(uri.path()) else {
-            return line.answer(NOT_FOUND).await;
+            return connection.answer(NOT_FOUND).await;
         };
-        line.answer(&wish.answer()).await?;
+        connection.answer(&request.answer()).await?;
         let ahead = bytes.split_off(length);
         match endpoint {
-            Endpoint::Publish => publish(line.into_tcp()?, ahead, self).await,
+            Endpoint::Publish => publish(connection.into_tcp()?, ahead, self).await,
             Endpoint::Follow(channel) => {
-                let (stream, ahead) = line.into_stream(ahead)?;
+                let (stream, ahead) = connection.into_stream(ahead)?;
                 self.fanout.serve_raw(stream, ahead, channel);
             }
             Endpoint::Echo => {
-                let (stream, ahead) = line.into_stream(ahead)?;
+                let (stream, ahead) = connection.into_stream(ahead)?;
                 self.fanout.serve_echo(stream, ahead);
             }
         }
@@ -123,21 +123,24 @@ impl Endpoint {
     }
 }
 
-async fn first_upgrade(mut line: Line, bytes: &mut Vec<u8>) -> io::Result<(Line, Option<Upgrade>)> {
+async fn first_upgrade(
+    mut connection: RawConnection,
+    bytes: &mut Vec<u8>,
+) -> io::Result<(RawConnection, Option<Upgrade>)> {
     let mut read;
     loop {
-        (line, read) = line.read(bytes).await?;
+        (connection, read) = connection.read(bytes).await?;
         match head::parse(bytes) {
             Head::Incomplete if read > 0 => {}
             Head::Incomplete => return Err(ErrorKind::UnexpectedEof.into()),
-            Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
-            Head::Other => return Ok((line, None)),
+            Head::Upgrade(upgrade) => return Ok((connection, Some(upgrade))),
+            Head::Other => return Ok((connection, None)),
         }
     }
 }
 
 /// Publishes all that a publisher sends, in pieces of what is ready, as fast as the fan-out has room.
-async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
+async fn publish(tcp: TcpStream, ahead: Vec<u8>, bench: &BenchListener) {
     // The frame reader asks for a header and a payload at a time; without the buffer these would be
     // two system calls a message.
     let tcp = BufReader::with_capacity(READ_BYTES, tcp);
@@ -145,7 +148,7 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
         // What arrives while the piece before is written belongs to the next one.
-        door.fanout.room_raw().await;
+        bench.fanout.room_raw().await;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);
         while let Some(message) = next {
@@ -156,10 +159,10 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
                     None => ignored.increment(1),
                 }
             }
-            let more = bytes < door.batch_bytes_max;
+            let more = bytes < bench.batch_bytes_max;
             next = if more { socket.next().now_or_never().flatten() } else { None };
         }
-        door.fanout.publish_raw(batch);
+        bench.fanout.publish_raw(batch);
     }
 }
 

@@ -37,7 +37,7 @@ const BYTES_MIN: u64 = 1_200;
 const BYTES_IN_PLACE: usize = 32 * 1024;
 
 /// Long bodies that may be compressed at a time: one for each core.
-static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+static COMPRESSION_SLOTS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     Arc::new(Semaphore::new(cores))
 });
@@ -62,7 +62,7 @@ impl Coding {
     }
 
     /// The one that a client likes most, of those that it likes alike the best; `None` if it takes none.
-    fn wanted(headers: &HeaderMap) -> Option<Self> {
+    fn negotiate(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let entries: Vec<_> = lines.flat_map(|line| line.split(',')).map(entry).collect();
         let quality = |coding: Self| {
@@ -107,21 +107,21 @@ fn entry(text: &str) -> (&str, u16) {
 
 /// How a client wants its answer.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct AcceptEncoding {
     coding: Option<Coding>,
     is_head: bool,
 }
 
-impl Wish {
+impl AcceptEncoding {
     /// What a request says; the tags that it names are made comparable.
     pub(super) fn of(request: &mut Request) -> Self {
         compare_weakly(request.headers_mut());
         let is_head = request.method() == Method::HEAD;
-        Self { coding: Coding::wanted(request.headers()), is_head }
+        Self { coding: Coding::negotiate(request.headers()), is_head }
     }
 
     /// Compresses the answer, if it is to be.
-    pub(super) async fn fulfil(self, mut response: Response) -> Response {
+    pub(super) async fn encode_response(self, mut response: Response) -> Response {
         if !is_text(&response) {
             return response;
         }
@@ -189,7 +189,7 @@ async fn encode(response: Response, coding: Coding) -> Response {
     };
     let body = match compressed {
         Some(compressed) => {
-            say(&mut parts.headers, coding);
+            set_content_encoding(&mut parts.headers, coding);
             compressed
         }
         None => bytes,
@@ -206,9 +206,9 @@ async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
         coding.compress(&bytes)
     } else {
         // It is never closed. The turn goes along: the work goes on when the client leaves.
-        let turn = Arc::clone(&TURNS).acquire_owned().await;
+        let slot = Arc::clone(&COMPRESSION_SLOTS).acquire_owned().await;
         let compress = move || {
-            let _turn = turn;
+            let _slot = slot;
             coding.compress(&bytes)
         };
         let compressed = spawn_blocking(compress).await;
@@ -224,7 +224,7 @@ async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
 }
 
 /// Tells with what the body is compressed.
-fn say(headers: &mut HeaderMap, coding: Coding) {
+fn set_content_encoding(headers: &mut HeaderMap, coding: Coding) {
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     weaken(headers);
@@ -248,7 +248,7 @@ mod tests {
     fn wanted(accepted: &str) -> Option<Coding> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, accepted.parse().unwrap());
-        Coding::wanted(&headers)
+        Coding::negotiate(&headers)
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
         ] {
             assert_eq!(wanted(accepted), expected, "{accepted}");
         }
-        assert_eq!(Coding::wanted(&HeaderMap::new()), None);
+        assert_eq!(Coding::negotiate(&HeaderMap::new()), None);
     }
 
     #[test]

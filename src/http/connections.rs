@@ -36,7 +36,7 @@ const COUNTED_BYTES_MIN: u64 = 16 * 1024;
 const PROGRESS_BYTES: usize = 4 * 1024;
 
 /// Connections for an operator's tools while all others are taken.
-const OPERATOR_PLACES: usize = 64;
+const OPERATOR_CONNECTIONS_MAX: usize = 64;
 
 /// The least time that a reader has, however full the hub is, unless the setting is shorter.
 const PATIENCE_MIN: Duration = Duration::from_secs(1);
@@ -78,11 +78,11 @@ struct Inner {
     operators: AtomicUsize,
     unread_bytes: AtomicUsize,
     /// Those that have something now, so no more than there are connections.
-    origins: DashMap<Origin, Held>,
+    origins: DashMap<Origin, OriginUsage>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct OriginUsage {
     connections: usize,
     unread_bytes: usize,
 }
@@ -101,12 +101,12 @@ impl Connections {
     }
 
     /// Counts a connection from this address; `None` if it has as many as it may.
-    pub(super) fn arrive(&self, address: IpAddr) -> Option<Arrival> {
+    pub(super) fn acquire_for_address(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let origin = Origin::from(address);
         let most = self.inner.limits.per_address;
-        let has_room = self.inner.update(origin, |held| {
-            let has_room = held.connections < most;
-            held.connections += usize::from(has_room);
+        let has_room = self.inner.update(origin, |usage| {
+            let has_room = usage.connections < most;
+            usage.connections += usize::from(has_room);
             has_room
         });
         if !has_room {
@@ -114,23 +114,23 @@ impl Connections {
                 .increment(1);
             return None;
         }
-        Some(Arrival { inner: Arc::clone(&self.inner), origin })
+        Some(ConnectionPermit { inner: Arc::clone(&self.inner), origin })
     }
 
     /// Counts a connection that the router is to answer; `None` if there are as many as may be. Operators' tools
     /// have a few places of their own.
-    pub(super) fn open(&self, is_operator: bool) -> Option<Open> {
+    pub(super) fn acquire_for_router(&self, is_operator: bool) -> Option<RouterPermit> {
         let limits = &self.inner.limits;
         let (count, is_extra) = if take(&self.inner.open, limits.connections_max) {
             gauge!("matchwire_http_connections").increment(1);
-            (Count::Open, false)
-        } else if is_operator && take(&self.inner.operators, OPERATOR_PLACES) {
-            (Count::Operators, true)
+            (PermitClass::Open, false)
+        } else if is_operator && take(&self.inner.operators, OPERATOR_CONNECTIONS_MAX) {
+            (PermitClass::Operators, true)
         } else {
             counter!("matchwire_http_connections_refused_total", "reason" => "all").increment(1);
             return None;
         };
-        Some(Open { inner: Arc::clone(&self.inner), count, is_extra })
+        Some(RouterPermit { inner: Arc::clone(&self.inner), count, is_extra })
     }
 
     /// The answer, with its body counted until it is written. Too much: 503 in its place.
@@ -147,7 +147,7 @@ impl Connections {
         let origin = peer.map(|Peer(address)| Origin::from(address));
         match self.reserve(origin, bytes.len()) {
             Some(unread) => {
-                let body = Bytes::from_owner(Counted { bytes, _unread: unread });
+                let body = Bytes::from_owner(CountedBody { bytes, _unread: unread });
                 Response::from_parts(parts, Body::from(body))
             }
             None => {
@@ -157,7 +157,7 @@ impl Connections {
         }
     }
 
-    fn reserve(&self, origin: Option<Origin>, bytes: usize) -> Option<Unread> {
+    fn reserve(&self, origin: Option<Origin>, bytes: usize) -> Option<UnreadBytes> {
         let Inner { limits, unread_bytes, .. } = &*self.inner;
         let add = |now: usize| {
             let sum = now.saturating_add(bytes);
@@ -166,10 +166,10 @@ impl Connections {
         };
         unread_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
         let fits = origin.is_none_or(|origin| {
-            self.inner.update(origin, |held| {
-                let sum = held.unread_bytes.saturating_add(bytes);
-                let fits = held.unread_bytes == 0 || sum <= limits.unread_bytes_per_address;
-                held.unread_bytes = if fits { sum } else { held.unread_bytes };
+            self.inner.update(origin, |usage| {
+                let sum = usage.unread_bytes.saturating_add(bytes);
+                let fits = usage.unread_bytes == 0 || sum <= limits.unread_bytes_per_address;
+                usage.unread_bytes = if fits { sum } else { usage.unread_bytes };
                 fits
             })
         });
@@ -178,7 +178,7 @@ impl Connections {
             return None;
         }
         gauge!("matchwire_http_unread_bytes").increment(bytes as f64);
-        Some(Unread { inner: Arc::clone(&self.inner), origin, bytes })
+        Some(UnreadBytes { inner: Arc::clone(&self.inner), origin, bytes })
     }
 
     /// How long a reader may take nothing of its answer: less and less from half of either limit on.
@@ -201,13 +201,13 @@ impl Connections {
 
 impl Inner {
     /// Changes what an address has, and forgets it when that is nothing.
-    fn update<R>(&self, origin: Origin, change: impl FnOnce(&mut Held) -> R) -> R {
+    fn update<R>(&self, origin: Origin, change: impl FnOnce(&mut OriginUsage) -> R) -> R {
         let mut entry = match self.origins.entry(origin) {
             Entry::Occupied(entry) => entry,
-            Entry::Vacant(entry) => entry.insert_entry(Held::default()),
+            Entry::Vacant(entry) => entry.insert_entry(OriginUsage::default()),
         };
         let result = change(entry.get_mut());
-        let Held { connections, unread_bytes } = entry.get();
+        let OriginUsage { connections, unread_bytes } = entry.get();
         if (*connections, *unread_bytes) == (0, 0) {
             entry.remove();
         }
@@ -223,42 +223,42 @@ fn take(count: &AtomicUsize, most: usize) -> bool {
 
 /// A connection of an address, for as long as it is not a socket.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub(super) struct ConnectionPermit {
     inner: Arc<Inner>,
     origin: Origin,
 }
 
-impl Drop for Arrival {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.inner.update(self.origin, |held| {
-            held.connections = held.connections.saturating_sub(1);
+        self.inner.update(self.origin, |usage| {
+            usage.connections = usage.connections.saturating_sub(1);
         });
     }
 }
 
 /// A connection that the router answers.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct RouterPermit {
     inner: Arc<Inner>,
-    count: Count,
+    count: PermitClass,
     /// Beyond the limit: it may ask once.
     pub(super) is_extra: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Count {
+enum PermitClass {
     Open,
     Operators,
 }
 
-impl Drop for Open {
+impl Drop for RouterPermit {
     fn drop(&mut self) {
         match self.count {
-            Count::Open => {
+            PermitClass::Open => {
                 self.inner.open.fetch_sub(1, Ordering::Relaxed);
                 gauge!("matchwire_http_connections").decrement(1);
             }
-            Count::Operators => {
+            PermitClass::Operators => {
                 self.inner.operators.fetch_sub(1, Ordering::Relaxed);
             }
         }
@@ -266,30 +266,30 @@ impl Drop for Open {
 }
 
 /// A body that counts for as long as it is not written.
-struct Counted {
+struct CountedBody {
     bytes: Bytes,
-    _unread: Unread,
+    _unread: UnreadBytes,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedBody {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-struct Unread {
+struct UnreadBytes {
     inner: Arc<Inner>,
     origin: Option<Origin>,
     bytes: usize,
 }
 
-impl Drop for Unread {
+impl Drop for UnreadBytes {
     fn drop(&mut self) {
         self.inner.unread_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         gauge!("matchwire_http_unread_bytes").decrement(self.bytes as f64);
         if let Some(origin) = self.origin {
-            self.inner.update(origin, |held| {
-                held.unread_bytes = held.unread_bytes.saturating_sub(self.bytes);
+            self.inner.update(origin, |usage| {
+                usage.unread_bytes = usage.unread_bytes.saturating_sub(self.bytes);
             });
         }
     }
@@ -297,14 +297,14 @@ impl Drop for Unread {
 
 /// Watches whether the reader of a connection takes what is written to it.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct WriteProgress {
     connections: Connections,
     /// Since when it is blocked, and what it has taken since.
     blocked: Option<(Instant, usize)>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Progress {
+impl WriteProgress {
     pub(super) fn new(connections: Connections) -> Self {
         Self { connections, blocked: None, timer: None }
     }
@@ -373,12 +373,15 @@ mod tests {
     #[test]
     fn each_address_has_so_many_connections_and_none_is_remembered_afterwards() {
         let connections = connections(10);
-        let first = connections.arrive(address(1)).expect("the first");
-        let second = connections.arrive(address(1)).expect("the second");
-        assert!(connections.arrive(address(1)).is_none(), "a third of the same address");
-        let other = connections.arrive(address(2)).expect("another address");
+        let first = connections.acquire_for_address(address(1)).expect("the first");
+        let second = connections.acquire_for_address(address(1)).expect("the second");
+        assert!(
+            connections.acquire_for_address(address(1)).is_none(),
+            "a third of the same address"
+        );
+        let other = connections.acquire_for_address(address(2)).expect("another address");
         drop(first);
-        let third = connections.arrive(address(1)).expect("there is room again");
+        let third = connections.acquire_for_address(address(1)).expect("there is room again");
         drop((second, third, other));
         assert!(connections.inner.origins.is_empty(), "addresses without anything are kept");
     }
@@ -386,11 +389,12 @@ mod tests {
     #[test]
     fn operators_come_in_while_all_places_are_taken() {
         let connections = connections(2);
-        let open: Vec<_> = (0..2).map(|_| connections.open(false).expect("a place")).collect();
-        assert!(connections.open(false).is_none(), "one too many");
-        assert!(connections.open(true).expect("a place for health checks").is_extra);
+        let open: Vec<_> =
+            (0..2).map(|_| connections.acquire_for_router(false).expect("a place")).collect();
+        assert!(connections.acquire_for_router(false).is_none(), "one too many");
+        assert!(connections.acquire_for_router(true).expect("a place for health checks").is_extra);
         drop(open);
-        assert!(!connections.open(true).expect("a place").is_extra);
+        assert!(!connections.acquire_for_router(true).expect("a place").is_extra);
     }
 
     async fn status(connections: &Connections, peer: u8, bytes: usize) -> (u16, Response) {
@@ -428,7 +432,7 @@ mod tests {
         let mut patience = Vec::new();
         for _ in 0..8 {
             patience.push(connections.patience() / 1_000);
-            open.push(connections.open(false).expect("a place"));
+            open.push(connections.acquire_for_router(false).expect("a place"));
         }
         assert_eq!(patience, [32, 32, 32, 32, 8, 8, 2, 2].map(|it| it * MS));
     }
@@ -437,14 +441,14 @@ mod tests {
     async fn reader_that_takes_too_little_is_given_up() {
         let limits = connections(10).inner.limits;
         let limits = ConnectionLimits { write_timeout: 60 * MS, ..limits };
-        let mut progress = Progress::new(Connections::new(limits));
-        let stalled = async |progress: &mut Progress| {
+        let mut progress = WriteProgress::new(Connections::new(limits));
+        let stalled = async |progress: &mut WriteProgress| {
             let begun = Instant::now();
             std::future::poll_fn(|cx| progress.poll_stalled(cx)).await;
             begun.elapsed()
         };
         assert!(stalled(&mut progress).await >= 60 * MS, "too early");
-        let at_once = async |progress: &mut Progress| {
+        let at_once = async |progress: &mut WriteProgress| {
             let look = |cx: &mut Context<'_>| Poll::Ready(progress.poll_stalled(cx).is_ready());
             std::future::poll_fn(look).await
         };

@@ -36,11 +36,11 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
-    let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let makes = request.uri().path().trim_end_matches('/') == "/api/v2/stream/ticket";
     headers.insert(ALLOW, fixed(if makes { MADE } else { READ }));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.unwrap_or_else(|| fixed(HEADERS)));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.unwrap_or_else(|| fixed(HEADERS)));
     headers.insert(ACCESS_CONTROL_MAX_AGE, fixed(AGE_MAX));
     headers.insert(VARY, fixed("access-control-request-headers"));
     allow(headers);

@@ -34,20 +34,20 @@ impl fmt::Debug for Credential {
 
 /// What a request shows, in all places together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Shown {
+pub(super) enum PresentedCredential {
     #[default]
     Nothing,
     One(Credential),
     /// Two that are not the same.
-    Different,
+    Conflicting,
 }
 
-impl Shown {
+impl PresentedCredential {
     fn and(self, more: Credential) -> Self {
         match self {
             Self::Nothing => Self::One(more),
             Self::One(own) if own == more => Self::One(own),
-            Self::One(_) | Self::Different => Self::Different,
+            Self::One(_) | Self::Conflicting => Self::Conflicting,
         }
     }
 
@@ -55,30 +55,32 @@ impl Shown {
         match more {
             Self::Nothing => self,
             Self::One(more) => self.and(more),
-            Self::Different => Self::Different,
+            Self::Conflicting => Self::Conflicting,
         }
     }
 }
 
 /// What stood in the query of a request. It travels beside the request, never in its URI.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct InQuery {
-    keys: Shown,
-    tickets: Shown,
+pub(super) struct QueryCredentials {
+    keys: PresentedCredential,
+    tickets: PresentedCredential,
 }
 
 /// Takes every `token` and `ticket` out of the query, however its name is encoded; `None` if there is
 /// none. Other parameters stay as they are, and `TOKEN` is another one.
-pub(super) fn take(uri: &mut Uri) -> Option<InQuery> {
+pub(super) fn take(uri: &mut Uri) -> Option<QueryCredentials> {
     let query = uri.query()?;
     if !query.split('&').any(|pair| label(pair).is_some()) {
         return None;
     }
-    let (mut found, mut others) = (InQuery::default(), Vec::new());
+    let (mut found, mut others) = (QueryCredentials::default(), Vec::new());
     for pair in query.split('&') {
         match label(pair) {
-            Some(Label::Token) => found.keys = join_value(found.keys, pair, Credential::Key),
-            Some(Label::Ticket) => {
+            Some(QueryParameter::Token) => {
+                found.keys = join_value(found.keys, pair, Credential::Key)
+            }
+            Some(QueryParameter::Ticket) => {
                 found.tickets = join_value(found.tickets, pair, Credential::Ticket);
             }
             None => others.push(pair),
@@ -90,23 +92,29 @@ pub(super) fn take(uri: &mut Uri) -> Option<InQuery> {
 }
 
 /// The credential of a REST request. A ticket is none.
-pub(super) fn of_rest(headers: &HeaderMap, query: Option<&InQuery>) -> Shown {
-    let shown = of_header(headers);
-    query.map_or(Shown::Nothing, |query| query.keys.clone()).join(shown)
+pub(super) fn of_rest(
+    headers: &HeaderMap,
+    query: Option<&QueryCredentials>,
+) -> PresentedCredential {
+    let presented = of_header(headers);
+    query.map_or(PresentedCredential::Nothing, |query| query.keys.clone()).join(presented)
 }
 
 /// The credential of an upgrade.
-pub(super) fn of_upgrade(headers: &HeaderMap, query: Option<&InQuery>) -> Shown {
-    let shown = of_header(headers).join(of_protocols(headers));
+pub(super) fn of_upgrade(
+    headers: &HeaderMap,
+    query: Option<&QueryCredentials>,
+) -> PresentedCredential {
+    let presented = of_header(headers).join(of_protocols(headers));
     match query {
-        Some(query) => shown.join(query.keys.clone()).join(query.tickets.clone()),
-        None => shown,
+        Some(query) => presented.join(query.keys.clone()).join(query.tickets.clone()),
+        None => presented,
     }
 }
 
 /// Lines are joined with commas on some ways, so that a list in one line counts as several.
-fn of_header(headers: &HeaderMap) -> Shown {
-    let mut shown = Shown::Nothing;
+fn of_header(headers: &HeaderMap) -> PresentedCredential {
+    let mut presented = PresentedCredential::Nothing;
     for line in headers.get_all(AUTHORIZATION) {
         let line = String::from_utf8_lossy(line.as_bytes());
         let mut after_a_key = false;
@@ -118,19 +126,19 @@ fn of_header(headers: &HeaderMap) -> Shown {
             };
             after_a_key = key.is_some();
             if let Some(key) = key {
-                shown = shown.and(Credential::Key(key.to_owned()));
+                presented = presented.and(Credential::Key(key.to_owned()));
             }
         }
     }
-    shown
+    presented
 }
 
 fn is_known(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("token") || scheme.eq_ignore_ascii_case("bearer")
 }
 
-fn of_protocols(headers: &HeaderMap) -> Shown {
-    let (mut offered, mut shown) = (protocols(headers), Shown::Nothing);
+fn of_protocols(headers: &HeaderMap) -> PresentedCredential {
+    let (mut offered, mut presented) = (protocols(headers), PresentedCredential::Nothing);
     while let Some(item) = offered.next() {
         let credential = match item {
             "token" => offered.next().map(|key| Credential::Key(key.to_owned())),
@@ -138,10 +146,10 @@ fn of_protocols(headers: &HeaderMap) -> Shown {
             _ => None,
         };
         if let Some(credential) = credential {
-            shown = shown.and(credential);
+            presented = presented.and(credential);
         }
     }
-    shown
+    presented
 }
 
 fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -162,25 +170,33 @@ pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
 
 /// What a parameter of the query is called, if it is a credential.
 #[derive(Clone, Copy)]
-enum Label {
+enum QueryParameter {
     Token,
     Ticket,
 }
 
-fn label(pair: &str) -> Option<Label> {
+fn label(pair: &str) -> Option<QueryParameter> {
     let name = pair.split('=').next().unwrap_or(pair);
     let is = |own: &str| decoded(name).eq(own.bytes());
     if is("token") {
-        return Some(Label::Token);
+        return Some(QueryParameter::Token);
     }
-    is("ticket").then_some(Label::Ticket)
+    is("ticket").then_some(QueryParameter::Ticket)
 }
 
 /// An empty value is nothing shown.
-fn join_value(shown: Shown, pair: &str, kind: fn(String) -> Credential) -> Shown {
+fn join_value(
+    presented: PresentedCredential,
+    pair: &str,
+    kind: fn(String) -> Credential,
+) -> PresentedCredential {
     let value = pair.split_once('=').map_or("", |(_, value)| value);
     let value: Vec<u8> = decoded(value).collect();
-    if value.is_empty() { shown } else { shown.and(kind(String::from_utf8_lossy(&value).into())) }
+    if value.is_empty() {
+        presented
+    } else {
+        presented.and(kind(String::from_utf8_lossy(&value).into()))
+    }
 }
 
 /// Text of a query as forms encode it.

@@ -226,7 +226,7 @@ fn exhausted(standing: Standing) -> Response {
         quota.allowance.as_str(),
     );
     let mut response = too_many("taster_exhausted", &detail, reset_s);
-    super::gate::tell(response.headers_mut(), Some(standing));
+    super::authorize::add_rate_limit_headers(response.headers_mut(), Some(standing));
     response
 }
 

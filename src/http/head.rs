@@ -11,7 +11,7 @@ use hyper::{
 
 use super::{
     credential,
-    ws::{self, Wish},
+    ws::{self, UpgradeRequest},
 };
 
 /// Bytes of a head that the door reads itself. A longer one is the router's.
@@ -48,7 +48,7 @@ pub(super) enum Head {
 pub(super) struct Upgrade {
     /// Without its credential.
     pub(super) uri: Uri,
-    pub(super) wish: Wish,
+    pub(super) request: UpgradeRequest,
     /// Bytes of its head.
     pub(super) length: usize,
 }
@@ -96,7 +96,7 @@ fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade
             return None;
         }
     }
-    Some(Upgrade { wish: Wish::of(&headers, in_query.as_ref())?, uri, length })
+    Some(Upgrade { request: UpgradeRequest::of(&headers, in_query.as_ref())?, uri, length })
 }
 
 #[cfg(test)]

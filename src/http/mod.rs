@@ -3,11 +3,12 @@
 //! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
 //! from the writer's images, sockets go to the fan-out.
 
+mod acceptor;
 mod account;
 mod address;
 mod admin;
-mod arrival;
 mod asset;
+mod authorize;
 mod bench;
 mod compression;
 mod connections;
@@ -15,27 +16,26 @@ mod cors;
 mod cpu_time;
 mod credential;
 mod docs;
-mod door;
 mod error;
 mod error_page;
 mod forwarded;
-mod front;
-mod gate;
 mod head;
 mod images;
 mod ingest;
 mod known_paths;
-mod line;
 mod pages;
 mod peer;
 mod pricing;
 mod push_limits;
 mod registry;
+mod request_context;
 mod rest;
 mod schema;
+mod service;
 mod site;
 mod ticket;
 pub mod tls;
+mod transport;
 mod uri;
 mod webhooks;
 mod ws;
@@ -59,16 +59,16 @@ use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
 
 use self::{
-    admin::Desk, connections::Connections, door::Door, front::Front, ingest::SeenKeys,
-    known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, site::FormKey,
-    ticket::Tickets,
+    acceptor::Acceptor, admin::Desk, connections::Connections, ingest::KnownFeedKeys,
+    known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, service::HttpService,
+    site::FormKey, ticket::Tickets,
 };
 pub use self::{
-    bench::BenchDoor,
+    bench::BenchListener,
     connections::ConnectionLimits,
     docs::Numbers,
     peer::{Peer, Proxies},
-    registry::{Place, Registry},
+    registry::{Registry, SocketPermit},
 };
 use crate::{
     accounts::Accounts,
@@ -122,7 +122,7 @@ pub struct Parts {
     /// TLS, where the hub speaks it itself.
     pub tls: Option<Arc<ServerConfig>>,
     /// Connections at a time of which nothing was read yet, and the time each has for the head of a request.
-    pub arrivals_max: usize,
+    pub handshakes_max: usize,
     pub handshake_timeout: Duration,
     /// How many connections there may be, and how much may wait for them.
     pub connections: ConnectionLimits,
@@ -156,7 +156,7 @@ struct Shared {
     /// The sources that push, and how many sockets of theirs there may be yet.
     pushing: Sources,
     push_limits: PushLimits,
-    feed_keys: SeenKeys,
+    feed_keys: KnownFeedKeys,
     /// Turns true when the hub is to stop.
     stop: watch::Receiver<bool>,
 }
@@ -189,13 +189,13 @@ pub async fn serve(
         ready: AtomicBool::new(true),
         pushing: Sources::new(parts.ingest.clone(), parts.doors.clone(), parts.fanout.clone()),
         push_limits: PushLimits::new(parts.ingest.sockets_max, parts.ingest.sockets_max_per_source),
-        feed_keys: SeenKeys::default(),
+        feed_keys: KnownFeedKeys::default(),
         stop: stop.clone(),
         parts,
     });
-    let front = Front::new(Arc::clone(&shared), router(Arc::clone(&shared)));
-    let door = Arc::new(Door { shared: Arc::clone(&shared), front, stop });
-    let answering = door.serve(listener).await;
+    let service = HttpService::new(Arc::clone(&shared), router(Arc::clone(&shared)));
+    let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
+    let answering = acceptor.serve(listener).await;
     shared.ready.store(false, Ordering::Relaxed);
     answering
 }

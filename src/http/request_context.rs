@@ -14,7 +14,7 @@ use crate::products::Product;
 
 /// What is asked, as far as its address says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestTarget {
     Product(Product),
     /// What programs ask without a key, from every page: images, documents of the interface.
     Open,
@@ -22,7 +22,7 @@ pub(super) enum Asked {
     Other,
 }
 
-impl Asked {
+impl RequestTarget {
     fn of(path: &str) -> Self {
         match Product::of_path(path) {
             Some(product) => Self::Product(product),
@@ -33,23 +33,27 @@ impl Asked {
 }
 
 /// Takes a request in that came over a connection from this address.
-pub(super) fn receive(shared: &Shared, connection: IpAddr, request: &mut Request) -> (Peer, Asked) {
+pub(super) fn prepare(
+    shared: &Shared,
+    connection: IpAddr,
+    request: &mut Request,
+) -> (Peer, RequestTarget) {
     let peer = shared.parts.proxies.peer(connection, request.headers());
     request.extensions_mut().insert(peer);
     if let Some(in_query) = credential::take(request.uri_mut()) {
         request.extensions_mut().insert(in_query);
     }
-    hide(request.headers_mut());
+    mark_sensitive(request.headers_mut());
     forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
-    let asked = Asked::of(request.uri().path());
-    if asked != Asked::Other {
+    let target = RequestTarget::of(request.uri().path());
+    if target != RequestTarget::Other {
         end_in_slash(request.uri_mut());
     }
-    (peer, asked)
+    (peer, target)
 }
 
 /// Marks what must not be shown, should anything print the headers.
-fn hide(headers: &mut HeaderMap) {
+fn mark_sensitive(headers: &mut HeaderMap) {
     let secret = [AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL];
     for (_, value) in headers.iter_mut().filter(|(name, _)| secret.contains(name)) {
         value.set_sensitive(true);

@@ -18,26 +18,26 @@ use hyper_util::service::TowerToHyperService;
 
 use super::{
     Parts, Peer, Shared, address,
-    arrival::{self, Asked},
-    compression::Wish,
+    authorize::{self, Admission},
+    compression::AcceptEncoding,
     cors,
     cpu_time::measured,
-    credential::InQuery,
+    credential::QueryCredentials,
     error_page,
-    gate::{self, Admitted},
+    request_context::{self, RequestTarget},
 };
 use crate::products::Product;
 
 /// The router and what stands before it.
 #[derive(Debug, Clone)]
-pub(super) struct Front {
+pub(super) struct HttpService {
     shared: Arc<Shared>,
     router: TowerToHyperService<Router>,
     /// What browsers are told of TLS.
     hsts: Option<HeaderValue>,
 }
 
-impl Front {
+impl HttpService {
     pub(super) fn new(shared: Arc<Shared>, router: Router) -> Self {
         let hsts = hsts(&shared.parts);
         Self { shared, router: TowerToHyperService::new(router), hsts }
@@ -46,17 +46,19 @@ impl Front {
     /// Answers a request that came over a connection from this address.
     pub(super) async fn answer(&self, connection: IpAddr, mut request: Request) -> Response {
         let proxies = &self.shared.parts.proxies;
-        let (peer, asked) = arrival::receive(&self.shared, connection, &mut request);
-        let had_secret = request.extensions().get::<InQuery>().is_some();
-        let wish = Wish::of(&mut request);
-        let response = match asked {
-            Asked::Product(_) | Asked::Open => self.answer_any_origin(peer, asked, request).await,
-            Asked::Other if error_page::is_wanted(&request) => {
+        let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
+        let had_secret = request.extensions().get::<QueryCredentials>().is_some();
+        let accept_encoding = AcceptEncoding::of(&mut request);
+        let response = match target {
+            RequestTarget::Product(_) | RequestTarget::Open => {
+                self.answer_any_origin(peer, target, request).await
+            }
+            RequestTarget::Other if error_page::is_wanted(&request) => {
                 error_page::in_place_of(self.route(request).await)
             }
-            Asked::Other => self.route(request).await,
+            RequestTarget::Other => self.route(request).await,
         };
-        let response = wish.fulfil(response).await;
+        let response = accept_encoding.encode_response(response).await;
         // A proxy's own address says nothing of who reads.
         let reader = Some(peer).filter(|peer| !proxies.may_stand_for_many(peer.0));
         let mut response = self.shared.connections.count_body(reader, response).await;
@@ -68,26 +70,31 @@ impl Front {
     }
 
     /// Pages of any origin may ask.
-    async fn answer_any_origin(&self, peer: Peer, asked: Asked, request: Request) -> Response {
+    async fn answer_any_origin(
+        &self,
+        peer: Peer,
+        target: RequestTarget,
+        request: Request,
+    ) -> Response {
         if let Some(answer) = cors::preflight(&request) {
             return answer;
         }
-        let mut response = match asked {
-            Asked::Product(product) => self.pass_gate(peer, product, request).await,
-            Asked::Open | Asked::Other => self.route(request).await,
+        let mut response = match target {
+            RequestTarget::Product(product) => self.answer_product(peer, product, request).await,
+            RequestTarget::Open | RequestTarget::Other => self.route(request).await,
         };
         cors::allow(response.headers_mut());
         response
     }
 
-    async fn pass_gate(&self, peer: Peer, product: Product, mut request: Request) -> Response {
-        match gate::admit(&self.shared, peer, product, &mut request).await {
-            Ok(Admitted { standing, permit }) => {
+    async fn answer_product(&self, peer: Peer, product: Product, mut request: Request) -> Response {
+        match authorize::authorize(&self.shared, peer, product, &mut request).await {
+            Ok(Admission { standing, permit }) => {
                 let (mut response, used) = measured(self.route(request)).await;
                 if let Some(permit) = permit {
                     self.shared.parts.limits.charge(permit, used);
                 }
-                gate::tell(response.headers_mut(), standing);
+                authorize::add_rate_limit_headers(response.headers_mut(), standing);
                 response
             }
             Err(refusal) => refusal,

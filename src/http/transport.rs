@@ -16,21 +16,21 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::connections::Progress;
+use super::connections::WriteProgress;
 
 /// Bytes read at once: the head of an upgrade, as a rule, is half of it.
 const READ_BYTES: usize = 2048;
 
 /// A connection on which nothing was asked yet.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum RawConnection {
     /// It does not block. No reactor watches it until it has to wait, which most upgrades never do:
     /// their request comes right behind the connection.
     Tcp(net::TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Line {
+impl RawConnection {
     /// Appends what there is to read, and waits for it if need be; 0 bytes at the end.
     pub(super) async fn read(self, bytes: &mut Vec<u8>) -> io::Result<(Self, usize)> {
         match self {
@@ -78,19 +78,19 @@ impl Line {
     }
 
     /// The connection for the router, which reads `ahead` first.
-    pub(super) fn into_rewound(
+    pub(super) fn into_preread(
         self,
         ahead: Vec<u8>,
         options: SocketOptions,
-        progress: Progress,
-    ) -> io::Result<Rewound> {
+        progress: WriteProgress,
+    ) -> io::Result<Preread> {
         let io = match self {
             Self::Tcp(tcp) => Io::Tcp(TcpStream::from_std(tcp)?),
             Self::Tls(tls) => Io::Tls(tls),
         };
-        let rewound = Rewound { ahead: ahead.into(), io, progress };
-        set_up(rewound.tcp(), options)?;
-        Ok(rewound)
+        let preread = Preread { ahead: ahead.into(), io, progress };
+        set_up(preread.tcp(), options)?;
+        Ok(preread)
     }
 }
 
@@ -133,10 +133,10 @@ fn set_up(tcp: &TcpStream, options: SocketOptions) -> io::Result<()> {
 /// A connection of which something was read ahead. Writing to it fails when its reader takes nothing for too
 /// long.
 #[derive(Debug)]
-pub(super) struct Rewound {
+pub(super) struct Preread {
     ahead: Bytes,
     io: Io,
-    progress: Progress,
+    progress: WriteProgress,
 }
 
 #[derive(Debug)]
@@ -149,7 +149,7 @@ trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
 
-impl Rewound {
+impl Preread {
     /// The socket, free of HTTP, and what was read of it beyond `read`.
     pub(super) fn into_stream(self, read: &[u8]) -> io::Result<(Stream, Vec<u8>)> {
         let ahead = [read, &self.ahead].concat();
@@ -199,7 +199,7 @@ impl Rewound {
     }
 }
 
-impl AsyncRead for Rewound {
+impl AsyncRead for Preread {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -215,7 +215,7 @@ impl AsyncRead for Rewound {
     }
 }
 
-impl AsyncWrite for Rewound {
+impl AsyncWrite for Preread {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -34,11 +34,11 @@ use tracing::debug;
 
 use super::{
     Shared,
-    credential::{self, Credential, InQuery, Shown},
+    credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::HttpError,
-    line::Rewound,
     peer::Peer,
-    registry::Seat,
+    registry::SocketGuard,
+    transport::Preread,
 };
 use crate::{
     accounts::{AccountsError, Addon, Caller},
@@ -46,7 +46,7 @@ use crate::{
 };
 
 /// When to come back after the database did not answer in the midst of a handshake.
-const ASK_AGAIN_MS: u32 = 1_000;
+const RECONNECT_AFTER_MS: u32 = 1_000;
 
 /// What becomes of a socket once the handshake is done.
 #[derive(Debug)]
@@ -92,18 +92,18 @@ fn dialect_near(path: &str) -> Dialect {
 
 /// What a proper upgrade request asks for.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct UpgradeRequest {
     /// `Sec-WebSocket-Accept` of the answer.
     accept: HeaderValue,
     protocol: Option<&'static str>,
-    shown: Shown,
+    presented: PresentedCredential,
     /// Whether a credential stood in the address.
     had_secret: bool,
 }
 
-impl Wish {
+impl UpgradeRequest {
     /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not a proper one.
-    pub(super) fn of(headers: &HeaderMap, query: Option<&InQuery>) -> Option<Self> {
+    pub(super) fn of(headers: &HeaderMap, query: Option<&QueryCredentials>) -> Option<Self> {
         let has = |name: HeaderName, word: &str| {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
             let mut words = values.flat_map(|value| value.split(','));
@@ -116,25 +116,25 @@ impl Wish {
         Some(Self {
             accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
             protocol: credential::selected(headers),
-            shown: credential::of_upgrade(headers, query),
+            presented: credential::of_upgrade(headers, query),
             had_secret: query.is_some(),
         })
     }
 
-    /// The same for a request that has been through [`super::arrival`].
+    /// The same for a request that has been through [`super::request_context`].
     pub(super) fn of_request(request: &Request) -> Option<Self> {
         Self::of(request.headers(), request.extensions().get())
     }
 
-    pub(super) fn shown(&self) -> &Shown {
-        &self.shown
+    pub(super) fn presented(&self) -> &PresentedCredential {
+        &self.presented
     }
 
     /// The fields of the answer.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
-        let kept_by_nobody = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
-        let kept_by_nobody = kept_by_nobody.map(|(name, value)| (name, selected(value)));
+        let uncached = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
+        let uncached = uncached.map(|(name, value)| (name, selected(value)));
         [
             (CONNECTION, HeaderValue::from_static("upgrade")),
             (UPGRADE, HeaderValue::from_static("websocket")),
@@ -142,7 +142,7 @@ impl Wish {
         ]
         .into_iter()
         .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
-        .chain(kept_by_nobody.into_iter().filter(|_| self.had_secret))
+        .chain(uncached.into_iter().filter(|_| self.had_secret))
     }
 
     /// The answer, 101, as bytes.
@@ -166,22 +166,22 @@ pub(super) async fn socket(
     request: Request,
 ) -> Result<Response, HttpError> {
     let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
-    let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
-    let verdict = match authenticate(&shared, wish.shown()).await? {
+    let upgrade_request = UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let verdict = match authenticate(&shared, upgrade_request.presented()).await? {
         Some(caller) => admit(&shared, caller, dialect),
-        None => turn_away(&shared, wish.shown(), peer, dialect)?,
+        None => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
     };
-    Ok(upgrade(shared, request, &wish, verdict))
+    Ok(upgrade(shared, request, &upgrade_request, verdict))
 }
 
 /// Everything else: an upgrade is told in its own language that there is no such socket, since a
 /// browser cannot read the status of a refused one.
 pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let Some(wish) = Wish::of_request(&request) else {
+    let Some(upgrade_request) = UpgradeRequest::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
     let verdict = Reason::NoSocket.refuse(dialect_near(request.uri().path()));
-    upgrade(shared, request, &wish, verdict)
+    upgrade(shared, request, &upgrade_request, verdict)
 }
 
 /// Whose credential this is; `None` if it is nobody's, or more than one.
@@ -191,12 +191,14 @@ pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
 /// If the account store fails.
 pub(super) async fn authenticate(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
 ) -> Result<Option<Caller>, AccountsError> {
-    match shown {
-        Shown::Nothing | Shown::Different => Ok(None),
-        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate(key, wall()).await,
-        Shown::One(Credential::Ticket(ticket)) => {
+    match presented {
+        PresentedCredential::Nothing | PresentedCredential::Conflicting => Ok(None),
+        PresentedCredential::One(Credential::Key(key)) => {
+            shared.parts.accounts.authenticate(key, wall()).await
+        }
+        PresentedCredential::One(Credential::Ticket(ticket)) => {
             match shared.tickets.redeem(ticket, monotonic()) {
                 // The key may have been revoked since the ticket was bought.
                 Some(caller) => shared.parts.accounts.renew(&caller).await,
@@ -213,39 +215,39 @@ pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdic
         return Reason::NoAddon.refuse(dialect);
     }
     let permission = || shared.parts.entitlement.permission(&caller, now);
-    let Some((place, permission)) = shared.parts.registry.enter(caller, permission) else {
+    let Some((permit, permission)) = shared.parts.registry.enter(caller, permission) else {
         return Reason::TooMany.refuse(dialect);
     };
     let owner = Owner {
         key: caller.key.number(),
         expires: caller.expiry(Addon::Websocket),
         permission,
-        guard: Box::new(Seat { place, meter: shared.parts.meter.clone() }),
+        guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
     };
     Verdict::Serve(owner, dialect, caller)
 }
 
 /// Whoever has no valid key. Who tries many is answered before there is a socket, which costs more.
-fn turn_away(
+fn refuse_unauthenticated(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
     peer: Peer,
     dialect: Dialect,
 ) -> Result<Verdict, HttpError> {
-    let reason = match shown {
-        Shown::Nothing => Reason::NoKey,
-        Shown::One(_) => {
+    let reason = match presented {
+        PresentedCredential::Nothing => Reason::NoKey,
+        PresentedCredential::One(_) => {
             shared.parts.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
             Reason::WrongKey
         }
-        Shown::Different => Reason::DifferentKeys,
+        PresentedCredential::Conflicting => Reason::DifferentKeys,
     };
     Ok(reason.refuse(dialect))
 }
 
 impl Reason {
     /// The codes of the stream protocol and of the older sockets, in what words, and how it ends.
-    fn told(self) -> (Code, live::Code, &'static str, Close) {
+    fn describe(self) -> (Code, live::Code, &'static str, Close) {
         let key = "send a valid key: header, subprotocol or query";
         match self {
             Self::NoKey => (Code::AuthFailed, live::Code::AuthRequired, key, Close::Unauthorised),
@@ -271,7 +273,7 @@ impl Reason {
     }
 
     fn refuse(self, dialect: Dialect) -> Verdict {
-        let (code, live_code, message, close) = self.told();
+        let (code, live_code, message, close) = self.describe();
         let frame = match dialect {
             Dialect::Stream | Dialect::Bare => {
                 protocol::error(&Refusal::new(&Value::Null, code, message))
@@ -288,7 +290,12 @@ fn refuse(frame: Bytes, close: Close) -> Verdict {
 }
 
 /// Answers 101 and hands the socket over as soon as the router is done with it.
-fn upgrade(shared: Arc<Shared>, mut request: Request, wish: &Wish, verdict: Verdict) -> Response {
+fn upgrade(
+    shared: Arc<Shared>,
+    mut request: Request,
+    upgrade_request: &UpgradeRequest,
+    verdict: Verdict,
+) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         let freed = upgrade.await.map_err(io::Error::other).and_then(free);
@@ -298,13 +305,13 @@ fn upgrade(shared: Arc<Shared>, mut request: Request, wish: &Wish, verdict: Verd
         }
     });
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
-    response.headers_mut().extend(wish.fields());
+    response.headers_mut().extend(upgrade_request.fields());
     response
 }
 
 /// The socket under an upgraded connection, and what came in behind the request.
 fn free(upgraded: Upgraded) -> io::Result<(Stream, Vec<u8>)> {
-    let parts = upgraded.downcast::<TokioIo<Rewound>>();
+    let parts = upgraded.downcast::<TokioIo<Preread>>();
     let parts = parts.map_err(|_| io::Error::other("an upgraded connection was not the door's"))?;
     parts.io.into_inner().into_stream(&parts.read_buf)
 }
@@ -334,7 +341,9 @@ pub(super) async fn hand_over(
                 Ok(Some(_)) => fanout.close(key, Close::AddonRequired),
                 Ok(None) => fanout.close(key, Close::TokenRevoked),
                 // Nobody may stay of whom that is not known; who comes back is asked anew.
-                Err(_) => fanout.close(key, Close::Drain { reconnect_after_ms: ASK_AGAIN_MS }),
+                Err(_) => {
+                    fanout.close(key, Close::Drain { reconnect_after_ms: RECONNECT_AFTER_MS })
+                }
             }
         }
     }

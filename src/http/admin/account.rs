@@ -25,7 +25,7 @@ use crate::{
 };
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct AccountQuery {
     #[serde(default)]
     done: String,
 }
@@ -103,9 +103,9 @@ struct UsageRow {
 pub(super) async fn show(
     operator: Operator,
     Path(id): Path<i64>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<AccountQuery>,
 ) -> Result<Response, SiteError> {
-    let done = match &*asked.done {
+    let done = match &*query.done {
         "gift" => Some("The days were added."),
         "block" => Some("The account is blocked."),
         "unblock" => Some("The account is unblocked."),

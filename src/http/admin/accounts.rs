@@ -15,7 +15,7 @@ use hyper::StatusCode;
 const PAGE: u32 = 50;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct AccountListQuery {
     #[serde(default)]
     search: String,
     before: Option<i64>,
@@ -53,11 +53,11 @@ struct Held {
 /// `/admin/accounts/`; `?search=` is a part of the address, of a key, or an id.
 pub(super) async fn show(
     operator: Operator,
-    Query(asked): Query<Asked>,
+    Query(query): Query<AccountListQuery>,
 ) -> Result<Response, SiteError> {
     let search = AccountSearch {
-        text: &asked.search,
-        before: asked.before.map(AccountId),
+        text: &query.search,
+        before: query.before.map(AccountId),
         // One more than is shown tells whether there is another page.
         limit: PAGE + 1,
     };
@@ -65,12 +65,12 @@ pub(super) async fn show(
     let has_more = found.len() > PAGE as usize;
     found.truncate(PAGE as usize);
     let last = found.last().filter(|_| has_more);
-    let next = last.map(|last| next(&asked.search, last.account));
+    let next = last.map(|last| next(&query.search, last.account));
     let page = AccountsPage {
         shell: operator.shell("/admin/accounts/"),
         rows: found.into_iter().map(|it| Row::of(&it, operator.now)).collect(),
-        is_later_page: asked.before.is_some(),
-        search: asked.search,
+        is_later_page: query.before.is_some(),
+        search: query.search,
         next,
     };
     html(StatusCode::OK, &page)
