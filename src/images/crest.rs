@@ -1,7 +1,7 @@
 //! Crests of teams and rosettes of competitions: a shape, a pattern in it, and initials on a plate.
 
 use super::{
-    letters,
+    initials,
     palette::{Colours, Seed},
 };
 
@@ -84,11 +84,11 @@ pub(super) fn svg(seed: Seed, name: &str, shape: Shape) -> String {
     let Colours { ground, figure, ink, plate } = seed.colours();
     let (outline, pattern) = (shape.outline(), seed.pick(4, Pattern::ALL).path());
     let points = if shape == Shape::Rosette { rosette(plate) } else { String::new() };
-    let initials = letters::initials(name);
+    let initials = initials::initials(name);
     let middle = if initials.is_empty() {
         star(ink, plate)
     } else {
-        let letters = letters::svg(&initials, ink, (64.0, 61.0), (66.0, 30.0));
+        let letters = initials::svg(&initials, ink, (64.0, 61.0), (66.0, 30.0));
         format!(
             r#"<rect x="22" y="40" width="84" height="42" rx="10" fill="{plate}" stroke="{ink}" stroke-width="2"/>{letters}"#
         )

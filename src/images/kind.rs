@@ -6,7 +6,7 @@ use crate::archive::EntityKind;
 
 /// SERVICE section 4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ImageKind {
     Team,
     League,
     Player,
@@ -19,7 +19,7 @@ pub enum Kind {
     HockeyTeam,
 }
 
-impl Kind {
+impl ImageKind {
     pub const ALL: [Self; 10] = [
         Self::Team,
         Self::League,

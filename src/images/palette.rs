@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Kind;
+use super::ImageKind;
 use crate::record::Key;
 
 /// Bytes that differ from one id to another, from which everything is chosen.
@@ -10,7 +10,7 @@ use crate::record::Key;
 pub(super) struct Seed([u8; 32]);
 
 impl Seed {
-    pub(super) fn of(kind: Kind, id: Key) -> Self {
+    pub(super) fn of(kind: ImageKind, id: Key) -> Self {
         let mut digest = Sha256::new();
         // Of what kind it is, not of the address: one team is the same under each of its addresses.
         digest.update(kind.entity().as_str());
