@@ -20,7 +20,7 @@ use tracing::warn;
 use super::{
     Peer, Shared,
     credential::{self, Credential, PresentedCredential},
-    error::{HttpError, Needed},
+    error::{HttpError, MissingAddon},
 };
 use crate::{
     accounts::{AccountId, Caller, Micros},
@@ -129,7 +129,7 @@ fn check_addon(
         Some(addon) if !caller.has(addon, now) && quota.is_none() => {
             let price = catalogue.price(addon, false);
             let public_url = shared.parts.public_url.clone();
-            Err(HttpError::AddonRequired(Needed { addon, price, public_url }))
+            Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }))
         }
         _ => Ok(()),
     }

@@ -29,7 +29,7 @@ pub(super) enum HttpError {
         public_url: String,
     },
     /// The key is valid, the account lacks the add-on.
-    AddonRequired(Needed),
+    AddonRequired(MissingAddon),
     /// Too much at once.
     RateLimited(Wait),
     /// What there was for the day is used up.
@@ -54,7 +54,7 @@ pub(super) enum HttpError {
 
 /// An add-on that is missing, and what a month of it costs.
 #[derive(Debug)]
-pub(super) struct Needed {
+pub(super) struct MissingAddon {
     pub(super) addon: Addon,
     pub(super) price: Price,
     /// Leads to the page of prices.
@@ -81,7 +81,7 @@ pub(super) struct AddonRequired {
 
 /// The uniform shape of all others.
 #[derive(Debug, Serialize)]
-struct Uniform<'a> {
+struct ErrorEnvelope<'a> {
     error: bool,
     status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,7 +172,7 @@ fn unauthorised(public_url: &str, detail: &'static str) -> Response {
     response
 }
 
-fn addon_required(Needed { addon, price, public_url }: &Needed) -> Response {
+fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> Response {
     let (error, detail) = match addon {
         Addon::Sports => (
             "Sports Addon required",
@@ -232,14 +232,14 @@ fn exhausted(standing: Standing) -> Response {
 
 fn too_many(code: &'static str, detail: &str, retry_after_s: u64) -> Response {
     let status = StatusCode::TOO_MANY_REQUESTS;
-    let body = Uniform { error: true, status: status.as_u16(), code: Some(code), detail };
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code: Some(code), detail };
     let mut response = (status, Json(body)).into_response();
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
     response
 }
 
 fn uniform(status: StatusCode, detail: &str) -> Response {
-    let body = Uniform { error: true, status: status.as_u16(), code: None, detail };
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code: None, detail };
     (status, Json(body)).into_response()
 }
 

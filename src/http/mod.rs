@@ -59,7 +59,7 @@ use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
 
 use self::{
-    acceptor::Acceptor, admin::Desk, connections::Connections, ingest::KnownFeedKeys,
+    acceptor::Acceptor, admin::FigureHistory, connections::Connections, ingest::KnownFeedKeys,
     known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, service::HttpService,
     site::FormKey, ticket::Tickets,
 };
@@ -151,7 +151,7 @@ struct Shared {
     /// Makes the tokens of forms.
     forms: FormKey,
     /// What the operator's figures remember.
-    desk: Desk,
+    figure_history: FigureHistory,
     ready: AtomicBool,
     /// The sources that push, and how many sockets of theirs there may be yet.
     pushing: Sources,
@@ -185,7 +185,7 @@ pub async fn serve(
         documents: Documents::default(),
         tickets: Tickets::default(),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
-        desk: Desk::new(clock::wall()),
+        figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),
         pushing: Sources::new(parts.ingest.clone(), parts.doors.clone(), parts.fanout.clone()),
         push_limits: PushLimits::new(parts.ingest.sockets_max, parts.ingest.sockets_max_per_source),

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::site::{Moment, Shell, SiteError, Standing, Visit, last_day, title, unlocks};
+use super::site::{AddonStatus, Moment, Shell, SiteError, Visit, last_day, title, unlocks};
 use crate::{
     accounts::{Addon, Addons},
     products::{Catalogue, Product, TERMS},
@@ -36,7 +36,7 @@ pub(super) struct Offer {
     /// For each of the terms.
     prices: Vec<String>,
     /// How it stands for the account of whoever asks.
-    standing: Option<Standing>,
+    standing: Option<AddonStatus>,
 }
 
 /// The order in which they are sold.
@@ -86,6 +86,6 @@ fn offer(
         free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),
         prices: TERMS.map(|months| price.times(months).to_string()).into(),
         price: price.to_string(),
-        standing: addons.map(|addons| Standing::new(catalogue, addon, founder, addons, now)),
+        standing: addons.map(|addons| AddonStatus::new(catalogue, addon, founder, addons, now)),
     }
 }

@@ -20,7 +20,7 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     Shared,
-    error::{HttpError, Needed},
+    error::{HttpError, MissingAddon},
 };
 use crate::{
     accounts::Caller,
@@ -94,7 +94,7 @@ pub(super) async fn channel(
     if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
         let price = shared.parts.catalogue.price(addon, false);
         let public_url = shared.parts.public_url.clone();
-        return Err(HttpError::AddonRequired(Needed { addon, price, public_url }));
+        return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));
     }
     let image = image(&shared, channel, at_least).await?;
     Ok(answer(request.headers(), &image))

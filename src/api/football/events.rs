@@ -7,7 +7,7 @@ use super::{
     event::{self, Event},
     matches::Matches,
     request::{ListQuery, TOLERATED, football, holds},
-    vocabulary::Wanted,
+    vocabulary::StatusFilter,
 };
 use crate::{
     api::{Api, ApiError, CacheControl, ErrorBody, Page, Spec, UnknownParametersBody},
@@ -86,14 +86,14 @@ pub(super) async fn list(
     filter.round = round.and_then(|round| round.parse().ok());
     let round_name = round.filter(|_| filter.round.is_none());
     let also = |brief: &Brief| {
-        wanted.as_ref().is_none_or(|wanted: &Wanted| wanted.lets_through(brief))
+        wanted.as_ref().is_none_or(|wanted: &StatusFilter| wanted.lets_through(brief))
             && round_name.is_none_or(|name| is_round(brief, name))
             && stage.is_none_or(|stage| is_stage(brief, stage))
     };
     // A list of which rows alone decide need not be walked.
     let is_plain = round_name.is_none()
         && stage.is_none()
-        && wanted.as_ref().is_none_or(Wanted::is_of_statuses_alone);
+        && wanted.as_ref().is_none_or(StatusFilter::is_of_statuses_alone);
     let also = (!is_plain).then_some(&also as Condition<'_>);
     let found = matches.find_with(&filter, query.window, also);
     CacheControl::LIST.answer(&headers, &query.page(found.count, matches.rows(&found.briefs)))

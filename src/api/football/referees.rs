@@ -53,10 +53,10 @@ impl Person for Referee {
 
     fn of(referee: &Entity, judged: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self {
         let match_stats = || judged.iter().filter_map(|brief| match_stats.get(&brief.id));
-        let yellow = Sum::of(match_stats().map(|stats| stats.yellow));
-        let red = Sum::of(match_stats().map(|stats| stats.red));
-        let fouls = Sum::of(match_stats().map(|stats| stats.fouls));
-        let goals = Sum::of(judged.iter().map(|brief| brief.score));
+        let yellow = StatTotal::of(match_stats().map(|stats| stats.yellow));
+        let red = StatTotal::of(match_stats().map(|stats| stats.red));
+        let fouls = StatTotal::of(match_stats().map(|stats| stats.fouls));
+        let goals = StatTotal::of(judged.iter().map(|brief| brief.score));
         Self {
             id: referee.id,
             name: referee.name.to_string(),
@@ -78,12 +78,12 @@ impl Person for Referee {
 }
 
 /// Of both sides, over the matches in which it was told.
-struct Sum {
+struct StatTotal {
     sum: u32,
     of: usize,
 }
 
-impl Sum {
+impl StatTotal {
     fn of(told: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
         told.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
             sum: sum.sum + home + away,

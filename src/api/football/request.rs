@@ -7,7 +7,7 @@ use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 
-use super::vocabulary::Wanted;
+use super::vocabulary::StatusFilter;
 use crate::{
     api::{Api, ApiError, Page, PageUrl, Params, Spec},
     archive::{Filter, Window},
@@ -91,8 +91,8 @@ impl<'a> ListQuery<'a> {
     }
 
     /// `status`.
-    pub(super) fn status(&self) -> Option<Wanted> {
-        self.params.text("status").and_then(Wanted::read)
+    pub(super) fn status(&self) -> Option<StatusFilter> {
+        self.params.text("status").and_then(StatusFilter::read)
     }
 }
 

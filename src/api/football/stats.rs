@@ -100,7 +100,7 @@ pub(super) struct Counters {
 }
 
 /// By the names of `ingest::event::Stat`.
-type Told = BTreeMap<Arc<str>, u32>;
+type StatCounts = BTreeMap<Arc<str>, u32>;
 
 impl Stats {
     pub(super) fn of(record: &MatchRecord) -> Self {
@@ -161,12 +161,12 @@ impl Parts {
     }
 }
 
-fn half_counts(told: &BTreeMap<Stat, u32>) -> Told {
+fn half_counts(told: &BTreeMap<Stat, u32>) -> StatCounts {
     told.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
 }
 
 /// One side's share of what both have, in whole percent; `None` where one of them is not told.
-pub(in crate::api) fn share(own: &Told, other: &Told, name: &str) -> Option<u32> {
+pub(in crate::api) fn share(own: &StatCounts, other: &StatCounts, name: &str) -> Option<u32> {
     let (own, other) = (*own.get(name)?, *other.get(name)?);
     (100 * own + (own + other) / 2).checked_div(own + other)
 }
@@ -196,7 +196,7 @@ impl Counters {
         }
     }
 
-    fn of(own: &Told, other: &Told) -> Self {
+    fn of(own: &StatCounts, other: &StatCounts) -> Self {
         let get = |name: &str| own.get(name).copied();
         let accuracy = |accurate: u32, all: u32| {
             (all > 0).then(|| (f64::from(accurate) / f64::from(all) * 1000.0).round() / 10.0)

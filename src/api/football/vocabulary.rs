@@ -56,13 +56,13 @@ const WORDS: &[(&str, &[Status])] = &[
 
 /// What `status=` asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Wanted {
+pub(super) struct StatusFilter {
     pub statuses: Vec<Status>,
     /// `aet` is all that is asked for: decided in extra time or after it.
     after_extra_time: bool,
 }
 
-impl Wanted {
+impl StatusFilter {
     /// Reads one word, or several with commas between, in any case. Unknown words are ignored, as
     /// clients send the words of other services; `None`, which filters nothing, if no word is known.
     pub(super) fn read(text: &str) -> Option<Self> {
@@ -93,32 +93,32 @@ mod tests {
     #[test]
     fn word_of_a_row_finds_the_row() {
         for own in Status::ALL {
-            let wanted = Wanted::read(status::word(own)).expect("a word of a row is known");
+            let wanted = StatusFilter::read(status::word(own)).expect("a word of a row is known");
             assert!(wanted.statuses.contains(&own), "{own:?} is not found by its own word");
         }
     }
 
     #[test]
     fn live_is_all_that_is_in_play() {
-        let live = Wanted::read("LIVE").unwrap().statuses;
+        let live = StatusFilter::read("LIVE").unwrap().statuses;
         for own in Status::ALL {
             assert_eq!(live.contains(&own), own.is_live(), "{own:?}");
         }
-        assert_eq!(Wanted::read("delayed").unwrap().statuses, []);
-        let both = Wanted::read("postponed, canceled").unwrap().statuses;
+        assert_eq!(StatusFilter::read("delayed").unwrap().statuses, []);
+        let both = StatusFilter::read("postponed, canceled").unwrap().statuses;
         assert_eq!(both, [Status::Postponed, Status::Cancelled]);
     }
 
     #[test]
     fn unknown_words_filter_nothing() {
-        assert_eq!(Wanted::read("soon"), None);
-        assert_eq!(Wanted::read(" , "), None);
-        assert_eq!(Wanted::read("soon,finished"), Wanted::read("finished"));
+        assert_eq!(StatusFilter::read("soon"), None);
+        assert_eq!(StatusFilter::read(" , "), None);
+        assert_eq!(StatusFilter::read("soon,finished"), StatusFilter::read("finished"));
         for alias in ["inplay", "in_play", "started", "inprogress"] {
-            assert_eq!(Wanted::read(alias), Wanted::read("live"), "{alias}");
+            assert_eq!(StatusFilter::read(alias), StatusFilter::read("live"), "{alias}");
         }
         for alias in ["scheduled", "upcoming"] {
-            assert_eq!(Wanted::read(alias), Wanted::read("notstarted"), "{alias}");
+            assert_eq!(StatusFilter::read(alias), StatusFilter::read("notstarted"), "{alias}");
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     bookmaker,
     market::{self, Market},
     needs_bookmakers,
-    quote::{self, Thing},
+    quote::{self, OutcomeKey},
     status,
 };
 use crate::{
@@ -115,7 +115,7 @@ pub(in crate::api) async fn rows(
     };
     let (_, prices) = api.archive.odds(&odds_filter, Window::ALL).await?;
     let best = quote::best(prices.iter().filter(|row| row.is_open));
-    let mut best: Vec<(Thing, &OddsRow)> = best.into_iter().collect();
+    let mut best: Vec<(OutcomeKey, &OddsRow)> = best.into_iter().collect();
     best.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut rows = Vec::with_capacity(best.len());
     for brief in &matches {

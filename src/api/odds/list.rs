@@ -19,7 +19,7 @@ use super::{
     OF_EVENT, bookmaker, id_of,
     market::{self, Market},
     needs_bookmakers,
-    quote::{self, Thing},
+    quote::{self, OutcomeKey},
 };
 use crate::{
     accounts::Caller,
@@ -191,17 +191,18 @@ async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> 
     let filter =
         OddsFilter { matches: Some(matches.into_iter().collect()), ..OddsFilter::default() };
     let (_, all) = api.archive.odds(&filter, Window::ALL).await?;
-    let best: HashMap<Thing, Decimal> =
+    let best: HashMap<OutcomeKey, Decimal> =
         quote::best(all.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
-    let is_highest =
-        |row: &&OddsRow| !quote::is_consensus(row) && best.get(&Thing::of(row)) == Some(&row.price);
+    let is_highest = |row: &&OddsRow| {
+        !quote::is_consensus(row) && best.get(&OutcomeKey::of(row)) == Some(&row.price)
+    };
     Ok(rows.iter().filter(is_highest).map(|row| row.id).collect())
 }
 
 /// Market, line and outcome by our own names.
-type Meant = (Option<String>, Option<Decimal>, Option<String>);
+type MarketSelection = (Option<String>, Option<Decimal>, Option<String>);
 
-fn market_of(params: &Params) -> Result<Meant, ApiError> {
+fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
     let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
     let outcome = params.text("outcome");
     let wrong = |why: String| Err(ApiError::BadParameter(why));

@@ -83,7 +83,7 @@ fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
 
 /// What is asked of predictions as a list.
 #[derive(Debug, Default)]
-pub(in crate::api) struct Wanted {
+pub(in crate::api) struct PredictionQuery {
     pub(in crate::api) filter: Filter,
     /// This one match.
     pub(in crate::api) event: Option<Key>,
@@ -92,7 +92,7 @@ pub(in crate::api) struct Wanted {
     pub(in crate::api) recommended: Option<bool>,
 }
 
-impl Wanted {
+impl PredictionQuery {
     /// Matches that are not over.
     pub(in crate::api) fn not_over() -> Self {
         let filter = Filter {
@@ -196,24 +196,25 @@ async fn detail(
 )]
 async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
-    let mut wanted = Wanted::not_over();
-    wanted.filter.competition = params.id("league_id")?;
-    wanted.filter.season = params.id("season_id")?;
-    wanted.filter.team = params.id("team_id")?;
-    wanted.filter.from = params.from("date_from")?;
-    wanted.filter.before = params.before("date_to")?;
-    wanted.confidence_min = params.parsed("min_confidence", "a number from 0 to 1", |text| {
-        text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
-    })?;
-    wanted.recommended = params.flag("recommended")?;
+    let mut prediction_query = PredictionQuery::not_over();
+    prediction_query.filter.competition = params.id("league_id")?;
+    prediction_query.filter.season = params.id("season_id")?;
+    prediction_query.filter.team = params.id("team_id")?;
+    prediction_query.filter.from = params.from("date_from")?;
+    prediction_query.filter.before = params.before("date_to")?;
+    prediction_query.confidence_min =
+        params.parsed("min_confidence", "a number from 0 to 1", |text| {
+            text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
+        })?;
+    prediction_query.recommended = params.flag("recommended")?;
     if let Some(statuses) = params.text("status").and_then(status::parse) {
-        wanted.narrow(&statuses);
+        prediction_query.narrow(&statuses);
     }
     if params.flag("upcoming")? == Some(true) {
-        wanted.upcoming();
+        prediction_query.upcoming();
     }
     let window = params.window()?;
-    let (count, rows) = wanted.rows(&api, window);
+    let (count, rows) = prediction_query.rows(&api, window);
     let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
     CacheControl::PREDICTIONS.answer(&headers, &Page::new(&page_url, window, count, rows))
 }

@@ -11,7 +11,7 @@ use super::request::V1Query;
 use crate::api::{
     Api, ApiError, CacheControl, Page,
     odds::id_of,
-    predictions::{Wanted, one, row::Prediction},
+    predictions::{PredictionQuery, one, row::Prediction},
 };
 
 const ACCEPTED: &[&str] = &["date_from", "date_to", "event", "league", "upcoming"];
@@ -28,15 +28,15 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = V1Query::pages(&api, &uri, &headers, ACCEPTED)?;
-    let mut wanted = Wanted::not_over();
-    wanted.filter.competitions = query.params.ids("league")?;
-    wanted.filter.from = query.from()?;
-    wanted.filter.before = query.before()?;
-    wanted.event = query.params.id("event")?;
+    let mut prediction_query = PredictionQuery::not_over();
+    prediction_query.filter.competitions = query.params.ids("league")?;
+    prediction_query.filter.from = query.from()?;
+    prediction_query.filter.before = query.before()?;
+    prediction_query.event = query.params.id("event")?;
     if query.params.flag("upcoming")? == Some(true) {
-        wanted.upcoming();
+        prediction_query.upcoming();
     }
-    let (count, mut rows) = wanted.rows(&api, query.window());
+    let (count, mut rows) = prediction_query.rows(&api, query.window());
     rows.iter_mut().for_each(|row| row.date(|at| query.date(at)));
     CacheControl::PREDICTIONS.answer(&headers, &query.page(count, rows))
 }

@@ -18,7 +18,7 @@ use crate::{
     accounts::{
         AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
     },
-    http::site::{Fields, Moment, Shell, SiteError, Standing, html, see_other, title},
+    http::site::{AddonStatus, Fields, Moment, Shell, SiteError, html, see_other, title},
     operator::{Books, Sum, Which},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
@@ -45,7 +45,7 @@ struct AccountPage<'a> {
     problem: Option<String>,
     facts: Vec<(&'static str, Moment)>,
     keys: Vec<KeyRow>,
-    addons: Vec<Standing>,
+    addons: Vec<AddonStatus>,
     days_max: u32,
     orders: Vec<OrderRow>,
     ledger: Vec<LedgerRow>,
@@ -287,7 +287,7 @@ async fn page(
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
     let standing =
-        |addon| Standing::new(&parts.catalogue, addon, founder, &account.addons, operator.now);
+        |addon| AddonStatus::new(&parts.catalogue, addon, founder, &account.addons, operator.now);
     let page = AccountPage {
         shell: operator.shell("/admin/accounts/"),
         id,

@@ -40,12 +40,12 @@ struct Row {
     state: &'static str,
     tone: &'static str,
     created: Moment,
-    addons: Vec<Held>,
+    addons: Vec<AddonChip>,
 }
 
 /// An add-on, as a chip.
 #[derive(Debug)]
-struct Held {
+struct AddonChip {
     title: &'static str,
     tone: &'static str,
 }
@@ -86,12 +86,12 @@ impl Row {
             state: account.state().as_str(),
             tone: tone(account.state()),
             created: Moment::minute(account.created),
-            addons: addons.map(|(addon, expiry)| Held::of(addon, expiry, now)).collect(),
+            addons: addons.map(|(addon, expiry)| AddonChip::of(addon, expiry, now)).collect(),
         }
     }
 }
 
-impl Held {
+impl AddonChip {
     fn of(addon: Addon, expiry: Micros, now: Micros) -> Self {
         Self { title: title(addon), tone: if expiry > now { "live" } else { "" } }
     }

@@ -4,7 +4,7 @@
 //! what is the other's. A form is checked as customers' forms are. Nothing here decides about accounts
 //! or money: it asks [`crate::accounts`], [`crate::payments`] and [`crate::operator`].
 //!
-//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `pace` and `memory`, `live`,
+//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate` and `memory`, `live`,
 //! `accounts` and `account`.
 
 mod account;
@@ -14,7 +14,7 @@ mod live;
 mod log_in;
 mod memory;
 mod operator;
-mod pace;
+mod rate;
 mod samples;
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use axum::{
     routing::{get, post},
 };
 
-pub(super) use self::figures::Desk;
+pub(super) use self::figures::FigureHistory;
 use super::{
     Shared,
     site::{FORM_BYTES_MAX, SiteError, see_other},

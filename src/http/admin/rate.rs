@@ -3,33 +3,33 @@
 use crate::accounts::Micros;
 
 /// Two looks closer together than this are one: a rate over less says little.
-pub(super) const APART_MIN: Micros = 1_000_000;
+pub(super) const READING_INTERVAL_MIN: Micros = 1_000_000;
 
 /// The pace of one counter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    before: Look,
-    last: Look,
+pub(super) struct CounterRate {
+    before: CounterReading,
+    last: CounterReading,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct CounterReading {
     at: Micros,
     total: f64,
 }
 
-impl Pace {
+impl CounterRate {
     /// Of a counter that begins at 0 now.
     pub(super) fn new(now: Micros) -> Self {
-        let look = Look { at: now, total: 0.0 };
-        Self { before: look, last: look }
+        let reading = CounterReading { at: now, total: 0.0 };
+        Self { before: reading, last: reading }
     }
 
     /// So much a second since the look before; `None` when that was just now.
     pub(super) fn at(&mut self, now: Micros, total: f64) -> Option<f64> {
-        if now - self.last.at >= APART_MIN {
+        if now - self.last.at >= READING_INTERVAL_MIN {
             self.before = self.last;
-            self.last = Look { at: now, total };
+            self.last = CounterReading { at: now, total };
         }
         let span = self.last.at - self.before.at;
         (span > 0).then(|| (self.last.total - self.before.total).max(0.0) * 1e6 / as_float(span))
@@ -47,19 +47,19 @@ mod tests {
 
     #[test]
     fn a_rate_is_that_since_the_look_before() {
-        let mut pace = Pace::new(0);
-        assert_eq!(pace.at(500_000, 10.0), None);
-        assert_eq!(pace.at(2_000_000, 100.0), Some(50.0));
-        assert_eq!(pace.at(4_000_000, 100.0), Some(0.0));
-        assert_eq!(pace.at(5_000_000, 130.0), Some(30.0));
+        let mut rate = CounterRate::new(0);
+        assert_eq!(rate.at(500_000, 10.0), None);
+        assert_eq!(rate.at(2_000_000, 100.0), Some(50.0));
+        assert_eq!(rate.at(4_000_000, 100.0), Some(0.0));
+        assert_eq!(rate.at(5_000_000, 130.0), Some(30.0));
     }
 
     /// Two operators who look at the same moment see the same.
     #[test]
     fn a_look_right_after_another_repeats_it() {
-        let mut pace = Pace::new(0);
-        assert_eq!(pace.at(2_000_000, 100.0), Some(50.0));
-        assert_eq!(pace.at(2_000_001, 101.0), Some(50.0));
-        assert_eq!(pace.at(4_000_000, 200.0), Some(50.0));
+        let mut rate = CounterRate::new(0);
+        assert_eq!(rate.at(2_000_000, 100.0), Some(50.0));
+        assert_eq!(rate.at(2_000_001, 101.0), Some(50.0));
+        assert_eq!(rate.at(4_000_000, 200.0), Some(50.0));
     }
 }

@@ -4,7 +4,7 @@ use fanout::close::Close;
 
 /// A line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Closing {
+pub(super) struct CloseCodeRow {
     pub(super) code: u16,
     pub(super) reason: &'static str,
     pub(super) what: &'static str,
@@ -28,10 +28,10 @@ const ALL: [Close; 12] = [
 ];
 
 /// All of them, by their codes.
-pub(super) fn all() -> [Closing; ALL.len()] {
+pub(super) fn all() -> [CloseCodeRow; ALL.len()] {
     ALL.map(|close| {
         let (what, back) = words(close);
-        Closing { code: close.code(), reason: close.reason(), what, back }
+        CloseCodeRow { code: close.code(), reason: close.reason(), what, back }
     })
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{Router, response::Response, routing::get};
 
-use self::closes::Closing;
+use self::closes::CloseCodeRow;
 pub use self::numbers::Numbers;
 use super::{
     Shared,
@@ -74,7 +74,7 @@ impl<'a> Facts<'a> {
         &CONTENTS
     }
 
-    fn closes(&self) -> Vec<Closing> {
+    fn closes(&self) -> Vec<CloseCodeRow> {
         closes::all().into()
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     paths(account::show, rest::ticket, rest::channel, images::show),
     components(schemas(ErrorBody, UnknownParametersBody, AuthenticationRequired, AddonRequired))
 )]
-struct Own;
+struct HttpDocument;
 
 /// Tags as handlers name them, in the order in which they are shown.
 const TAGS: [(&str, &str); 18] = [
@@ -60,7 +60,7 @@ const ACCOUNT: &str = "/api/v2/account/";
 
 /// The whole of it, but for `servers`.
 pub(super) fn openapi() -> Value {
-    let document = api::document().merge_from(Own::openapi());
+    let document = api::document().merge_from(HttpDocument::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["openapi"] = "3.1.0".into();
     document["info"] = info();

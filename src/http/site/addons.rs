@@ -9,7 +9,7 @@ use super::{
     error::{SiteError, see_other},
     form::SignedForm,
     moment::Moment,
-    offer::{self, Standing},
+    offer::{self, AddonStatus},
     page::Shell,
     visit::SignedIn,
 };
@@ -36,7 +36,7 @@ struct AddonsPage<'a> {
 /// An add-on with its prices.
 #[derive(Debug)]
 struct Offer {
-    standing: Standing,
+    standing: AddonStatus,
     unlocks: &'static str,
     /// What others pay, where this account pays less.
     list_price: Option<String>,
@@ -109,7 +109,7 @@ fn offer(SignedIn { visit, customer }: &SignedIn, parts: &Parts, addon: Addon) -
     let list = catalogue.price(addon, false);
     let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
     Offer {
-        standing: Standing::new(catalogue, addon, founder, &customer.addons, visit.now),
+        standing: AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now),
         unlocks: offer::unlocks(addon),
         list_price: (list != price).then(|| list.to_string()),
         free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),

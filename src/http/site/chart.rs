@@ -28,7 +28,7 @@ pub(super) struct Chart {
     pub(super) height: i64,
     pub(super) left: i64,
     pub(super) bars: Vec<Bar>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<GridLine>,
     pub(super) days: Vec<Label>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Bar {
 
 /// A line of the scale.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct GridLine {
     pub(super) y: i64,
     pub(super) text: String,
 }
@@ -98,8 +98,8 @@ fn bars(counts: &[(Day, u64)], scale: u64) -> Vec<Bar> {
     used.map(bar).collect()
 }
 
-fn line(count: u64, scale: u64) -> Line {
-    Line { y: GROUND - height(count, scale), text: short(count) }
+fn line(count: u64, scale: u64) -> GridLine {
+    GridLine { y: GROUND - height(count, scale), text: short(count) }
 }
 
 fn labels(today: Day) -> Vec<Label> {

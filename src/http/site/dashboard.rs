@@ -12,7 +12,7 @@ use super::{
     error::{SiteError, see_other},
     form::SignedForm,
     moment::Moment,
-    offer::Standing,
+    offer::AddonStatus,
     page::Shell,
     visit::SignedIn,
 };
@@ -33,7 +33,7 @@ struct DashboardPage<'a> {
     new_key: Option<&'a str>,
     key_prefix: Option<&'a str>,
     key_created: String,
-    addons: Vec<Standing>,
+    addons: Vec<AddonStatus>,
     odds_free_until: Option<Moment>,
     sockets: usize,
     charts: Vec<Chart>,
@@ -77,7 +77,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
     };
     let founder = customer.founder.is_some();
     let standing =
-        |addon| Standing::new(&parts.catalogue, addon, founder, &customer.addons, visit.now);
+        |addon| AddonStatus::new(&parts.catalogue, addon, founder, &customer.addons, visit.now);
     let created = customer.key_created.map(|at| Moment::day(at).text);
     visit.show(&DashboardPage {
         shell: visit.shell("/dashboard/"),

@@ -41,7 +41,7 @@ pub(in crate::http) use self::{
     error::{SiteError, see_other},
     form::{FORM_BYTES_MAX, Fields, SignedForm, Submitted},
     moment::Moment,
-    offer::{Standing, title, unlocks},
+    offer::{AddonStatus, title, unlocks},
     page::{Shell, Who, html},
     visit::{SignedIn, Visit},
 };

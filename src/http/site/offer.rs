@@ -9,7 +9,7 @@ use crate::{
 
 /// An add-on as one account sees it.
 #[derive(Debug)]
-pub(in crate::http) struct Standing {
+pub(in crate::http) struct AddonStatus {
     pub(in crate::http) slug: &'static str,
     pub(in crate::http) title: &'static str,
     /// `active`, `expired` or `inactive`, and the class of its chip.
@@ -26,7 +26,7 @@ pub(in crate::http) struct Standing {
 const WARNING_DAYS: Micros = 7;
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-impl Standing {
+impl AddonStatus {
     pub(in crate::http) fn new(
         catalogue: &Catalogue,
         addon: Addon,

@@ -10,7 +10,7 @@ use hyper::StatusCode;
 use super::{
     error::{SiteError, see_other},
     form::Submitted,
-    message::{self, Onward},
+    message::{self, NextLink},
     page::Shell,
     visit::Visit,
 };
@@ -160,14 +160,14 @@ async fn verified_page(
             StatusCode::OK,
             "Already confirmed",
             "This link has already been used, and your account is active. Log in to continue.",
-            Onward::LOG_IN,
+            NextLink::LOG_IN,
         ),
         Verified::Expired => message::show(
             visit,
             StatusCode::GONE,
             "This link has expired",
             "Links are valid for a limited time. Request a new one.",
-            Onward { path: "/register/sent/", name: "Request a new link" },
+            NextLink { path: "/register/sent/", name: "Request a new link" },
         ),
         Verified::Unknown => message::no_link(visit),
     }

@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use super::{
     error::{SiteError, see_other},
     form::Submitted,
-    message::{self, Onward},
+    message::{self, NextLink},
     page::Shell,
     register::{NO_ADDRESS, sentence},
     visit::Visit,
@@ -93,7 +93,9 @@ pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Respon
             visit.make_known(response, owner.as_ref())
         }
         LinkUse::Already => message::used_link(&visit),
-        LinkUse::Expired => too_old(&visit, Onward { path: "/reset/", name: "Request a new link" }),
+        LinkUse::Expired => {
+            too_old(&visit, NextLink { path: "/reset/", name: "Request a new link" })
+        }
         LinkUse::Unknown => message::no_link(&visit),
     }
 }
@@ -128,13 +130,13 @@ async fn follow_email_change(visit: &Visit, link: &str) -> Result<Response, Site
         LinkUse::Done => Ok(see_other("/login/?done=email")),
         LinkUse::Already => message::used_link(visit),
         LinkUse::Expired => {
-            too_old(visit, Onward { path: "/dashboard/settings/", name: "Request a new link" })
+            too_old(visit, NextLink { path: "/dashboard/settings/", name: "Request a new link" })
         }
         LinkUse::Unknown => message::no_link(visit),
     }
 }
 
-fn too_old(visit: &Visit, onward: Onward) -> Result<Response, SiteError> {
+fn too_old(visit: &Visit, onward: NextLink) -> Result<Response, SiteError> {
     let text = "Links are valid for a limited time. Request a new one.";
     message::show(visit, StatusCode::GONE, "This link has expired", text, onward)
 }

@@ -61,7 +61,7 @@ const LATE: i64 = 30 * 60 * 1_000_000;
 pub(super) async fn list(cards: CardsExtension, request: SportsRequest) -> ApiResult {
     let query = request.read(RACES)?;
     let all = cards.all(&request.api).await?;
-    let races = wanted(&query, all.iter().map(AsRef::as_ref))?;
+    let races = filter_races(&query, all.iter().map(AsRef::as_ref))?;
     query.page(CacheControl::LIST, &races, |card| RaceRow::of(card))
 }
 
@@ -148,7 +148,7 @@ pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> Ap
 pub(super) async fn meetings(cards: CardsExtension, request: SportsRequest) -> ApiResult {
     let query = request.read(RACES)?;
     let all = cards.all(&request.api).await?;
-    let races = wanted(&query, all.iter().map(AsRef::as_ref))?;
+    let races = filter_races(&query, all.iter().map(AsRef::as_ref))?;
     let mut meetings: Vec<MeetingRow> = Vec::new();
     for card in races {
         let Some(new) = MeetingRow::of(card) else { continue };
@@ -235,7 +235,7 @@ pub(super) async fn track(
 }
 
 /// Those of the races that a request asks for.
-fn wanted<'a>(
+fn filter_races<'a>(
     query: &SportsQuery<'_>,
     races: impl Iterator<Item = &'a Card>,
 ) -> Result<Vec<&'a Card>, ApiError> {
