@@ -17,9 +17,9 @@ pub fn of(headers: &HeaderMap, public_url: &str, is_configured: bool) -> String 
     let Some(host) = host(headers).filter(|_| !is_configured) else {
         return public_url.to_owned();
     };
-    let told = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
+    let proto_header = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
     let own = if public_url.starts_with("https:") { "https" } else { "http" };
-    format!("{}://{host}", told.filter(|it| is_scheme(it)).unwrap_or(own))
+    format!("{}://{host}", proto_header.filter(|it| is_scheme(it)).unwrap_or(own))
 }
 
 /// Whether it is one that can be asked by.

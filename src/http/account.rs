@@ -166,13 +166,13 @@ mod tests {
             sqlx::query(badge).execute(database.pool()).await.unwrap();
             let later = NOW + 2 * DAY_US;
             let caller = accounts.authenticate(key.expose(), later).await.unwrap().unwrap();
-            let told = told(&accounts, caller.account, later).await;
-            assert_eq!(told["email"], "a@example.org");
-            assert_eq!(told["key_prefix"], key.prefix());
-            assert_eq!(told["founder"], true);
-            assert_eq!(told["founder_since"], "2026-08-03T00:00:00Z");
+            let account_json = account_json(&accounts, caller.account, later).await;
+            assert_eq!(account_json["email"], "a@example.org");
+            assert_eq!(account_json["key_prefix"], key.prefix());
+            assert_eq!(account_json["founder"], true);
+            assert_eq!(account_json["founder_since"], "2026-08-03T00:00:00Z");
             assert_eq!(
-                told["addons"],
+                account_json["addons"],
                 json!([
                     {"addon": "websocket", "active": true, "expires": "2026-10-01T16:26:40Z"},
                     {"addon": "sports", "active": false, "expires": null},
@@ -180,9 +180,9 @@ mod tests {
                 ])
             );
             let total = json!({"calls": 3, "mcp_calls": 0, "socket_minutes": 1.5, "messages": 12});
-            assert_eq!(told["usage"]["total"], total);
+            assert_eq!(account_json["usage"]["total"], total);
             assert_eq!(
-                told["usage"]["by_day"],
+                account_json["usage"]["by_day"],
                 json!([
                     {"day": "2026-09-03", "product": "football", "calls": 3, "mcp_calls": 0,
                      "socket_minutes": 0.0, "messages": 0},
@@ -190,12 +190,16 @@ mod tests {
                      "socket_minutes": 1.5, "messages": 12},
                 ])
             );
-            assert_eq!(told["usage"]["from"], "2026-08-05");
+            assert_eq!(account_json["usage"]["from"], "2026-08-05");
         })
         .await;
     }
 
-    async fn told(accounts: &Accounts, account: AccountId, now: Micros) -> serde_json::Value {
+    async fn account_json(
+        accounts: &Accounts,
+        account: AccountId,
+        now: Micros,
+    ) -> serde_json::Value {
         let customer = accounts.customer(account).await.unwrap().unwrap();
         let used = |product, counts| UsageDay { day: Day::of(now), product, counts };
         let days = [

@@ -20,9 +20,9 @@ pub(super) fn settle(proxies: &Proxies, connection: IpAddr, headers: &mut Header
 
 /// Leaves the last entry of a header, if it can be believed, and else nothing.
 fn keep_last(headers: &mut HeaderMap, name: &HeaderName, is_believed: impl Fn(&str) -> bool) {
-    let Some(told) = headers.get_all(name).iter().next_back().cloned() else { return };
+    let Some(value) = headers.get_all(name).iter().next_back().cloned() else { return };
     headers.remove(name);
-    let last = told.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default().trim();
+    let last = value.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default().trim();
     if is_believed(last)
         && let Ok(value) = HeaderValue::from_str(last)
     {

@@ -28,9 +28,9 @@ impl Proxies {
         let lines = headers.get_all(header).iter().rev();
         let mut entries = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
         while self.trusts(address)
-            && let Some(told) = entries.next().and_then(|entry| parse(entry.trim()))
+            && let Some(forwarded) = entries.next().and_then(|entry| parse(entry.trim()))
         {
-            address = told;
+            address = forwarded;
         }
         Peer(address)
     }

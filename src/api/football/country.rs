@@ -259,35 +259,35 @@ const COUNTRIES: &[(&str, &str)] = &[
 ];
 
 /// The name of what a feed has told, be it a code or a name.
-pub(in crate::api) fn name(told: &str) -> String {
-    let known = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(told));
-    known.map_or(told, |(_, name)| name).to_owned()
+pub(in crate::api) fn name(country: &str) -> String {
+    let known = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(country));
+    known.map_or(country, |(_, name)| name).to_owned()
 }
 
 /// The same of what may not be known: an empty text then, as clients declare a string.
-pub(in crate::api) fn name_or_empty(told: Option<&str>) -> String {
-    told.map(name).unwrap_or_default()
+pub(in crate::api) fn name_or_empty(country: Option<&str>) -> String {
+    country.map(name).unwrap_or_default()
 }
 
 /// The code of what a feed has told; `None` for what has none.
-pub(in crate::api) fn code(told: &str) -> Option<String> {
+pub(in crate::api) fn code(country: &str) -> Option<String> {
     let is_it =
-        |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|own| own.eq_ignore_ascii_case(told));
+        |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|own| own.eq_ignore_ascii_case(country));
     let known = COUNTRIES.iter().find(is_it);
-    let within = || WITHIN.iter().find(|(name, _)| name.eq_ignore_ascii_case(told));
+    let within = || WITHIN.iter().find(|(name, _)| name.eq_ignore_ascii_case(country));
     let code = known.map(|(code, _)| *code).or_else(|| within().map(|(_, code)| *code));
     code.map(ToOwned::to_owned)
 }
 
 /// Whether what a feed has told is the country of this code.
-pub(in crate::api) fn has_code(told: Option<&str>, wanted: &str) -> bool {
-    told.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
+pub(in crate::api) fn has_code(country: Option<&str>, wanted: &str) -> bool {
+    country.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
 }
 
 /// Whether what a feed has told is the country of this name, or of this code.
-pub(in crate::api) fn is_named(told: Option<&str>, wanted: &str) -> bool {
-    told.is_some_and(|told| {
-        name(told).eq_ignore_ascii_case(wanted) || told.eq_ignore_ascii_case(wanted)
+pub(in crate::api) fn is_named(country: Option<&str>, wanted: &str) -> bool {
+    country.is_some_and(|country| {
+        name(country).eq_ignore_ascii_case(wanted) || country.eq_ignore_ascii_case(wanted)
     })
 }
 

@@ -160,15 +160,15 @@ pub(super) struct Touch {
 
 impl Incidents {
     pub(super) fn of(record: &MatchRecord) -> Self {
-        let told = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
-        let mut told: Vec<_> = told.iter().collect();
+        let records = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
+        let mut records: Vec<_> = records.iter().collect();
         // Those of the same minute stay as they came.
-        told.sort_by_key(|it| place(it));
-        let last_period = told.iter().rposition(|it| &*it.kind == "period");
-        let had_shootout = told.iter().any(|it| is_period(it, "penalties"));
+        records.sort_by_key(|it| place(it));
+        let last_period = records.iter().rposition(|it| &*it.kind == "period");
+        let had_shootout = records.iter().any(|it| is_period(it, "penalties"));
         let mut score = [0; 2];
-        let mut incidents = Vec::with_capacity(told.len());
-        for (index, it) in told.into_iter().enumerate() {
+        let mut incidents = Vec::with_capacity(records.len());
+        for (index, it) in records.into_iter().enumerate() {
             score = score_after(score, it);
             if &*it.kind == "period" {
                 let is_end_of_shootout = had_shootout && is_period(it, "finished");
@@ -211,7 +211,7 @@ fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
 fn score_after(score: [u32; 2], it: &IncidentRecord) -> [u32; 2] {
     let is_goal = &*it.kind == "goal" && it.retracted.is_none();
     match (it.score, it.side) {
-        (Some(told), _) if is_goal => told.map(u32::from),
+        (Some(score), _) if is_goal => score.map(u32::from),
         (None, Some(0)) if is_goal => [score[0] + 1, score[1]],
         (None, Some(1)) if is_goal => [score[0], score[1] + 1],
         _ => score,
@@ -227,33 +227,33 @@ fn id(named: Option<&Named>) -> Option<Key> {
 }
 
 impl Happened {
-    fn of(told: &IncidentRecord) -> Self {
+    fn of(record: &IncidentRecord) -> Self {
         Self {
-            minute: told.minute,
-            added_time: told.added,
+            minute: record.minute,
+            added_time: record.added,
             period_second: None,
-            is_home: told.side.map(|side| side == 0),
+            is_home: record.side.map(|side| side == 0),
         }
     }
 }
 
 impl Incident {
     /// `None` for what was taken back and is not to be counted, and for kinds without a word here.
-    fn of(told: &IncidentRecord) -> Option<Self> {
-        let happened = Happened::of(told);
-        let (own, other) = (told.player.as_ref(), told.assist.as_ref());
+    fn of(record: &IncidentRecord) -> Option<Self> {
+        let happened = Happened::of(record);
+        let (own, other) = (record.player.as_ref(), record.assist.as_ref());
         let (player, player_id) = (name(own), id(own));
-        let detail = || told.detail.as_ref().map(|detail| detail.to_string());
-        let [home_score, away_score] = [0, 1].map(|side| told.score.map(|score| score[side]));
-        let rescinded = told.retracted.is_some();
+        let detail = || record.detail.as_ref().map(|detail| detail.to_string());
+        let [home_score, away_score] = [0, 1].map(|side| record.score.map(|score| score[side]));
+        let rescinded = record.retracted.is_some();
         let card = |card_type| Card {
-            happened: Happened::of(told),
+            happened: Happened::of(record),
             player: name(own),
             player_id,
             card_type,
             rescinded,
         };
-        Some(match &*told.kind {
+        Some(match &*record.kind {
             "yellow" => Self::Card(card("yellow")),
             "second_yellow" => Self::Card(card("yellowRed")),
             "red" => Self::Card(card("red")),
@@ -296,7 +296,7 @@ impl Incident {
                     "overturned" => Some(false),
                     _ => None,
                 };
-                let happened = Happened::of(told);
+                let happened = Happened::of(record);
                 Self::VarDecision(VarDecision { happened, player, player_id, decision, confirmed })
             }
             _ => return None,
@@ -308,12 +308,12 @@ impl Period {
     /// `None` for states that are no part of a match.
     fn of(
         record: &MatchRecord,
-        told: &IncidentRecord,
+        incident: &IncidentRecord,
         counted: [u32; 2],
         is_live: bool,
     ) -> Option<Incident> {
         let brief = &record.brief;
-        let status = told.detail.as_deref()?;
+        let status = incident.detail.as_deref()?;
         let text = match status {
             "first_half" => "First half",
             "half_time" => "HT",
@@ -331,8 +331,8 @@ impl Period {
         };
         let [home_score, away_score] = known.unwrap_or(counted);
         Some(Incident::Period(Self {
-            minute: told.minute,
-            added_time: told.added,
+            minute: incident.minute,
+            added_time: incident.added,
             text,
             home_score,
             away_score,
@@ -343,9 +343,9 @@ impl Period {
 
 impl InjuryTime {
     /// Of the part that this ends; `None` where none was played, or nobody tells the minute of the end.
-    fn of(told: &IncidentRecord) -> Option<Incident> {
-        let is_end = [45, 90, 105, 120].contains(&told.minute);
-        let length = told.added.filter(|_| is_end)?;
-        Some(Incident::InjuryTime(Self { minute: told.minute, length }))
+    fn of(incident: &IncidentRecord) -> Option<Incident> {
+        let is_end = [45, 90, 105, 120].contains(&incident.minute);
+        let length = incident.added.filter(|_| is_end)?;
+        Some(Incident::InjuryTime(Self { minute: incident.minute, length }))
     }
 }

@@ -66,8 +66,8 @@ pub(super) struct Missing {
 impl LineUps {
     pub(super) fn of(record: &MatchRecord) -> Self {
         let side = |place: usize| {
-            let told = record.play.football()?.line_ups[place].as_ref()?;
-            Some(LineUp::of(told, record.names.sides.as_ref().map(|sides| &sides[place])))
+            let line_up = record.play.football()?.line_ups[place].as_ref()?;
+            Some(LineUp::of(line_up, record.names.sides.as_ref().map(|sides| &sides[place])))
         };
         let both = Both { home: side(0), away: side(1) };
         let is_known = both.home.is_some() || both.away.is_some();
@@ -81,15 +81,15 @@ impl LineUps {
 }
 
 impl LineUp {
-    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(line_up: &LineUpRecord, team: Option<&Named>) -> Self {
         let those = |starts: bool| {
-            let those = told.players.iter().filter(|player| player.starter == starts);
+            let those = line_up.players.iter().filter(|player| player.starter == starts);
             those.map(player).collect()
         };
         Self {
             team_id: team.map(|team| team.id),
             team_name: team.map(|team| team.name.to_string()).unwrap_or_default(),
-            formation: told.formation.as_deref().map(ToOwned::to_owned),
+            formation: line_up.formation.as_deref().map(ToOwned::to_owned),
             confidence: None,
             players: those(true),
             substitutes: those(false),
@@ -97,15 +97,15 @@ impl LineUp {
     }
 }
 
-fn player(told: &LineUpPlayerRecord) -> Player {
+fn player(record: &LineUpPlayerRecord) -> Player {
     Player {
-        id: Some(told.player.id),
-        name: told.player.name.to_string(),
-        short_name: short_name(&told.player.name),
-        position: told.position.as_deref().unwrap_or_default().to_owned(),
-        jersey_number: told.number,
+        id: Some(record.player.id),
+        name: record.player.name.to_string(),
+        short_name: short_name(&record.player.name),
+        position: record.position.as_deref().unwrap_or_default().to_owned(),
+        jersey_number: record.number,
         ai_score: None,
-        captain: told.captain,
+        captain: record.captain,
     }
 }
 

@@ -92,7 +92,7 @@ impl ManagerStats {
         let halves: Vec<_> = halves.collect();
         let match_stats =
             || sided.iter().filter_map(|(brief, side)| Some((match_stats.get(&brief.id)?, *side)));
-        let told = |count: fn(&MatchStats) -> Option<[u32; 2]>| {
+        let counts = |count: fn(&MatchStats) -> Option<[u32; 2]>| {
             match_stats().filter_map(|(stats, side)| Some(count(stats)?[side])).collect::<Vec<_>>()
         };
         let formations =
@@ -114,13 +114,13 @@ impl ManagerStats {
             goals_conceded: mean(goals.iter().map(|goals| goals[1]), 2),
             goals_scored_first_half: mean(halves.iter().map(|goals| goals[0]), 2),
             goals_conceded_first_half: mean(halves.iter().map(|goals| goals[1]), 2),
-            possession: mean(told(|stats| stats.possession).into_iter(), 1),
-            shots: mean(told(|stats| stats.shots).into_iter(), 2),
-            shots_on_target: mean(told(|stats| stats.shots_on_target).into_iter(), 2),
-            corners: mean(told(|stats| stats.corners).into_iter(), 2),
-            yellow_cards: mean(told(|stats| stats.yellow).into_iter(), 2),
-            red_cards: mean(told(|stats| stats.red).into_iter(), 2),
-            fouls: mean(told(|stats| stats.fouls).into_iter(), 2),
+            possession: mean(counts(|stats| stats.possession).into_iter(), 1),
+            shots: mean(counts(|stats| stats.shots).into_iter(), 2),
+            shots_on_target: mean(counts(|stats| stats.shots_on_target).into_iter(), 2),
+            corners: mean(counts(|stats| stats.corners).into_iter(), 2),
+            yellow_cards: mean(counts(|stats| stats.yellow).into_iter(), 2),
+            red_cards: mean(counts(|stats| stats.red).into_iter(), 2),
+            fouls: mean(counts(|stats| stats.fouls).into_iter(), 2),
             preferred_formation: most_frequent(formations()).unwrap_or_default().to_owned(),
             formations: used,
         }

@@ -80,7 +80,7 @@ impl MatchStats {
         let Some(football) = record.play.football() else { return Self::default() };
         let stat = |name: &str| match football.stats.each_ref().map(|side| side.get(name)) {
             [None, None] => None,
-            told => Some(told.map(|count| count.copied().unwrap_or_default())),
+            sides => Some(sides.map(|count| count.copied().unwrap_or_default())),
         };
         let cards =
             |kinds: &[&str]| (!football.incidents.is_empty()).then(|| count(football, kinds));

@@ -87,10 +87,10 @@ pub(super) async fn list<T: Person>(
             && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
     });
     let Window { offset, limit } = query.window;
-    let shown: Vec<_> = people.iter().skip(offset).take(limit).collect();
-    let needed: Vec<_> = shown.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
+    let page: Vec<_> = people.iter().skip(offset).take(limit).collect();
+    let needed: Vec<_> = page.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
     let match_stats = match_stats.of(&matches, &needed).await?;
-    let rows = shown.into_iter().map(|it| T::of(it, of(it.id), &match_stats)).collect();
+    let rows = page.into_iter().map(|it| T::of(it, of(it.id), &match_stats)).collect();
     CacheControl::REFERENCE.answer(query.headers, &query.page(people.len(), rows))
 }
 

@@ -21,20 +21,20 @@ pub(super) struct MatchPlayerStats {
 
 /// A value as a feed tells it, or does not.
 trait FromCount {
-    fn from_count(told: Option<u32>) -> Self;
+    fn from_count(count: Option<u32>) -> Self;
 }
 
 /// Who is not counted to have done it has done it no time.
 impl FromCount for u32 {
-    fn from_count(told: Option<u32>) -> Self {
-        told.unwrap_or_default()
+    fn from_count(count: Option<u32>) -> Self {
+        count.unwrap_or_default()
     }
 }
 
 /// Not known unless it is told.
 impl FromCount for Option<u32> {
-    fn from_count(told: Option<u32>) -> Self {
-        told
+    fn from_count(count: Option<u32>) -> Self {
+        count
     }
 }
 

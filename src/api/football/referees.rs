@@ -84,8 +84,8 @@ struct StatTotal {
 }
 
 impl StatTotal {
-    fn of(told: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
-        told.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
+    fn of(counts: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
+        counts.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
             sum: sum.sum + home + away,
             of: sum.of + 1,
         })

@@ -131,13 +131,13 @@ impl Stats {
 impl Parts {
     /// Halves, and what shots and expected goals add.
     fn add(&mut self, analysis: &AnalysisRecord) {
-        for (half, told) in
+        for (half, counts) in
             [&mut self.first_half, &mut self.second_half].into_iter().zip(&analysis.halves)
         {
-            if told.iter().all(BTreeMap::is_empty) {
+            if counts.iter().all(BTreeMap::is_empty) {
                 continue;
             }
-            let mut sides = told.each_ref().map(half_counts);
+            let mut sides = counts.each_ref().map(half_counts);
             counters::complete(&mut sides, false, []);
             let [home, away] = sides;
             *half = Half { home: Counters::of(&home, &away), away: Counters::of(&away, &home) };
@@ -161,8 +161,8 @@ impl Parts {
     }
 }
 
-fn half_counts(told: &BTreeMap<Stat, u32>) -> StatCounts {
-    told.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
+fn half_counts(counts: &BTreeMap<Stat, u32>) -> StatCounts {
+    counts.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
 }
 
 /// One side's share of what both have, in whole percent; `None` where one of them is not told.

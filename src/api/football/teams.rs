@@ -63,8 +63,8 @@ impl Team {
 
 /// Feeds tell one name: it is the short one as well.
 pub(super) fn short_name(team: &Entity) -> String {
-    let told = team.about.get("short_name").and_then(|name| name.as_str());
-    told.unwrap_or(&team.name).to_owned()
+    let abbreviation = team.about.get("short_name").and_then(|name| name.as_str());
+    abbreviation.unwrap_or(&team.name).to_owned()
 }
 
 const LIST: Spec = request::spec(&[
@@ -114,12 +114,12 @@ pub(super) async fn list(
             && members.as_ref().is_none_or(|members| members.contains(&team.id))
     });
     let Window { offset, limit } = query.window;
-    let shown: Vec<_> = teams.iter().skip(offset).take(limit).collect();
-    let home = home_matches(&matches, shown.iter().map(|team| team.id).collect());
+    let page: Vec<_> = teams.iter().skip(offset).take(limit).collect();
+    let home = home_matches(&matches, page.iter().map(|team| team.id).collect());
     let row = |team: &Arc<Entity>| {
         Team::of(team, home.get(&team.id).map(Vec::as_slice).unwrap_or_default())
     };
-    let rows = shown.into_iter().map(row).collect();
+    let rows = page.into_iter().map(row).collect();
     CacheControl::LIST.answer(&headers, &query.page(teams.len(), rows))
 }
 

@@ -69,7 +69,7 @@ impl StatusFilter {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
         let known = words.filter_map(|word| WORDS.iter().find(|(own, _)| *own == word));
         let known: Vec<_> = known.collect();
-        let statuses = known.iter().flat_map(|(_, meant)| meant.iter().copied()).collect();
+        let statuses = known.iter().flat_map(|(_, statuses)| statuses.iter().copied()).collect();
         let after_extra_time = known.iter().all(|(word, _)| *word == "aet");
         (!known.is_empty()).then_some(Self { statuses, after_extra_time })
     }

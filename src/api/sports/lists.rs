@@ -27,7 +27,7 @@ pub(super) const LEAGUES: Spec =
 /// Of what has a name.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct Named {
     /// Part of the name, case-insensitive.
     search: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Named {
 /// Whether those that are over are wanted too.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct Inactive {
     /// Include those without a match in the last year.
     include_inactive: Option<bool>,

@@ -35,7 +35,7 @@ const SPEC: Spec = request::spec(&[
 /// Which predictions.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct Predicted {
     /// `true`: matches that have not started, the default without a match, dates or a status. `false`:
     /// matches with a result.
@@ -70,8 +70,8 @@ pub(super) async fn list<T: Serialize>(
             let record = query.api.record(id).await?;
             let record = record.filter(|record| record.brief.sport == sport);
             let window = query.params.window()?;
-            let shown = record.iter().skip(window.offset).map(Arc::clone).collect();
-            (usize::from(record.is_some()), shown)
+            let page = record.iter().skip(window.offset).map(Arc::clone).collect();
+            (usize::from(record.is_some()), page)
         }
         None => {
             let view = View::now(query.api, Some(sport));

@@ -82,7 +82,7 @@ pub(super) fn market(price: &PriceRecord) -> MarketKey<'_> {
 
 /// Those of the prices to show that a bookmaker has on offer now, by bookmaker: of those by name, or
 /// of the consensus where there is nobody else.
-pub(super) fn shown<'a>(
+pub(super) fn offered<'a>(
     prices: impl Iterator<Item = &'a PriceRecord>,
 ) -> (Source, BTreeMap<&'a str, Vec<&'a PriceRecord>>) {
     let mut books: BTreeMap<&str, Vec<_>> = BTreeMap::new();

@@ -53,7 +53,7 @@ pub(super) const NONE: Spec = spec(&[]);
 /// Of a page.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct PageParams {
     /// Page size (default 50, max 200).
     limit: Option<u64>,
@@ -64,7 +64,7 @@ pub(super) struct PageParams {
 /// Of a span of days.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct DateParams {
     /// From this day or timestamp, UTC.
     date_from: Option<String>,

@@ -205,18 +205,18 @@ pub(super) fn side_kind(sport: Sport) -> EntityKind {
 }
 
 /// ISO 3166-1 alpha-2, of a country that the feed has told by its code or by its name.
-pub(super) fn country_code(told: Option<&Arc<str>>) -> Option<String> {
-    told.and_then(|told| country::code(told))
+pub(super) fn country_code(country: Option<&Arc<str>>) -> Option<String> {
+    country.and_then(|country| country::code(country))
 }
 
 /// The name of the country, whichever the feed has told; empty where it has told none.
-pub(super) fn country_name(told: Option<&Arc<str>>) -> String {
-    country::name_or_empty(told.map(|told| &**told))
+pub(super) fn country_name(country: Option<&Arc<str>>) -> String {
+    country::name_or_empty(country.map(|country| &**country))
 }
 
 /// Whether this is the country that a request asks for, by name or by code.
-pub(super) fn is_country(told: Option<&str>, wanted: &str) -> bool {
-    country::is_named(told, wanted) || country::has_code(told, wanted)
+pub(super) fn is_country(country: Option<&str>, expected: &str) -> bool {
+    country::is_named(country, expected) || country::has_code(country, expected)
 }
 
 /// When a match begins.

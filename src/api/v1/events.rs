@@ -178,7 +178,7 @@ pub(super) async fn live(
     let query = V1Query::windows(&api, &uri, &headers, &[])?;
     let all = api.reader.live(Sport::Football);
     let window = query.window();
-    let shown: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
-    let rows = rows(&query, &shown).await?;
+    let page_records: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
+    let rows = rows(&query, &page_records).await?;
     CacheControl::LIVE.answer(&headers, &query.page(all.len(), rows))
 }

@@ -151,8 +151,9 @@ impl<'a> V1Query<'a> {
     }
 
     /// What a parameter says of a country, by name or by code, against what a feed has told.
-    pub(super) fn is_country(&self, name: &str, told: Option<&str>) -> bool {
-        let is = |wanted: &str| country::is_named(told, wanted) || country::has_code(told, wanted);
+    pub(super) fn is_country(&self, name: &str, country: Option<&str>) -> bool {
+        let is =
+            |wanted: &str| country::is_named(country, wanted) || country::has_code(country, wanted);
         self.params.text(name).is_none_or(is)
     }
 

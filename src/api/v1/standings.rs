@@ -168,9 +168,9 @@ mod tests {
         play(2, 3, [3, 1]);
         play(3, 1, [2, 2]);
         let table = ranked(rows);
-        let told: Vec<_> =
+        let rows: Vec<_> =
             table.iter().map(|it| (it.position, it.team_id, it.pts, it.form.as_str())).collect();
-        assert_eq!(told, [(1, 1, 4, "WD"), (2, 2, 3, "LW"), (3, 3, 1, "LD")]);
+        assert_eq!(rows, [(1, 1, 4, "WD"), (2, 2, 3, "LW"), (3, 3, 1, "LD")]);
         assert_eq!(table[0].home, Sum { played: 1, won: 1, gf: 1, gd: 1, ..Sum::default() });
         assert_eq!(table[2].total.gd, -2);
     }

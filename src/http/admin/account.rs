@@ -214,14 +214,14 @@ pub(super) async fn refund(
         }
         Err(error) => {
             warn!(error = &error as &dyn std::error::Error, order = order.id, "no refund");
-            let why = format!("The refund could not be confirmed: {}.", told(&error));
+            let why = format!("The refund could not be confirmed: {}.", describe(&error));
             page(&operator, order.account, None, Some(why)).await
         }
     }
 }
 
 /// An error with its causes, which say nothing secret.
-fn told(error: &dyn std::error::Error) -> String {
+fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_off_is_not_told() {
+    fn a_limit_that_is_off_is_not_shown() {
         let mut config = Config::default();
         config.limits.football_per_day = 7500;
         config.limits.tennis_taster_per_day = 0;
-        let told = Numbers::of(&config).rest();
-        assert!(told.iter().any(|it| it.much == "7,500 per day"), "{told:?}");
-        assert!(told.iter().all(|it| !it.what.starts_with("Tennis")), "{told:?}");
+        let rest_limits = Numbers::of(&config).rest();
+        assert!(rest_limits.iter().any(|it| it.much == "7,500 per day"), "{rest_limits:?}");
+        assert!(rest_limits.iter().all(|it| !it.what.starts_with("Tennis")), "{rest_limits:?}");
         config.limits.football_per_day = 0;
         assert_eq!(Numbers::of(&config).football_per_day(), None);
     }
@@ -202,11 +202,12 @@ mod tests {
         config.fanout.idle_ms = 0;
         let numbers = Numbers::of(&config);
         assert_eq!((numbers.channels_max, &*numbers.beat_s()), (1234, "5"));
-        let told = |numbers: &Numbers| numbers.sockets().iter().map(|it| it.much.clone()).collect();
-        let limits: Vec<String> = told(&numbers);
+        let socket_limits =
+            |numbers: &Numbers| numbers.sockets().iter().map(|it| it.much.clone()).collect();
+        let limits: Vec<String> = socket_limits(&numbers);
         assert!(limits.contains(&"1,234".to_owned()), "{limits:?}");
         config.fanout.idle_ms = 90_000;
-        let more: Vec<String> = told(&Numbers::of(&config));
-        assert_eq!(more.len(), limits.len() + 1, "a limit that is off is not told");
+        let more: Vec<String> = socket_limits(&Numbers::of(&config));
+        assert_eq!(more.len(), limits.len() + 1, "a limit that is off is not shown");
     }
 }

@@ -191,10 +191,12 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
             continue;
         }
         // What the endpoint itself says of it stands beside the shape, which is everybody's.
-        let said = own.and_then(|own| own["description"].as_str()).filter(|said| !said.is_empty());
+        let description = own
+            .and_then(|own| own["description"].as_str())
+            .filter(|description| !description.is_empty());
         let mut response = json!({"$ref": format!("#/components/responses/{name}")});
-        if let Some(said) = said {
-            response["description"] = said.into();
+        if let Some(description) = description {
+            response["description"] = description.into();
         }
         responses[status] = response;
     }

@@ -114,8 +114,8 @@ async fn asyncapi(
         Some((_, host)) => ("ws", host),
         None => ("ws", base.as_str()),
     };
-    let told = [(HOST, host), (PROTOCOL, protocol)];
-    ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &told)
+    let placeholders = [(HOST, host), (PROTOCOL, protocol)];
+    ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &placeholders)
 }
 
 fn own_base(shared: &Shared, headers: &HeaderMap) -> String {
@@ -137,7 +137,7 @@ impl Texts {
         shared: &Shared,
         documents: &[OnceLock<SharedBody>; 2],
         request: &Request,
-        told: &[(&str, &str)],
+        placeholders: &[(&str, &str)],
     ) -> Result<Response, HttpError> {
         let query = request.uri().query().unwrap_or_default();
         let mut pairs = form_urlencoded::parse(query.as_bytes());
@@ -150,7 +150,7 @@ impl Texts {
         };
         let filled = || {
             let mut text = text.clone();
-            for (place, value) in told {
+            for (place, value) in placeholders {
                 // As it stands within quotes, in JSON and in YAML.
                 let quoted = Value::from(*value).to_string();
                 text = text.replacen(&format!("\"{place}\""), &quoted, 1);

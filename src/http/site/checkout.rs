@@ -90,7 +90,7 @@ pub(super) async fn returned(
             tracing::warn!(error = &error as &dyn std::error::Error, "cannot ask for an order");
             payments.order(&id, account).await?
         }
-        told => told?,
+        result => result?,
     };
     let (title, note) = match order.state() {
         OrderState::Open => (

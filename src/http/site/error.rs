@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_in_words() {
-        let told = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
+        let words = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
         let expected = [
             "1 second",
             "1 second",
@@ -290,7 +290,7 @@ mod tests {
             "2 hours",
             "24 hours",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(words, expected);
     }
 
     #[test]

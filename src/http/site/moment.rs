@@ -60,16 +60,16 @@ mod tests {
 
     #[test]
     fn what_is_left_is_rounded_up() {
-        let told = |left_us| left(1_000 + left_us, 1_000);
-        assert_eq!(told(30 * DAY_US).as_deref(), Some("30 days left"));
-        assert_eq!(told(30 * DAY_US - 1).as_deref(), Some("30 days left"));
-        assert_eq!(told(29 * DAY_US).as_deref(), Some("29 days left"));
-        assert_eq!(told(DAY_US).as_deref(), Some("1 day left"));
-        assert_eq!(told(DAY_US - 1).as_deref(), Some("24 hours left"));
-        assert_eq!(told(HOUR_US).as_deref(), Some("1 hour left"));
-        assert_eq!(told(HOUR_US - 1).as_deref(), Some("less than an hour left"));
-        assert_eq!(told(1).as_deref(), Some("less than an hour left"));
-        assert_eq!(told(0), None);
-        assert_eq!(told(-5), None);
+        let left_after = |left_us| left(1_000 + left_us, 1_000);
+        assert_eq!(left_after(30 * DAY_US).as_deref(), Some("30 days left"));
+        assert_eq!(left_after(30 * DAY_US - 1).as_deref(), Some("30 days left"));
+        assert_eq!(left_after(29 * DAY_US).as_deref(), Some("29 days left"));
+        assert_eq!(left_after(DAY_US).as_deref(), Some("1 day left"));
+        assert_eq!(left_after(DAY_US - 1).as_deref(), Some("24 hours left"));
+        assert_eq!(left_after(HOUR_US).as_deref(), Some("1 hour left"));
+        assert_eq!(left_after(HOUR_US - 1).as_deref(), Some("less than an hour left"));
+        assert_eq!(left_after(1).as_deref(), Some("less than an hour left"));
+        assert_eq!(left_after(0), None);
+        assert_eq!(left_after(-5), None);
     }
 }

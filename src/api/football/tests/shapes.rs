@@ -72,7 +72,7 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
     let text = written(&Incidents::of(&world::first(0)));
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let rows = value["incidents"].as_array().unwrap();
-    let told: Vec<_> = rows
+    let values: Vec<_> = rows
         .iter()
         .map(|row| (row["type"].as_str().unwrap(), row["minute"].as_u64().unwrap()))
         .collect();
@@ -84,7 +84,7 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
         ("goal", 40),
         ("goal", 12),
     ];
-    assert_eq!(told, expected, "the newest first");
+    assert_eq!(values, expected, "the newest first");
     assert_eq!(rows[2]["rescinded"], true);
     assert_eq!((&rows[1]["player_in_id"], &rows[1]["player_out_id"]), (&json!(1012), &json!(1001)));
     // The side that is credited, whose player did not score it: SERVICE section 8, row 19.
@@ -109,23 +109,23 @@ fn periods_tell_the_score_and_checks_their_decision() {
 
     let first = world::first(0);
     let Some(mut football) = first.play.football().cloned() else { panic!("it is of football") };
-    let told = football.incidents.last().expect("a goal").clone();
-    let told = |kind: &str, detail: Option<&str>, minute, added| IncidentRecord {
+    let incident = football.incidents.last().expect("a goal").clone();
+    let incident = |kind: &str, detail: Option<&str>, minute, added| IncidentRecord {
         eid: format!("{kind} {minute}").into(),
         kind: kind.into(),
         detail: detail.map(Into::into),
         minute,
         added,
         score: None,
-        ..told.clone()
+        ..incident.clone()
     };
     football.incidents.extend([
-        told("period", Some("first_half"), 1, None),
-        told("period", Some("half_time"), 45, Some(3)),
-        told("period", Some("second_half"), 46, None),
-        told("var", Some("checking"), 56, None),
-        told("var", Some("overturned"), 57, None),
-        told("second_yellow", None, 70, None),
+        incident("period", Some("first_half"), 1, None),
+        incident("period", Some("half_time"), 45, Some(3)),
+        incident("period", Some("second_half"), 46, None),
+        incident("var", Some("checking"), 56, None),
+        incident("var", Some("overturned"), 57, None),
+        incident("second_yellow", None, 70, None),
     ]);
     let playing = |football, status| MatchRecord {
         brief: Brief { status, ..Brief::clone(&first.brief) }.into(),
@@ -160,7 +160,7 @@ fn periods_tell_the_score_and_checks_their_decision() {
     assert_eq!(decisions, expected);
     assert_eq!(of(&live, "card")[0]["card_type"], "yellowRed");
 
-    football.incidents.push(told("period", Some("finished"), 90, Some(5)));
+    football.incidents.push(incident("period", Some("finished"), 90, Some(5)));
     let over = rows(&playing(football, Status::Finished));
     assert_eq!(over[0], period("FT", 90, Some(5), [2, 1], false), "the end comes first");
     assert_eq!(over[1], json!({"type": "injuryTime", "minute": 90, "length": 5}));
@@ -253,9 +253,9 @@ async fn rows_of_lists_have_the_keys_of_the_page_in_their_order() {
 async fn earlier_meetings_are_told_from_the_home_side() {
     let world = World::new().await;
     let met = world.get("events/2/h2h/").await.body;
-    let told = ["total_matches", "home_wins", "draws", "away_wins", "home_goals", "away_goals"];
-    let told = told.map(|name| met[name].as_u64().unwrap());
-    assert_eq!(told, [1, 0, 0, 1, 1, 2], "{met}");
+    let counts = ["total_matches", "home_wins", "draws", "away_wins", "home_goals", "away_goals"];
+    let counts = counts.map(|name| met[name].as_u64().unwrap());
+    assert_eq!(counts, [1, 0, 0, 1, 1, 2], "{met}");
     assert_eq!(met["away_win_rate"], 1.0);
     let recent = &met["recent_matches"][0];
     assert_eq!((&recent["score"], &recent["home"]), (&json!("2-1"), &json!("name 100")));

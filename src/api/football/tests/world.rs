@@ -124,12 +124,12 @@ impl World {
 
     /// The hub knows these as well.
     pub(super) fn show(&self, briefs: impl IntoIterator<Item = Brief>) {
-        let shown = |brief: Brief| MatchRecord {
+        let record = |brief: Brief| MatchRecord {
             brief: brief.into(),
             play: PlayRecord::Football(Box::default()),
             ..record(0, [ALPHA, BETA])
         };
-        let records: Vec<_> = briefs.into_iter().map(|brief| Arc::new(shown(brief))).collect();
+        let records: Vec<_> = briefs.into_iter().map(|brief| Arc::new(record(brief))).collect();
         self.reader.show(&records, &[]);
     }
 

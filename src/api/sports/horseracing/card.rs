@@ -63,12 +63,12 @@ pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>
     let mut runners: Vec<_> = race
         .runners
         .iter()
-        .map(|told| {
-            let name = fold_name(&told.name);
+        .map(|record| {
+            let name = fold_name(&record.name);
             let is_own = |price: &&RunnerPriceRecord| {
                 price.name.as_deref().is_some_and(|own| fold_name(own) == name)
             };
-            (Runner::told(told), race.prices.iter().filter(is_own).collect())
+            (Runner::from_record(record), race.prices.iter().filter(is_own).collect())
         })
         .collect();
     if race.runners.is_empty() {
@@ -90,16 +90,16 @@ pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>
 }
 
 impl Runner {
-    fn told(told: &RunnerRecord) -> Self {
-        let jockey = told.jockey.as_ref().zip(told.jockey_id);
+    fn from_record(record: &RunnerRecord) -> Self {
+        let jockey = record.jockey.as_ref().zip(record.jockey_id);
         let jockey = jockey.map(|(name, id)| NamedRow { id, name: name.to_string() });
         Self {
-            id: told.runner,
-            horse: Some(NamedRow { id: told.id, name: told.name.to_string() }),
-            number: told.number,
+            id: record.runner,
+            horse: Some(NamedRow { id: record.id, name: record.name.to_string() }),
+            number: record.number,
             jockey,
-            status: Arc::clone(&told.status),
-            position: told.position,
+            status: Arc::clone(&record.status),
+            position: record.position,
         }
     }
 

@@ -36,9 +36,9 @@ pub(super) fn of(record: &MatchRecord) -> [Figures; 2] {
 
 /// Whether every game was told point by point: who joins late counts too few.
 fn is_complete(tennis: &TennisRecord, sets: &[[u32; 2]]) -> bool {
-    let told = tennis.points.iter().filter(|point| point.ended_game).count();
+    let finished_games = tennis.points.iter().filter(|point| point.ended_game).count();
     let played: u32 = sets.iter().flatten().copied().fold(0, u32::saturating_add);
-    !tennis.points.is_empty() && u32::try_from(told) == Ok(played)
+    !tennis.points.is_empty() && u32::try_from(finished_games) == Ok(played)
 }
 
 fn percent(part: u32, of: u32) -> Option<f64> {

@@ -120,7 +120,7 @@ pub(super) async fn best(request: SportsRequest) -> ApiResult {
 impl TennisBestOdds {
     /// `None` where nobody has a price of either player.
     fn of(record: &MatchRecord) -> Option<Self> {
-        let (_, books) = price::shown(price::winner(record).filter(|price| price.open));
+        let (_, books) = price::offered(price::winner(record).filter(|price| price.open));
         let name = |side: usize| {
             let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
             named.map(|named| named.name.to_string())
@@ -151,7 +151,7 @@ impl TennisBestOdds {
 
 impl TennisOdds {
     fn of(record: &MatchRecord, movements: &Movements) -> Self {
-        let (source, books) = price::shown(price::winner(record));
+        let (source, books) = price::offered(price::winner(record));
         let name = |side: usize| {
             let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
             named.map(|named| named.name.to_string())

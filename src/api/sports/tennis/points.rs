@@ -74,8 +74,8 @@ impl PointByPoint {
         let by_set = points.chunk_by(|a, b| a.set == b.set);
         let played = by_set.filter_map(|points| {
             let set = points.first()?.set;
-            let told = sets.get(usize::from(set).checked_sub(1)?);
-            Some(PlayedSet { set, duration_seconds: None, games: games(points, told) })
+            let games_of_set = sets.get(usize::from(set).checked_sub(1)?);
+            Some(PlayedSet { set, duration_seconds: None, games: games(points, games_of_set) })
         });
         Self { match_id: record.brief.id, available: !points.is_empty(), sets: played.collect() }
     }

@@ -301,9 +301,9 @@ pub(super) fn gender(circuit: Option<&str>) -> Option<&'static str> {
 }
 
 /// `grand_slam`, `atp_500`: as the feed tells it, in one way of writing.
-pub(super) fn category(told: Option<&str>) -> Option<String> {
-    let told = told?.to_lowercase();
-    let words = told.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+pub(super) fn category(category: Option<&str>) -> Option<String> {
+    let category = category?.to_lowercase();
+    let words = category.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     Some(words.collect::<Vec<_>>().join("_"))
 }
 
