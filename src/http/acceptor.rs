@@ -1,8 +1,8 @@
-//! The way in: accepts connections and reads the head of the first request of each.
+//! Accepts connections and reads the head of the first request of each.
 //!
-//! An upgrade to one of the sockets is answered here and its socket handed over, with nothing of HTTP left
-//! behind; everything else is served by the router. A rush of clients that come back after a
-//! restart is why: the way through the router costs each of them a task and twice the work.
+//! Upgrades to one of the sockets are answered here, and the socket is handed to the fan-out without any HTTP
+//! state; the router serves everything else. The reason is the rush of reconnecting clients after a restart:
+//! the router would cost each of them a task and twice the work.
 
 use std::{
     convert::Infallible,
@@ -39,19 +39,19 @@ use super::{
 };
 use crate::supervisor::{self, Lifetime, fault};
 
-/// How long to wait where a connection cannot be accepted: out of descriptors, as a rule, so that
-/// others have to go first.
+/// How long to wait when a connection cannot be accepted. Usually the process is out of file descriptors, so
+/// other connections have to close first.
 pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// Bytes of a head, and of what a client sends ahead while it is answered.
+/// Buffer for the head, and for what a client sends ahead while it is being answered.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What is answered while as many connections are open as may be.
+/// Answer while the maximum number of connections is open.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How requests of an operator's tools begin.
+/// How requests of operators' tools begin.
 const OPERATOR_PATHS: [&[u8]; 3] = [b"GET /healthz", b"GET /readyz", b"GET /metrics"];
 
 const LISTENER: Token = Token(0);
@@ -61,16 +61,16 @@ const STOP: Token = Token(1);
 pub(super) struct Acceptor {
     pub(super) shared: Arc<Shared>,
     pub(super) service: HttpService,
-    /// Turns true when the door is to be closed.
+    /// Turns true when the acceptor is to stop.
     pub(super) stop: watch::Receiver<bool>,
 }
 
 impl Acceptor {
-    /// Takes connections in until it is told to stop. Those that are being answered then are
-    /// returned, to be waited for.
+    /// Accepts connections until `stop` turns true. Returns those that are still being answered, to be
+    /// awaited.
     ///
-    /// It accepts on a thread of its own, where a request that has come with its connection is dealt
-    /// with at once: no task is made for it, and no reactor told of its socket.
+    /// It accepts on its own thread and handles a request that arrives together with its connection right
+    /// there, without creating a task or registering the socket with a reactor.
     pub(super) async fn serve(
         self: Arc<Self>,
         listener: net::TcpListener,
@@ -81,7 +81,7 @@ impl Acceptor {
         let mut stop = self.stop.clone();
         let (done, ended) = oneshot::channel();
         let accept = move || done.send(self.accept_all(listener, poll, &runtime));
-        // It may end before the stop with an error, which is told by whoever waits for it.
+        // It may end with an error before the stop; the caller of `serve` reports it.
         supervisor::thread("acceptor", Lifetime::Finite, accept)?;
         let mut ended = pin!(ended);
         tokio::select! {
@@ -113,8 +113,8 @@ impl Acceptor {
                 let Some(address_permit) = self.acquire_for_address(from) else { continue };
                 let handling = Arc::clone(&self).handle(tcp, from, (permit, address_permit));
                 let mut handling = Box::pin(supervisor::request(handling));
-                // Most are done at the first look, here and now. With TLS that would be much work for
-                // one thread.
+                // Most finish at the first poll, on this thread. With TLS that would be too much work for one
+                // thread.
                 if self.shared.parts.tls.is_some() || is_pending(handling.as_mut()) {
                     while answering.try_join_next().is_some() {}
                     answering.spawn(handling);
@@ -127,7 +127,7 @@ impl Acceptor {
         }
     }
 
-    /// The next connection, once there may be one more; `None` when nobody waits, or at the stop.
+    /// The next connection, once a permit is free; `None` if no connection is waiting, or at the stop.
     fn accept(
         &self,
         listener: &TcpListener,
@@ -157,11 +157,12 @@ impl Acceptor {
     }
 
     fn is_stopped(&self) -> bool {
-        // An error: whoever could tell is gone.
+        // An error means that the sender is gone.
         self.stop.has_changed().unwrap_or(true)
     }
 
-    /// Counts a connection by its address; `None` if there are too many. Those of proxies are not counted so.
+    /// Counts a connection by its address; `None` if there are too many. Connections of proxies are not
+    /// counted by address.
     fn acquire_for_address(&self, from: IpAddr) -> Option<Option<ConnectionPermit>> {
         if self.shared.parts.proxies.may_stand_for_many(from) {
             return Some(None);
@@ -169,7 +170,7 @@ impl Acceptor {
         self.shared.connections.acquire_for_address(from).map(Some)
     }
 
-    /// All that is done for a connection here. It is counted until then.
+    /// Handles a connection and logs why it ended early. The permits count it until then.
     async fn handle(
         self: Arc<Self>,
         tcp: net::TcpStream,
@@ -181,7 +182,7 @@ impl Acceptor {
         }
     }
 
-    /// The permit is for connections of which nothing was read yet.
+    /// `permit` counts connections of which nothing has been read yet.
     async fn try_handle(
         &self,
         tcp: net::TcpStream,
@@ -195,7 +196,7 @@ impl Acceptor {
             timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
         if let Some(Upgrade { uri, request, length }) = upgrade
             && let Some(dialect) = ws::dialect(uri.path())
-            // For whoever has no valid key the router has the words, and a limit.
+            // The router has the answers, and a rate limit, for requests without a valid key.
             && let Ok(Some(caller)) = ws::authenticate(&self.shared, request.presented()).await
         {
             let verdict = ws::admit(&self.shared, caller, dialect);
@@ -212,12 +213,12 @@ impl Acceptor {
         let progress = WriteProgress::new(connections.clone());
         let connection =
             connection.into_preread(bytes, self.shared.parts.socket_options, progress)?;
-        // In a box: it is large, and most never come here.
+        // Boxed: the future is large, and most connections never get here.
         Box::pin(self.answer(connection, from, router_permit)).await
     }
 
-    /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
-    /// has begun to ask may finish.
+    /// Reads the first request as far as needed; `None` if it is for the router. At the stop, a request that
+    /// has begun may finish.
     async fn first_upgrade(
         &self,
         tcp: net::TcpStream,
@@ -279,12 +280,12 @@ impl Acceptor {
     }
 }
 
-/// Whether a first request is one of an operator's tools, as far as it has come.
+/// Whether a first request, as far as it has arrived, is one of an operator's tool.
 fn is_operator(bytes: &[u8]) -> bool {
     OPERATOR_PATHS.iter().any(|beginning| bytes.starts_with(beginning))
 }
 
-/// Polls a future once, with nobody to be woken: whoever gets it next polls it first.
+/// Polls a future once with a waker that does nothing; the next owner polls it again first.
 fn is_pending(future: Pin<&mut impl Future<Output = ()>>) -> bool {
     let poll = || future.poll(&mut Context::from_waker(Waker::noop())) == task::Poll::Pending;
     // A panic ends this connection, not the thread that accepts all others.

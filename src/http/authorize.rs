@@ -1,8 +1,8 @@
-//! In front of every product: who asks, whether the account may, and how much.
+//! Access to products: authenticates the request, checks the add-on and applies the limits.
 //!
-//! It holds for all paths below a product, known or not, so that nobody learns without a key what
-//! there is. A handler behind it finds the [`Caller`] among the extensions of its request, and need
-//! not ask again. The usual way through is a look into two tables in memory.
+//! It covers all paths below a product, existing or not, so that nothing about them is revealed without a
+//! key. A handler behind it finds the [`Caller`] in the extensions of its request and does not authenticate
+//! again. The usual case takes two look-ups in memory.
 
 use std::error::Error;
 
@@ -33,13 +33,14 @@ use crate::{
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// How a request was let through: where its account stands, and the permit that its CPU time is charged to.
+/// The result of a successful check: where the account stands, and the permit that the CPU time is charged
+/// to.
 pub(super) struct Admission {
     pub standing: Option<Standing>,
     pub permit: Option<CpuPermit>,
 }
 
-/// Lets a request through to a product, with who asks among its extensions; else gives the answer.
+/// Admits a request to a product and adds the caller to its extensions; otherwise returns the response.
 pub(super) async fn authorize(
     shared: &Shared,
     peer: Peer,
@@ -61,7 +62,7 @@ pub(super) async fn authorize(
     }
 }
 
-/// What the gate has to know of a request.
+/// What the check needs to know about a request.
 struct AccessRequest {
     product: Product,
     peer: Peer,
@@ -69,8 +70,8 @@ struct AccessRequest {
     call: Option<Call>,
 }
 
-/// The order decides what somebody is told to whom several things apply: 429 for the address, 401,
-/// 402, 429 for the account's work, 429 for the day.
+/// The order decides which answer a request gets when several apply: 429 for the address, 401, 402, 429 for
+/// the account's work, 429 for the day.
 async fn check_access(
     shared: &Shared,
     AccessRequest { product, peer, presented, call }: AccessRequest,
@@ -116,8 +117,8 @@ async fn authenticate(
     }
 }
 
-/// SPEC section 5, rule 2: 402, not 403. A quota for those without the add-on is as good as it, for
-/// as long as it lasts.
+/// SPEC section 5, rule 2: 402, not 403. While a quota for accounts without the add-on lasts, it replaces the
+/// add-on.
 fn check_addon(
     shared: &Shared,
     caller: &Caller,
@@ -135,7 +136,7 @@ fn check_addon(
     }
 }
 
-/// Counts the request, and takes it off the day's quota where there is one.
+/// Counts the request, against the day's quota if there is one.
 async fn count(
     shared: &Shared,
     account: AccountId,
@@ -151,7 +152,7 @@ async fn count(
     match meter.reserve(account, product, call, quota.per_day, now).await {
         Ok(Some(left)) => Ok(Some(quota.standing(left, now))),
         Ok(None) => Err(HttpError::Exhausted(quota.standing(0, now))),
-        // What cannot be counted is given away: that is ours to mend.
+        // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
             warn!(error = &error as &dyn Error, "a request was not held against its quota");
             count_without_quota(meter, account, (product, call), now);
@@ -172,9 +173,9 @@ fn count_without_quota(
     }
 }
 
-/// What a request to a path that exists counts as; `None` for what customers ask about their own account,
-/// for tickets, of which a socket may need one after the quota is used up, and for the paths of MCP, where
-/// there is no server yet.
+/// What a request to an existing path counts as. `None` for requests about the client's own account, for
+/// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, which has no
+/// server yet.
 fn call(path: &str) -> Option<Call> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
@@ -185,7 +186,7 @@ fn call(path: &str) -> Option<Call> {
     }
 }
 
-/// SERVICE section 6: absent means that there is no quota.
+/// SERVICE section 6: no header means that there is no quota.
 pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<Standing>) {
     let Some(standing) = standing else { return };
     for (name, value) in [(RATE_LIMIT_POLICY, standing.policy()), (RATE_LIMIT, standing.rate())] {

@@ -1,9 +1,9 @@
-//! The measuring door: bare channels without keys or documents, on loopback only.
+//! The bench listener: bare channels without keys or documents, on loopback only.
 //!
-//! It speaks as the bare broadcast of `benches/floor` does, so that what the fan-out adds to the
-//! system calls can be measured by itself. `/sub/NNNNNN` follows a bare channel; each binary message
-//! on `/pub` goes unchanged to the followers of the channel that its bytes 1 to 7 name. `/echo` sends
-//! each message back, so that protocol suites can test the fan-out's reader and writer of frames.
+//! It speaks the protocol of the bare broadcast in `benches/floor`, so that the cost that the fan-out adds to
+//! the system calls can be measured. `/sub/NNNNNN` follows a bare channel; each binary message on `/pub` goes
+//! unchanged to the followers of the channel that its bytes 1 to 7 name. `/echo` returns each message, so
+//! that protocol test suites can exercise the fan-out's frame reader and writer.
 
 use std::{
     io::{self, ErrorKind},
@@ -39,12 +39,12 @@ const READ_BYTES: usize = 256 * 1024;
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// What the measuring door serves with.
+/// Serves the bench port.
 #[derive(Debug, Clone)]
 pub struct BenchListener {
     pub fanout: Fanout,
-    /// Bytes that are published in one piece, with what each frame costs: at most half of what may wait
-    /// for a follower.
+    /// Bytes published in one batch, including the overhead of each frame: at most half of what may wait for
+    /// a follower.
     pub batch_bytes_max: usize,
     pub handshake_timeout: Duration,
 }
@@ -102,7 +102,7 @@ impl BenchListener {
     }
 }
 
-/// What a path of the measuring door leads to.
+/// The endpoint of a path on the bench port.
 enum Endpoint {
     Publish,
     /// A bare channel, by its number.
@@ -139,15 +139,15 @@ async fn first_upgrade(
     }
 }
 
-/// Publishes all that a publisher sends, in pieces of what is ready, as fast as the fan-out has room.
+/// Publishes everything that a publisher sends, in batches of what is ready, as fast as the fan-out has room.
 async fn publish(tcp: TcpStream, ahead: Vec<u8>, bench: &BenchListener) {
-    // The frame reader asks for a header and a payload at a time; without the buffer these would be
-    // two system calls a message.
+    // The frame reader asks for a header and a payload at a time; without the buffer that is two system calls
+    // per message.
     let tcp = BufReader::with_capacity(READ_BYTES, tcp);
     let mut socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
-        // What arrives while the piece before is written belongs to the next one.
+        // Messages that arrive while a batch is written belong to the next one.
         bench.fanout.room_raw().await;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);

@@ -1,9 +1,9 @@
-//! How many HTTP connections there may be, from each address and in all, and how much memory answers may
-//! take that their readers have not read yet.
+//! Limits on HTTP connections, per address and in total, and on the memory of answers that their readers have
+//! not read yet.
 //!
-//! A reader that takes nothing holds a connection and its answer. So both are counted, an answer that makes no
-//! progress is given up after a while, and that while gets shorter as the hub fills up. Sockets are not
-//! counted here: they have limits by account, and the fan-out watches them.
+//! A reader that reads nothing holds a connection and its answer. Both are counted, an answer without
+//! progress is abandoned after a timeout, and the timeout shrinks as the hub fills up. Sockets are not
+//! counted here: they have limits per account, and the fan-out watches them.
 
 use std::{
     net::IpAddr,
@@ -28,20 +28,20 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{Peer, asset::Permanent, error::HttpError};
 use crate::{config::ServerConfig, limits::Origin};
 
-/// Shorter bodies are not counted: the limit of connections bounds them well enough.
+/// Shorter bodies are not counted: the connection limit bounds them well enough.
 const COUNTED_BYTES_MIN: u64 = 16 * 1024;
 
-/// Bytes that a blocked reader has to take within the write timeout. Fewer are no progress, else one byte at
-/// a time would hold an answer for days.
+/// Bytes that a blocked reader has to accept within the write timeout. Fewer do not count as progress, since
+/// reading one byte at a time would hold an answer for days.
 const PROGRESS_BYTES: usize = 4 * 1024;
 
-/// Connections for an operator's tools while all others are taken.
+/// Connections reserved for operators' tools while all others are taken.
 const OPERATOR_CONNECTIONS_MAX: usize = 64;
 
-/// The least time that a reader has, however full the hub is, unless the setting is shorter.
+/// The minimum timeout of a reader, however full the hub is, unless the setting is shorter.
 const PATIENCE_MIN: Duration = Duration::from_secs(1);
 
-/// The limits of the settings.
+/// The limits from the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     pub connections_max: usize,
@@ -64,7 +64,7 @@ impl ConnectionLimits {
     }
 }
 
-/// The count of all of them; clones share it.
+/// Counts all connections; clones share the counts.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     inner: Arc<Inner>,
@@ -77,7 +77,7 @@ struct Inner {
     open: AtomicUsize,
     operators: AtomicUsize,
     unread_bytes: AtomicUsize,
-    /// Those that have something now, so no more than there are connections.
+    /// Addresses with a connection or unread bytes, so never more entries than connections.
     origins: DashMap<Origin, OriginUsage>,
 }
 
@@ -100,7 +100,7 @@ impl Connections {
         }
     }
 
-    /// Counts a connection from this address; `None` if it has as many as it may.
+    /// Counts a connection from this address; `None` if the address is at its limit.
     pub(super) fn acquire_for_address(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let origin = Origin::from(address);
         let most = self.inner.limits.per_address;
@@ -117,8 +117,8 @@ impl Connections {
         Some(ConnectionPermit { inner: Arc::clone(&self.inner), origin })
     }
 
-    /// Counts a connection that the router is to answer; `None` if there are as many as may be. Operators' tools
-    /// have a few places of their own.
+    /// Counts a connection that the router is to answer; `None` if the limit is reached. Operators' tools
+    /// have a few reserved connections.
     pub(super) fn acquire_for_router(&self, is_operator: bool) -> Option<RouterPermit> {
         let limits = &self.inner.limits;
         let (count, is_extra) = if take(&self.inner.open, limits.connections_max) {
@@ -133,7 +133,7 @@ impl Connections {
         Some(RouterPermit { inner: Arc::clone(&self.inner), count, is_extra })
     }
 
-    /// The answer, with its body counted until it is written. Too much: 503 in its place.
+    /// Returns the response with its body counted until it is written, or 503 if too much is unread.
     pub(super) async fn count_body(&self, peer: Option<Peer>, response: Response) -> Response {
         let is_counted = response.body().size_hint().exact() >= Some(COUNTED_BYTES_MIN)
             && response.extensions().get::<Permanent>().is_none();
@@ -161,7 +161,7 @@ impl Connections {
         let Inner { limits, unread_bytes, .. } = &*self.inner;
         let add = |now: usize| {
             let sum = now.saturating_add(bytes);
-            // One answer is always possible, however long it is.
+            // One answer is always allowed, however long it is.
             (now == 0 || sum <= limits.unread_bytes_max).then_some(sum)
         };
         unread_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
@@ -181,7 +181,7 @@ impl Connections {
         Some(UnreadBytes { inner: Arc::clone(&self.inner), origin, bytes })
     }
 
-    /// How long a reader may take nothing of its answer: less and less from half of either limit on.
+    /// How long a reader may make no progress. Shrinks from half of either limit on.
     pub(super) fn patience(&self) -> Duration {
         let Inner { limits, open, unread_bytes, .. } = &*self.inner;
         let eighths = |count: &AtomicUsize, most: usize| {
@@ -200,7 +200,7 @@ impl Connections {
 }
 
 impl Inner {
-    /// Changes what an address has, and forgets it when that is nothing.
+    /// Changes the usage of an address, and removes its entry when nothing is left.
     fn update<R>(&self, origin: Origin, change: impl FnOnce(&mut OriginUsage) -> R) -> R {
         let mut entry = match self.origins.entry(origin) {
             Entry::Occupied(entry) => entry,
@@ -215,13 +215,13 @@ impl Inner {
     }
 }
 
-/// One more, if there may be.
+/// Takes one more, if the limit allows it.
 fn take(count: &AtomicUsize, most: usize) -> bool {
     let add = |now: usize| (now < most).then_some(now + 1);
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
 }
 
-/// A connection of an address, for as long as it is not a socket.
+/// Counts a connection of an address until it ends or becomes a socket.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     inner: Arc<Inner>,
@@ -236,12 +236,12 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// A connection that the router answers.
+/// Counts a connection that the router answers.
 #[derive(Debug)]
 pub(super) struct RouterPermit {
     inner: Arc<Inner>,
     count: PermitClass,
-    /// Beyond the limit: it may ask once.
+    /// Beyond the limit: it may send one request.
     pub(super) is_extra: bool,
 }
 
@@ -265,7 +265,7 @@ impl Drop for RouterPermit {
     }
 }
 
-/// A body that counts for as long as it is not written.
+/// A body that counts as unread until it is written.
 struct CountedBody {
     bytes: Bytes,
     _unread: UnreadBytes,
@@ -295,11 +295,11 @@ impl Drop for UnreadBytes {
     }
 }
 
-/// Watches whether the reader of a connection takes what is written to it.
+/// Watches whether the reader of a connection accepts what is written to it.
 #[derive(Debug)]
 pub(super) struct WriteProgress {
     connections: Connections,
-    /// Since when it is blocked, and what it has taken since.
+    /// Since when it is blocked, and the bytes it has accepted since.
     blocked: Option<(Instant, usize)>,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -309,7 +309,7 @@ impl WriteProgress {
         Self { connections, blocked: None, timer: None }
     }
 
-    /// The reader has taken so much.
+    /// The reader has accepted this many bytes.
     pub(super) fn took(&mut self, bytes: usize) {
         if let Some((_, taken)) = &mut self.blocked {
             *taken = taken.saturating_add(bytes);
@@ -319,12 +319,12 @@ impl WriteProgress {
         }
     }
 
-    /// The reader has taken all there was.
+    /// The reader has accepted everything.
     pub(super) fn took_all(&mut self) {
         self.blocked = None;
     }
 
-    /// The reader takes nothing now. Ready when it has done so for too long.
+    /// The reader accepts nothing now. Ready when that has lasted too long.
     pub(super) fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let (since, _) = *self.blocked.get_or_insert_with(|| (Instant::now(), 0));
         loop {
@@ -333,7 +333,7 @@ impl WriteProgress {
                 counter!("matchwire_http_stalled_total").increment(1);
                 return Poll::Ready(());
             }
-            // Looked at several times: patience gets shorter while the hub fills up.
+            // Checked several times, because the timeout shrinks as the hub fills up.
             let next = (patience / 8).clamp(Duration::from_millis(10), PATIENCE_MIN);
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(next)));
             if timer.is_elapsed() {

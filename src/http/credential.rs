@@ -1,8 +1,8 @@
-//! How a request carries its key: found here, and never written anywhere.
+//! Finds the credential of a request. It is never written anywhere.
 //!
-//! A key may stand in a header, among the subprotocols of an upgrade, or in the query, and a client may
-//! well send it twice. Two that differ are never chosen between: whoever stands in front of the hub may
-//! have chosen the other one. What is no key at all, such as `Basic` in the header, is ignored.
+//! A key may be sent in a header, among the subprotocols of an upgrade or in the query, and also twice. Of
+//! two different keys none is chosen, because a proxy in front of the hub may have chosen the other one.
+//! Anything that is not a key, such as `Basic` in the header, is ignored.
 
 use std::{fmt, iter};
 
@@ -13,10 +13,10 @@ use hyper::{
 
 use super::uri;
 
-/// The name of the stream protocol among subprotocols.
+/// The subprotocol name of the stream protocol.
 const PROTOCOL: &str = "matchwire.v1";
 
-/// What whoever shows two credentials is told.
+/// The error detail for two different credentials.
 pub(super) const DIFFERENT: &str = "the request carries two different tokens";
 
 /// A key or a ticket as it was sent.
@@ -32,13 +32,13 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// What a request shows, in all places together.
+/// What a request presents, over all places together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum PresentedCredential {
     #[default]
     Nothing,
     One(Credential),
-    /// Two that are not the same.
+    /// Two different credentials.
     Conflicting,
 }
 
@@ -60,15 +60,15 @@ impl PresentedCredential {
     }
 }
 
-/// What stood in the query of a request. It travels beside the request, never in its URI.
+/// Credentials from the query. They travel in the request's extensions, never in its URI.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct QueryCredentials {
     keys: PresentedCredential,
     tickets: PresentedCredential,
 }
 
-/// Takes every `token` and `ticket` out of the query, however its name is encoded; `None` if there is
-/// none. Other parameters stay as they are, and `TOKEN` is another one.
+/// Removes every `token` and `ticket` from the query, however the name is encoded; `None` if there is none.
+/// Other parameters stay unchanged; names are case-sensitive, so `TOKEN` is another parameter.
 pub(super) fn take(uri: &mut Uri) -> Option<QueryCredentials> {
     let query = uri.query()?;
     if !query.split('&').any(|pair| label(pair).is_some()) {
@@ -91,7 +91,7 @@ pub(super) fn take(uri: &mut Uri) -> Option<QueryCredentials> {
     Some(found)
 }
 
-/// The credential of a REST request. A ticket is none.
+/// The credential of a REST request. Tickets do not count.
 pub(super) fn of_rest(
     headers: &HeaderMap,
     query: Option<&QueryCredentials>,
@@ -112,7 +112,7 @@ pub(super) fn of_upgrade(
     }
 }
 
-/// Lines are joined with commas on some ways, so that a list in one line counts as several.
+/// Some proxies join header lines with commas, so a list in one line counts as several lines.
 fn of_header(headers: &HeaderMap) -> PresentedCredential {
     let mut presented = PresentedCredential::Nothing;
     for line in headers.get_all(AUTHORIZATION) {
@@ -157,8 +157,8 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// The subprotocol to select: ours if it was offered, else the label of the credential. Never the
-/// credential, whatever place it has in the list.
+/// The subprotocol to select: the stream protocol if offered, else the label of the credential. Never the
+/// credential itself, wherever it is in the list.
 pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
     let offered: Vec<&str> = protocols(headers).collect();
     if offered.contains(&PROTOCOL) {
@@ -168,7 +168,7 @@ pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
     Some(if *label == "token" { "token" } else { "ticket" })
 }
 
-/// What a parameter of the query is called, if it is a credential.
+/// A query parameter that is a credential.
 #[derive(Clone, Copy)]
 enum QueryParameter {
     Token,
@@ -184,7 +184,7 @@ fn label(pair: &str) -> Option<QueryParameter> {
     is("ticket").then_some(QueryParameter::Ticket)
 }
 
-/// An empty value is nothing shown.
+/// An empty value presents nothing.
 fn join_value(
     presented: PresentedCredential,
     pair: &str,
@@ -199,7 +199,7 @@ fn join_value(
     }
 }
 
-/// Text of a query as forms encode it.
+/// Decodes the text of a query as forms encode it.
 fn decoded(text: &str) -> impl Iterator<Item = u8> {
     let mut bytes = text.bytes();
     let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);

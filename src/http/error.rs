@@ -1,4 +1,4 @@
-//! Every error of the HTTP side as an answer, in one place.
+//! All HTTP errors and their responses, in one place.
 
 use axum::{
     Json,
@@ -24,30 +24,30 @@ pub(super) enum HttpError {
     Unauthorised {
         public_url: String,
     },
-    /// Two keys were shown that are not the same.
+    /// Two different keys were sent.
     DifferentTokens {
         public_url: String,
     },
     /// The key is valid, the account lacks the add-on.
     AddonRequired(MissingAddon),
-    /// Too much at once.
+    /// Too many requests at once.
     RateLimited(Wait),
-    /// What there was for the day is used up.
+    /// The day's quota is used up.
     Exhausted(Standing),
     NotFound,
     BadRequest(&'static str),
-    /// Only a WebSocket upgrade is answered here.
+    /// Only a WebSocket upgrade is accepted here.
     UpgradeRequired,
     MethodNotAllowed,
-    /// Anything else that the caller can mend.
+    /// Any other error that the caller can fix.
     Refused(StatusCode, &'static str),
-    /// Too many bytes of answers wait for their readers.
+    /// Too many bytes of answers are waiting for their readers.
     TooMuchUnread,
     /// The hub is stopping.
     Unavailable,
-    /// What we need for this does not answer now.
+    /// A service that this needs does not answer.
     TryLater,
-    /// The database does not answer. Whether the key is good is not known then, so it is not said.
+    /// The database does not answer. The response does not say whether the key is valid, as that is unknown.
     NoDatabase,
     Internal,
 }
@@ -57,7 +57,7 @@ pub(super) enum HttpError {
 pub(super) struct MissingAddon {
     pub(super) addon: Addon,
     pub(super) price: Price,
-    /// Leads to the page of prices.
+    /// Leads to the pricing page.
     pub(super) public_url: String,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct AddonRequired {
     pricing_url: String,
 }
 
-/// The uniform shape of all others.
+/// The shape of all other errors.
 #[derive(Debug, Serialize)]
 struct ErrorEnvelope<'a> {
     error: bool,
@@ -90,7 +90,7 @@ struct ErrorEnvelope<'a> {
 }
 
 impl HttpError {
-    /// The label of the metric that counts what was refused.
+    /// The label of the metric that counts refusals.
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Unauthorised { .. } | Self::DifferentTokens { .. } => "authentication_required",
@@ -197,7 +197,7 @@ fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> R
     (StatusCode::PAYMENT_REQUIRED, Json(body)).into_response()
 }
 
-/// `Retry-After` where something that we need does not answer.
+/// `Retry-After` when a dependency does not answer.
 pub(super) const RETRY_AFTER_S: &str = "5";
 
 fn try_later(detail: &str) -> Response {

@@ -1,8 +1,7 @@
-//! `/ingest/v1/{source}`: sources push what they have, by requests or over a socket.
+//! `/ingest/v1/{source}`: sources push messages, by requests or over a socket.
 //!
-//! Who may is decided here by the key of the feed; what it means is `push`'s. One body of a source
-//! is read and taken at a time: whoever comes in between waits, and is told to come back after
-//! `ingest.wait_ms`.
+//! The key of the feed decides here who may push; `push` interprets the messages. One body of a source is
+//! read and applied at a time: another one waits, and gets 409 after `ingest.wait_ms`.
 
 use std::{
     collections::VecDeque,
@@ -56,20 +55,20 @@ use crate::{
     push::{Answer, Source, Stuck},
 };
 
-/// How often a socket that pushes is looked at: whether its key still works, whether it lives.
+/// How often a push socket is checked: does its key still work, is the peer alive?
 const CHECK_EVERY: Duration = Duration::from_secs(1);
-/// Silence after which it is asked for a sign of life.
+/// Silence after which the peer is pinged.
 const PING_AFTER: Duration = Duration::from_secs(30);
-/// Silence after which it is taken for dead; also the time it has to take an answer.
+/// Silence after which the peer counts as dead; also the time it has to accept an answer.
 const DEAD_AFTER: Duration = Duration::from_secs(90);
 
-/// The close code of a key that was revoked, as on the stream.
+/// The close code for a revoked key, as on the stream.
 const REVOKED: u16 = 4410;
 
-/// What is told of a body, and of one of which the rest was not taken.
+/// The answer to a body, also to one that was applied only in part.
 #[derive(Debug, Serialize)]
 struct PushResponse {
-    /// On a socket: which message of it this answers, counted from 1.
+    /// On a socket: the message that this answers, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<u64>,
     #[serde(flatten)]
@@ -88,7 +87,7 @@ pub(super) async fn post(
     let presented = credential::of_rest(request.headers(), request.extensions().get());
     let grant = grant(&shared, &presented, peer, &name).await?;
     let is_gzip = is_gzip(request.headers())?;
-    // Before the body is read: so there is one body in memory for each source.
+    // Locked before the body is read, so that each source has at most one body in memory.
     let mut source = lock_source(&shared, &grant).await?;
     let body = read(&shared, request, is_gzip).await?;
     let taken = shared.pushing.take(&mut source, &body, grant.all_matches).await;
@@ -117,8 +116,8 @@ fn detail(stuck: Stuck) -> &'static str {
     }
 }
 
-/// Whether the key is one of this source. Each wrong key counts against the limit of wrong keys of the address.
-/// Once that is used up, keys that have never worked here are refused without a look into the database.
+/// Checks that the key belongs to this source. Each wrong key counts against the address's limit of wrong
+/// keys. Once that is used up, keys that have never worked here are rejected without a database query.
 async fn grant(
     shared: &Shared,
     presented: &PresentedCredential,
@@ -153,14 +152,14 @@ async fn grant(
     Ok(grant)
 }
 
-/// Keys of feeds that worked once, as keyed hashes. Whether they still do is asked each time.
+/// Keys of feeds that worked once, as keyed hashes. Each use is still authenticated.
 #[derive(Debug, Default)]
 pub(super) struct KnownFeedKeys {
     hasher: RandomState,
     hashes: Mutex<VecDeque<u64>>,
 }
 
-/// Of so many keys at a time; there is one for each source, as a rule.
+/// Keys remembered at a time; usually there is one per source.
 const KNOWN_FEED_KEYS_MAX: usize = 1_024;
 
 impl KnownFeedKeys {
@@ -184,12 +183,12 @@ impl KnownFeedKeys {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        // Whatever a thread that panicked left behind is a list of numbers.
+        // Even after a panic elsewhere this is a valid list of numbers.
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Waits for the source to be free.
+/// Waits until no other push of the source is running.
 async fn lock_source(
     shared: &Shared,
     grant: &FeedGrant,
@@ -279,7 +278,7 @@ pub(super) async fn socket(
     Ok(response)
 }
 
-/// A socket that pushes.
+/// A push socket.
 struct PushSocket {
     shared: Arc<Shared>,
     grant: FeedGrant,
@@ -305,7 +304,7 @@ impl PushSocket {
             Ok(Some((code, reason))) => {
                 let reason = Utf8Bytes::from_static(reason);
                 let close = socket.close(Some(CloseFrame { code, reason }));
-                // Whoever does not take it is gone anyway.
+                // A peer that does not accept the close frame is gone anyway.
                 drop(timeout(CHECK_EVERY, close).await);
             }
             Ok(None) => {}
@@ -313,7 +312,7 @@ impl PushSocket {
         }
     }
 
-    /// Takes messages until the socket is closed; returns what to close it with.
+    /// Applies messages until the socket closes; returns what to close it with.
     async fn converse(
         &self,
         socket: &mut Socket,
@@ -360,7 +359,7 @@ impl PushSocket {
         }
     }
 
-    /// Whether the key still works. A store that fails is not its fault.
+    /// Whether the key still works. A failing store does not count against it.
     async fn stands(&self) -> bool {
         self.shared.parts.accounts.stands(&self.grant).await.unwrap_or(true)
     }

@@ -1,7 +1,7 @@
 //! One listener for pages, REST and the upgrade to sockets.
 //!
-//! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
-//! from the writer's images, sockets go to the fan-out.
+//! `acceptor` accepts connections; the router lists every route. Nothing here knows the hub's internals:
+//! answers come from the writer's images, and sockets go to the fan-out.
 
 mod acceptor;
 mod account;
@@ -89,7 +89,7 @@ use crate::{
     usage::Meter,
 };
 
-/// What the answers are made from.
+/// What requests are answered from.
 #[derive(Debug)]
 pub struct Parts {
     pub accounts: Accounts,
@@ -105,36 +105,37 @@ pub struct Parts {
     pub meter: Meter,
     pub metrics: PrometheusHandle,
     pub archive: Archive,
-    /// What football matches may end like.
+    /// Predicts the results of football matches.
     pub predictor: Predictor,
-    /// What the hub knows of matches now.
+    /// The hub's current knowledge of matches.
     pub reader: Reader,
-    /// What odds and play say.
+    /// Signals from odds and play.
     pub signals: SignalBoard,
-    /// Where clients reach the hub, without a slash at the end.
+    /// Where clients reach the hub, without a trailing slash.
     pub public_url: String,
-    /// Whether that was set, and not made of the address that is listened on.
+    /// Whether `public_url` is a setting, not derived from the listen address.
     pub configured_url: bool,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
-    /// Whether visitors without a key see the boards of the day on the front page.
+    /// Whether visitors without a key see the day's boards on the home page.
     pub public_boards: bool,
-    /// TLS, where the hub speaks it itself.
+    /// TLS, if the hub itself terminates it.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Connections at a time of which nothing was read yet, and the time each has for the head of a request.
+    /// The number of connections of which nothing has been read yet, and the time each has to send the head
+    /// of a request.
     pub handshakes_max: usize,
     pub handshake_timeout: Duration,
-    /// How many connections there may be, and how much may wait for them.
+    /// How many connections there may be, and how many bytes may wait for them.
     pub connections: ConnectionLimits,
-    /// What the kernel may hold for the reader of an answer.
+    /// Limits on what the kernel buffers for a reader.
     pub socket_options: SocketOptions,
-    /// Days for which browsers are to use TLS alone; 0 where they are not told.
+    /// Days for which browsers must use TLS only; 0 omits the header.
     pub hsts_days: u32,
-    /// What may be pushed.
+    /// Settings for pushed messages.
     pub ingest: IngestConfig,
-    /// What the documentation tells of the settings.
+    /// The values of settings that the documentation shows.
     pub numbers: Numbers,
-    /// What is shown of whom matches are of.
+    /// Images of teams, people and competitions.
     pub images: Images,
 }
 
@@ -145,15 +146,15 @@ struct Shared {
     connections: Connections,
     /// The paths below the products.
     paths: KnownPaths,
-    /// The documents of the interface, where they are the same for everybody.
+    /// The API documents, where they are the same for all clients.
     documents: Documents,
     tickets: Tickets,
-    /// Makes the tokens of forms.
+    /// Signs the tokens of forms.
     forms: FormKey,
-    /// What the operator's figures remember.
+    /// State between two readings of the operator's figures.
     figure_history: FigureHistory,
     ready: AtomicBool,
-    /// The sources that push, and how many sockets of theirs there may be yet.
+    /// The sources that push.
     pushing: Sources,
     push_limits: PushLimits,
     feed_keys: KnownFeedKeys,
@@ -168,12 +169,12 @@ impl Shared {
     }
 }
 
-/// Serves until `stop` turns true, and then closes the door; the requests that are being answered
-/// then are returned, to be waited for.
+/// Serves until `stop` turns true, then stops accepting. Returns the requests that are still being answered,
+/// to be awaited.
 ///
 /// # Errors
 ///
-/// If the listener cannot be watched.
+/// If the listener cannot be registered with the poll.
 pub async fn serve(
     listener: net::TcpListener,
     parts: Parts,

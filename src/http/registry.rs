@@ -1,4 +1,4 @@
-//! Who is connected: sockets counted by account and in all, and the callers behind open sockets.
+//! The registry of open sockets: counts per account and in total, and the callers behind them.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use crate::{
     usage::Meter,
 };
 
-/// The registry of open sockets. Clones share it.
+/// The registry of open sockets; clones share it.
 #[derive(Debug, Clone)]
 pub struct Registry {
     shared: Arc<Shared>,
@@ -35,12 +35,12 @@ struct Shared {
 #[derive(Debug)]
 struct KeySockets {
     caller: Caller,
-    /// What they may follow: shared by all of them.
+    /// What they may follow, shared by all of them.
     permission: Permission,
     sockets: usize,
 }
 
-/// A place in the registry, given back when it is dropped.
+/// A permit for one open socket, returned to the registry on drop.
 #[derive(Debug)]
 pub struct SocketPermit {
     shared: Arc<Shared>,
@@ -48,7 +48,7 @@ pub struct SocketPermit {
     key: KeyId,
 }
 
-/// A socket's place, and what counts its use for its account.
+/// Holds the permit of a socket and meters its use for the account.
 #[derive(Debug)]
 pub(super) struct SocketGuard {
     pub(super) permit: SocketPermit,
@@ -62,7 +62,7 @@ impl Guard for SocketGuard {
 }
 
 impl Registry {
-    /// `account_max`: sockets of one account; `all_max`: sockets in all.
+    /// `account_max`: sockets per account; `all_max`: sockets in total.
     #[must_use]
     pub fn new(account_max: usize, all_max: usize) -> Self {
         Self {
@@ -76,10 +76,10 @@ impl Registry {
         }
     }
 
-    /// Takes a place for a socket of the caller; `None` when all are taken.
+    /// Acquires a permit for a socket of the caller; `None` if a limit is reached.
     #[must_use]
     ///
-    /// `permission`: what the caller's sockets may follow; made only where no socket of the key has it.
+    /// `permission`: what the caller's sockets may follow; called only if no open socket of the key has it.
     pub fn enter(
         &self,
         caller: Caller,
@@ -110,7 +110,7 @@ impl Registry {
         Some((SocketPermit { shared: Arc::clone(shared), account, key }, permission))
     }
 
-    /// Notes what a caller with open sockets is worth now.
+    /// Updates a caller with open sockets and its permission.
     pub fn renew(&self, caller: Caller, permission: &Permission) {
         if let Some(mut key_sockets) = self.shared.callers.get_mut(&caller.key) {
             (key_sockets.caller, key_sockets.permission) = (caller, permission.clone());

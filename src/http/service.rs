@@ -1,6 +1,6 @@
-//! What is done with every request around the router, from the outside inwards.
+//! The steps around the router for every request, from the outside inwards.
 //!
-//! None of it is a layer of the router: each would have a future in a box, and a copy of all that is below it,
+//! They are not layers of the router: each layer would cost a boxed future and a copy of everything below it,
 //! for every request.
 
 use std::{net::IpAddr, sync::Arc};
@@ -28,12 +28,12 @@ use super::{
 };
 use crate::products::Product;
 
-/// The router and what stands before it.
+/// The router and the steps around it.
 #[derive(Debug, Clone)]
 pub(super) struct HttpService {
     shared: Arc<Shared>,
     router: TowerToHyperService<Router>,
-    /// What browsers are told of TLS.
+    /// The value of `Strict-Transport-Security`, if it is sent.
     hsts: Option<HeaderValue>,
 }
 
@@ -43,7 +43,7 @@ impl HttpService {
         Self { shared, router: TowerToHyperService::new(router), hsts }
     }
 
-    /// Answers a request that came over a connection from this address.
+    /// Answers a request that arrived over a connection from this address.
     pub(super) async fn answer(&self, connection: IpAddr, mut request: Request) -> Response {
         let proxies = &self.shared.parts.proxies;
         let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
@@ -59,7 +59,7 @@ impl HttpService {
             RequestTarget::Other => self.route(request).await,
         };
         let response = accept_encoding.encode_response(response).await;
-        // A proxy's own address says nothing of who reads.
+        // A proxy's own address does not identify the reader.
         let reader = Some(peer).filter(|peer| !proxies.may_stand_for_many(peer.0));
         let mut response = self.shared.connections.count_body(reader, response).await;
         secure(response.headers_mut(), had_secret);
@@ -69,7 +69,7 @@ impl HttpService {
         response
     }
 
-    /// Pages of any origin may ask.
+    /// Answers requests that pages of any origin may send.
     async fn answer_any_origin(
         &self,
         peer: Peer,
@@ -112,8 +112,8 @@ impl HttpService {
     }
 }
 
-/// `Strict-Transport-Security`, where clients reach the hub over TLS. Never for a loopback name: it would hold
-/// for everything else that a developer serves there.
+/// `Strict-Transport-Security`, if clients reach the hub over TLS. Never for a loopback name: it would apply
+/// to everything else that a developer serves there.
 fn hsts(parts: &Parts) -> Option<HeaderValue> {
     let host: Uri = parts.public_url.strip_prefix("https://")?.parse().ok()?;
     let name = host.host()?.trim_matches(['[', ']']);
@@ -127,8 +127,8 @@ fn hsts(parts: &Parts) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("max-age={seconds}")).ok()
 }
 
-/// What every answer carries: no address of ours goes to others, no body is guessed at, and nothing
-/// that was asked with a secret in the address is kept.
+/// Headers on every response: no referrer, no content sniffing, no framing, and no caching if the URL
+/// contained a secret.
 fn secure(headers: &mut HeaderMap, had_secret: bool) {
     if had_secret {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

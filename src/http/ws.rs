@@ -1,7 +1,7 @@
-//! The upgrade: who it is, and whether the fan-out gets the socket. Knows no frame.
+//! Upgrades: authenticates the client and decides whether the fan-out gets the socket. Knows no frames.
 //!
-//! What is decided here holds for both ways in: the door's own, for the first request of a
-//! connection, and the router's, for all others.
+//! Both ways in use the same decisions: the acceptor's, for the first request of a connection, and the
+//! router's, for all others.
 
 use std::{io, sync::Arc};
 
@@ -45,18 +45,18 @@ use crate::{
     clock::{monotonic, wall},
 };
 
-/// When to come back after the database did not answer in the midst of a handshake.
+/// When the client should reconnect if the database failed during the handshake.
 const RECONNECT_AFTER_MS: u32 = 1_000;
 
-/// What becomes of a socket once the handshake is done.
+/// What happens to a socket after the handshake.
 #[derive(Debug)]
 pub(super) enum Verdict {
     Serve(Owner, Dialect, Caller),
-    /// The frame says why.
+    /// The frame gives the reason.
     Refuse(Bytes, Close),
 }
 
-/// Why a socket is not served.
+/// Why a socket is refused.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
     NoKey,
@@ -70,7 +70,7 @@ enum Reason {
 static FOOTBALL: Sports = Sports(&["football"]);
 static FOOTBALL_OR_TENNIS: Sports = Sports(&["football", "tennis"]);
 
-/// What is spoken at an address, with or without a slash at its end; `None` where there is no socket.
+/// The dialect spoken at a path, with or without a trailing slash; `None` if there is no socket.
 pub(super) fn dialect(path: &str) -> Option<Dialect> {
     match path.strip_suffix('/').unwrap_or(path) {
         "/stream/v1" => Some(Dialect::Stream),
@@ -80,8 +80,8 @@ pub(super) fn dialect(path: &str) -> Option<Dialect> {
     }
 }
 
-/// What is spoken to who asks for a socket where there is none: under the addresses of the older sockets
-/// their dialect, which their clients can read.
+/// The dialect for an upgrade where there is no socket: below the paths of the older sockets their dialect,
+/// which their clients can read.
 fn dialect_near(path: &str) -> Dialect {
     match path.split('/').nth(1) {
         Some("live") => Dialect::Live(&FOOTBALL),
@@ -90,19 +90,19 @@ fn dialect_near(path: &str) -> Dialect {
     }
 }
 
-/// What a proper upgrade request asks for.
+/// A valid upgrade request.
 #[derive(Debug)]
 pub(super) struct UpgradeRequest {
-    /// `Sec-WebSocket-Accept` of the answer.
+    /// `Sec-WebSocket-Accept` of the response.
     accept: HeaderValue,
     protocol: Option<&'static str>,
     presented: PresentedCredential,
-    /// Whether a credential stood in the address.
+    /// Whether the URL contained a credential.
     had_secret: bool,
 }
 
 impl UpgradeRequest {
-    /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not a proper one.
+    /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not valid.
     pub(super) fn of(headers: &HeaderMap, query: Option<&QueryCredentials>) -> Option<Self> {
         let has = |name: HeaderName, word: &str| {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -121,7 +121,7 @@ impl UpgradeRequest {
         })
     }
 
-    /// The same for a request that has been through [`super::request_context`].
+    /// The same for a request that has passed [`super::request_context`].
     pub(super) fn of_request(request: &Request) -> Option<Self> {
         Self::of(request.headers(), request.extensions().get())
     }
@@ -130,7 +130,7 @@ impl UpgradeRequest {
         &self.presented
     }
 
-    /// The fields of the answer.
+    /// The headers of the response.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
         let uncached = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
@@ -145,7 +145,7 @@ impl UpgradeRequest {
         .chain(uncached.into_iter().filter(|_| self.had_secret))
     }
 
-    /// The answer, 101, as bytes.
+    /// The 101 response as bytes.
     pub(super) fn answer(&self) -> Vec<u8> {
         let mut answer = Vec::with_capacity(256);
         answer.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
@@ -159,7 +159,7 @@ impl UpgradeRequest {
     }
 }
 
-/// The sockets, where the door left them to the router.
+/// The sockets, for upgrades that the acceptor leaves to the router.
 pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
@@ -174,8 +174,8 @@ pub(super) async fn socket(
     Ok(upgrade(shared, request, &upgrade_request, verdict))
 }
 
-/// Everything else: an upgrade is told in its own language that there is no such socket, since a
-/// browser cannot read the status of a refused one.
+/// Everything else. An upgrade is accepted and refused in its own dialect, since a browser cannot read the
+/// status of a refused upgrade.
 pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let Some(upgrade_request) = UpgradeRequest::of_request(&request) else {
         return HttpError::NotFound.into_response();
@@ -184,7 +184,7 @@ pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
     upgrade(shared, request, &upgrade_request, verdict)
 }
 
-/// Whose credential this is; `None` if it is nobody's, or more than one.
+/// Resolves a credential to its caller; `None` if it is missing, invalid or ambiguous.
 ///
 /// # Errors
 ///
@@ -208,7 +208,7 @@ pub(super) async fn authenticate(
     }
 }
 
-/// Whether this caller is served.
+/// Whether this caller may open a socket.
 pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdict {
     let now = wall();
     if !caller.has(Addon::Websocket, now) {
@@ -227,7 +227,8 @@ pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdic
     Verdict::Serve(owner, dialect, caller)
 }
 
-/// Whoever has no valid key. Who tries many is answered before there is a socket, which costs more.
+/// Refuses a client without a valid key. One that tries many keys is refused before the upgrade, which would
+/// cost more.
 fn refuse_unauthenticated(
     shared: &Shared,
     presented: &PresentedCredential,
@@ -246,7 +247,7 @@ fn refuse_unauthenticated(
 }
 
 impl Reason {
-    /// The codes of the stream protocol and of the older sockets, in what words, and how it ends.
+    /// The codes of the stream protocol and of the older sockets, the message and the close code.
     fn describe(self) -> (Code, live::Code, &'static str, Close) {
         let key = "send a valid key: header, subprotocol or query";
         match self {
@@ -309,14 +310,14 @@ fn upgrade(
     response
 }
 
-/// The socket under an upgraded connection, and what came in behind the request.
+/// The socket under an upgraded connection, and the bytes received after the request.
 fn free(upgraded: Upgraded) -> io::Result<(Stream, Vec<u8>)> {
     let parts = upgraded.downcast::<TokioIo<Preread>>();
     let parts = parts.map_err(|_| io::Error::other("an upgraded connection was not the door's"))?;
     parts.io.into_inner().into_stream(&parts.read_buf)
 }
 
-/// Gives the socket to the fan-out, once the handshake is done.
+/// Hands the socket to the fan-out after the handshake.
 pub(super) async fn hand_over(
     shared: &Shared,
     stream: Stream,
@@ -329,10 +330,10 @@ pub(super) async fn hand_over(
         Verdict::Serve(owner, dialect, caller) => {
             let key = owner.key;
             fanout.serve(stream, read_ahead, owner, dialect);
-            // A revocation between authentication and here found no socket to close.
+            // A revocation between authentication and this point found no socket to close.
             match shared.parts.accounts.renew(&caller).await {
                 Ok(Some(renewed)) if renewed.addons == caller.addons => {}
-                // The same of what its account has.
+                // Apply what the account has now.
                 Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
                     let permission = shared.parts.entitlement.permission(&renewed, wall());
                     shared.parts.registry.renew(renewed, &permission);
@@ -340,7 +341,8 @@ pub(super) async fn hand_over(
                 }
                 Ok(Some(_)) => fanout.close(key, Close::AddonRequired),
                 Ok(None) => fanout.close(key, Close::TokenRevoked),
-                // Nobody may stay of whom that is not known; who comes back is asked anew.
+                // Without a confirmation the socket may not stay; the client authenticates again when it
+                // reconnects.
                 Err(_) => {
                     fanout.close(key, Close::Drain { reconnect_after_ms: RECONNECT_AFTER_MS })
                 }
