@@ -1,4 +1,4 @@
-//! `GET /api/v2/account/`: what the holder of a key may know of the account: SPEC section 2.
+//! `GET /api/v2/account/`: what the holder of a key may see of the account (SPEC section 2).
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ pub(super) async fn show(
 ) -> Result<Response, HttpError> {
     let now = clock::wall();
     let parts = &shared.parts;
-    // Deleted a moment ago: its key has gone with it.
+    // The account was deleted a moment ago, together with its key.
     let customer = parts
         .accounts
         .customer(caller.account)
@@ -133,7 +133,7 @@ fn used(counts: Counts) -> Used {
     Used { calls, mcp_calls, socket_minutes: counts.socket_minutes(), messages }
 }
 
-/// To the second: a paid day has no need of less.
+/// To the second, which is precise enough for a paid day.
 fn rfc_3339(at: Micros) -> Option<String> {
     Timestamp::from_second(at.div_euclid(1_000_000)).ok().map(|at| at.to_string())
 }
@@ -153,8 +153,8 @@ mod tests {
     const NOW: Micros = 1_788_280_000_000_000;
     const DAY_US: Micros = 86_400_000_000;
 
-    /// SPEC section 2: add-on expiry dates, a 30-day usage figure, a Founder badge. SPEC section 3,
-    /// rule 3: an add-on that has run out leaves the badge.
+    /// SPEC section 2: add-on expiry dates, a 30-day usage figure, a Founder badge. SPEC section 3, rule 3:
+    /// the badge survives an expired add-on.
     #[tokio::test]
     async fn account_is_told_with_its_addons_badge_and_use() {
         on_each(async |database| {

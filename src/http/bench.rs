@@ -71,7 +71,7 @@ impl BenchListener {
 
     async fn handle(self, tcp: net::TcpStream) {
         if let Err(error) = self.try_handle(RawConnection::Tcp(tcp)).await {
-            debug!(%error, "a connection of the measuring door ended early");
+            debug!(%error, "a connection of the bench listener ended early");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `GET /img/{type}/{id}/`: images, for everybody and from every page (SERVICE section 4.1).
+//! `GET /img/{type}/{id}/`: images, for everybody and every origin (SERVICE section 4.1).
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use tracing::warn;
 use super::{Shared, error::HttpError};
 use crate::images::{ImageError, ImageKind, ImageLookup, ImageOptions, Subject};
 
-/// A year: what is at an address changes only with a name or an operator's file.
+/// A year: an image changes only with a name or an operator's file.
 const CACHE_FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000");
-/// Where there is no image yet there may be one soon.
+/// A missing image may appear soon.
 const CACHE_MISSING: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// An image of a team, a league, a player, a manager or a venue.
@@ -66,7 +66,7 @@ pub(super) async fn show(
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(options.format.mime()));
             headers.insert(CACHE_CONTROL, CACHE_FOREVER);
             headers.insert(VARY, HeaderValue::from_static("accept"));
-            // Nothing in it may run, wherever it is opened.
+            // No script in it may run, wherever it is opened.
             let policy = HeaderValue::from_static("default-src 'none'");
             headers.insert(CONTENT_SECURITY_POLICY, policy);
             if let Ok(tag) = HeaderValue::try_from(tag) {
@@ -94,7 +94,7 @@ pub(super) async fn show(
     }
 }
 
-/// `team/5/`, `basketball/team/5`: a type, and an id that is written in one way alone.
+/// `team/5/`, `basketball/team/5`: a type, and an id in canonical form.
 fn subject(shared: &Shared, path: &str) -> Option<Subject> {
     let (kind, id) = path.strip_suffix('/').unwrap_or(path).rsplit_once('/')?;
     let kind = ImageKind::named(kind)?;

@@ -1,4 +1,4 @@
-//! JSON answers: images of channels, tickets, and what an operator's tools ask.
+//! JSON responses: images of channels, tickets, and endpoints for operators' tools.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -30,7 +30,7 @@ use crate::{
     supervisor, telemetry,
 };
 
-/// How long `?at_least=` waits for a sequence that has not come yet.
+/// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize)]
@@ -114,7 +114,7 @@ pub(super) async fn image(
     };
     match timeout(AT_LEAST_WAIT, ask(at_least)).await {
         Ok(answer) => answer,
-        // It did not come in time: what there is.
+        // It was not published in time: return the current image.
         Err(_) => ask(0).await,
     }
 }

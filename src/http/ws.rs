@@ -313,7 +313,8 @@ fn upgrade(
 /// The socket under an upgraded connection, and the bytes received after the request.
 fn free(upgraded: Upgraded) -> io::Result<(Stream, Vec<u8>)> {
     let parts = upgraded.downcast::<TokioIo<Preread>>();
-    let parts = parts.map_err(|_| io::Error::other("an upgraded connection was not the door's"))?;
+    let parts = parts
+        .map_err(|_| io::Error::other("an upgraded connection has an unexpected transport"))?;
     parts.io.into_inner().into_stream(&parts.read_buf)
 }
 

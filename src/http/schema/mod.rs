@@ -1,7 +1,7 @@
-//! What programs read of the interface: `/api/schema/`, `/api/asyncapi/`, and Swagger UI at `/api/docs/`.
+//! API documents for programs: `/api/schema/`, `/api/asyncapi/`, and Swagger UI at `/api/docs/`.
 //!
-//! No key is needed, since nothing stands there that is not on the pages, and everything is served from
-//! here: the page loads nothing from elsewhere.
+//! No key is needed, since they contain nothing that is not on the pages. The page loads nothing from other
+//! hosts.
 
 mod document;
 mod swagger;
@@ -25,37 +25,37 @@ use serde_json::{Value, json};
 use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
 use crate::api::{CacheControl, base, response::SharedBody};
 
-/// The documents with the address of a hub that has `server.public_url`: made once, as JSON and as YAML.
+/// The documents for a hub with `server.public_url`: made once, as JSON and as YAML.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     openapi: [OnceLock<SharedBody>; 2],
     asyncapi: [OnceLock<SharedBody>; 2],
 }
 
-/// The paths below the products, of which all are documented.
+/// The paths below the products, all of which are documented.
 pub(super) fn known_paths() -> KnownPaths {
     let document = document::openapi();
     let paths = document["paths"].as_object();
     let documented = paths.into_iter().flatten().map(|(path, _)| match path.as_str() {
-        // A channel's name has slashes in it.
+        // A channel's name contains slashes.
         "/stream/v1/channels/{channel}" => "/stream/v1/channels/{*channel}",
         path => path,
     });
     KnownPaths::of(documented)
 }
 
-/// What stands in the texts for what is told to each client anew.
+/// Placeholders in the texts for what differs between clients.
 const BASE: &str = "@base@";
 const HOST: &str = "@host@";
 const PROTOCOL: &str = "@protocol@";
 
 const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const OWN: HeaderValue = HeaderValue::from_static("private, no-store");
-/// What the address is taken from where it is no setting.
+/// The headers that determine the URL where it is not a setting.
 const ADDRESS_FIELDS: HeaderValue =
     HeaderValue::from_static("host, x-forwarded-host, x-forwarded-proto");
 
-/// A document in both forms, the same for everybody but for the address of the server.
+/// A document in both formats, the same for all clients except for the server's URL.
 #[derive(Debug)]
 struct Texts {
     json: String,
@@ -101,7 +101,7 @@ async fn openapi(
     OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
 }
 
-/// `/api/asyncapi/`: what goes over the sockets.
+/// `/api/asyncapi/`: the messages on sockets.
 async fn asyncapi(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
@@ -128,10 +128,9 @@ impl Texts {
         Self { json: document.to_string(), yaml: yaml::of(document) }
     }
 
-    /// As JSON, or as YAML for who asks for it; `openapi-json` is an older way to say `json`.
+    /// As JSON, or as YAML on request; `openapi-json` is an older name of `json`.
     ///
-    /// Without `server.public_url` the address is the one that the request itself names, so that the answer is
-    /// for nobody else: no cache may keep it.
+    /// Without `server.public_url` the document names the URL of the request itself, so no cache may keep it.
     fn answer(
         &self,
         shared: &Shared,
@@ -151,7 +150,7 @@ impl Texts {
         let filled = || {
             let mut text = text.clone();
             for (place, value) in placeholders {
-                // As it stands within quotes, in JSON and in YAML.
+                // Quoted, as it appears in JSON and in YAML.
                 let quoted = Value::from(*value).to_string();
                 text = text.replacen(&format!("\"{place}\""), &quoted, 1);
             }
