@@ -1,4 +1,4 @@
-//! `/admin/accounts/ID/`: one account, and what an operator does about it.
+//! `/admin/accounts/ID/`: one account and the operator's actions on it.
 
 use askama::Template;
 use axum::{
@@ -70,7 +70,7 @@ struct OrderRow {
     refunded: String,
     state: &'static str,
     tone: &'static str,
-    /// What can still be paid back.
+    /// What can still be refunded.
     left: Option<Decimal>,
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn show(
     page(&operator, AccountId(id), done, None).await
 }
 
-/// The form that gives days.
+/// The form that grants days.
 pub(super) async fn gift(
     Path(id): Path<i64>,
     OperatorForm { operator, fields }: OperatorForm,
@@ -136,7 +136,7 @@ pub(super) async fn gift(
     Ok(done(id, "gift"))
 }
 
-/// The form that blocks an account, once the operator has confirmed it.
+/// The form that blocks an account, after a confirmation.
 pub(super) async fn block(Path(id): Path<i64>, form: OperatorForm) -> Result<Response, SiteError> {
     let id = AccountId(id);
     if is_confirmed(&form.fields) {
@@ -158,7 +158,7 @@ pub(super) async fn block(Path(id): Path<i64>, form: OperatorForm) -> Result<Res
     )
 }
 
-/// The form that takes a block back.
+/// The form that unblocks an account.
 pub(super) async fn unblock(
     Path(id): Path<i64>,
     form: OperatorForm,
@@ -177,7 +177,7 @@ async fn set_blocked(
     Ok(done(id, if blocked { "block" } else { "unblock" }))
 }
 
-/// The form that pays an order back, once the operator has confirmed the amount.
+/// The form that refunds an order, after the operator has confirmed the amount.
 pub(super) async fn refund(
     Path(order): Path<String>,
     OperatorForm { operator, fields }: OperatorForm,
@@ -191,7 +191,7 @@ pub(super) async fn refund(
         let why = "Enter an amount such as 2.50.".to_owned();
         return page(&operator, order.account, None, Some(why)).await;
     };
-    // More than is left is refused below, without a question.
+    // An amount above the remainder is rejected below, without a confirmation.
     if !is_confirmed(&fields) && amount <= order.refundable() {
         let currency = &order.price.currency;
         let confirmation = Confirmation {
@@ -220,7 +220,7 @@ pub(super) async fn refund(
     }
 }
 
-/// An error with its causes, which say nothing secret.
+/// An error with its causes, which contain no secrets.
 fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -231,7 +231,7 @@ fn describe(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// A question before something that cannot be undone. It works without scripts: the same form is sent
+/// Asks for confirmation before an irreversible action. It works without scripts: the same form is sent
 /// again, with the field `confirmed`.
 #[derive(Debug, Template)]
 #[template(path = "admin/confirm.html")]
@@ -246,7 +246,7 @@ struct Confirmation {
     title: String,
     text: String,
     action: String,
-    /// What the form was sent with.
+    /// The fields of the original form.
     fields: Vec<(&'static str, String)>,
     button: String,
 }
@@ -268,7 +268,7 @@ fn done(id: AccountId, what: &str) -> Response {
     see_other(&format!("/admin/accounts/{id}/?done={what}"))
 }
 
-/// The account, if it is there and not deleted.
+/// The account, if it exists and is not deleted.
 async fn open(operator: &Operator, id: AccountId) -> Result<AccountSummary, SiteError> {
     let found = operator.shared.parts.accounts.account(id).await?;
     found.filter(|it| it.deleted.is_none()).ok_or(SiteError::NotFound)
@@ -390,7 +390,7 @@ impl From<&Sum> for SumRow {
     }
 }
 
-/// An amount, or nothing where none was paid.
+/// An amount, or nothing if none was paid.
 fn money(amount: Decimal, currency: &str) -> String {
     if amount.is_zero() { String::new() } else { format!("{amount} {currency}") }
 }

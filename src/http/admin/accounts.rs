@@ -28,7 +28,7 @@ struct AccountsPage<'a> {
     search: String,
     rows: Vec<Row>,
     is_later_page: bool,
-    /// Where the next page is.
+    /// The URL of the next page.
     next: Option<String>,
 }
 
@@ -50,7 +50,7 @@ struct AddonChip {
     tone: &'static str,
 }
 
-/// `/admin/accounts/`; `?search=` is a part of the address, of a key, or an id.
+/// `/admin/accounts/`; `?search=` is a part of the address or of a key, or an id.
 pub(super) async fn show(
     operator: Operator,
     Query(query): Query<AccountListQuery>,
@@ -58,7 +58,7 @@ pub(super) async fn show(
     let search = AccountSearch {
         text: &query.search,
         before: query.before.map(AccountId),
-        // One more than is shown tells whether there is another page.
+        // One extra row tells whether there is another page.
         limit: PAGE + 1,
     };
     let mut found = operator.shared.parts.accounts.search(search).await?;
@@ -97,7 +97,7 @@ impl AddonChip {
     }
 }
 
-/// What an account is called.
+/// The label of an account.
 pub(super) fn name(account: &AccountSummary) -> String {
     account.email.clone().unwrap_or_else(|| match account.state() {
         AccountState::Deleted => format!("Deleted account {}", account.account),

@@ -1,4 +1,4 @@
-//! The live figures: what the metrics, the hub and the store say at one moment.
+//! The live figures: readings of the metrics, the hub and the store at one time.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -18,10 +18,10 @@ use crate::{
     operator::Today,
 };
 
-/// How long what the store says is shown again: several operators look every two seconds.
+/// How long the store's figures are cached: several operators may poll every two seconds.
 const TODAY_CACHED_FOR: Micros = 5_000_000;
 
-/// What is remembered between two looks.
+/// State between two readings.
 #[derive(Debug)]
 pub(in crate::http) struct FigureHistory {
     state: Mutex<FigureState>,
@@ -35,7 +35,7 @@ struct FigureState {
     today: Option<(Micros, Today)>,
 }
 
-/// The delays of publishing that were counted between the last two looks.
+/// The publish delays counted between the last two readings.
 #[derive(Debug, Default)]
 struct PublishDelays {
     at: Micros,
@@ -56,17 +56,17 @@ impl PublishDelays {
     }
 }
 
-/// All figures of one moment.
+/// All figures of one reading.
 #[derive(Debug, Serialize)]
 pub(super) struct Figures {
     pub(super) at: Micros,
     pub(super) tiles: Vec<Tile>,
     pub(super) feeds: Vec<Feed>,
-    /// What was counted since the start, by table.
+    /// Counts since the start, by table.
     pub(super) tables: BTreeMap<&'static str, Vec<(String, u64)>>,
 }
 
-/// One figure: it is sent as its name, its kind and its value.
+/// One figure, serialized as its name, its kind and its value.
 #[derive(Debug)]
 pub(super) struct Tile {
     pub(super) name: &'static str,
@@ -78,14 +78,14 @@ pub(super) struct Tile {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Figure {
     Count(u64),
-    /// A second.
+    /// Per second.
     Rate(Option<f64>),
     Ms(Option<f64>),
     Bytes(Option<u64>),
     Text(String),
 }
 
-/// A source and how it is.
+/// A source and its state.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Feed {
     pub(super) name: String,
@@ -107,7 +107,7 @@ impl FigureHistory {
 }
 
 impl Figures {
-    /// Reads them.
+    /// Reads all figures.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ fn tiles(
     ]
 }
 
-/// The sources, as the channel `feeds` tells of them; none where the hub is stopping.
+/// The sources, from the channel `feeds`; empty while the hub is stopping.
 async fn feeds(shared: &Shared, now: Micros) -> Vec<Feed> {
     let Ok(image) = rest::image(shared, "feeds", 0).await else { return Vec::new() };
     let frame: Value = serde_json::from_slice(payload(&image.frame).as_ref()).unwrap_or_default();
@@ -209,7 +209,7 @@ impl Feed {
         }
     }
 
-    /// How long ago its last message came, in words.
+    /// The time since its last message.
     pub(super) fn ago(&self) -> String {
         match self.last_ms_ago {
             None => "–".to_owned(),

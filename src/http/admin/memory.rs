@@ -1,8 +1,8 @@
-//! How much memory this process holds.
+//! The memory of this process.
 
 use std::fs;
 
-/// Bytes that are in memory; `None` on systems that do not say so as Linux does.
+/// Resident bytes; `None` on systems other than Linux.
 pub(super) fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     resident_in(&status)

@@ -1,11 +1,11 @@
-//! How fast a counter grows, from what it was at a few moments. Pure: time comes in as `now`.
+//! The growth rate of a counter, from readings over time. Pure: time comes in as `now`.
 
 use crate::accounts::Micros;
 
-/// Two looks closer together than this are one: a rate over less says little.
+/// Readings closer together than this count as one: a rate over a shorter time says little.
 pub(super) const READING_INTERVAL_MIN: Micros = 1_000_000;
 
-/// The pace of one counter.
+/// The rate of one counter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CounterRate {
     before: CounterReading,
@@ -19,13 +19,13 @@ struct CounterReading {
 }
 
 impl CounterRate {
-    /// Of a counter that begins at 0 now.
+    /// A counter that starts at 0 now.
     pub(super) fn new(now: Micros) -> Self {
         let reading = CounterReading { at: now, total: 0.0 };
         Self { before: reading, last: reading }
     }
 
-    /// So much a second since the look before; `None` when that was just now.
+    /// The rate per second since the previous reading; `None` if that was just now.
     pub(super) fn at(&mut self, now: Micros, total: f64) -> Option<f64> {
         if now - self.last.at >= READING_INTERVAL_MIN {
             self.before = self.last;
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(rate.at(5_000_000, 130.0), Some(30.0));
     }
 
-    /// Two operators who look at the same moment see the same.
+    /// Two operators who read at the same time see the same.
     #[test]
     fn a_look_right_after_another_repeats_it() {
         let mut rate = CounterRate::new(0);

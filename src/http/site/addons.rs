@@ -1,4 +1,4 @@
-//! `/addons/`: what can be bought, for how much, and what was bought before.
+//! `/addons/`: what an account can buy, the prices, and its orders.
 
 use askama::Template;
 use axum::response::Response;
@@ -38,7 +38,7 @@ struct AddonsPage<'a> {
 struct Offer {
     standing: AddonStatus,
     unlocks: &'static str,
-    /// What others pay, where this account pays less.
+    /// The regular price, if this account pays less.
     list_price: Option<String>,
     free_until: Option<Moment>,
     terms: Vec<Term>,
@@ -56,7 +56,7 @@ struct RailButton {
     words: &'static str,
 }
 
-/// An order in words.
+/// An order as shown.
 #[derive(Debug)]
 pub(super) struct OrderRow {
     pub(super) id: String,
@@ -125,8 +125,8 @@ fn button(rail: Rail) -> RailButton {
     RailButton { slug: rail.as_str(), words }
 }
 
-/// The form of `/addons/`: takes an order. The way to the provider is a link on the page after, because
-/// our policy lets no form lead to another host.
+/// The form of `/addons/`: creates an order. The next page links to the provider, because the content
+/// security policy lets no form lead to another host.
 pub(super) async fn buy(
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
@@ -196,7 +196,7 @@ impl From<&LedgerEntry> for LedgerRow {
     }
 }
 
-/// `9.00 USD`: what is charged, to the cent.
+/// `9.00 USD`: the charge, to the cent.
 pub(super) fn exact(price: &Price) -> String {
     format!("{:.2} {}", price.amount, price.currency)
 }

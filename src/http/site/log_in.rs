@@ -1,7 +1,6 @@
 //! `/login/` and `/logout/`.
 //!
-//! Refusals are all alike: they tell neither whether an address is registered nor whether it was
-//! confirmed.
+//! All failures look the same: they do not reveal whether an address is registered or confirmed.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -31,7 +30,7 @@ struct LogInPage<'a> {
     problem: Option<&'static str>,
 }
 
-/// `/login/`; `?next=` is where to go then, `?done=` what was done before.
+/// `/login/`; `?next=` is where to go afterwards, `?done=` what was done before.
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     let next = next::own_path(visit.query.text("next")).unwrap_or_default();
     if visit.customer().is_some() {

@@ -1,4 +1,4 @@
-//! A page that says one thing and leads on.
+//! A page with one message and a link to continue.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,7 +6,7 @@ use hyper::StatusCode;
 
 use super::{error::SiteError, page::Shell, visit::Visit};
 
-/// Where the page leads.
+/// The link to continue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextLink {
     pub(super) path: &'static str,
@@ -27,7 +27,7 @@ struct MessagePage<'a> {
     onward: NextLink,
 }
 
-/// Says it.
+/// Shows a message.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub(super) fn show(
     visit.show_as(status, &MessagePage { shell: visit.shell(""), title, text, onward })
 }
 
-/// For a link that none is, or that can do nothing any more.
+/// For a link that does not exist, or has expired for good.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub(super) fn no_link(visit: &Visit) -> Result<Response, SiteError> {
     )
 }
 
-/// For a link that was used before.
+/// For a link that has already been used.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Moments in words, always of UTC.
+//! Dates and times as text, always in UTC.
 
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -7,7 +7,7 @@ use crate::accounts::Micros;
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 const DAY_US: Micros = 24 * HOUR_US;
 
-/// A moment for people and for machines: the text, and the attribute `datetime`.
+/// A time for people and for machines: the text, and the attribute `datetime`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) struct Moment {
     pub(in crate::http) iso: String,
@@ -26,7 +26,7 @@ impl Moment {
     }
 
     fn written(at: Micros, format: &str) -> Self {
-        // Only what no clock shows is out of range.
+        // Only times that no clock shows are out of range.
         let at = Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX);
         let text = at.to_zoned(TimeZone::UTC).strftime(format).to_string();
         Self { iso: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), text }

@@ -1,7 +1,7 @@
-//! `/register/` and what follows by mail: `/register/sent/`, `/verify/`.
+//! `/register/` and its mails: `/register/sent/`, `/verify/`.
 //!
-//! Whoever registers is told the same whether the address is known or not. What there is to say of an
-//! address is said in the mail to it.
+//! Registration answers the same whether the address is known or not. What depends on the address is only
+//! said in the mail to it.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -19,7 +19,7 @@ use crate::{
     http::Peer,
 };
 
-/// What is said of an address that none is.
+/// The message for an invalid address.
 pub(super) const NO_ADDRESS: &str = "Enter a valid email address.";
 
 #[derive(Debug, Template)]
@@ -82,12 +82,12 @@ fn page<'a>(visit: &'a Visit, email: &'a str, problem: Option<String>) -> Regist
     RegisterPage { shell: visit.shell("/register/"), email, chars_min, problem }
 }
 
-/// `/register/sent/`; `?again` after a mail was asked for once more.
+/// `/register/sent/`; `?again` after the mail was requested again.
 pub(super) async fn sent(visit: Visit) -> Result<Response, SiteError> {
     visit.show(&sent_page(&visit, visit.query.has("again"), None))
 }
 
-/// The form of `/register/sent/`: the mail once more.
+/// The form of `/register/sent/`: sends the mail again.
 pub(super) async fn resend(
     Extension(Peer(address)): Extension<Peer>,
     Submitted { visit, fields }: Submitted,
@@ -107,8 +107,8 @@ fn sent_page<'a>(visit: &'a Visit, again: bool, problem: Option<&'static str>) -
     SentPage { shell: visit.shell("/register/"), demo, again, problem }
 }
 
-/// `/verify/?link=`: confirms the address at once in a browser that registered it. Any other, a mail
-/// scanner among them, changes nothing by looking: it is asked to choose the password.
+/// `/verify/?link=`: confirms the address at once in the browser that registered it. In any other, such as a
+/// mail scanner, the GET changes nothing: the page asks for the password to set.
 pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
     let accounts = &visit.shared.parts.accounts;
     let (link, now) = (visit.query.text("link"), visit.now);
@@ -119,7 +119,7 @@ pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
     }
 }
 
-/// The form of `/verify/`: the password, chosen by whoever reads the mail.
+/// The form of `/verify/`: the password, chosen by the reader of the mail.
 pub(super) async fn verify_with(
     Submitted { visit, fields }: Submitted,
 ) -> Result<Response, SiteError> {
@@ -173,12 +173,12 @@ async fn verified_page(
     }
 }
 
-/// A link is never followed by HEAD: what only looks whether there is a page must not use it up.
+/// HEAD never follows a link: probing whether the page exists must not use it up.
 pub(super) async fn not_followed() -> StatusCode {
     StatusCode::OK
 }
 
-/// What an error says, as a sentence.
+/// The message of an error.
 pub(super) fn sentence(fragment: &str) -> String {
     let mut letters = fragment.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

@@ -1,4 +1,4 @@
-//! `/reset/`: another password by a link in a mail; and `/email/`, the link of a new address.
+//! `/reset/`: a new password by a mailed link; and `/email/`, the link of a new address.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -41,8 +41,8 @@ struct ConfirmPage<'a> {
     link: &'a str,
 }
 
-/// `/reset/`: asks for the address, or, by a link, for the new password. The link is used up by the form
-/// that this shows, not by looking at it.
+/// `/reset/`: asks for the address, or, with a link, for the new password. Submitting the form uses the link
+/// up; opening the page does not.
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     match visit.query.text("link") {
         "" => visit.show(&ask_page(&visit, visit.query.has("asked"), None)),
@@ -59,7 +59,7 @@ fn set_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> Set
     SetPage { shell: visit.shell("/login/"), link, chars_min, problem }
 }
 
-/// The form of `/reset/`: a mail, if there is such an account; the answer is the same if there is none.
+/// The form of `/reset/`: sends a mail if the account exists; the answer is the same if it does not.
 pub(super) async fn ask(
     Extension(Peer(address)): Extension<Peer>,
     Submitted { visit, fields }: Submitted,
@@ -87,7 +87,7 @@ pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Respon
         }
     };
     match accounts.reset(link, password, visit.now).await? {
-        // All sessions have ended, one of this browser too.
+        // All sessions have ended, including this browser's.
         LinkUse::Done => {
             let response = visit.forget_session(see_other("/login/?done=reset"));
             visit.make_known(response, owner.as_ref())
@@ -100,9 +100,9 @@ pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Respon
     }
 }
 
-/// `/email/?link=`: makes a new address the account's, at once where the account's owner is logged in.
-/// Anybody else confirms it by a form: a mail scanner that fetches the link must not give a stranger's
-/// account the address of whoever the mail came to.
+/// `/email/?link=`: sets an account's new address, at once if its owner is logged in. Everybody else confirms
+/// it by a form: a mail scanner that fetches the link must not attach the mail's recipient to a stranger's
+/// account.
 pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
     let link = visit.query.text("link");
     let Some(account) = visit.shared.parts.accounts.email_change_of(link).await? else {
