@@ -1,4 +1,4 @@
-//! What there is below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on.
+//! Lists the paths below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,13 +22,13 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(horseracing))
 }
 
-/// Every path that is documented and has no parameter.
+/// Every documented path without a parameter.
 static PATHS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let paths = super::document().paths.paths.into_keys();
     paths.filter(|path| !path.contains('{')).collect()
 });
 
-/// The lists right below a prefix, by their names.
+/// The lists directly below a prefix, by name.
 fn index(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let params = Params::default();
     let page_url = PageUrl { api, headers, path: uri.path(), params: &params };

@@ -17,18 +17,18 @@ pub struct Page<T> {
     pub results: Vec<T>,
 }
 
-/// Where a list is, to tell the addresses of its other pages.
+/// The URL of a list, from which the URLs of its other pages are built.
 #[derive(Debug)]
 pub struct PageUrl<'a> {
     pub api: &'a Api,
     pub headers: &'a HeaderMap,
-    /// Its path, with a slash at the end.
+    /// The path, with a trailing slash.
     pub path: &'a str,
     pub params: &'a Params,
 }
 
 impl<T> Page<T> {
-    /// The page in this window of a list of `count` rows.
+    /// The page in this window of a list with `count` rows.
     #[must_use]
     pub fn new(page_url: &PageUrl<'_>, window: Window, count: usize, results: Vec<T>) -> Self {
         let Window { offset, limit } = window;
@@ -38,7 +38,7 @@ impl<T> Page<T> {
         Self { count, next: next.map(address), previous: previous.map(address), results }
     }
 
-    /// The page in this window of a list that is at hand as a whole.
+    /// The page in this window of a complete list.
     #[must_use]
     pub fn of_all(page_url: &PageUrl<'_>, window: Window, all: Vec<T>) -> Self {
         let count = all.len();
@@ -56,7 +56,7 @@ impl PageUrl<'_> {
         format!("{}{}?{}", self.base(), self.path, query.finish())
     }
 
-    /// Where the client reaches the hub, without a slash at the end.
+    /// Where the client reaches the hub, without a trailing slash.
     pub(super) fn base(&self) -> String {
         base::of(self.headers, &self.api.public_url, self.api.configured_url)
     }

@@ -13,12 +13,12 @@ pub(super) enum Shape {
     Roundel,
     Hexagon,
     Diamond,
-    /// For competitions alone.
+    /// Only for competitions.
     Rosette,
 }
 
 impl Shape {
-    /// That of a team.
+    /// The outline of a team's crest.
     pub(super) fn of(seed: Seed) -> Self {
         seed.pick(3, [Self::Shield, Self::Heater, Self::Roundel, Self::Hexagon, Self::Diamond])
     }
@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// What is within the outline.
+/// The pattern within the outline.
 #[derive(Debug, Clone, Copy)]
 enum Pattern {
     Plain,
@@ -108,7 +108,7 @@ fn rosette(colour: &str) -> String {
     (0..360).step_by(24).map(turned).collect()
 }
 
-/// For who has no initials of our letters.
+/// For names without initials in Latin letters.
 fn star(ink: &str, plate: &str) -> String {
     format!(
         r#"<circle cx="64" cy="61" r="30" fill="{plate}"/><path fill="{ink}" d="M64 37L70.2 53.5L87.8 54.3L74 65.2L78.7 82.2L64 72.5L49.3 82.2L54 65.2L40.2 54.3L57.8 53.5Z"/>"#

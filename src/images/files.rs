@@ -1,6 +1,6 @@
 //! An operator's own images: `{type}/{id}.png`, `.webp` or `.svg` below a folder.
 //!
-//! A name is made of a type of ours and a number, so that no request leads anywhere else.
+//! Paths consist of a known type and a number, so that no request leads outside the folder.
 
 use std::{
     fs::{self, File},
@@ -15,7 +15,7 @@ use resvg::tiny_skia::{IntSize, Pixmap};
 use super::{ImageError, ImageKind, ImageOptions, background, render};
 use crate::record::Key;
 
-/// Pixels of a side. A small file may tell of many, each of which would be four bytes here.
+/// Maximum pixels per side. A small file may declare many, and each takes four bytes here.
 const SIDE_MAX: u32 = 4096;
 
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) struct Files {
     bytes_max: u64,
 }
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy)]
 enum FileFormat {
     Png,
@@ -37,7 +37,7 @@ impl FileFormat {
         [(Self::Png, "png"), (Self::Webp, "webp"), (Self::Svg, "svg")];
 }
 
-/// A file that is there.
+/// An existing file.
 #[derive(Debug)]
 pub(super) struct ImageFile {
     path: PathBuf,
@@ -102,7 +102,7 @@ impl ImageFile {
         Ok(bytes)
     }
 
-    /// The size stands in the first block of a PNG, and is looked at before any pixel is made room for.
+    /// The first block of a PNG has the size, which is checked before memory for pixels is allocated.
     fn png(&self, bytes: &[u8]) -> Result<Pixmap, ImageError> {
         let side = |place: usize| {
             let four = bytes.get(place..place + 4)?;

@@ -1,9 +1,9 @@
-//! Images of whom and what matches are of: an operator's own files, else drawings of ours.
+//! Images of teams, people, competitions and venues: an operator's own files, otherwise drawings.
 //!
-//! In: a [`Subject`] and what is [`ImageOptions`] of it. Out: the bytes of a PNG or WebP. A drawing is made of the
-//! id and the name alone, so it is the same for ever and everywhere, and nobody's crest or face is copied.
-//! At most so many are rendered at a time, and those that were rendered last are kept, up to a number of
-//! bytes. It knows neither HTTP nor the archive.
+//! In: a [`Subject`] and [`ImageOptions`]. Out: the bytes of a PNG or WebP. A drawing depends only on the id
+//! and the name, so it never changes and is the same on every hub, and nobody's crest or face is copied. The
+//! number of concurrent renders is limited, and the most recently used images are cached, up to a number of
+//! bytes. This module knows neither HTTP nor the archive.
 
 mod background;
 mod cache;
@@ -37,36 +37,36 @@ pub use self::{
 };
 use crate::{config::ImagesConfig, record::Key};
 
-/// Counts up when drawings change, since clients keep them for a year.
+/// Incremented when drawings change, since clients cache them for a year.
 const VERSION: u8 = 1;
 
-/// How long a request waits for its turn to be rendered.
+/// How long a request waits for a render slot.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whose image it is.
+/// What the image shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     pub kind: ImageKind,
     pub id: Key,
-    /// `None` where the id is not known, and there can be a file alone.
+    /// `None` if the id is unknown; then only a file can exist.
     pub name: Option<Arc<str>>,
 }
 
-/// What there is to answer.
+/// The result of a look-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageLookup {
     Image {
-        /// Changes with the bytes, and with nothing else.
+        /// Changes if and only if the bytes change.
         tag: String,
-        /// `None` where the caller has what this tag is of.
+        /// `None` if the caller has the image with this tag.
         bytes: Option<Bytes>,
     },
-    /// It is known, but there is no image of it.
+    /// The subject is known, but has no image.
     Missing,
     Unknown,
 }
 
-/// Why there is no image now.
+/// Why there is no image right now.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     #[error("too many images are being rendered")]
@@ -89,24 +89,24 @@ struct Inner {
     cache: Mutex<Cache>,
 }
 
-/// What an image is made of.
+/// What an image is made from.
 #[derive(Debug)]
 enum ImageSource {
     File(ImageFile),
     Drawing { name: Arc<str> },
 }
 
-/// A drawing of the program's own as a PNG of so many pixels a side.
+/// Renders a drawing of the program as a PNG with this many pixels per side.
 ///
 /// # Errors
 ///
-/// If it is no SVG.
+/// If it is not a valid SVG.
 pub fn icon(svg: &str, size: u32) -> Result<Bytes, ImageError> {
     render::encoded(render::svg(svg, size)?, Format::Png)
 }
 
 impl Images {
-    /// As the settings say.
+    /// Creates it from the settings.
     #[must_use]
     pub fn new(config: &ImagesConfig) -> Self {
         let folder = Some(&config.folder).filter(|folder| !folder.as_os_str().is_empty());
@@ -119,11 +119,11 @@ impl Images {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The image of a subject; `is_known` says whether the caller has what a tag is of.
+    /// Returns the image of a subject; `is_known` tells whether the caller has the image with a tag.
     ///
     /// # Errors
     ///
-    /// If too many are being rendered, or a file is no image.
+    /// If too many images are being rendered, or a file is not a valid image.
     pub async fn find(
         &self,
         subject: Subject,
@@ -170,7 +170,7 @@ impl Images {
         let slot = timeout(PATIENCE, Arc::clone(&self.inner.slots).acquire_owned()).await;
         let Ok(Ok(slot)) = slot else { return Err(ImageError::Busy) };
         in_background(move || {
-            // Held by the work itself, which goes on when whoever asked has gone.
+            // The work holds the permit, since it continues when the client disconnects.
             let _slot = slot;
             let pixels = match source {
                 ImageSource::File(found) => found.pixels(options)?,
@@ -184,7 +184,7 @@ impl Images {
     }
 }
 
-/// A drawing of ours as SVG, on a field of 128 by 128.
+/// The drawing as SVG, on a canvas of 128 by 128.
 fn drawing(subject: &Subject, name: &str, options: ImageOptions) -> String {
     let seed = Seed::of(subject.kind, subject.id);
     match subject.kind {
@@ -202,7 +202,7 @@ fn drawing(subject: &Subject, name: &str, options: ImageOptions) -> String {
     }
 }
 
-/// Known before the image is rendered, since all that it depends on is in it.
+/// Computed before rendering, from everything that the image depends on.
 fn tag(subject: &Subject, options: ImageOptions, source: &ImageSource) -> String {
     let mut digest = Sha256::new();
     digest.update([VERSION, u8::from(options.cut_out)]);
@@ -219,7 +219,7 @@ fn tag(subject: &Subject, options: ImageOptions, source: &ImageSource) -> String
     format!("\"{hex}\"")
 }
 
-/// Work that takes a core or waits for a disk.
+/// Runs work that takes a core or waits for a disk.
 async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
 ) -> Result<T, ImageError> {

@@ -1,8 +1,8 @@
-//! What a request wants of an image.
+//! The options of a request for an image.
 
 use std::borrow::Cow;
 
-/// How an image is written.
+/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Png,
@@ -19,23 +19,24 @@ impl Format {
     }
 }
 
-/// Sides of images, in pixels. What is asked for is rounded up to one of them, so that few are rendered.
+/// Side lengths of images, in pixels. Requested sizes are rounded up to one of them, so that few are
+/// rendered.
 pub(super) const SIZES: [u32; 11] = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
 const SIZE_DEFAULT: u32 = 128;
 
-/// Size, format, and whether without a background.
+/// Size, format, and whether to remove the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageOptions {
-    /// Pixels of a side.
+    /// Pixels per side.
     pub size: u32,
     pub format: Format,
     pub cut_out: bool,
 }
 
 impl ImageOptions {
-    /// Reads a query, and the header `Accept`. Other parameters mean nothing: addresses of images are
-    /// often given one to get around caches.
+    /// Reads the query and the header `Accept`. Other parameters are ignored, as clients often add one to
+    /// bypass caches.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl ImageOptions {
             }
         }
         options.cut_out |= is_transparent;
-        // What has been cut out is a PNG unless the address says otherwise: SERVICE section 4.1.
+        // A cut-out is a PNG unless the URL says otherwise: SERVICE section 4.1.
         let takes_webp = accept.split(',').any(takes_webp) && !is_transparent;
         options.format = format.unwrap_or(if takes_webp { Format::Webp } else { Format::Png });
         Ok(options)
@@ -64,7 +65,7 @@ impl ImageOptions {
 const WRONG_SIZE: &str = "size is to be a number of pixels, from 16 to 512.";
 const WRONG_FORMAT: &str = "format is to be png or webp.";
 
-/// Smaller and larger ones than there are get the smallest and the largest.
+/// Sizes out of range become the smallest or the largest.
 fn size(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let requested = digits.then(|| text.parse().unwrap_or(u32::MAX))?;
@@ -84,7 +85,7 @@ fn is_true(text: &str) -> bool {
     ["true", "1", "yes"].contains(&&*text.to_ascii_lowercase())
 }
 
-/// An entry of `Accept` that names WebP, and does not say that it is not taken.
+/// Whether an entry of `Accept` names WebP without rejecting it.
 fn takes_webp(entry: &str) -> bool {
     let mut parts = entry.split(';').map(str::trim);
     let is_webp = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("image/webp"));

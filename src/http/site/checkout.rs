@@ -167,7 +167,7 @@ async fn page(
     })
 }
 
-/// The payment link, if the order can be paid and the provider returned a safe one.
+/// The payment link, if the order can be paid and the provider returned an HTTP URL.
 fn pay_url(order: &Order) -> Option<&str> {
     let url = order.checkout_url.as_deref().filter(|_| order.state() == OrderState::Open)?;
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)).then_some(url)
