@@ -1,5 +1,5 @@
-//! The Signals API, `/signals/api/`: what odds and play say. Its shapes are ours; docs/SIGNALS.md tells
-//! of them and of the formulas.
+//! The Signals API, `/signals/api/`: signals from odds and play. docs/SIGNALS.md documents the shapes and the
+//! formulas.
 
 use axum::{
     Extension,
@@ -266,12 +266,12 @@ impl Filter {
     }
 }
 
-/// Who reads.
+/// What the reader may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// Sees bookmakers by name, and their prices.
+    /// Bookmakers by name, and their prices.
     Whole,
-    /// Has a free account: the signal itself, without what the Odds add-on sells.
+    /// A free account: the signal itself, without what the Odds add-on sells.
     Free,
 }
 
@@ -280,7 +280,7 @@ impl View {
         if api.sees_bookmakers(caller, now()) { Self::Whole } else { Self::Free }
     }
 
-    /// What only some may see.
+    /// A value that only some readers may see.
     fn sold<T>(self, value: T) -> Option<T> {
         (self == Self::Whole).then_some(value)
     }

@@ -137,7 +137,7 @@ pub(super) fn xg_per_minute(analysis: &AnalysisRecord) -> Vec<MinuteXg> {
 
 impl Shot {
     fn of(shot: &ShotRecord) -> Self {
-        // The feeds' places are seen towards the goal, ours from it.
+        // Feeds give positions facing the goal; this interface gives them seen from the goal.
         let pos = |[x, y]: [u16; 2]| Place {
             x: percent(1000_u16.saturating_sub(x)),
             y: percent(1000_u16.saturating_sub(y)),
@@ -195,7 +195,7 @@ fn situation(situation: ShotSituation) -> &'static str {
 /// The posts, in tenths of a percent of the width of the pitch: 7.32 of 68 metres.
 const POSTS: [u16; 2] = [446, 554];
 
-/// As seen by the one who shoots: height and third of the goal; `close-` is beside it or over it.
+/// From the shooter's view: height and third of the goal; `close-` is next to it or above it.
 fn goal_mouth([y, z]: [u16; 2]) -> String {
     let [left, right] = POSTS;
     let beyond = y < left || y > right || z > 1000;

@@ -1,4 +1,4 @@
-//! What is below one match: `h2h`, `incidents`, `lineups`, `metadata`, `player-stats`, `stats`.
+//! Endpoints below one match: `h2h`, `incidents`, `lineups`, `metadata`, `player-stats`, `stats`.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::{
     record::{Key, MatchRecord},
 };
 
-/// Reads a request for a part of a match.
+/// Reads a request for one part of a match.
 async fn record(api: &Api, id: &str, uri: &Uri) -> Result<Arc<MatchRecord>, ApiError> {
     Params::read(uri.query(), request::NONE)?;
     Matches::now(api).record(key(id)?).await
 }
 
-/// How long an answer about this match is good.
+/// How long a response about this match may be cached.
 fn cache_control(record: &MatchRecord) -> CacheControl {
     if record.brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST }
 }

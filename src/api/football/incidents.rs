@@ -162,7 +162,7 @@ impl Incidents {
     pub(super) fn of(record: &MatchRecord) -> Self {
         let records = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
         let mut records: Vec<_> = records.iter().collect();
-        // Those of the same minute stay as they came.
+        // Stable: incidents of the same minute keep their order.
         records.sort_by_key(|it| place(it));
         let last_period = records.iter().rposition(|it| &*it.kind == "period");
         let had_shootout = records.iter().any(|it| is_period(it, "penalties"));
@@ -188,8 +188,8 @@ fn is_period(it: &IncidentRecord, status: &str) -> bool {
     &*it.kind == "period" && it.detail.as_deref() == Some(status)
 }
 
-/// Where an incident stands in the order of the match: by minute, by minute of stoppage time, and behind
-/// all of a part its end, the begin of the next one, and the kicks of the shoot-out.
+/// The sort key of an incident: minute, then minute of stoppage time. The end of a period, the beginning of
+/// the next one and the kicks of a shoot-out come after everything else in the period.
 fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
     let own = (it.minute, it.added.unwrap_or_default());
     let behind = |minute: u16| (minute, u16::MAX, (0, 0));
@@ -201,13 +201,13 @@ fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
         Some("extra_half" | "extra_second") => behind(105),
         Some("penalties") => behind(120),
         Some("finished") => behind(u16::MAX),
-        // Some feeds count the kicks by minutes.
+        // Some feeds number the kicks as minutes.
         _ if &*it.kind == "shootout" => (120, u16::MAX, own),
         _ => (own.0, own.1, (0, 0)),
     }
 }
 
-/// The score once this has happened.
+/// The score after this incident.
 fn score_after(score: [u32; 2], it: &IncidentRecord) -> [u32; 2] {
     let is_goal = &*it.kind == "goal" && it.retracted.is_none();
     match (it.score, it.side) {
@@ -238,7 +238,7 @@ impl Happened {
 }
 
 impl Incident {
-    /// `None` for what was taken back and is not to be counted, and for kinds without a word here.
+    /// `None` for retracted incidents that do not count, and for kinds that this interface does not have.
     fn of(record: &IncidentRecord) -> Option<Self> {
         let happened = Happened::of(record);
         let (own, other) = (record.player.as_ref(), record.assist.as_ref());
@@ -305,7 +305,7 @@ impl Incident {
 }
 
 impl Period {
-    /// `None` for states that are no part of a match.
+    /// `None` for states that are not part of a match.
     fn of(
         record: &MatchRecord,
         incident: &IncidentRecord,
@@ -342,7 +342,7 @@ impl Period {
 }
 
 impl InjuryTime {
-    /// Of the part that this ends; `None` where none was played, or nobody tells the minute of the end.
+    /// Stoppage time of the period that this ends; `None` if there was none, or the feed gives no minute.
     fn of(incident: &IncidentRecord) -> Option<Incident> {
         let is_end = [45, 90, 105, 120].contains(&incident.minute);
         let length = incident.added.filter(|_| is_end)?;

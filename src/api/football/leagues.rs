@@ -1,4 +1,4 @@
-//! `/api/v2/leagues/` and what is below one league, but for its table and its leaders.
+//! `/api/v2/leagues/` and the endpoints below one league, except its table and its leaders.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl League {
     }
 }
 
-/// No feed tells it, but many names do.
+/// No feed provides it, but many names contain it.
 pub(super) fn is_women(league: &Entity) -> bool {
     const WORDS: [&str; 6] = ["women", "womens", "women's", "frauen", "femenina", "féminine"];
     let name = league.name.to_lowercase();

@@ -1,4 +1,4 @@
-//! `events/{id}/lineups/`: who starts and who sits on the bench.
+//! `events/{id}/lineups/`: starters and substitutes.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -109,7 +109,7 @@ fn player(record: &LineUpPlayerRecord) -> Player {
     }
 }
 
-/// `Lionel Messi` as `L. Messi`; one word, and what is short already, as it is.
+/// `Lionel Messi` as `L. Messi`; single words and names that are already short stay unchanged.
 pub(in crate::api) fn short_name(name: &str) -> String {
     let words: Vec<_> = name.split_whitespace().collect();
     match words.as_slice() {

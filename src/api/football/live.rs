@@ -1,4 +1,4 @@
-//! `/api/v2/events/live/` and `/api/v2/events/{id}/`, from memory.
+//! `/api/v2/events/live/` and `/api/v2/events/{id}/`, answered from memory.
 
 use std::sync::Arc;
 
@@ -29,16 +29,16 @@ use crate::{
     record::{Brief, Key, MatchRecord, Status},
 };
 
-/// Where the channel of the match stood when the answer was made, as `EPOCH:SEQ`.
+/// The position of the match's channel when the response was made, as `EPOCH:SEQ`.
 const POSITION: HeaderName = HeaderName::from_static("x-matchwire-seq");
 
-/// How long before its kick-off a match is listed, in microseconds.
+/// How long before kick-off a match is listed, in microseconds.
 const AHEAD_US: Micros = 5 * MINUTE_US;
-/// For how long a match stays listed that should have kicked off and has not.
+/// How long after its scheduled kick-off a match without one stays listed.
 const LATE_US: Micros = 60 * MINUTE_US;
-/// For how long a match stays listed after its end.
+/// How long a match stays listed after its end.
 const OVER_US: Micros = 10 * MINUTE_US;
-/// No match takes longer than this from its kick-off to its end.
+/// No match takes longer from kick-off to end.
 const LENGTH_US_MAX: Micros = 6 * 60 * MINUTE_US;
 
 const MINUTE_US: Micros = 60 * 1_000_000;
@@ -53,7 +53,7 @@ pub(super) struct Live {
     events: Vec<LiveEvent>,
 }
 
-/// Which rows of the list are asked for.
+/// The filters and the window of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LiveFilter {
     league: Option<Key>,
@@ -125,7 +125,7 @@ fn listed(api: &Api, filter: &LiveFilter) -> Live {
     let fresh = matches.all_fresh().filter(|record| filter.lets_through(&record.brief));
     let fresh = fresh.filter(|record| rank(&record.brief, matches.now).is_some());
     let mut briefs: Vec<_> = fresh.map(|record| Arc::clone(&record.brief)).collect();
-    // The hub may know a match no longer that has just ended, above all after a restart.
+    // The hub may no longer know a match that has just ended, especially after a restart.
     let ended = Filter {
         from: Some(matches.now - LENGTH_US_MAX),
         before: Some(matches.now),
@@ -148,7 +148,7 @@ fn listed(api: &Api, filter: &LiveFilter) -> Live {
     Live { count, events: events.collect() }
 }
 
-/// Where a match stands in the list: in play, about to kick off, just over; `None` if not at all.
+/// The rank of a match in the list: in play, about to kick off, just ended; `None` if it is not listed.
 fn rank(brief: &Brief, now: Micros) -> Option<u8> {
     let starts_now = || {
         brief
@@ -207,11 +207,11 @@ pub(super) async fn detail(
     Ok(response)
 }
 
-/// What there is of a match.
+/// Where a match was found.
 enum MatchLookup {
-    /// As the hub knows it.
+    /// In the hub, with its current state.
     Fresh(Arc<MatchRecord>),
-    /// As it was kept.
+    /// In the archive.
     Archived(Arc<Brief>),
 }
 

@@ -1,7 +1,7 @@
-//! Answers that many ask for at once, rendered once for all of them.
+//! Caches responses that many clients request at the same time.
 //!
-//! An answer is good while what it was made of is the same, and for a second at most while a clock
-//! runs in it, else for five: how the sides met before may have changed meanwhile.
+//! A response is fresh while its source is unchanged: for at most a second if it contains a running clock,
+//! otherwise for five, because earlier meetings of the sides may change in the meantime.
 
 use std::{
     collections::HashMap,
@@ -21,16 +21,16 @@ use crate::{
     record::{Brief, Key, MatchRecord},
 };
 
-/// Details of so many matches are held at most; each is a few kilobytes.
+/// The maximum number of cached details; each has a few kilobytes.
 const DETAILS_MAX: usize = 4096;
 
 const LIVE_TTL: Duration = Duration::from_secs(1);
 const IDLE_TTL: Duration = Duration::from_secs(5);
 
-/// What an answer was made of.
+/// The source that a response was made from.
 #[derive(Debug, Clone)]
 pub(super) enum ResponseSource {
-    /// All that the hub shows, by its version.
+    /// The version of everything that the hub exports.
     Reader(u64),
     Fresh(Arc<MatchRecord>),
     Archived(Arc<Brief>),
@@ -69,19 +69,19 @@ impl CachedResponse {
     }
 }
 
-/// SharedBody answers; clones share them.
+/// Cached responses; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResponseCache {
     live: Arc<LiveList>,
     details: Arc<Mutex<HashMap<Key, CachedResponse>>>,
 }
 
-/// The list of what is in play.
+/// The list of matches in play.
 #[derive(Debug, Default)]
 struct LiveList {
-    /// Locked to look and to put, never while a list is made.
+    /// Locked for look-ups and inserts only, never while a list is rendered.
     newest: Mutex<Option<CachedResponse>>,
-    /// Held by the one request that makes the list; the others wait for it.
+    /// Held by the request that renders the list; the others wait for it.
     render_lock: tokio::sync::Mutex<()>,
 }
 
@@ -93,7 +93,7 @@ impl LiveList {
     }
 }
 
-/// An answer, and whether it was at hand.
+/// A response, and whether it came from the cache.
 #[derive(Debug)]
 pub(super) struct CacheLookup {
     body: SharedBody,
@@ -110,8 +110,8 @@ impl CacheLookup {
 }
 
 impl ResponseCache {
-    /// The list of what is in play, of this version of what the hub shows or a newer one. For each version
-    /// one list is made, on a thread where nobody waits for it.
+    /// The live list, of this version of the hub's export or a newer one. Each version is rendered once, on a
+    /// blocking thread.
     pub(super) async fn live(
         &self,
         version: impl Fn() -> u64,
@@ -122,7 +122,7 @@ impl ResponseCache {
             return Ok(lookup);
         }
         let _making = live.render_lock.lock().await;
-        // The version first: what is read after it may be newer, and never older.
+        // The version is read first: data read after it may be newer, but never older.
         let (source, now) = (ResponseSource::Reader(version()), Instant::now());
         if let Some(lookup) = live.get(&source, now) {
             return Ok(lookup);
@@ -134,7 +134,7 @@ impl ResponseCache {
         Ok(CacheLookup { body, is_hit: false })
     }
 
-    /// A match.
+    /// The detail of a match.
     pub(super) fn detail(
         &self,
         id: Key,
@@ -197,7 +197,7 @@ mod tests {
         assert!(!cached.is_fresh(&source, now + LIVE_TTL));
     }
 
-    /// The runtime of the test has one thread: a maker that blocked it would never be let go on.
+    /// The test's runtime has one thread, so a render that blocked it would deadlock.
     #[tokio::test]
     async fn one_makes_the_list_and_nobody_blocks_the_runtime() {
         let (cache, made) = (ResponseCache::default(), Arc::new(AtomicUsize::new(0)));

@@ -1,4 +1,4 @@
-//! What the matches of a manager come to.
+//! Statistics over the matches of a manager.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,8 +18,8 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// Of the matches with a result. Rates are in percent, to one digit, and means are of a match, to two;
-/// `None` is of nothing that was told.
+/// Covers the matches with a result. Rates are in percent with one decimal place, and means are per match
+/// with two; `None` means that no feed provides the numbers.
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::api) struct ManagerStats {
     pub matches: usize,
@@ -36,7 +36,7 @@ pub(in crate::api) struct ManagerStats {
     pub goals_conceded: Option<f64>,
     pub goals_scored_first_half: Option<f64>,
     pub goals_conceded_first_half: Option<f64>,
-    /// In percent, to one digit.
+    /// In percent, with one decimal place.
     pub possession: Option<f64>,
     pub shots: Option<f64>,
     pub shots_on_target: Option<f64>,
@@ -44,14 +44,14 @@ pub(in crate::api) struct ManagerStats {
     pub yellow_cards: Option<f64>,
     pub red_cards: Option<f64>,
     pub fouls: Option<f64>,
-    /// How often each was in a line-up that is known.
+    /// How often each formation was in a known line-up.
     pub formations: BTreeMap<String, u32>,
-    /// That of most of them, or nothing.
+    /// The most frequent formation, or an empty string.
     pub preferred_formation: String,
 }
 
 impl ManagerStats {
-    /// Of each of these managers.
+    /// The statistics of each of these managers.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl ManagerStats {
         Ok(briefs.iter().map(|(id, briefs)| (*id, Self::of(*id, briefs, &match_stats))).collect())
     }
 
-    /// `briefs` are the matches of the manager with a result.
+    /// `briefs` are the manager's matches with a result.
     pub(super) fn of(
         manager: Key,
         briefs: &[Arc<Brief>],

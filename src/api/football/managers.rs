@@ -1,4 +1,4 @@
-//! `/api/v2/managers/` and what is below one manager.
+//! `/api/v2/managers/` and the endpoints below one manager.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! What sums over many matches need of each of them beyond its brief: cards, fouls, possession,
-//! formations. Read from the record once, and remembered while the match stays as it is.
+//! The numbers of a match that sums over many matches need beyond its brief: cards, fouls, possession,
+//! formations. Read from the record once and cached until the match changes.
 
 use std::{
     collections::HashMap,
@@ -14,11 +14,11 @@ use crate::{
     record::{Brief, FootballRecord, Key, MatchRecord},
 };
 
-/// Matches of which it is remembered; each takes some hundred bytes. Beyond that all is forgotten and
-/// read again.
+/// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
+/// filled again.
 const MATCHES_MAX: usize = 100_000;
 
-/// Of one match. `None` is what nobody told.
+/// The numbers of one match. `None` means that no feed provides them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::api) struct MatchStats {
     pub yellow: Option<[u32; 2]>,
@@ -31,14 +31,14 @@ pub(in crate::api) struct MatchStats {
     pub formations: [Option<Arc<str>>; 2],
 }
 
-/// Sheets by match, each with when the match changed last; clones share them.
+/// Numbers by match, with the time of the match's last change; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::api) struct MatchStatsCache {
     known: Arc<Mutex<HashMap<Key, (Micros, MatchStats)>>>,
 }
 
 impl MatchStatsCache {
-    /// Of these matches.
+    /// The numbers of these matches.
     ///
     /// # Errors
     ///

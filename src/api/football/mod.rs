@@ -1,8 +1,8 @@
-//! Football, version 2: SERVICE sections 1.1 to 1.9. What is decided where that page is silent stands
-//! in docs/API.md.
+//! Football, version 2: SERVICE sections 1.1 to 1.9. Decisions that those sections leave open are in
+//! docs/API.md.
 //!
-//! Lists and sums are made of briefs and entities in memory ([`matches`]); what is below one match is
-//! read from its record. Odds are elsewhere.
+//! Lists and sums come from briefs and entities in memory ([`matches`]); everything below one match is read
+//! from its record. Odds are in `odds`.
 
 mod analysis;
 pub(super) mod country;
@@ -83,7 +83,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .merge(match_stats_routes())
 }
 
-/// What is asked most, from memory.
+/// The most requested endpoints, answered from memory.
 fn live_routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(live::live))

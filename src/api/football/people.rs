@@ -1,4 +1,4 @@
-//! People of whom sums over their matches are told: managers and referees.
+//! People with statistics over their matches: managers and referees.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// What somebody is in a match.
+/// A person's role in a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Manager,
@@ -32,7 +32,7 @@ impl Role {
         }
     }
 
-    /// The matches of one of them.
+    /// The matches of a person in this role.
     fn of(self, id: Key) -> Filter {
         match self {
             Self::Manager => Filter { manager: Some(id), ..football() },
@@ -45,7 +45,7 @@ impl Role {
         Filter { statuses: with_result().statuses, ..self.of(id) }
     }
 
-    /// Who of them stands in a match.
+    /// The people with this role in a match.
     fn in_match(self, brief: &Brief) -> impl Iterator<Item = Key> {
         let both = match self {
             Self::Manager => brief.coaches,
@@ -55,15 +55,14 @@ impl Role {
     }
 }
 
-/// What is told of somebody: made of their matches with a result, and of the sheets of these.
+/// A person as a row, computed from their matches with a result and the numbers of those.
 pub(super) trait Person: Serialize {
     const ROLE: Role;
 
     fn of(person: &Entity, own: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self;
 }
 
-/// All of a role that a condition lets through, and that have the matches which a request asks for
-/// by `league_id` and `min_matches`.
+/// Everybody with a role who passes a condition and the filters `league_id` and `min_matches`.
 pub(super) async fn list<T: Person>(
     query: &ListQuery<'_>,
     match_stats: &MatchStatsCache,
@@ -94,7 +93,7 @@ pub(super) async fn list<T: Person>(
     CacheControl::REFERENCE.answer(query.headers, &query.page(people.len(), rows))
 }
 
-/// One of them.
+/// One person.
 pub(super) async fn detail<T: Person>(
     api: &Api,
     match_stats: &MatchStatsCache,
@@ -112,7 +111,7 @@ pub(super) async fn detail<T: Person>(
 
 const MATCHES: Spec = request::spec(&["limit", "offset"]);
 
-/// The matches in which somebody stands and stood, the latest first.
+/// A person's matches, past and future, the latest first.
 pub(super) fn matches(
     api: &Api,
     role: Role,

@@ -1,4 +1,4 @@
-//! `/api/v2/players/` and what is below one player.
+//! `/api/v2/players/` and the endpoints below one player.
 
 use axum::{
     extract::{Path, State},
@@ -94,7 +94,7 @@ fn number(entity: &Entity, key: &str) -> Option<u64> {
     entity.about.get(key).and_then(serde_json::Value::as_u64)
 }
 
-/// The letter of a player's position, or an empty text.
+/// The letter of a player's position, or an empty string.
 pub(super) fn position(matches: &Matches<'_>, player: Key) -> String {
     let player = matches.entity(EntityKind::Player, player).ok();
     player.and_then(|player| text(&player, "position")).unwrap_or_default()
@@ -297,13 +297,13 @@ pub(super) async fn stats(
     CacheControl::LIST.answer(&headers, &query.page_of(played.map(PlayerStats::of).collect()))
 }
 
-/// Those in which the player was on the pitch, the latest first.
+/// The matches in which the player was on the pitch, the latest first.
 async fn appearances(api: &Api, filter: AppearanceFilter) -> Result<Vec<Appearance>, ApiError> {
     let filter = AppearanceFilter { played_by: Some(now()), ..filter };
     Ok(api.archive.appearances(&filter, Window::ALL).await?.1)
 }
 
-/// The league in which it was.
+/// The league of an appearance.
 fn competition(matches: &Matches<'_>, it: &Appearance) -> Option<Key> {
     matches.api.archive.brief(it.match_id)?.competition
 }

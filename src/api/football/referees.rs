@@ -1,4 +1,4 @@
-//! `/api/v2/referees/`: who judges matches, and how often cards are shown in them.
+//! `/api/v2/referees/`: referees, and how often they show cards.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -77,7 +77,7 @@ impl Person for Referee {
     }
 }
 
-/// Of both sides, over the matches in which it was told.
+/// The total of both sides, over the matches that have the number.
 struct StatTotal {
     sum: u32,
     of: usize,

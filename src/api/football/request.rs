@@ -1,4 +1,4 @@
-//! What the requests of this version have in common.
+//! Reading requests of this version.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use crate::{
     record::{Key, Status},
 };
 
-/// Taken everywhere, and they do nothing: SERVICE section 1.3.
+/// Accepted and ignored everywhere: SERVICE section 1.3.
 pub(super) const TOLERATED: &[&str] = &["tz", "full", "ordering"];
 
-/// Names of version 1: SERVICE section 1.4. `page` is taken for `offset` to the letter.
+/// Names of version 1: SERVICE section 1.4. `page` is literally an alias of `offset`.
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("league", "league_id"),
     ("season", "season_id"),
@@ -26,15 +26,15 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("page", "offset"),
 ];
 
-/// An endpoint without parameters.
+/// The parameters of an endpoint without any.
 pub(super) const NONE: Spec = spec(&[]);
 
-/// An endpoint with these.
+/// The parameters of an endpoint.
 pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
     Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
 }
 
-/// An id of a path; what is none is the id of nothing.
+/// An id in a path; an invalid one is not found.
 pub(super) fn key(text: &str) -> Result<Key, ApiError> {
     text.parse().map_err(|_| ApiError::NotFound)
 }
@@ -61,12 +61,12 @@ impl<'a> ListQuery<'a> {
         Ok(Self { api, uri, headers, params, window })
     }
 
-    /// The page that was asked for, of a list that is at hand as a whole.
+    /// The requested page of a complete list.
     pub(super) fn page_of<T: Serialize>(&self, all: Vec<T>) -> Page<T> {
         Page::of_all(&self.page_url(), self.window, all)
     }
 
-    /// The same of `count` rows, of which these are in the window.
+    /// The requested page, given its rows and the number of rows of all pages.
     pub(super) fn page<T: Serialize>(&self, count: usize, rows: Vec<T>) -> Page<T> {
         Page::new(&self.page_url(), self.window, count, rows)
     }
@@ -76,12 +76,12 @@ impl<'a> ListQuery<'a> {
         PageUrl { api, headers, path: uri.path(), params }
     }
 
-    /// Whether a text holds what this parameter says, in any case.
+    /// Whether a text contains the value of this parameter, ignoring case.
     pub(super) fn has_part(&self, name: &str, text: &str) -> bool {
         self.params.text(name).is_none_or(|part| holds(text, part))
     }
 
-    /// `date_from` and `date_to`, or the one day of `date`.
+    /// `date_from` and `date_to`, or the single day of `date`.
     pub(super) fn days(&self, filter: &mut Filter) -> Result<(), ApiError> {
         let earlier = [self.params.from("date_from")?, self.params.from("date")?];
         let later = [self.params.before("date_to")?, self.params.before("date")?];
@@ -105,12 +105,12 @@ pub(super) fn football() -> Filter {
     Filter { sport: Some(Sport::Football), ..Filter::default() }
 }
 
-/// Those with a result.
+/// A filter of football matches with a result.
 pub(super) fn with_result() -> Filter {
     Filter { statuses: Some(Status::RESULTS.to_vec()), ..football() }
 }
 
-/// What comes most often, and of those the smallest.
+/// The most frequent value; among equals the smallest.
 pub(super) fn most_frequent<T: Copy + Ord + std::hash::Hash>(
     all: impl Iterator<Item = T>,
 ) -> Option<T> {

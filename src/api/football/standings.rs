@@ -1,4 +1,4 @@
-//! `leagues/{id}/standings/`: the table of a season, made of its results and of what is in play.
+//! `leagues/{id}/standings/`: the table of a season, from its results and the matches in play.
 
 use std::{
     cmp::Reverse,
@@ -28,7 +28,7 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// Results of so many of the last matches are told.
+/// The number of latest results in `form`.
 const FORM: usize = 5;
 
 /// SERVICE section 1.9. Either `standings` or, where the season has groups, `groups` is there.
@@ -108,7 +108,7 @@ pub(super) async fn standings(
 }
 
 impl Standings {
-    /// `played` are the matches of the season, in their order.
+    /// `played` are the season's matches, in order.
     fn of(
         league_id: Key,
         season: Option<Season>,
@@ -130,7 +130,7 @@ impl Standings {
     }
 }
 
-/// The rows of those who play in these matches: by points, goal difference, goals and name.
+/// The rows of the teams in these matches: by points, goal difference, goals and name.
 fn table<'a>(
     matches: impl Iterator<Item = &'a Brief>,
     name: &impl Fn(Key) -> String,

@@ -1,4 +1,4 @@
-//! `events/{id}/stats/`: what was counted of each side.
+//! `events/{id}/stats/`: statistics of both sides.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -99,7 +99,7 @@ pub(super) struct Counters {
     xg: Option<Xg>,
 }
 
-/// By the names of `ingest::event::Stat`.
+/// Keyed by the names of `ingest::event::Stat`.
 type StatCounts = BTreeMap<Arc<str>, u32>;
 
 impl Stats {
@@ -129,7 +129,7 @@ impl Stats {
 }
 
 impl Parts {
-    /// Halves, and what shots and expected goals add.
+    /// Adds the halves, shots and expected goals.
     fn add(&mut self, analysis: &AnalysisRecord) {
         for (half, counts) in
             [&mut self.first_half, &mut self.second_half].into_iter().zip(&analysis.halves)
@@ -165,7 +165,7 @@ fn half_counts(counts: &BTreeMap<Stat, u32>) -> StatCounts {
     counts.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
 }
 
-/// One side's share of what both have, in whole percent; `None` where one of them is not told.
+/// One side's share of the sum, in whole percent; `None` if either is missing.
 pub(in crate::api) fn share(own: &StatCounts, other: &StatCounts, name: &str) -> Option<u32> {
     let (own, other) = (*own.get(name)?, *other.get(name)?);
     (100 * own + (own + other) / 2).checked_div(own + other)
@@ -226,7 +226,7 @@ impl Counters {
             attack_pct: share(own, other, "attacks"),
             dangerous_attack_pct: share(own, other, "dangerous_attacks"),
             pass_accuracy_pct: accurate_passes.zip(passes).and_then(|(a, all)| accuracy(a, all)),
-            // Shots tell these.
+            // Counted from shots.
             shots_inside_box: None,
             shots_outside_box: None,
             expected_goals: None,

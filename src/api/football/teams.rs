@@ -1,4 +1,4 @@
-//! `/api/v2/teams/` and what is below one team.
+//! `/api/v2/teams/` and the endpoints below one team.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -32,8 +32,7 @@ use crate::{
 
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 
-/// Fixtures are those from so long ago to so long ahead, unless the request says other days: SERVICE
-/// section 1.8.
+/// The default range of fixtures, before and after now: SERVICE section 1.8.
 const FIXTURES_BACK_US: Micros = 3 * HOUR_US;
 const FIXTURES_AHEAD_US: Micros = 7 * 24 * HOUR_US;
 
@@ -61,7 +60,7 @@ impl Team {
     }
 }
 
-/// Feeds tell one name: it is the short one as well.
+/// Most feeds give a single name, which is the short one as well.
 pub(super) fn short_name(team: &Entity) -> String {
     let abbreviation = team.about.get("short_name").and_then(|name| name.as_str());
     abbreviation.unwrap_or(&team.name).to_owned()
@@ -123,7 +122,7 @@ pub(super) async fn list(
     CacheControl::LIST.answer(&headers, &query.page(teams.len(), rows))
 }
 
-/// Of these teams at least.
+/// For at least these teams.
 fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<Brief>>> {
     let mut home: HashMap<Key, Vec<_>> = HashMap::new();
     for brief in matches.all(&Filter { teams: Some(teams), ..football() }) {
@@ -134,7 +133,7 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
     home
 }
 
-/// The teams of a league or of a season; `None` where the request asks for neither.
+/// The teams of a league or a season; `None` if the request names neither.
 fn members(
     query: &ListQuery<'_>,
     matches: &Matches<'_>,
@@ -244,7 +243,7 @@ pub(super) async fn fixtures(
         ..football()
     };
     query.days(&mut filter)?;
-    // One border alone leaves the other side open.
+    // A single bound leaves the other side open.
     if filter.from.is_none() && filter.before.is_none() {
         filter.from = Some(matches.now - FIXTURES_BACK_US);
         filter.before = Some(matches.now + FIXTURES_AHEAD_US);

@@ -1,4 +1,4 @@
-//! `leagues/{id}/top/{stat}/`: who leads a season.
+//! `leagues/{id}/top/{stat}/`: the leaders of a season.
 
 use axum::{
     extract::{Path, State},
@@ -51,7 +51,7 @@ pub(super) struct Leading {
 
 const SPEC: Spec = request::spec(&["limit", "season_id"]);
 
-/// The word of the path, what it is called, and what it is.
+/// The word in the path, its title, and the statistic.
 const STATS: [(&str, &str, Leader); 5] = [
     ("scorers", "Goals", Leader::Goals),
     ("assists", "Assists", Leader::Assists),

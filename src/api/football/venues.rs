@@ -55,7 +55,7 @@ pub(super) struct Assignment {
 }
 
 impl Venue {
-    /// Those that a condition lets through, by name; what is played there is found in one walk.
+    /// The venues that pass a condition, by name; their matches are found in a single pass.
     pub(super) fn all(matches: &Matches<'_>, condition: impl Fn(&Entity) -> bool) -> Vec<Self> {
         let venues = matches.entities(EntityKind::Venue, condition);
         let mut played: HashMap<Key, Vec<_>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The words that `status=` takes: SERVICE section 1.5.
+//! The values of `status=`: SERVICE section 1.5.
 
 use crate::record::{Brief, Status};
 
@@ -16,8 +16,8 @@ const IN_PLAY: &[Status] = &[
 const EXTRA_TIME: &[Status] = &[Status::ExtraFirst, Status::ExtraHalf, Status::ExtraSecond];
 const OVER: &[Status] = &Status::RESULTS;
 
-/// Every word that a filter takes, and what it lets through. `delayed` is taken and lets nothing
-/// through, since no feed of ours tells of it.
+/// Every accepted word and the statuses that it matches. `delayed` is accepted and matches nothing, since no
+/// feed reports it.
 const WORDS: &[(&str, &[Status])] = &[
     ("notstarted", &[Status::NotStarted, Status::AtThePost]),
     ("not_started", &[Status::NotStarted, Status::AtThePost]),
@@ -54,17 +54,17 @@ const WORDS: &[(&str, &[Status])] = &[
     ("unresolved", &[Status::Unresolved]),
 ];
 
-/// What `status=` asks for.
+/// The filter of `status=`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct StatusFilter {
     pub statuses: Vec<Status>,
-    /// `aet` is all that is asked for: decided in extra time or after it.
+    /// Only `aet` is requested: decided in extra time or after it.
     after_extra_time: bool,
 }
 
 impl StatusFilter {
-    /// Reads one word, or several with commas between, in any case. Unknown words are ignored, as
-    /// clients send the words of other services; `None`, which filters nothing, if no word is known.
+    /// Parses one word, or several separated by commas, in any case. Unknown words are ignored, as clients
+    /// send the words of other services; `None`, which filters nothing, if no word is known.
     pub(super) fn read(text: &str) -> Option<Self> {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
         let known = words.filter_map(|word| WORDS.iter().find(|(own, _)| *own == word));
@@ -74,12 +74,12 @@ impl StatusFilter {
         (!known.is_empty()).then_some(Self { statuses, after_extra_time })
     }
 
-    /// Whether what the statuses let through is meant, whatever else is told of it.
+    /// Whether the statuses alone decide.
     pub(super) fn is_of_statuses_alone(&self) -> bool {
         !self.after_extra_time
     }
 
-    /// Whether what the statuses let through is meant indeed.
+    /// Whether a match with one of the statuses passes.
     pub(super) fn lets_through(&self, brief: &Brief) -> bool {
         !self.after_extra_time || brief.extra_time.is_some()
     }

@@ -1,8 +1,7 @@
-//! What matches may end like: `/api/v2/predictions/`, `/api/v2/events/{id}/prediction/`.
+//! Predicted results of matches: `/api/v2/predictions/`, `/api/v2/events/{id}/prediction/`.
 //!
-//! Of matches that are not over, and whose league has enough results. The model is told of in
-//! [`crate::predict`]; of a match that is over nothing is told, since the model of today knows its
-//! result.
+//! They exist for matches that are not over, in leagues with enough results. [`crate::predict`] documents the
+//! model. Matches that are over have none, because today's model knows their results.
 
 pub(in crate::api) mod row;
 
@@ -62,13 +61,13 @@ const TOO_FEW: ApiError = ApiError::Unavailable(
     "There are not enough results of the league or of one of the teams yet to predict from.",
 );
 
-/// What the model makes of a match, if it has one for it.
+/// The forecast for a match, if the model has one.
 fn forecast(api: &Api, brief: &Brief) -> Option<Forecast> {
     let fitted = api.predictor.of(brief.competition?)?;
     fitted.model.forecast(brief.sides?, brief.neutral == Some(true))
 }
 
-/// The same as a row.
+/// The forecast as a row.
 fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
     let (competition, sides) = (brief.competition?, brief.sides?);
     let fitted = api.predictor.of(competition)?;
@@ -81,11 +80,11 @@ fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
     Some(Prediction::new(brief, sides, names, &fitted, &forecast))
 }
 
-/// What is asked of predictions as a list.
+/// The filters of the list of predictions.
 #[derive(Debug, Default)]
 pub(in crate::api) struct PredictionQuery {
     pub(in crate::api) filter: Filter,
-    /// This one match.
+    /// A single match.
     pub(in crate::api) event: Option<Key>,
     /// 0 to 1.
     pub(in crate::api) confidence_min: Option<f64>,
@@ -103,21 +102,21 @@ impl PredictionQuery {
         Self { filter, ..Self::default() }
     }
 
-    /// Those that have not begun, and will.
+    /// Matches that have not begun and are expected to.
     pub(in crate::api) fn upcoming(&mut self) {
         let now = now();
         self.filter.from = Some(self.filter.from.map_or(now, |from| from.max(now)));
         self.narrow(&[Status::NotStarted]);
     }
 
-    /// Only matches that stand like this.
+    /// Only matches with these statuses.
     pub(in crate::api) fn narrow(&mut self, to: &[Status]) {
         if let Some(statuses) = &mut self.filter.statuses {
             statuses.retain(|status| to.contains(status));
         }
     }
 
-    /// How many there are, and those in the window.
+    /// The number of rows, and those in the window.
     pub(in crate::api) fn rows(&self, api: &Api, window: Window) -> (usize, Vec<Prediction>) {
         let found = View::now(api, Some(Sport::Football)).all(&self.filter);
         let is_wanted = |brief: &Brief| {

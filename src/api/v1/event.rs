@@ -1,4 +1,4 @@
-//! A match as version 1 tells it: SERVICE section 1.6.
+//! A match in the shape of version 1: SERVICE section 1.6.
 
 use std::collections::BTreeMap;
 
@@ -295,13 +295,13 @@ impl Pressures {
     }
 }
 
-/// Those that stand.
+/// Incidents that were not retracted.
 fn incidents(football: &FootballRecord) -> Vec<Incident> {
     let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
     standing.map(Incident::new).collect()
 }
 
-/// The minute in progress as scoreboards count it, which stands still in added time.
+/// The minute in progress, as on a scoreboard; it stops during stoppage time.
 fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
     let last = match status {
         Status::FirstHalf | Status::HalfTime => 45,
@@ -325,7 +325,7 @@ fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
     Some(u32::try_from(second / 60 + 1).unwrap_or(u32::MAX).min(last))
 }
 
-/// Team of a brief.
+/// The brief form of a team.
 pub(super) fn team_brief(query: &V1Query<'_>, id: Key) -> Option<TeamBrief> {
     let name = query.name(EntityKind::Team, Some(id))?;
     Some(TeamBrief { id, short_name: name.clone(), name })

@@ -1,4 +1,4 @@
-//! Events, and the same under the names `fixtures` and `matches`; what is live.
+//! Events, also under the names `fixtures` and `matches`; and live events.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -26,7 +26,7 @@ use crate::{
     record::{CONSENSUS, Key, MatchRecord},
 };
 
-/// Rows of these matches.
+/// The rows of these matches.
 async fn rows(query: &V1Query<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Event>, ApiError> {
     let (api, now) = (query.api, now());
     let filter = OddsFilter {
@@ -53,7 +53,7 @@ async fn rows(query: &V1Query<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<E
     Ok(rows.collect())
 }
 
-/// The page of the matches that a filter lets through.
+/// The page of the matches that pass a filter.
 pub(super) async fn page(query: &V1Query<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
     let view = View::now(query.api, Some(Sport::Football));
     let found = view.find(filter, query.window());
@@ -99,7 +99,7 @@ pub(super) async fn events(
     CacheControl::LIST.answer(&headers, &page(&query, &filter(&query)?).await?)
 }
 
-/// The same in numbered pages.
+/// The same, paged by number.
 async fn numbered(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let query = V1Query::pages(api, uri, headers, FILTERS)?;
     CacheControl::LIST.answer(headers, &page(&query, &filter(&query)?).await?)

@@ -1,4 +1,4 @@
-//! `/api/`: where everything is.
+//! `/api/`: the index of endpoints.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use hyper::HeaderMap;
 
 use crate::api::{Api, ApiError, CacheControl, PageUrl, Params};
 
-/// What this version has, of the names that clients know.
+/// The endpoints of this version, by the names that clients know.
 const NAMES: [&str; 14] = [
     "events",
     "fixtures",

@@ -54,10 +54,10 @@ pub(super) struct SeasonRow {
     is_current: bool,
 }
 
-/// The seasons of football, and which is the current one of each league: that of its last match.
+/// The seasons of football, and the current one of each league: that of its last match.
 #[derive(Debug, Default)]
 pub(super) struct Seasons {
-    /// The starts of the first and the last match of each season.
+    /// The start of the first and the last match of each season.
     spans: HashMap<Key, [Micros; 2]>,
     current: HashMap<Key, Key>,
 }
@@ -67,7 +67,7 @@ impl Seasons {
         let filter =
             Filter { sport: Some(Sport::Football), competition: league, ..Filter::default() };
         let mut seasons = Self::default();
-        // By their start, so the last word is that of the last match.
+        // In order of start, so the last match sets the final value.
         for brief in &api.archive.find(&filter, Window::ALL).briefs {
             seasons.add(brief);
         }
@@ -117,7 +117,7 @@ impl Seasons {
     }
 }
 
-/// One of football, of this kind.
+/// A football entity of this kind.
 pub(super) fn football_entity(
     api: &Api,
     kind: EntityKind,
@@ -127,7 +127,7 @@ pub(super) fn football_entity(
     entity.filter(|entity| entity.sport == Sport::Football).ok_or(ApiError::NotFound)
 }
 
-/// All of football, of this kind.
+/// All football entities of this kind.
 pub(super) fn football_entities(
     api: &Api,
     kind: EntityKind,

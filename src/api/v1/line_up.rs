@@ -1,5 +1,5 @@
-//! `/api/predicted-lineup/{event_id}/`: nothing of ours predicts line-ups, so this tells those that
-//! feeds have told, and 404 before.
+//! `/api/predicted-lineup/{event_id}/`: the line-ups from feeds, or 404 before they are known. The hub does
+//! not predict line-ups.
 
 use axum::{
     extract::{Path, State},

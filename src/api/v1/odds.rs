@@ -1,4 +1,4 @@
-//! Prices: the rows of version 2 under the names and in the pages of version 1.
+//! Prices: the rows of version 2 with the names and paging of version 1.
 
 use axum::{
     Extension,
@@ -47,7 +47,7 @@ pub(super) async fn list(
     CacheControl::ODDS.answer(&headers, &query.page(count, rows))
 }
 
-/// The address with the names of version 2.
+/// The URL with the names of version 2.
 fn renamed(uri: &Uri) -> Result<Uri, ApiError> {
     const NAMES: [(&str, &str); 5] = [
         ("event", "event_id"),

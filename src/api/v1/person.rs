@@ -1,5 +1,5 @@
-//! Players, managers and referees. What no feed of ours tells is null, or empty where clients read a
-//! text or a list.
+//! Players, managers and referees. Values that no feed provides are null, or empty where clients read a
+//! string or a list.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ struct Attributes {
     position: String,
 }
 
-/// What is known of a player.
+/// The attributes of a player.
 fn about<'a>(player: &'a Entity, key: &str) -> Option<&'a str> {
     player.about.get(key).and_then(|value| value.as_str())
 }

@@ -1,4 +1,4 @@
-//! What players did in single matches.
+//! Statistics of players in single matches.
 
 use axum::{
     extract::{Path, State},

@@ -1,4 +1,4 @@
-//! Predictions: the rows of version 2, with dates in the zone that was asked for.
+//! Predictions: the rows of version 2, with dates in the requested time zone.
 
 use axum::{
     extract::{Path, State},

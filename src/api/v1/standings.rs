@@ -1,4 +1,4 @@
-//! `/api/leagues/{id}/standings/`: the table of a season, counted from the results that we have.
+//! `/api/leagues/{id}/standings/`: the table of a season, computed from the known results.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -22,7 +22,7 @@ use crate::{
     record::{Key, Status},
 };
 
-/// Letters of `form`.
+/// The number of letters in `form`.
 const FORM: usize = 5;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -145,7 +145,7 @@ pub(super) async fn standings(
     }
     let standings = tables.remove(&None).map(ranked).unwrap_or_default();
     let groups = tables.into_iter().filter_map(|(group, table)| Some((group?, ranked(table))));
-    // Of a season that nobody knows the table is empty, and it has no id.
+    // The table of an unknown season is empty and has no id.
     let is_known = |id: &Key| api.archive.entity(EntityKind::Season, *id).is_some();
     let season_id = season_id.filter(is_known);
     let answer = Standings { league, season_id, standings, groups: groups.collect() };

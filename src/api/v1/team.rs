@@ -69,7 +69,7 @@ impl Venue {
     }
 }
 
-/// The country of each of these teams, or of all: that of its leagues, unless they are of several.
+/// The country of each of these teams, or of all teams: that of its leagues, unless they have several.
 fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>> {
     let filter = Filter { sport: Some(Sport::Football), teams, ..Filter::default() };
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
@@ -112,7 +112,7 @@ pub(super) async fn teams(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = V1Query::pages(&api, &uri, &headers, &["country"])?;
-    // Only who asks for a country needs to know that of every team.
+    // The countries of all teams are only needed for a filter by country.
     let of_all = query.params.text("country").map(|_| countries(&api, None));
     let all = football_entities(&api, EntityKind::Team, |team| {
         let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());

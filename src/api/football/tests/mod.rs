@@ -1,4 +1,4 @@
-//! Requests in, answers out, over a small archive and one match in play.
+//! Requests and responses over a small archive and one match in play.
 
 mod shapes;
 mod world;
@@ -77,7 +77,7 @@ async fn every_path_answers_what_is_there_and_404_what_is_not() {
 #[tokio::test]
 async fn match_in_play_counts_as_the_hub_knows_it() {
     let world = World::new().await;
-    // The archive still has it as a match that has not begun.
+    // The archive still has it as not started.
     assert_eq!(ids(&world.get("events/?status=notstarted").await.body), [4]);
     assert_eq!(ids(&world.get("events/?status=live").await.body), [3]);
     let live = world.get("events/live/").await.body;
@@ -237,7 +237,7 @@ async fn answers_at_hand_say_so_and_tell_their_place_in_the_stream() {
     let world = World::new().await;
     for path in ["events/live/", "events/3/", "events/1/"] {
         assert_eq!(world.get(path).await.header("x-cache-status"), Some("MISS"), "{path}");
-        // A second later it would be made anew, so one of many is at hand, however slow this is.
+        // It is cached for a second, so one of many requests hits, however slow this is.
         let mut was_hit = false;
         for _ in 0..100 {
             was_hit |= world.get(path).await.header("x-cache-status") == Some("HIT");

@@ -1,4 +1,4 @@
-//! The names of keys and their order are what clients were written against.
+//! Existing clients depend on the names of keys and their order.
 
 use serde::Serialize;
 use serde_json::json;
@@ -87,7 +87,7 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
     assert_eq!(values, expected, "the newest first");
     assert_eq!(rows[2]["rescinded"], true);
     assert_eq!((&rows[1]["player_in_id"], &rows[1]["player_out_id"]), (&json!(1012), &json!(1001)));
-    // The side that is credited, whose player did not score it: SERVICE section 8, row 19.
+    // The credited side, although its player did not score: SERVICE section 8, row 19.
     assert_eq!((&rows[4]["goal_type"], &rows[4]["is_home"]), (&json!("own_goal"), &json!(true)));
     let last = concat!(
         r#"{"type":"card","minute":45,"added_time":null,"period_second":null,"is_home":false,"#,
@@ -203,7 +203,7 @@ fn stats_tell_zero_of_what_is_counted_and_leave_out_the_rest() {
 fn everybody_who_was_on_the_pitch_has_a_row() {
     let rows = MatchPlayerStats::of(&world::first(0));
     let value: serde_json::Value = serde_json::from_str(&written(&rows)).unwrap();
-    // Eleven and one who came on, and two of the other side of whom incidents tell.
+    // Eleven starters, one substitute, and two of the other side known from incidents.
     assert_eq!(value["count"], 14);
     let of = |id: u64| {
         let rows = value["player_stats"].as_array().unwrap();
@@ -212,7 +212,7 @@ fn everybody_who_was_on_the_pitch_has_a_row() {
     assert_eq!((&of(1001)["goals"], &of(1002)["goal_assist"]), (&json!(1), &json!(1)));
     assert_eq!((&of(2001)["goals"], &of(2001)["team_id"]), (&json!(0), &json!(200)));
     assert_eq!(of(2002)["red_card"], 0, "a card that was taken back is counted");
-    // SERVICE section 8, row 7: what may be not known, and nothing else.
+    // SERVICE section 8, row 7: only these may be missing.
     let row = of(1003);
     let nulls = row.as_object().unwrap().iter().filter(|(_, value)| value.is_null());
     let nulls: Vec<_> = nulls.map(|(name, _)| name.as_str()).collect();
@@ -278,7 +278,7 @@ async fn season_is_told_below_its_key_and_at_the_top() {
     }
     let first_year = own["start_date"].as_str().expect("a day")[..4].parse::<u16>();
     assert_eq!(own["year"], first_year.expect("a year"), "the name has no year");
-    // The name of the season names the league already.
+    // The season's name contains the league's.
     assert_eq!(own["name"], "name 50");
     let league = world.get("leagues/5/").await.body;
     assert_eq!(league["current_season"], own["season"]);
