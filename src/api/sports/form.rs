@@ -1,4 +1,4 @@
-//! How two teams stand before a match: what they made of each other, and of others lately.
+//! The form of two teams before a match: earlier meetings and recent results.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use crate::{
     record::MatchRecord,
 };
 
-/// How many results make a form.
+/// The number of results that make up a form.
 const LAST: usize = 5;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -150,7 +150,7 @@ pub(super) fn letter(side_match: &SideMatch) -> char {
     }
 }
 
-/// To four decimals; `None` of nothing.
+/// To four decimal places; `None` without a value.
 pub(super) fn ratio(sum: f64, count: usize) -> Option<f64> {
     (count > 0).then(|| super::forecast::rounded(sum / self::count(count)))
 }

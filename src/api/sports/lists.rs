@@ -1,4 +1,4 @@
-//! Lists of leagues, teams and people, which are alike in several sports.
+//! Lists of leagues, teams and people, shared by several sports.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
     archive::{Entity, EntityKind},
 };
 
-/// The parameters of lists of what has a name.
+/// The parameters of lists of named entities.
 pub(super) const NAMED: Spec =
     request::spec(&["country", "league", "limit", "offset", "search", "team"]);
 
@@ -44,7 +44,7 @@ pub(super) struct Inactive {
     include_inactive: Option<bool>,
 }
 
-/// Whether the request asks for this one.
+/// Whether an entity passes the request's filters.
 fn passes_filter(query: &SportsQuery<'_>) -> impl Fn(&Entity) -> bool {
     let is_like = request::search(query.params.text("search").unwrap_or_default());
     let country = query.params.text("country").map(str::to_owned);
@@ -55,7 +55,7 @@ fn passes_filter(query: &SportsQuery<'_>) -> impl Fn(&Entity) -> bool {
     }
 }
 
-/// Leagues or tournaments: those of which most is played first, since no feed tells which matter.
+/// Leagues or tournaments: those with the most matches first, since no feed says which ones matter.
 pub(super) async fn leagues(request: &SportsRequest, sport: Sport) -> ApiResult {
     let query = request.read(LEAGUES)?;
     let sport_stats = request.sport_stats(sport).await?;
@@ -68,7 +68,7 @@ pub(super) async fn leagues(request: &SportsRequest, sport: Sport) -> ApiResult 
     query.page(CacheControl::LIST, &leagues, |it| LeagueRow::of(it, is_active(it)))
 }
 
-/// The league or tournament of this id.
+/// One league or tournament.
 pub(super) async fn league(request: &SportsRequest, sport: Sport, id: &str) -> ApiResult {
     let query = request.read(request::NONE)?;
     let sport_stats = request.sport_stats(sport).await?;
@@ -86,7 +86,7 @@ pub(super) async fn teams(request: &SportsRequest, sport: Sport) -> ApiResult {
     query.page(CacheControl::LIST, &teams, |team| TeamRow::of(team, &sport_stats))
 }
 
-/// Teams or players, whoever plays matches of the sport, by name and in a shape of its own.
+/// The teams or players of a sport, by name, in the sport's own shape.
 pub(super) async fn sides<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
@@ -98,7 +98,7 @@ pub(super) async fn sides<T: Serialize>(
     query.page(CacheControl::REFERENCE, &sides, |side| row(side, &sport_stats))
 }
 
-/// One of them.
+/// One team or player.
 pub(super) async fn side<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
@@ -111,7 +111,7 @@ pub(super) async fn side<T: Serialize>(
     request.answer(CacheControl::REFERENCE, &row(&side, &sport_stats))
 }
 
-/// People who are no side of a match: players of teams, managers.
+/// People who are not a side of a match: players of teams, managers.
 pub(super) fn people(request: &SportsRequest, sport: Sport, kind: EntityKind) -> ApiResult {
     let query = request.read(NAMED)?;
     let team = query.params.id("team")?;
@@ -120,7 +120,7 @@ pub(super) fn people(request: &SportsRequest, sport: Sport, kind: EntityKind) ->
     query.page(CacheControl::REFERENCE, &people, |it| PersonRow::of(query.api, it))
 }
 
-/// One of them.
+/// One person.
 pub(super) fn person(
     request: &SportsRequest,
     sport: Sport,
@@ -132,20 +132,20 @@ pub(super) fn person(
     request.answer(CacheControl::REFERENCE, &PersonRow::of(&request.api, &person))
 }
 
-/// Whatever has a name alone.
+/// Entities that have only a name.
 pub(super) fn named(request: &SportsRequest, sport: Sport, kind: EntityKind) -> ApiResult {
     let query = request.read(NAMED)?;
     query.page(CacheControl::REFERENCE, &of_kind(&query, sport, kind), |it| NamedRow::of_entity(it))
 }
 
-/// One of that.
+/// One of them.
 pub(super) fn name(request: &SportsRequest, sport: Sport, kind: EntityKind, id: &str) -> ApiResult {
     request.read(request::NONE)?;
     let named = request::entity(&request.api, kind, sport, id)?;
     request.answer(CacheControl::REFERENCE, &NamedRow::of_entity(&named))
 }
 
-/// All of a kind that a request asks for, by name.
+/// All entities of a kind that pass the request's filters, by name.
 fn of_kind(query: &SportsQuery<'_>, sport: Sport, kind: EntityKind) -> Vec<Arc<Entity>> {
     let passes_filter = passes_filter(query);
     query.api.archive.entities(kind, |it| it.sport == sport && passes_filter(it))

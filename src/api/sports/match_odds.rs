@@ -94,7 +94,7 @@ struct StickPrices {
     updated_at: Option<String>,
 }
 
-/// Under which name the id of the match goes.
+/// The name of the field with the match's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdName {
     Event,
@@ -214,7 +214,7 @@ fn market(
     }
 }
 
-/// The order in which outcomes stand.
+/// The order of outcomes.
 const ORDER: [&str; 9] = ["home", "draw", "away", "p1", "p2", "over", "under", "yes", "no"];
 
 fn kinds(kind: &str, has_draw: bool) -> (String, Option<&'static str>) {

@@ -1,4 +1,4 @@
-//! Lists of matches, one match, and what is below one, which are alike in several sports.
+//! Lists of matches, one match, and endpoints below one match, shared by several sports.
 
 use ingest::event::Sport;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::{
     record::MatchRecord,
 };
 
-/// Matches: the newest first, unless the request says from when on.
+/// Matches: the newest first, unless the request has a start date.
 pub(super) async fn list<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
@@ -50,7 +50,7 @@ pub(super) async fn live<T: Serialize>(
     query.page(CacheControl::LIVE, &live, |record| row(query.api, record, &sport_stats))
 }
 
-/// One match, or its prediction, beside what all matches of the sport say.
+/// One match or its prediction, computed with the statistics of its sport.
 pub(super) async fn one<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
@@ -64,7 +64,7 @@ pub(super) async fn one<T: Serialize>(
     request.answer(cache, &row(&request.api, &record, &sport_stats))
 }
 
-/// What is below one match.
+/// One part of a match.
 pub(super) async fn part<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
@@ -77,7 +77,7 @@ pub(super) async fn part<T: Serialize>(
     request.answer(cache, &of(&request.api, &record))
 }
 
-/// The odds of one match, as all sports but tennis and racing tell them.
+/// The odds of one match, in the shape of all sports except tennis and racing.
 pub(super) async fn odds(request: &SportsRequest, sport: Sport, id: &str) -> ApiResult {
     request.read(request::NONE)?;
     let record = request::record(&request.api, sport, id).await?;

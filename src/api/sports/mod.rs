@@ -1,8 +1,7 @@
 //! Tennis, CS2, darts, hockey, basketball and horse racing: SERVICE section 2.
 //!
-//! One folder or file a sport; what they have in common stands beside them. Which states a sport
-//! knows is in `status`, what is computed of all its matches in `digest`, whom predictions favour
-//! in `forecast`.
+//! One folder per sport, next to what they share: `status` has the statuses of each sport, `sport_stats` the
+//! statistics over all its matches, and `forecast` the win probabilities.
 
 mod basketball;
 mod csgo;

@@ -1,4 +1,4 @@
-//! Which matches a list of predictions is of: the same for all sports.
+//! Selects the matches of a list of predictions, for all sports.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(super) struct Predicted {
     status: Option<String>,
 }
 
-/// The page of predictions that a request asks for.
+/// The requested page of predictions.
 pub(super) async fn list<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,

@@ -1,4 +1,4 @@
-//! A request of these sports, and answers that are alike in all of them.
+//! Reading requests of these sports, and responses that they share.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
     record::{Key, MatchRecord},
 };
 
-/// Names under which parameters come from clients of older interfaces.
+/// Aliases of parameters, from clients of older interfaces.
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("event", "match"),
     ("event_id", "match"),
@@ -39,15 +39,15 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("tournament_id", "tournament"),
 ];
 
-/// Taken everywhere; `date` is one day, the others say nothing here.
+/// Accepted everywhere; `date` is a single day, the others are ignored.
 pub(super) const TOLERATED: &[&str] = &["date", "full", "ordering", "tz"];
 
-/// The parameters of an endpoint that has these.
+/// The parameters of an endpoint.
 pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
     Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
 }
 
-/// The parameters of an endpoint that has none of its own.
+/// The parameters of an endpoint without any of its own.
 pub(super) const NONE: Spec = spec(&[]);
 
 /// Of a page.
@@ -77,10 +77,10 @@ pub(super) struct DateParams {
 /// One day, in microseconds.
 pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// What a handler says.
+/// The result of a handler.
 pub(super) type ApiResult = Result<Response, ApiError>;
 
-/// A request as it came, and what its answer is made from.
+/// A request, with everything that handlers need.
 pub(super) struct SportsRequest {
     pub(super) api: Api,
     sport_stats_cache: SportStatsCache,
@@ -92,7 +92,7 @@ impl FromRequestParts<Api> for SportsRequest {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
-        // There are some in front of every route of these sports.
+        // The router adds it to every route of these sports.
         let sport_stats_cache =
             parts.extensions.get::<SportStatsCache>().ok_or(ApiError::Internal)?.clone();
         let (uri, headers) = (parts.uri.clone(), parts.headers.clone());
@@ -101,13 +101,13 @@ impl FromRequestParts<Api> for SportsRequest {
 }
 
 impl SportsRequest {
-    /// Reads its parameters, which are to be some of these.
+    /// Reads the parameters that an endpoint accepts.
     pub(super) fn read(&self, spec: Spec) -> Result<SportsQuery<'_>, ApiError> {
         let params = Params::read(self.uri.query(), spec)?;
         Ok(SportsQuery { request: self, api: &self.api, params, now: clock::now() })
     }
 
-    /// What all matches of a sport say.
+    /// The statistics over all matches of a sport.
     pub(super) async fn sport_stats(&self, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
         self.sport_stats_cache.of(&self.api, sport).await
     }
@@ -117,7 +117,7 @@ impl SportsRequest {
     }
 }
 
-/// A request that was read.
+/// A request with its parameters.
 pub(super) struct SportsQuery<'a> {
     request: &'a SportsRequest,
     pub(super) api: &'a Api,
@@ -126,8 +126,7 @@ pub(super) struct SportsQuery<'a> {
 }
 
 impl SportsQuery<'_> {
-    /// The filters that lists of matches have in common. The newest come first, unless the request
-    /// says from when on.
+    /// The filters that lists of matches share. The newest come first, unless the request has a start date.
     pub(super) fn filter(&self, sport: Sport) -> Result<Filter, ApiError> {
         let params = &self.params;
         let statuses = params.text("status").and_then(|text| status::read(sport, text));
@@ -166,7 +165,7 @@ impl SportsQuery<'_> {
         teams.map(|team| team.id).collect()
     }
 
-    /// The page of the matches that a filter lets through.
+    /// The page of the matches that pass a filter.
     pub(super) async fn matches<T: Serialize>(
         &self,
         filter: &Filter,
@@ -181,7 +180,7 @@ impl SportsQuery<'_> {
         self.request.answer(CacheControl::LIST, &page)
     }
 
-    /// The page of a list that is at hand as a whole; of each row of it the public shape is made.
+    /// The page of a complete list, whose rows are converted to their public shape.
     pub(super) fn page<S, T: Serialize>(
         &self,
         cache: CacheControl,
@@ -203,7 +202,7 @@ impl SportsQuery<'_> {
         self.request.answer(cache, &page)
     }
 
-    /// The page of rows of some matches, which came from a list of `count`.
+    /// The page of these rows out of a list of `count`.
     pub(super) fn found<T: Serialize>(
         &self,
         cache: CacheControl,
@@ -220,7 +219,7 @@ impl SportsQuery<'_> {
     }
 }
 
-/// The match of a sport that a path names.
+/// The match in a path, which must be of this sport.
 pub(super) async fn record(
     api: &Api,
     sport: Sport,
@@ -230,7 +229,7 @@ pub(super) async fn record(
     record.filter(|record| record.brief.sport == sport).ok_or(ApiError::NotFound)
 }
 
-/// Whom or what of a sport a path names.
+/// The entity in a path, which must be of this sport.
 pub(super) fn entity(
     api: &Api,
     kind: EntityKind,
@@ -241,12 +240,12 @@ pub(super) fn entity(
     entity.filter(|entity| entity.sport == sport).ok_or(ApiError::NotFound)
 }
 
-/// An id in a path; what is none is the id of nothing.
+/// An id in a path; an invalid one is not found.
 pub(super) fn key(id: &str) -> Result<Key, ApiError> {
     id.parse().map_err(|_| ApiError::NotFound)
 }
 
-/// Whether a name contains this, in any case.
+/// Whether a name contains a text, ignoring case.
 pub(super) fn search(part: &str) -> impl Fn(&str) -> bool {
     let part = part.to_lowercase();
     move |name| name.to_lowercase().contains(&part)

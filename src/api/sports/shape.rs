@@ -1,4 +1,4 @@
-//! Shapes that several sports have in common.
+//! Shapes that several sports share.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ impl LeagueBrief {
 }
 
 impl TeamBrief {
-    /// Home and away, where they are known.
+    /// Home and away, if known.
     pub(super) fn both(
         api: &Api,
         record: &MatchRecord,
@@ -190,7 +190,7 @@ pub(super) fn entity_of(api: &Api, sport: Sport, id: Key) -> Option<Arc<Entity>>
     api.archive.entity(side_kind(sport), id)
 }
 
-/// What plays matches of a sport.
+/// The kind of entity that plays matches of a sport.
 pub(super) fn side_kind(sport: Sport) -> EntityKind {
     match sport {
         Sport::Tennis | Sport::Darts => EntityKind::Player,
@@ -204,17 +204,17 @@ pub(super) fn side_kind(sport: Sport) -> EntityKind {
     }
 }
 
-/// ISO 3166-1 alpha-2, of a country that the feed has told by its code or by its name.
+/// The ISO 3166-1 alpha-2 code of a country that a feed gives as a code or a name.
 pub(super) fn country_code(country: Option<&Arc<str>>) -> Option<String> {
     country.and_then(|country| country::code(country))
 }
 
-/// The name of the country, whichever the feed has told; empty where it has told none.
+/// The name of a country that a feed gives as a code or a name; empty without one.
 pub(super) fn country_name(country: Option<&Arc<str>>) -> String {
     country::name_or_empty(country.map(|country| &**country))
 }
 
-/// Whether this is the country that a request asks for, by name or by code.
+/// Whether a feed's country matches the requested one, a name or a code.
 pub(super) fn is_country(country: Option<&str>, expected: &str) -> bool {
     country::is_named(country, expected) || country::has_code(country, expected)
 }
@@ -229,7 +229,7 @@ pub(super) fn of_pair(pair: Option<[u32; 2]>, side: usize) -> Option<u32> {
     pair.and_then(|pair| pair.get(side).copied())
 }
 
-/// The sum of what feeds tell, which may be anything.
+/// A saturating sum, since feeds may send any number.
 pub(super) fn total(numbers: impl Iterator<Item = u32>) -> u32 {
     numbers.fold(0, u32::saturating_add)
 }

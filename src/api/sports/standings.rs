@@ -1,4 +1,4 @@
-//! Who stands where in a league, computed from its results.
+//! The table of a league, computed from its results.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ use crate::{
 
 const SPEC: Spec = request::spec(&["league", "season"]);
 
-/// After a pause as long as this another season begins, where no feed tells seasons apart.
+/// After a pause of this length a new season begins, if no feed provides seasons.
 const PAUSE_DAYS: i64 = 60;
 
-/// What a team has made of its matches in a season.
+/// A team's results in a season.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct StandingsRow {
     pub(super) team: Key,
@@ -38,7 +38,7 @@ pub(super) struct StandingsRow {
     pub(super) form: String,
 }
 
-/// The table of the league that a path names, or else the request.
+/// The table of the league in the path, or else in the request.
 pub(super) fn table<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
@@ -52,7 +52,7 @@ pub(super) fn table<T: Serialize>(
     request.answer(CacheControl::LIST, &table(query.api, league, lines))
 }
 
-/// The league that a request asks for, and its lines in no order.
+/// The requested league and its rows, unordered.
 fn of(
     query: &SportsQuery<'_>,
     sport: Sport,
@@ -75,7 +75,7 @@ fn of(
     Ok((league, lines(season, has_overtime)))
 }
 
-/// Those of the latest season, of results of which the latest come first.
+/// Those of the latest season, from results with the latest first.
 fn latest<'a>(briefs: impl Iterator<Item = &'a Brief>) -> impl Iterator<Item = &'a Brief> {
     let mut after: Option<&Brief> = None;
     briefs.take_while(move |brief| {

@@ -76,7 +76,7 @@ impl TeamPrediction {
     }
 }
 
-/// Who has won.
+/// The winner.
 pub(super) fn winner_id(record: &MatchRecord) -> Option<Key> {
     let winner = rating::winner(&record.brief)?;
     record.brief.sides?.get(usize::from(winner)).copied()

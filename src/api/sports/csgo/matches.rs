@@ -250,7 +250,7 @@ impl CsgoTeamStats {
     }
 }
 
-/// What share of all the first of each pair is.
+/// The first values' share of the sum of all pairs.
 fn share(pairs: impl Iterator<Item = [u32; 2]>) -> Option<f64> {
     let [own, all] = pairs.fold([0_u32, 0_u32], |[own, all], [won, lost]| {
         [own.saturating_add(won), all.saturating_add(won).saturating_add(lost)]

@@ -32,11 +32,11 @@ use crate::{
 
 const SPORT: Sport = Sport::Darts;
 
-/// The types of rankings that we have, each Elo over results that are kept: `PDC` is of all of them,
-/// `ProTour` of those of the tour's tournaments.
+/// The types of rankings, each Elo over archived results: `PDC` covers all of them, `ProTour` those of the
+/// tour's tournaments.
 const TYPES: [&str; 2] = ["PDC", "ProTour"];
 
-/// What is in the names of the tour's tournaments, in lower case.
+/// Words in the names of the tour's tournaments, in lower case.
 const TOUR: [&str; 4] = ["protour", "pro tour", "players championship", "european tour"];
 
 /// What no feed of ours tells of players is null.
@@ -149,7 +149,7 @@ pub(super) async fn rankings(request: SportsRequest) -> ApiResult {
     query.page(CacheControl::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
 }
 
-/// What the results of the tour say; of all tournaments where none is known to be of the tour.
+/// The statistics over the tour's results; over all tournaments if none is known to be part of the tour.
 async fn tour(request: &SportsRequest) -> Result<Arc<SportStats>, ApiError> {
     let archive = &request.api.archive;
     let is_of_tour = |it: &Entity| {

@@ -211,7 +211,7 @@ impl DartsMatch {
     fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
         let [player1, player2] = DartsPlayerBrief::both(api, record, sport_stats);
-        // What decides is sets, where legs are told set by set, and else legs.
+        // Sets decide if legs are known per set, otherwise legs do.
         let in_sets = !brief.parts.is_empty();
         let sets = brief.score.filter(|_| in_sets);
         let legs = match in_sets {

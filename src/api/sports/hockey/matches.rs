@@ -145,7 +145,7 @@ pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiRe
     matches::part(&request, SPORT, &id, CacheControl::REFERENCE, HockeyH2h::of).await
 }
 
-/// Whether it was not decided in regular time.
+/// Whether overtime or a shoot-out decided it.
 pub(super) fn had_overtime(brief: &Brief) -> bool {
     brief.parts.len() > PERIODS
 }
@@ -161,7 +161,7 @@ impl HockeyMatch {
     fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
-        // Of a result alone nobody knows how it came about.
+        // A result without periods does not tell how it was decided.
         let is_known = !brief.parts.is_empty() || !brief.status.has_result();
         Self {
             id: brief.id,

@@ -1,4 +1,4 @@
-//! Who runs in a race, and what bookmakers say of each.
+//! The card of a race: its runners and their prices.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::record::{
     Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status, fold_name,
 };
 
-/// What lists tell of a race, and by what they are filtered.
+/// The card of a race, as used by lists and filters.
 #[derive(Debug, Clone)]
 pub(super) struct Card {
     pub(super) race: Key,
@@ -20,7 +20,7 @@ pub(super) struct Card {
     pub(super) region: Option<String>,
     pub(super) provider: Option<String>,
     pub(super) runners: Vec<Runner>,
-    /// When what it was made of was changed.
+    /// When its record last changed.
     pub(super) updated: Micros,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Card {
 #[derive(Debug, Clone)]
 pub(super) struct Runner {
     pub(super) id: Key,
-    /// No feed of ours may tell what it is called.
+    /// `None` if no feed provides the name.
     pub(super) horse: Option<NamedRow>,
     pub(super) number: Option<u16>,
     pub(super) jockey: Option<NamedRow>,
@@ -37,7 +37,7 @@ pub(super) struct Runner {
 }
 
 impl Card {
-    /// `None` of what is no race.
+    /// `None` if the match is not a race.
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
         let race = record.play.race()?;
         let names = &record.names;
@@ -57,8 +57,8 @@ impl Card {
     }
 }
 
-/// The runners of a race, each with its prices. Those that a feed of races tells; where there is
-/// none, those of the bookmakers' markets.
+/// The runners of a race with their prices: those of a racing feed, or, without one, those of the bookmakers'
+/// markets.
 pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>)> {
     let mut runners: Vec<_> = race
         .runners
@@ -112,7 +112,7 @@ impl Runner {
             number: None,
             jockey: None,
             status: Arc::clone(&price.status),
-            // Who wins the market has won the race.
+            // The winner of the market won the race.
             position: (&*price.market == "win" && &*price.status == "winner").then_some(1),
         }
     }

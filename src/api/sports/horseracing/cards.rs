@@ -1,6 +1,6 @@
-//! All races that are kept, small enough to be in memory: who ran in which is asked from all sides.
+//! All archived races in memory, which is small, as many endpoints look up runners.
 //!
-//! What is new is read when somebody asks, every [`FRESH`] at most, whoever asks.
+//! New races are read on request, at most once every [`FRESH`].
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,19 +20,19 @@ use crate::{
     record::Key,
 };
 
-/// For how long an answer is made of the same, in microseconds.
+/// How long the cards are reused, in microseconds.
 const FRESH: Micros = 1_000_000;
 
-/// Races that are read from the archive at a time.
+/// Races read from the archive at a time.
 const BATCH: usize = 200;
 
-/// A handle; clones share it.
+/// A cache of all race cards; clones share it.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct RaceCardCache {
     cached: Arc<Mutex<CachedCards>>,
 }
 
-/// How a handler gets at it.
+/// The extractor with which handlers access it.
 pub(super) type CardsExtension = Extension<RaceCardCache>;
 
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ struct CachedCards {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RaceCards {
     cards: HashMap<Key, Arc<Card>>,
-    /// By their start; those without one last.
+    /// By start; races without one come last.
     order: BTreeMap<(Micros, Key), Arc<Card>>,
     /// The race of each runner.
     runners: HashMap<Key, Key>,
@@ -91,17 +91,17 @@ impl RaceCards {
         self.order.insert(place(&card), card);
     }
 
-    /// By their start.
+    /// All races, by start.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Card>> {
         self.order.values()
     }
 
-    /// The race of this id.
+    /// The race with this id.
     pub(super) fn get(&self, race: Key) -> Option<&Arc<Card>> {
         self.cards.get(&race)
     }
 
-    /// The race in which this runner runs.
+    /// The race of this runner.
     pub(super) fn of_runner(&self, runner: Key) -> Option<&Arc<Card>> {
         self.get(*self.runners.get(&runner)?)
     }

@@ -33,15 +33,15 @@ const RACES: Spec = Spec {
     tolerated: request::TOLERATED,
 };
 
-/// Races of the last three days and of the next seven, unless dates are asked for.
+/// The default range: races of the last three days and the next seven.
 pub(super) const PAST_DAYS: i64 = 3;
 pub(super) const COMING_DAYS: i64 = 7;
 
-/// Races that are next, unless the request says how many, and at most.
+/// The default and the maximum number of next races.
 const NEXT_DEFAULT: usize = 10;
 const NEXT_MAX: usize = 50;
 
-/// For so long after its time a race may still be waiting for its start, in microseconds.
+/// How long after its scheduled time a race may still be waiting to start, in microseconds.
 const LATE: i64 = 30 * 60 * 1_000_000;
 
 /// Races by their start: of the last three days and of the next seven, unless dates are asked for.
@@ -234,7 +234,7 @@ pub(super) async fn track(
     request.answer(CacheControl::REFERENCE, &track)
 }
 
-/// Those of the races that a request asks for.
+/// The races that pass the request's filters.
 fn filter_races<'a>(
     query: &SportsQuery<'_>,
     races: impl Iterator<Item = &'a Card>,
@@ -255,7 +255,7 @@ fn filter_races<'a>(
     Ok(races.collect())
 }
 
-/// Whether it is run at the track and in the country that a request asks for.
+/// Whether a race is at the requested track and in the requested country.
 fn is_at(query: &SportsQuery<'_>, card: &Card) -> bool {
     let track = query.params.text("track").and_then(|track| track.parse::<Key>().ok());
     let own = card.track.as_ref().map(|track| track.id);

@@ -274,7 +274,7 @@ pub(super) async fn trainers(request: SportsRequest) -> ApiResult {
     query.page(CacheControl::REFERENCE, &Vec::<NamedRow>::new(), Clone::clone)
 }
 
-/// By name; of each the last race.
+/// By name; each with its last race.
 fn known_horses<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<HorseRow> {
     let mut horses = BTreeMap::new();
     for card in cards {

@@ -1,4 +1,4 @@
-//! `/tennis/api/v2/matches/`: the list, those in play, one.
+//! `/tennis/api/v2/matches/`: the list, matches in play, and one match.
 
 use axum::extract::Path;
 use ingest::event::Sport;
@@ -18,7 +18,7 @@ use crate::api::{
 const LIST: Spec = Spec {
     accepted: &["date_from", "date_to", "limit", "offset", "player", "status", "tournament"],
     aliases: request::ALIASES,
-    // Old clients send `player_id`, which never did anything.
+    // Old clients send `player_id`, which never had an effect.
     tolerated: &["date", "full", "ordering", "player_id", "tz"],
 };
 

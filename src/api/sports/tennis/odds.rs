@@ -118,7 +118,7 @@ pub(super) async fn best(request: SportsRequest) -> ApiResult {
 }
 
 impl TennisBestOdds {
-    /// `None` where nobody has a price of either player.
+    /// `None` without a price of either player.
     fn of(record: &MatchRecord) -> Option<Self> {
         let (_, books) = price::offered(price::winner(record).filter(|price| price.open));
         let name = |side: usize| {

@@ -131,7 +131,7 @@ fn gender(api: &Api, player: Key, sport_stats: &SportStats) -> Option<&'static s
     row::gender(row::circuit(&tournament.name, category))
 }
 
-/// The tournament of the player's last match that is known, played or not.
+/// The tournament of the player's last known match, played or not.
 fn entered(api: &Api, player: Key) -> Option<Key> {
     let filter = Filter {
         sport: Some(Sport::Tennis),

@@ -95,7 +95,7 @@ fn game(number: usize, points: &[PointRecord], set: Option<&SetRecord>) -> Optio
     if let Some(own) = winner.and_then(|winner| before.get_mut(usize::from(winner))) {
         *own = own.saturating_sub(1);
     }
-    // A tie-break is played when the games are even, six all or later, and ends the set.
+    // A tie-break is played when the games are level at six all or later, and ends the set.
     let is_tie_break = set.is_some_and(|set| {
         set.tie_break.is_some()
             && before[0] == before[1]

@@ -1,4 +1,4 @@
-//! `/tennis/api/v2/rankings/`: ours, since no feed tells those of the circuits.
+//! `/tennis/api/v2/rankings/`: the hub's own rankings, since no feed provides the circuits'.
 
 use axum::extract::Path;
 use fanout::Micros;
@@ -24,17 +24,17 @@ use crate::{
     record::Key,
 };
 
-/// The types of rankings, in the order in which their rows stand: Elo over the results that are kept,
-/// of the players of each circuit, and of those whose circuit nobody tells.
+/// The types of rankings, in the order of their rows: Elo over archived results, of the players of each
+/// circuit, and of those with an unknown circuit.
 const TYPES: [&str; 3] = ["ATP", "WTA", RESULTS];
 const RESULTS: &str = "results";
 
-/// In which of them a player stands.
+/// The type of a player's ranking.
 pub(super) fn kind(player: Key, sport_stats: &SportStats) -> &'static str {
     sport_stats.circuit(player).unwrap_or(RESULTS)
 }
 
-/// Rows of a page at most: SERVICE section 1.2.
+/// The maximum rows per page: SERVICE section 1.2.
 const LIMIT_MAX: usize = 500;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -97,12 +97,12 @@ pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> Ap
     request.answer(CacheControl::REFERENCE, &ranking.row(&request.api, row))
 }
 
-/// A player's row, whatever the day: each player has one, so the player's id is its id.
+/// A player's row on any day: each player has one, so the row's id is the player's.
 fn id(player: Key) -> Key {
     player
 }
 
-/// All rows, and what was a week before.
+/// All rows, and the statistics a week earlier.
 #[derive(Debug, Default)]
 struct Ranking {
     rows: Vec<RankedPlayer>,
@@ -111,7 +111,7 @@ struct Ranking {
     date: Option<String>,
 }
 
-/// Where a player stands.
+/// A player's rank.
 #[derive(Debug, Clone, Copy)]
 struct RankedPlayer {
     kind: &'static str,

@@ -1,4 +1,4 @@
-//! A tennis match as lists and its own page show it.
+//! A tennis match as a row of lists and as a detail.
 
 use ingest::event::Sport;
 use serde::Serialize;
@@ -243,16 +243,16 @@ impl CurrentRanking {
     }
 }
 
-/// What a player served beside play.
+/// The serves of one player that ended a point by themselves.
 #[derive(Debug, Clone, Copy, Default)]
-struct Served {
+struct ServeStats {
     aces: u32,
     double_faults: u32,
 }
 
-/// Aces and double faults of each player, where any is told at all.
-fn served(tennis: &TennisRecord) -> [Option<Served>; 2] {
-    let mut both: Option<[Served; 2]> = None;
+/// Aces and double faults of each player, if the feed reports any.
+fn served(tennis: &TennisRecord) -> [Option<ServeStats>; 2] {
+    let mut both: Option<[ServeStats; 2]> = None;
     for point in &tennis.points {
         let Some(how) = point.how.as_deref() else { continue };
         let both = both.get_or_insert_default();
@@ -281,17 +281,17 @@ fn aces_per_set(tennis: &TennisRecord) -> Option<Vec<SetGames>> {
     Some(sets)
 }
 
-/// `ATP` or `WTA`, where the name or the category of a tournament says it.
+/// `ATP` or `WTA`, if the name or the category of a tournament contains it.
 pub(in crate::api::sports) fn circuit(name: &str, kind: Option<&str>) -> Option<&'static str> {
     let texts = [name, kind.unwrap_or_default()];
     let words = || texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
     let named = ["ATP", "WTA"];
     let named = named.into_iter().find(|own| words().any(|word| word.eq_ignore_ascii_case(own)));
-    // Those of the women are `wta_1000`.
+    // Women's categories are `wta_1000` and the like.
     named.or_else(|| (category(kind).as_deref() == Some("masters_1000")).then_some("ATP"))
 }
 
-/// Who plays on a circuit.
+/// The gender of a circuit's players.
 pub(super) fn gender(circuit: Option<&str>) -> Option<&'static str> {
     match circuit {
         Some("ATP") => Some("M"),
@@ -300,7 +300,7 @@ pub(super) fn gender(circuit: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// `grand_slam`, `atp_500`: as the feed tells it, in one way of writing.
+/// `grand_slam`, `atp_500`: the feed's category, normalised.
 pub(super) fn category(category: Option<&str>) -> Option<String> {
     let category = category?.to_lowercase();
     let words = category.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
