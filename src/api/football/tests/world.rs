@@ -124,12 +124,13 @@ impl World {
 
     /// Adds matches to the hub.
     pub(super) fn show(&self, briefs: impl IntoIterator<Item = Brief>) {
-        let record = |brief: Brief| MatchRecord {
+        let live_record = |brief: Brief| MatchRecord {
             brief: brief.into(),
             play: PlayRecord::Football(Box::default()),
             ..record(0, [ALPHA, BETA])
         };
-        let records: Vec<_> = briefs.into_iter().map(|brief| Arc::new(record(brief))).collect();
+        let records: Vec<_> =
+            briefs.into_iter().map(|brief| Arc::new(live_record(brief))).collect();
         self.reader.show(&records, &[]);
     }
 
