@@ -25,12 +25,13 @@ struct Account {
     key_prefix: Option<String>,
     founder: bool,
     founder_since: Option<String>,
-    addons: Vec<HeldAddon>,
+    addons: Vec<AccountAddon>,
     usage: Usage,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct HeldAddon {
+#[schema(as = HeldAddon)]
+struct AccountAddon {
     addon: &'static str,
     active: bool,
     /// `null` if it was never bought.
@@ -43,13 +44,14 @@ struct Usage {
     /// The first and the last of those days, in UTC.
     from: String,
     to: String,
-    total: Used,
-    products: Vec<ProductUsed>,
-    by_day: Vec<DayUsed>,
+    total: UsageCounts,
+    products: Vec<ProductUsage>,
+    by_day: Vec<DayUsage>,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct Used {
+#[schema(as = Used)]
+struct UsageCounts {
     calls: u64,
     mcp_calls: u64,
     socket_minutes: f64,
@@ -57,18 +59,20 @@ struct Used {
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct ProductUsed {
+#[schema(as = ProductUsed)]
+struct ProductUsage {
     product: &'static str,
     #[serde(flatten)]
-    used: Used,
+    usage_counts: UsageCounts,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct DayUsed {
+#[schema(as = DayUsed)]
+struct DayUsage {
     day: String,
     product: &'static str,
     #[serde(flatten)]
-    used: Used,
+    usage_counts: UsageCounts,
 }
 
 /// The account of the key.
@@ -94,7 +98,7 @@ pub(super) async fn show(
 }
 
 fn account(customer: Customer, days: &[UsageDay], now: Micros) -> Account {
-    let held = |addon| HeldAddon {
+    let held = |addon| AccountAddon {
         addon: Addon::as_str(addon),
         active: customer.addons.has(addon, now),
         expires: customer.addons.expiry(addon).and_then(rfc_3339),
@@ -116,21 +120,28 @@ fn usage(days: &[UsageDay], now: Micros) -> Usage {
         days: DAYS_SHOWN,
         from: today.before(DAYS_SHOWN - 1).to_string(),
         to: today.to_string(),
-        total: used(UsageDay::sum(days)),
+        total: usage_counts(UsageDay::sum(days)),
         products: products
-            .map(|(product, counts)| ProductUsed { product: product.as_str(), used: used(counts) })
+            .map(|(product, counts)| ProductUsage {
+                product: product.as_str(),
+                usage_counts: usage_counts(counts),
+            })
             .collect(),
-        by_day: days.iter().map(day_used).collect(),
+        by_day: days.iter().map(day_usage).collect(),
     }
 }
 
-fn day_used(day: &UsageDay) -> DayUsed {
-    DayUsed { day: day.day.to_string(), product: day.product.as_str(), used: used(day.counts) }
+fn day_usage(day: &UsageDay) -> DayUsage {
+    DayUsage {
+        day: day.day.to_string(),
+        product: day.product.as_str(),
+        usage_counts: usage_counts(day.counts),
+    }
 }
 
-fn used(counts: Counts) -> Used {
+fn usage_counts(counts: Counts) -> UsageCounts {
     let Counts { calls, mcp_calls, messages, .. } = counts;
-    Used { calls, mcp_calls, socket_minutes: counts.socket_minutes(), messages }
+    UsageCounts { calls, mcp_calls, socket_minutes: counts.socket_minutes(), messages }
 }
 
 /// To the second, which is precise enough for a paid day.
@@ -201,10 +212,10 @@ mod tests {
         now: Micros,
     ) -> serde_json::Value {
         let customer = accounts.customer(account).await.unwrap().unwrap();
-        let used = |product, counts| UsageDay { day: Day::of(now), product, counts };
+        let usage_counts = |product, counts| UsageDay { day: Day::of(now), product, counts };
         let days = [
-            used(Product::Football, Counts { calls: 3, ..Counts::default() }),
-            used(
+            usage_counts(Product::Football, Counts { calls: 3, ..Counts::default() }),
+            usage_counts(
                 Product::Websocket,
                 Counts { socket_ms: 90_000, messages: 12, ..Counts::default() },
             ),

@@ -38,7 +38,8 @@ pub(super) enum Incident {
 
 /// When it happened, and which side did it.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Happened {
+#[schema(as = Happened)]
+pub(super) struct IncidentTime {
     minute: u16,
     added_time: Option<u16>,
     /// No feed of ours tells it.
@@ -53,7 +54,7 @@ pub(super) struct Goal {
     /// own goal plays for the other side.
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     assist: Option<String>,
@@ -70,7 +71,7 @@ pub(super) struct Goal {
 pub(super) struct Card {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `yellow`, `yellowRed` or `red`.
@@ -83,7 +84,7 @@ pub(super) struct Card {
 pub(super) struct Substitution {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player_in: Option<String>,
     player_in_id: Option<Key>,
     player_out: Option<String>,
@@ -117,7 +118,7 @@ pub(super) struct InjuryTime {
 pub(super) struct VarDecision {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `checking`, `confirmed` or `overturned`: no feed of ours tells what was looked at.
@@ -130,7 +131,7 @@ pub(super) struct VarDecision {
 pub(super) struct Kick {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `missed`.
@@ -141,7 +142,7 @@ pub(super) struct Kick {
 pub(super) struct ShootoutKick {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `scored` or `missed`.
@@ -226,7 +227,7 @@ fn id(named: Option<&Named>) -> Option<Key> {
     named.map(|named| named.id)
 }
 
-impl Happened {
+impl IncidentTime {
     fn of(record: &IncidentRecord) -> Self {
         Self {
             minute: record.minute,
@@ -240,14 +241,14 @@ impl Happened {
 impl Incident {
     /// `None` for retracted incidents that do not count, and for kinds that this interface does not have.
     fn of(record: &IncidentRecord) -> Option<Self> {
-        let happened = Happened::of(record);
+        let happened = IncidentTime::of(record);
         let (own, other) = (record.player.as_ref(), record.assist.as_ref());
         let (player, player_id) = (name(own), id(own));
         let detail = || record.detail.as_ref().map(|detail| detail.to_string());
         let [home_score, away_score] = [0, 1].map(|side| record.score.map(|score| score[side]));
         let rescinded = record.retracted.is_some();
         let card = |card_type| Card {
-            happened: Happened::of(record),
+            happened: IncidentTime::of(record),
             player: name(own),
             player_id,
             card_type,
@@ -296,7 +297,7 @@ impl Incident {
                     "overturned" => Some(false),
                     _ => None,
                 };
-                let happened = Happened::of(record);
+                let happened = IncidentTime::of(record);
                 Self::VarDecision(VarDecision { happened, player, player_id, decision, confirmed })
             }
             _ => return None,

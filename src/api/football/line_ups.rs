@@ -10,13 +10,14 @@ pub(super) struct LineUps {
     event_id: Key,
     /// `confirmed` once a feed has told them, else `unavailable`: nobody here predicts any.
     lineup_status: &'static str,
-    lineups: Option<Both>,
+    lineups: Option<BothLineUps>,
     /// No feed of ours tells who is missing.
     unavailable_players: Unavailable,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Both {
+#[schema(as = Both)]
+pub(super) struct BothLineUps {
     /// `null` while only the other side's is known.
     home: Option<LineUp>,
     away: Option<LineUp>,
@@ -49,12 +50,13 @@ pub(super) struct Player {
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Unavailable {
-    home: Vec<Missing>,
-    away: Vec<Missing>,
+    home: Vec<MissingPlayer>,
+    away: Vec<MissingPlayer>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Missing {
+#[schema(as = Missing)]
+pub(super) struct MissingPlayer {
     id: Option<Key>,
     name: String,
     short_name: String,
@@ -69,7 +71,7 @@ impl LineUps {
             let line_up = record.play.football()?.line_ups[place].as_ref()?;
             Some(LineUp::of(line_up, record.names.sides.as_ref().map(|sides| &sides[place])))
         };
-        let both = Both { home: side(0), away: side(1) };
+        let both = BothLineUps { home: side(0), away: side(1) };
         let is_known = both.home.is_some() || both.away.is_some();
         Self {
             event_id: record.brief.id,

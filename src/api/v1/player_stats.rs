@@ -39,12 +39,13 @@ pub(super) struct PlayerStats {
     penalty_conceded: u32,
     penalty_save: u32,
     penalty_faced: u32,
-    heatmap: Vec<Touched>,
+    heatmap: Vec<HeatmapPoint>,
 }
 
 /// Where the player touched the ball.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct Touched {
+#[schema(as = Touched)]
+struct HeatmapPoint {
     x: f64,
     y: f64,
 }
