@@ -72,7 +72,7 @@ impl From<sqlx::Error> for ApiError {
 /// Work on another thread did not finish: it panicked, or the hub is stopping.
 impl From<tokio::task::JoinError> for ApiError {
     fn from(error: tokio::task::JoinError) -> Self {
-        error!(error = &error as &dyn std::error::Error, "an answer was not made to its end");
+        error!(error = &error as &dyn std::error::Error, "rendering a response did not finish");
         Self::Internal
     }
 }

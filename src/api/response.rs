@@ -74,7 +74,10 @@ impl SharedBody {
 
 fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
-        tracing::error!(error = &error as &dyn std::error::Error, "an answer is no JSON");
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "a response could not be serialized"
+        );
         ApiError::Internal
     })?;
     Ok(body.into())

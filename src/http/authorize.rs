@@ -154,7 +154,7 @@ async fn count(
         Ok(None) => Err(HttpError::Exhausted(quota.standing(0, now))),
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
-            warn!(error = &error as &dyn Error, "a request was not held against its quota");
+            warn!(error = &error as &dyn Error, "a request could not be counted against its quota");
             count_without_quota(meter, account, (product, call), now);
             Ok(None)
         }

@@ -218,7 +218,7 @@ async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
     match compressed {
         Ok(compressed) => (compressed.len() < length).then(|| compressed.into()),
         Err(error) => {
-            warn!(%error, coding = coding.name(), "an answer could not be compressed");
+            warn!(%error, coding = coding.name(), "a response could not be compressed");
             None
         }
     }

@@ -88,7 +88,7 @@ pub(super) async fn show(
             Ok(response)
         }
         Err(error @ ImageError::Failed(_)) => {
-            warn!(error = &error as &dyn std::error::Error, "an image cannot be shown");
+            warn!(error = &error as &dyn std::error::Error, "an image could not be rendered");
             Err(HttpError::Internal)
         }
     }

@@ -308,7 +308,7 @@ impl PushSocket {
                 drop(timeout(CHECK_EVERY, close).await);
             }
             Ok(None) => {}
-            Err(error) => debug!(%error, "a socket that pushes ended early"),
+            Err(error) => debug!(%error, "a push socket ended early"),
         }
     }
 

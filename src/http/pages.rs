@@ -133,8 +133,8 @@ pub(super) async fn board(
     };
     let json = HeaderValue::from_static("application/json");
     let mut response = ([(CONTENT_TYPE, json)], body).into_response();
-    let kept = HeaderValue::from_static("public, max-age=5");
-    response.headers_mut().insert(CACHE_CONTROL, kept);
+    let cache_control = HeaderValue::from_static("public, max-age=5");
+    response.headers_mut().insert(CACHE_CONTROL, cache_control);
     Ok(response)
 }
 

@@ -66,7 +66,7 @@ async fn take(
         }
         Err(WebhookError::NoRail { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
-            error!(error = &error as &dyn std::error::Error, "a webhook could not be taken");
+            error!(error = &error as &dyn std::error::Error, "a webhook could not be stored");
             Err(HttpError::TryLater)
         }
     }

@@ -132,7 +132,7 @@ pub(super) async fn gift(
     };
     open(&operator, id).await?;
     operator.shared.parts.accounts.gift(id, addon, days, &note, operator.now).await?;
-    info!(operator = ?operator.admin, account = %id, %addon, days, "days were given");
+    info!(operator = ?operator.admin, account = %id, %addon, days, "an operator granted days");
     Ok(done(id, "gift"))
 }
 
@@ -209,11 +209,11 @@ pub(super) async fn refund(
     }
     match payments.refund(&order.id, Some(amount), operator.now).await {
         Ok(_) => {
-            info!(operator = ?operator.admin, order = order.id, %amount, "money was paid back");
+            info!(operator = ?operator.admin, order = order.id, %amount, "an operator refunded an order");
             Ok(done(order.account, "refund"))
         }
         Err(error) => {
-            warn!(error = &error as &dyn std::error::Error, order = order.id, "no refund");
+            warn!(error = &error as &dyn std::error::Error, order = order.id, "a refund failed");
             let why = format!("The refund could not be confirmed: {}.", describe(&error));
             page(&operator, order.account, None, Some(why)).await
         }

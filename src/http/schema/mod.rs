@@ -70,7 +70,8 @@ static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
 
 static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
     let text = include_str!("../../../docs/asyncapi.json");
-    let mut document: Value = serde_json::from_str(text).expect("a file of ours, which tests read");
+    let mut document: Value =
+        serde_json::from_str(text).expect("a file of this program, which tests read");
     document["servers"]["hub"]["host"] = HOST.into();
     document["servers"]["hub"]["protocol"] = PROTOCOL.into();
     document["info"]["version"] = env!("CARGO_PKG_VERSION").into();

@@ -87,7 +87,10 @@ pub(super) async fn returned(
     let (payments, account) = (&signed_in.visit.shared.parts.payments, signed_in.customer.account);
     let order = match payments.returned(&id, account, signed_in.visit.now).await {
         Err(PaymentError::Provider(error)) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "cannot ask for an order");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the state of an order could not be fetched"
+            );
             payments.order(&id, account).await?
         }
         result => result?,

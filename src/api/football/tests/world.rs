@@ -154,7 +154,7 @@ impl World {
     }
 
     pub(super) async fn at(&self, address: &str) -> Answer {
-        let path = address.strip_prefix("http://hub.example").expect("an address of ours");
+        let path = address.strip_prefix("http://hub.example").expect("an address built here");
         let request = Request::get(path).body(Body::empty()).unwrap();
         let response = self.router.call(request).await.unwrap();
         let (head, body) = response.into_parts();
