@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_pages_are_pages_all_the_same() {
+    fn absurd_pages_are_accepted() {
         let check = |query: &str, offset, limit| {
             assert_eq!(read(query).window().unwrap(), Window { offset, limit }, "{query}");
         };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_id_is_refused() {
+    fn invalid_ids_are_refused() {
         let most = i64::MAX;
         let id = |text: &str| read(&format!("league_id={text}")).id("league_id");
         assert_eq!(id(&most.to_string()).unwrap(), Some(most.unsigned_abs()));
@@ -258,7 +258,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_is_too_odd(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
+        fn any_query_is_parsed_or_refused(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
             for query in [query.clone(), format!("{name}={value}"), format!("status={query}")] {
                 if let Ok(params) = Params::read(Some(&query), SPEC) {
                     for name in SPEC.accepted {
@@ -279,7 +279,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_encoded_is_read(values in prop::collection::vec(".{0,20}", 1..4)) {
+        fn encoded_values_are_decoded(values in prop::collection::vec(".{0,20}", 1..4)) {
             let mut query = form_urlencoded::Serializer::new(String::new());
             query.extend_pairs(values.iter().map(|value| ("status", value)));
             let params = read(&query.finish());

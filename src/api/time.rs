@@ -93,7 +93,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(second in -62_000_000_000_i64..253_000_000_000) {
+        fn formatted_times_are_parsed(second in -62_000_000_000_i64..253_000_000_000) {
             let at = second * 1_000_000;
             for text in [offset(at), zulu(at)] {
                 let text = text.expect("a moment that there is");

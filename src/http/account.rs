@@ -167,7 +167,7 @@ mod tests {
     /// SPEC section 2: add-on expiry dates, a 30-day usage figure, a Founder badge. SPEC section 3, rule 3:
     /// the badge survives an expired add-on.
     #[tokio::test]
-    async fn account_is_told_with_its_addons_badge_and_use() {
+    async fn account_has_its_addons_badge_and_usage() {
         on_each(async |database| {
             let accounts =
                 Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn client_gets_what_it_likes_most() {
+    fn client_gets_the_coding_it_prefers() {
         for (accepted, expected) in [
             ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
             ("gzip, zstd", Some(Coding::Zstd)),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_had_again() {
+    fn compressed_bodies_decompress_to_the_original() {
         let text = "{\"home\":\"Alpha\",\"away\":\"Beta\"},".repeat(500);
         for coding in Coding::ALL {
             let compressed = coding.compress(text.as_bytes()).unwrap();

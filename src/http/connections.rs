@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn each_address_has_so_many_connections_and_none_is_remembered_afterwards() {
+    fn connections_are_limited_by_address_and_forgotten_afterwards() {
         let connections = connections(10);
         let first = connections.acquire_for_address(address(1)).expect("the first");
         let second = connections.acquire_for_address(address(1)).expect("the second");
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_come_in_while_all_places_are_taken() {
+    fn operators_connect_while_all_connections_are_taken() {
         let connections = connections(2);
         let open: Vec<_> =
             (0..2).map(|_| connections.acquire_for_router(false).expect("a place")).collect();
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_gets_shorter_as_the_hub_fills_up() {
+    fn timeout_shrinks_as_the_hub_fills_up() {
         let connections = connections(8);
         let mut open = Vec::new();
         let mut patience = Vec::new();
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reader_that_takes_too_little_is_given_up() {
+    async fn reader_that_makes_too_little_progress_is_abandoned() {
         let limits = connections(10).inner.limits;
         let limits = ConnectionLimits { write_timeout: 60 * MS, ..limits };
         let mut progress = WriteProgress::new(Connections::new(limits));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_asked_for_the_longest_goes_first() {
+    fn least_recently_used_is_evicted_first() {
         let image = Bytes::from(vec![7; 100]);
         let mut cache = Cache::new(2 * (100 + ENTRY_BYTES));
         cache.put("a".to_owned(), image.clone());
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_for_all_of_it_is_not_kept() {
+    fn too_large_an_image_is_not_cached() {
         let mut cache = Cache::new(0);
         cache.put("a".to_owned(), Bytes::from_static(b"x"));
         assert!(cache.get("a").is_none() && cache.bytes == 0);

@@ -62,7 +62,7 @@ async fn sizes_and_formats_are_those_that_were_asked_for() {
 }
 
 #[tokio::test]
-async fn what_the_caller_has_is_not_rendered() {
+async fn an_image_that_the_caller_has_is_not_rendered() {
     let images = Images::new(&config());
     let found = images.find(subject(ImageKind::Team, 5, "Beta"), OPTIONS, |_| true).await.unwrap();
     assert!(matches!(found, ImageLookup::Image { bytes: None, .. }), "{found:?}");

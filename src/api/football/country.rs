@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn country_is_found_by_name_and_by_code_however_it_was_told() {
+    fn country_is_found_by_name_and_by_code_in_either_form() {
         assert_eq!(name("DE"), "Germany");
         assert_eq!(name("England"), "England");
         assert_eq!(code("Germany").as_deref(), Some("DE"));

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn list_is_made_anew_when_what_it_is_of_has_changed() {
+    async fn list_is_rendered_again_when_its_source_has_changed() {
         let cache = ResponseCache::default();
         let is_hit = async |version| {
             let lookup = cache.live(|| version, || body("[]")).await;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_of_an_answer_stands_still_for_a_second_at_most() {
+    fn clock_of_a_cached_response_is_at_most_a_second_old() {
         let (source, now) = (ResponseSource::Reader(1), Instant::now());
         let body = SharedBody::of("[]".into());
         let cached = CachedResponse { until: now + source.ttl(), source: source.clone(), body };
@@ -199,7 +199,7 @@ mod tests {
 
     /// The test's runtime has one thread, so a render that blocked it would deadlock.
     #[tokio::test]
-    async fn one_makes_the_list_and_nobody_blocks_the_runtime() {
+    async fn one_request_renders_the_list_without_blocking_the_runtime() {
         let (cache, made) = (ResponseCache::default(), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = mpsc::sync_channel::<()>(1);
         let wait = Arc::new(Mutex::new(wait));

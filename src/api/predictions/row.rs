@@ -247,7 +247,7 @@ mod tests {
     use crate::predict::ScoreMatrix;
 
     #[test]
-    fn clear_favourite_is_recommended_and_told_in_percent() {
+    fn clear_favourite_is_recommended_in_percent() {
         let expected = [2.4, 0.7];
         let scores = ScoreMatrix::new(expected[0], expected[1], -0.05);
         let forecast = Forecast { expected, scores };

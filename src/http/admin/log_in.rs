@@ -13,7 +13,7 @@ use crate::{
     accounts::{LogIn, Password, SessionSecret},
     http::{
         Peer,
-        site::{CookieName, Shell, SiteError, Submitted, Visit, see_other},
+        site::{CookieName, FormSubmission, Shell, SiteError, Visit, see_other},
     },
 };
 
@@ -40,7 +40,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 /// The form of `/admin/login/`. It takes the same time whether the operator exists or not.
 pub(super) async fn log_in(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let name = fields.text("name");

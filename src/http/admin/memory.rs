@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_told_in_bytes() {
+    fn memory_is_in_bytes() {
         assert_eq!(resident_in("Name:\tx\nVmRSS:\t    12 kB\nVmData:\t7 kB\n"), Some(12 * 1024));
         assert_eq!(resident_in("Name:\tx\n"), None);
         assert_eq!(resident_in("VmRSS:\tmuch\n"), None);

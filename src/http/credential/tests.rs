@@ -148,7 +148,7 @@ fn debug_shows_nothing() {
 proptest! {
     /// Whatever a query is, nothing of it that was a token is left, and the rest is unharmed.
     #[test]
-    fn what_is_taken_is_gone(pairs in prop::collection::vec(
+    fn taken_credentials_are_removed_from_the_query(pairs in prop::collection::vec(
         prop_oneof![
             "[a-z%=]{0,6}",
             "(token|ticket|%74oken|t%69cket)=SECRET[a-z0-9%+]{0,6}",

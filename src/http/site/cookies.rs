@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_for_this_host_and_for_no_script() {
+    fn cookies_are_for_this_host_and_not_for_scripts() {
         let set = |secure| CookieName::Session.set("ab", Some(60), secure).unwrap();
         let (plain, secure) = (set(false), set(true));
         assert_eq!(plain, "mw_session=ab; HttpOnly; SameSite=Lax; Path=/; Max-Age=60");

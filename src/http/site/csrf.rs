@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_other_sites_are_told_by_what_the_browser_says() {
+    fn forms_of_other_sites_are_recognised_by_browser_headers() {
         for url in ["https://sports.example/base", "http://sports.example"] {
             check(url, &[], true);
             check(url, &[("origin", origin_of(url))], true);

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_told_in_words() {
+    fn a_wait_is_put_in_words() {
         let words = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
         let expected = [
             "1 second",

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A form from the browser that it was rendered for.
 #[derive(Debug)]
-pub(in crate::http) struct Submitted {
+pub(in crate::http) struct FormSubmission {
     pub(in crate::http) visit: Visit,
     pub(in crate::http) fields: Fields,
 }
@@ -81,7 +81,7 @@ fn status(refused: FormRejection) -> StatusCode {
     refused.into_response().status()
 }
 
-impl FromRequest<Arc<Shared>> for Submitted {
+impl FromRequest<Arc<Shared>> for FormSubmission {
     type Rejection = SiteError;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {

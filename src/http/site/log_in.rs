@@ -8,7 +8,7 @@ use hyper::StatusCode;
 
 use super::{
     error::{SiteError, see_other},
-    form::{SignedForm, Submitted},
+    form::{FormSubmission, SignedForm},
     next,
     page::Shell,
     visit::Visit,
@@ -50,7 +50,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 /// The form of `/login/`.
 pub(super) async fn log_in(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let (typed, next) = (fields.text("email"), next::own_path(fields.text("next")));

@@ -39,7 +39,7 @@ pub(in crate::http) use self::{
     csrf::{FormKey, Holder, may_be_ours},
     dashboard::last_day,
     error::{SiteError, see_other},
-    form::{FORM_BYTES_MAX, Fields, SignedForm, Submitted},
+    form::{FORM_BYTES_MAX, Fields, FormSubmission, SignedForm},
     moment::Moment,
     offer::{AddonStatus, title, unlocks},
     page::{Shell, Who, html},

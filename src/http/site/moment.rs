@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_rounded_up() {
+    fn time_left_is_rounded_up() {
         let left_after = |left_us| left(1_000 + left_us, 1_000);
         assert_eq!(left_after(30 * DAY_US).as_deref(), Some("30 days left"));
         assert_eq!(left_after(30 * DAY_US - 1).as_deref(), Some("30 days left"));

@@ -9,7 +9,7 @@ use hyper::StatusCode;
 
 use super::{
     error::{SiteError, see_other},
-    form::Submitted,
+    form::FormSubmission,
     message::{self, NextLink},
     page::Shell,
     visit::Visit,
@@ -60,7 +60,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 /// The form of `/register/`.
 pub(super) async fn register(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let typed = fields.text("email");
@@ -90,7 +90,7 @@ pub(super) async fn sent(visit: Visit) -> Result<Response, SiteError> {
 /// The form of `/register/sent/`: sends the mail again.
 pub(super) async fn resend(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let Some(email) = Email::parse(fields.text("email")) else {
         let page = sent_page(&visit, false, Some(NO_ADDRESS));
@@ -121,7 +121,7 @@ pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
 
 /// The form of `/verify/`: the password, chosen by the reader of the mail.
 pub(super) async fn verify_with(
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
     let owner = accounts.email_of_link(link).await?;

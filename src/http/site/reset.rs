@@ -6,7 +6,7 @@ use hyper::StatusCode;
 
 use super::{
     error::{SiteError, see_other},
-    form::Submitted,
+    form::FormSubmission,
     message::{self, NextLink},
     page::Shell,
     register::{NO_ADDRESS, sentence},
@@ -62,7 +62,7 @@ fn set_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> Set
 /// The form of `/reset/`: sends a mail if the account exists; the answer is the same if it does not.
 pub(super) async fn ask(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let Some(email) = Email::parse(fields.text("email")) else {
         let page = ask_page(&visit, false, Some(NO_ADDRESS));
@@ -76,7 +76,9 @@ pub(super) async fn ask(
 }
 
 /// The form of `/reset/?link=`.
-pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Response, SiteError> {
+pub(super) async fn set(
+    FormSubmission { visit, fields }: FormSubmission,
+) -> Result<Response, SiteError> {
     let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
     let owner = accounts.email_of_link(link).await?;
     let password = match accounts.new_password(fields.secret("password"), owner.as_ref()) {
@@ -116,7 +118,7 @@ pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
 
 /// The form of `/email/?link=`.
 pub(super) async fn confirm_email(
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     follow_email_change(&visit, fields.text("link")).await
 }

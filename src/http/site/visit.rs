@@ -33,13 +33,13 @@ pub(in crate::http) struct Visit {
     visitor: Visitor,
     /// The browser has no anonymous cookie yet and gets one.
     is_new: bool,
-    member: Option<Member>,
+    member: Option<CustomerSession>,
     /// The cookie by which an account may recognise the browser.
     device: Option<String>,
 }
 
 /// A customer's session.
-struct Member {
+struct CustomerSession {
     secret: SessionSecret,
     customer: Customer,
 }
@@ -197,12 +197,12 @@ async fn member(
     shared: &Arc<Shared>,
     secret: SessionSecret,
     now: Micros,
-) -> Result<Option<Member>, SiteError> {
+) -> Result<Option<CustomerSession>, SiteError> {
     let accounts = &shared.parts.accounts;
     let Some(session) = accounts.session(secret.expose(), now).await? else { return Ok(None) };
     let accounts::Who::Customer(account) = session.who else { return Ok(None) };
     let customer = accounts.customer(account).await?;
-    Ok(customer.map(|customer| Member { secret, customer }))
+    Ok(customer.map(|customer| CustomerSession { secret, customer }))
 }
 
 impl FromRequestParts<Arc<Shared>> for Visit {

@@ -53,7 +53,7 @@ fn match_has_the_keys_of_the_page_in_their_order() {
 }
 
 #[test]
-fn minute_stands_still_in_stoppage_time_and_is_told_in_play_only() {
+fn minute_stops_in_stoppage_time_and_is_present_in_play_only() {
     use super::super::event::minute;
     use crate::record::ClockRecord;
 
@@ -168,7 +168,7 @@ fn periods_tell_the_score_and_checks_their_decision() {
 }
 
 #[test]
-fn line_up_of_one_side_is_told_when_the_other_is_not_known() {
+fn line_up_of_one_side_is_present_without_the_other() {
     let text = written(&LineUps::of(&world::first(0)));
     let expected = concat!(
         r#"{"event_id":1,"lineup_status":"confirmed","lineups":{"home":{"team_id":100,"#,
@@ -250,7 +250,7 @@ async fn rows_of_lists_have_the_keys_of_the_page_in_their_order() {
 }
 
 #[tokio::test]
-async fn earlier_meetings_are_told_from_the_home_side() {
+async fn earlier_meetings_are_from_the_home_side() {
     let world = World::new().await;
     let met = world.get("events/2/h2h/").await.body;
     let counts = ["total_matches", "home_wins", "draws", "away_wins", "home_goals", "away_goals"];
@@ -269,7 +269,7 @@ async fn earlier_meetings_are_told_from_the_home_side() {
 
 /// SERVICE section 8, rows 14 and 20.
 #[tokio::test]
-async fn season_is_told_below_its_key_and_at_the_top() {
+async fn season_is_present_below_its_key_and_at_the_top() {
     let world = World::new().await;
     let own = world.get("leagues/5/season/").await.body;
     assert_eq!((&own["league_id"], &own["season"]["id"]), (&json!(5), &json!(50)));

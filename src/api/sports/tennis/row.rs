@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn circuit_and_category_are_read_from_what_is_told() {
+    fn circuit_and_category_are_read_from_names() {
         assert_eq!(circuit("ATP Halle", None), Some("ATP"));
         assert_eq!(circuit("Halle", Some("atp_500")), Some("ATP"));
         assert_eq!(circuit("WTA 1000 Madrid", None), Some("WTA"));

@@ -98,7 +98,7 @@ fn document_has_the_structure_of_openapi_3_1() {
 }
 
 #[test]
-fn what_stands_in_front_of_a_product_is_told_of_all_below_it() {
+fn shared_responses_of_a_product_apply_to_all_paths_below_it() {
     let document = openapi();
     let responses = |path: &str, method: &str| {
         let responses = document["paths"][path][method]["responses"].as_object();
