@@ -35,7 +35,7 @@ use crate::{
     demo::Run,
     entitlement::Entitlement,
     greeting,
-    http::{self, BenchDoor, Proxies, Registry, tls::TlsError},
+    http::{self, BenchListener, Proxies, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
     ids::{self, IdsError, PublicIds},
@@ -253,7 +253,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         demo_key: demo_key.clone(),
         public_boards: config.server.public_boards,
         tls,
-        arrivals_max: config.fanout.sockets_max,
+        handshakes_max: config.fanout.sockets_max,
         connections: http::ConnectionLimits::of(&config.server),
         socket_options: socket_options(&config.fanout),
         hsts_days: config.server.hsts_days,
@@ -265,7 +265,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let serving = http::serve(listener, parts, stopped.clone());
     let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);
     if let Some(listener) = bench_listener {
-        let door = BenchDoor {
+        let door = BenchListener {
             fanout: fanout.clone(),
             batch_bytes_max: config.fanout.outbox_bytes / 2,
             handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),

@@ -1,5 +1,5 @@
-// The live figures, asked for again and again while the page is looked at. Without this module the page
-// shows those of the moment at which it was loaded.
+// Refreshes the live figures while the page is visible. Without this module the page shows the figures at
+// load time.
 
 const EVERY_MS = 2000;
 
@@ -81,7 +81,7 @@ async function turn() {
   setTimeout(again, EVERY_MS);
 }
 
-// A tab that nobody looks at asks for nothing.
+// A hidden tab fetches nothing.
 function again() {
   if (document.hidden) document.addEventListener("visibilitychange", again, { once: true });
   else turn();

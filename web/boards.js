@@ -1,4 +1,4 @@
-// The matches of the day, to choose from: one list for each sport. Choosing is the caller's affair.
+// The day's matches to choose from: one list per sport. The caller handles the choice.
 
 import { FOOTBALL_LIVE, FOOTBALL_OVER, footballStatus, minuteText } from "./football.js";
 import { TENNIS_LIVE, TENNIS_OVER, setsText, tennisStatus } from "./tennis.js";
@@ -23,7 +23,7 @@ export function isLive(sport, match) {
   return SPORTS[sport].live.has(match?.status);
 }
 
-/** The match to follow when nobody has chosen: one in play, else the next, never `except`. */
+/** The default match to follow: one in play, else the next, never `except`. */
 export function suggestion(sport, matches, except) {
   const candidates = inOrder(sport, matches).filter(([id, match]) => id !== except && !SPORTS[sport].over.has(match.status));
   return candidates[0]?.[0];
@@ -101,7 +101,7 @@ class Row {
     const { status, clock, start, sets } = this.#match;
     const playing = SPORTS[this.#sport].live.has(status);
     if (playing && clock?.running) {
-      // A board told of a change between two ticks: the next one brings the minute.
+      // The board changed between two ticks: the next one brings the minute.
       if (now !== undefined) setText(this.#when, minuteText(status, matchSecond(clock, now)));
     } else if (status === "not_started") {
       setText(this.#when, start ? timeOfDay(start) : "Upcoming");

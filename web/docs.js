@@ -1,5 +1,5 @@
-// The reader's own key in the examples, and a button to copy each. The key is kept in this tab alone,
-// where the dashboard leaves it when it was just made. Without this module YOUR_KEY stands there.
+// Puts the reader's own key into the examples, and adds a copy button to each. The key is stored only in
+// this tab, by the dashboard when it was just created. Without this module the examples show YOUR_KEY.
 
 const KEY_SLOT = "matchwire-key";
 const KEY_FORM = /^mw_[0-9a-f]{48}$/;

@@ -131,7 +131,7 @@ export class FootballView {
     this.#pitch.show(doc.ball, { home: nameOf(doc.home), away: nameOf(doc.away) }, before === undefined);
   }
 
-  /** The clock runs by itself between two words of the hub. */
+  /** The clock runs locally between two messages of the hub. */
   tick(channel, stream) {
     const second = matchSecond(channel.data?.clock, trustedUntil(channel, stream));
     const shown = second !== undefined && FOOTBALL_LIVE.has(channel.data.status);
@@ -140,7 +140,7 @@ export class FootballView {
     setText(this.#added, added);
   }
 
-  /** A line for whoever listens instead of looking, or nothing. */
+  /** A line for screen readers, or nothing. */
   say(event) {
     const score = event.score ?? this.#doc?.score;
     const standing = score ? `${nameOf(this.#doc.home)} ${score.home}, ${nameOf(this.#doc.away)} ${score.away}.` : "";

@@ -83,7 +83,7 @@ export class OddsView {
     return doc ? "No markets." : "Waiting for prices.";
   }
 
-  /** The age of the oldest price in a best price, which the age of the document does not tell. */
+  /** The age of the oldest price in a best price, which may exceed that of the document. */
   tick(channel, stream) {
     const now = stream.serverNow();
     for (const market of this.#markets.rows()) market.tick(now, current(channel));
@@ -184,7 +184,7 @@ class Selection {
     if (move !== 0 || before === undefined) {
       setAttribute(this.node, "data-move", move > 0 ? "up" : move < 0 ? "down" : undefined);
     }
-    // A price that moves while its market is stopped is not news anybody can act on.
+    // A price that moves while its market is suspended is not actionable.
     if (before !== undefined && move !== 0 && open) this.#flash(move);
   }
 

@@ -12,7 +12,7 @@ import { KeyedList, Trust, el, plain, setAttribute, setText, span, timeOfDay } f
 const TICK_MS = 250;
 // After the end of a match: long enough to take in the result, short enough for a screen on a wall.
 const MOVE_ON_AFTER_MS = 30_000;
-// Books are watched beside the best prices, and four values a second of each is plenty for eyes.
+// Books are shown next to the best prices; four values a second of each are enough for reading.
 const BOOKS_EVERY_MS = 250;
 // A match may have no odds yet; how often to ask again while it is the one followed.
 const ASK_AGAIN_MS = 10_000;
@@ -92,7 +92,7 @@ class Page {
     }
   }
 
-  /** A board has changed: what nobody has chosen is chosen now. */
+  /** A board has changed: choose defaults for what the viewer has not chosen. */
   boardChanged(sport) {
     const followed = this.#sports[sport];
     const matches = this.matches(sport);
@@ -300,7 +300,7 @@ class Followed {
   }
 }
 
-/** The line that says where the page will go next. */
+/** The line that announces the next match. */
 class Offer {
   #text = el("span");
 
@@ -463,7 +463,7 @@ class BoardPanel {
   }
 }
 
-/** The health of each source, as the hub tells it. */
+/** The health of each source, as the hub reports it. */
 class SourcesPanel {
   #page;
   #trust;
@@ -510,7 +510,7 @@ class SourceRow {
   }
 }
 
-/** How the connection stands: a word in the head, and a banner when it does not. */
+/** The state of the connection: a word in the header, and a banner when it is lost. */
 class Banner {
   #node = byId("banner");
   #text = byId("banner-text");

@@ -1,5 +1,5 @@
-// What the pages of customers gain from scripts: a button that copies, and a key that was just made in
-// the examples of the documentation. Without it all is there to read.
+// Optional scripts of the customers' pages: copy buttons, and a newly created key in the examples of the
+// documentation. Everything is readable without them.
 
 /** Where this tab keeps the key; the documentation and the live page look there. */
 const KEY_SLOT = "matchwire-key";

@@ -30,7 +30,7 @@ const BACKOFF_MAX_MS = 30_000;
 const HEALTHY_AFTER_MS = 60_000;
 // From opening the socket to `hello`.
 const CONNECT_TIMEOUT_MS = 15_000;
-// Measures the clock offset anew: laptops drift by milliseconds a minute, and are put right in steps.
+// Measures the clock offset again: laptops drift by milliseconds a minute, and are corrected in steps.
 const PING_EVERY_MS = 30_000;
 const OFFSET_SAMPLES = 8;
 // Until `hello` tells the real ones.

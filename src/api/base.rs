@@ -1,4 +1,4 @@
-//! Where the hub is, as the client of a request knows it.
+//! The hub's URL as the client of a request knows it.
 
 use hyper::{
     HeaderMap,
@@ -6,29 +6,29 @@ use hyper::{
     http::uri::Authority,
 };
 
-/// What a proxy in front was asked with. Behind the way in these are there only if the proxy is trusted.
+/// Headers of a proxy in front. They have been removed by now unless the proxy is trusted.
 pub const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 pub const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// The base of addresses in an answer, without a slash at the end: the one that is configured, else the one
-/// that the client used.
+/// The base of URLs in responses, without a trailing slash: the configured one, else the one that the client
+/// used.
 #[must_use]
 pub fn of(headers: &HeaderMap, public_url: &str, is_configured: bool) -> String {
     let Some(host) = host(headers).filter(|_| !is_configured) else {
         return public_url.to_owned();
     };
-    let told = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
+    let proto_header = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
     let own = if public_url.starts_with("https:") { "https" } else { "http" };
-    format!("{}://{host}", told.filter(|it| is_scheme(it)).unwrap_or(own))
+    format!("{}://{host}", proto_header.filter(|it| is_scheme(it)).unwrap_or(own))
 }
 
-/// Whether it is one that can be asked by.
+/// Whether it is a scheme that clients can use.
 #[must_use]
 pub fn is_scheme(text: &str) -> bool {
     ["http", "https"].contains(&text)
 }
 
-/// A host, and its port if there is one; nobody's name or password.
+/// A host, with its port if there is one; no user name or password.
 #[must_use]
 pub fn is_host(text: &str) -> bool {
     let authority = text.parse::<Authority>();

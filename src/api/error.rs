@@ -1,4 +1,4 @@
-//! What goes wrong with a request of the interface, as an answer: SERVICE sections 1.4 and 6.
+//! Errors of the REST interface and their responses: SERVICE sections 1.4 and 6.
 
 use axum::{
     Json,
@@ -18,14 +18,14 @@ pub enum ApiError {
         unknown: Vec<String>,
         accepted: &'static [&'static str],
     },
-    /// A parameter's value cannot be used; what is wrong with it, as a sentence.
+    /// A parameter's value is not valid; the problem, as a sentence.
     BadParameter(String),
-    /// What was asked for is not part of what the account has: status 403.
+    /// The account does not include what the request asks for: status 403.
     NotEntitled {
         code: &'static str,
         detail: &'static str,
     },
-    /// It cannot be answered now; why, as a sentence: status 503.
+    /// The request cannot be answered now; the reason, as a sentence: status 503.
     Unavailable(&'static str),
     Internal,
 }
@@ -69,10 +69,10 @@ impl From<sqlx::Error> for ApiError {
     }
 }
 
-/// What was made on a thread of its own was not made to its end: it panicked, or the hub stops.
+/// Work on another thread did not finish: it panicked, or the hub is stopping.
 impl From<tokio::task::JoinError> for ApiError {
     fn from(error: tokio::task::JoinError) -> Self {
-        error!(error = &error as &dyn std::error::Error, "an answer was not made to its end");
+        error!(error = &error as &dyn std::error::Error, "rendering a response did not finish");
         Self::Internal
     }
 }

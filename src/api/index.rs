@@ -1,4 +1,4 @@
-//! What there is below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on.
+//! Lists the paths below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use axum::{extract::State, http::Uri, response::Response};
 use hyper::HeaderMap;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{Api, ApiError, Kept, Params, Place};
+use super::{Api, ApiError, CacheControl, PageUrl, Params};
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
@@ -22,22 +22,22 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(horseracing))
 }
 
-/// Every path that is documented and has no parameter.
+/// Every documented path without a parameter.
 static PATHS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let paths = super::document().paths.paths.into_keys();
     paths.filter(|path| !path.contains('{')).collect()
 });
 
-/// The lists right below a prefix, by their names.
+/// The lists directly below a prefix, by name.
 fn index(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let params = Params::default();
-    let place = Place { api, headers, path: uri.path(), params: &params };
-    let (base, prefix) = (place.base(), uri.path());
+    let page_url = PageUrl { api, headers, path: uri.path(), params: &params };
+    let (base, prefix) = (page_url.base(), uri.path());
     let names = PATHS.iter().filter_map(|path| {
         let name = path.strip_prefix(prefix)?.strip_suffix('/')?;
         (!name.contains('/')).then(|| (name, format!("{base}{path}")))
     });
-    Kept::REFERENCE.answer(headers, &names.collect::<BTreeMap<_, _>>())
+    CacheControl::REFERENCE.answer(headers, &names.collect::<BTreeMap<_, _>>())
 }
 
 macro_rules! indices {

@@ -1,10 +1,9 @@
-//! The public REST interface: what clients in the wild speak, over what the hub and the archive know.
+//! The public REST interface over what the hub and the archive know, compatible with existing clients.
 //!
-//! Everything here is behind the gate of `http`, which has made sure who asks and may. A handler finds
-//! matches in the [`Reader`] while the hub knows them and in the [`Archive`] for ever, and makes public
-//! shapes of them; where a shape comes from is said beside it. Nothing here changes anything.
+//! Every request here has passed `http::authorize`. A handler finds matches in the [`Reader`] while the hub
+//! knows them and in the [`Archive`] for ever, and converts them to public shapes, whose source is noted next
+//! to them. Nothing here changes anything.
 
-pub mod answer;
 pub mod base;
 pub mod error;
 pub mod football;
@@ -14,6 +13,7 @@ pub mod odds;
 pub mod page;
 pub mod params;
 pub mod predictions;
+pub mod response;
 pub mod signals;
 pub mod sports;
 pub mod time;
@@ -28,11 +28,11 @@ use utoipa::{OpenApi, openapi::OpenApi as Document};
 use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{
-    answer::Kept,
     error::{ApiError, ErrorBody, UnknownParametersBody},
     number::Number,
-    page::{Page, Place},
+    page::{Page, PageUrl},
     params::{Params, Spec},
+    response::CacheControl,
 };
 use crate::{
     accounts::Caller,
@@ -44,7 +44,8 @@ use crate::{
     signals::SignalBoard,
 };
 
-/// What the answers are made from; clones share it. Every request takes two, so they count one reference.
+/// What handlers answer from; clones share it. Every request clones it twice, which touches a single
+/// reference count.
 #[derive(Debug, Clone)]
 pub struct Api {
     parts: Arc<ApiParts>,
@@ -64,30 +65,29 @@ impl From<ApiParts> for Api {
     }
 }
 
-/// The same, each by its name.
+/// The parts of [`Api`].
 #[derive(Debug)]
 pub struct ApiParts {
     pub reader: Reader,
     pub archive: Archive,
     pub signals: SignalBoard,
     pub predictor: Predictor,
-    /// Where clients reach the hub, without a slash at the end.
+    /// Where clients reach the hub, without a trailing slash.
     pub public_url: Arc<str>,
-    /// Whether that is a setting; if not, addresses are built from what the client itself used.
+    /// Whether that is a setting; if not, URLs are built from the one that the client used.
     pub configured_url: bool,
     pub catalogue: Arc<Catalogue>,
 }
 
 impl Api {
-    /// Whether prices of bookmakers by name are part of what the caller has: they are what the odds
-    /// product is. Everybody sees the consensus.
+    /// Whether the caller has prices by bookmaker, which the odds product adds. Everybody sees the consensus.
     #[must_use]
     pub fn sees_bookmakers(&self, caller: &Caller, now: Micros) -> bool {
         let needed = self.catalogue.needs(Product::Odds, now);
         needed.is_none_or(|addon| caller.has(addon, now))
     }
 
-    /// All that is known of a match: as it is in play, else as it was kept.
+    /// Everything known of a match: its current state while it is in play, else its archived one.
     ///
     /// # Errors
     ///
@@ -100,14 +100,18 @@ impl Api {
     }
 }
 
-/// The title page of the document; each product adds its paths.
+/// The header of the document; each product adds its paths.
 #[derive(OpenApi)]
 #[openapi(info(title = "Matchwire", description = "Sports data over HTTP"))]
 struct Title;
 
 fn all() -> OpenApiRouter<Api> {
     OpenApiRouter::with_openapi(Title::openapi())
-        .merge(football::routes().merge(v1::routes()).layer(Extension(football::Sheets::default())))
+        .merge(
+            football::routes()
+                .merge(v1::routes())
+                .layer(Extension(football::MatchStatsCache::default())),
+        )
         .merge(index::routes())
         .merge(odds::routes())
         .merge(predictions::routes())

@@ -1,4 +1,4 @@
-//! Exact numbers in answers.
+//! Exact numbers in responses.
 
 use rust_decimal::Decimal;
 use serde::{Serialize, Serializer, ser::Error};

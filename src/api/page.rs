@@ -17,37 +17,37 @@ pub struct Page<T> {
     pub results: Vec<T>,
 }
 
-/// Where a list is, to tell the addresses of its other pages.
+/// The URL of a list, from which the URLs of its other pages are built.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct PageUrl<'a> {
     pub api: &'a Api,
     pub headers: &'a HeaderMap,
-    /// Its path, with a slash at the end.
+    /// The path, with a trailing slash.
     pub path: &'a str,
     pub params: &'a Params,
 }
 
 impl<T> Page<T> {
-    /// The page in this window of a list of `count` rows.
+    /// The page in this window of a list with `count` rows.
     #[must_use]
-    pub fn new(place: &Place<'_>, window: Window, count: usize, results: Vec<T>) -> Self {
+    pub fn new(page_url: &PageUrl<'_>, window: Window, count: usize, results: Vec<T>) -> Self {
         let Window { offset, limit } = window;
         let next = offset.checked_add(limit).filter(|next| *next < count);
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
-        let address = |offset: usize| place.address(limit, offset);
+        let address = |offset: usize| page_url.address(limit, offset);
         Self { count, next: next.map(address), previous: previous.map(address), results }
     }
 
-    /// The page in this window of a list that is at hand as a whole.
+    /// The page in this window of a complete list.
     #[must_use]
-    pub fn of_all(place: &Place<'_>, window: Window, all: Vec<T>) -> Self {
+    pub fn of_all(page_url: &PageUrl<'_>, window: Window, all: Vec<T>) -> Self {
         let count = all.len();
         let results = all.into_iter().skip(window.offset).take(window.limit).collect();
-        Self::new(place, window, count, results)
+        Self::new(page_url, window, count, results)
     }
 }
 
-impl Place<'_> {
+impl PageUrl<'_> {
     fn address(&self, limit: usize, offset: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(self.params.filters());
@@ -56,7 +56,7 @@ impl Place<'_> {
         format!("{}{}?{}", self.base(), self.path, query.finish())
     }
 
-    /// Where the client reaches the hub, without a slash at the end.
+    /// Where the client reaches the hub, without a trailing slash.
     pub(super) fn base(&self) -> String {
         base::of(self.headers, &self.api.public_url, self.api.configured_url)
     }

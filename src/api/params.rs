@@ -1,5 +1,4 @@
-//! The parameters of a request: which an endpoint has, under which other names they come, and what
-//! their values are.
+//! Query parameters: the ones that an endpoint accepts, their aliases, and their values.
 
 use std::borrow::Cow;
 
@@ -13,21 +12,21 @@ use crate::{archive::Window, record::Key};
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
     pub accepted: &'static [&'static str],
-    /// Other names, taken for those of `accepted` before anything is checked.
+    /// Other names, mapped to those in `accepted` before any check.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Taken without being told of, as old clients send them.
+    /// Accepted silently, because old clients send them.
     pub tolerated: &'static [&'static str],
 }
 
-/// The same everywhere: SERVICE section 0.
+/// Ignored everywhere: SERVICE section 0.
 const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 
-/// Rows of a page, unless the request says how many.
+/// Rows per page, unless the request says how many.
 pub const LIMIT_DEFAULT: usize = 50;
-/// More are not given; who asks for more gets so many.
+/// The maximum; a larger number is reduced to it.
 pub const LIMIT_MAX: usize = 200;
 
-/// The parameters of one request, in its order.
+/// The parameters of one request, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Params {
     pairs: Vec<(String, String)>,
@@ -38,7 +37,7 @@ impl Params {
     ///
     /// # Errors
     ///
-    /// If it has a name that the endpoint has not.
+    /// If it has a parameter that the endpoint does not accept.
     pub fn read(query: Option<&str>, spec: Spec) -> Result<Self, ApiError> {
         let pairs = form(query.unwrap_or_default());
         let pairs = pairs.filter(|(name, _)| !NEVER_FILTERS.contains(&name.as_ref()));
@@ -57,24 +56,24 @@ impl Params {
         Ok(Self { pairs })
     }
 
-    /// The last value of this name, as clients' own frameworks read it; `None` where it is absent or empty.
+    /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         let mut named = self.pairs.iter().rev().filter(|(own, _)| own == name);
         named.next().map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// All parameters but those of the page, for the address of the next one.
+    /// All parameters except those of paging, for the URL of the next page.
     pub fn filters(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         pairs.filter(|(name, _)| !matches!(*name, "limit" | "offset" | "page" | "page_size"))
     }
 
-    /// An id or another whole number; one beyond all that there are is the largest.
+    /// An id or another whole number; a number out of range becomes the largest.
     ///
     /// # Errors
     ///
-    /// If the value is none.
+    /// If the value is not a whole number.
     pub fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
         self.parsed(name, "a whole number", |text| {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -82,20 +81,20 @@ impl Params {
         })
     }
 
-    /// An id of ours. What does not fit a signed number of 64 bits, as which the document tells of ids, is none.
+    /// An id. Values that do not fit a signed 64-bit integer are invalid.
     ///
     /// # Errors
     ///
-    /// If the value is none.
+    /// If the value is not an id.
     pub fn id(&self, name: &str) -> Result<Option<Key>, ApiError> {
         self.parsed(name, "an id, which is a whole number", id)
     }
 
-    /// Ids with commas between.
+    /// Comma-separated ids.
     ///
     /// # Errors
     ///
-    /// If one of them is none.
+    /// If one of them is not an id.
     pub fn ids(&self, name: &str) -> Result<Option<Vec<Key>>, ApiError> {
         self.parsed(name, "an id, or several with commas between", |text| {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -117,7 +116,7 @@ impl Params {
         })
     }
 
-    /// From when on: the begin of a day, or a moment.
+    /// The inclusive start: the beginning of a day, or a timestamp.
     ///
     /// # Errors
     ///
@@ -126,7 +125,7 @@ impl Params {
         self.parsed(name, time::EXPECTED, time::begin)
     }
 
-    /// Before when: the end of a day, or just after a moment.
+    /// The exclusive end: the end of a day, or just after a timestamp.
     ///
     /// # Errors
     ///
@@ -139,7 +138,7 @@ impl Params {
     ///
     /// # Errors
     ///
-    /// If one of them is no number.
+    /// If one of them is not a number.
     pub fn window(&self) -> Result<Window, ApiError> {
         self.window_of(LIMIT_DEFAULT, LIMIT_MAX)
     }
@@ -156,11 +155,11 @@ impl Params {
         Ok(Window { offset: self.number("offset")?.map_or(0, size), limit })
     }
 
-    /// A value that a function reads.
+    /// A value parsed by a function.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
+    /// If it cannot be parsed.
     pub fn parsed<T>(
         &self,
         name: &str,
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_pages_are_pages_all_the_same() {
+    fn absurd_pages_are_accepted() {
         let check = |query: &str, offset, limit| {
             assert_eq!(read(query).window().unwrap(), Window { offset, limit }, "{query}");
         };
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_id_is_refused() {
+    fn invalid_ids_are_refused() {
         let most = i64::MAX;
         let id = |text: &str| read(&format!("league_id={text}")).id("league_id");
         assert_eq!(id(&most.to_string()).unwrap(), Some(most.unsigned_abs()));
@@ -259,7 +258,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_is_too_odd(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
+        fn any_query_is_parsed_or_refused(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
             for query in [query.clone(), format!("{name}={value}"), format!("status={query}")] {
                 if let Ok(params) = Params::read(Some(&query), SPEC) {
                     for name in SPEC.accepted {
@@ -280,7 +279,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_encoded_is_read(values in prop::collection::vec(".{0,20}", 1..4)) {
+        fn encoded_values_are_decoded(values in prop::collection::vec(".{0,20}", 1..4)) {
             let mut query = form_urlencoded::Serializer::new(String::new());
             query.extend_pairs(values.iter().map(|value| ("status", value)));
             let params = read(&query.finish());

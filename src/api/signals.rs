@@ -1,5 +1,5 @@
-//! The Signals API, `/signals/api/`: what odds and play say. Its shapes are ours; docs/SIGNALS.md tells
-//! of them and of the formulas.
+//! The Signals API, `/signals/api/`: signals from odds and play. docs/SIGNALS.md documents the shapes and the
+//! formulas.
 
 use axum::{
     Extension,
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    Api, ApiError, Kept, Number, Page, Params, Place, Spec,
+    Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec,
     error::{ErrorBody, UnknownParametersBody},
     params, time,
 };
@@ -185,8 +185,8 @@ async fn list(
     let view = View::of(&api, &caller);
     let rows =
         found.iter().skip(window.offset).take(window.limit).map(|it| row(it, view)).collect();
-    let place = Place { api: &api, headers: &headers, path: "/signals/api/", params: &params };
-    Kept::LIVE.answer(&headers, &Page::new(&place, window, found.len(), rows))
+    let page_url = PageUrl { api: &api, headers: &headers, path: "/signals/api/", params: &params };
+    CacheControl::LIVE.answer(&headers, &Page::new(&page_url, window, found.len(), rows))
 }
 
 /// The kinds of signal, and how many of each are so now.
@@ -201,7 +201,7 @@ async fn kinds(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<R
     let active = api.signals.find(|record| record.ended.is_none());
     let count = |kind| active.iter().filter(|it| it.signal.topic.kind == kind).count();
     let kinds = Kind::ALL.map(|kind| KindRow { kind: kind.as_str(), active: count(kind) });
-    Kept::LIVE.answer(&headers, &Kinds { count: kinds.len(), kinds: kinds.into() })
+    CacheControl::LIVE.answer(&headers, &Kinds { count: kinds.len(), kinds: kinds.into() })
 }
 
 /// One signal, for as long as it is remembered.
@@ -222,7 +222,7 @@ async fn detail(
     Params::read(uri.query(), NONE)?;
     let id = id.parse().map_err(|_| ApiError::NotFound)?;
     let record = api.signals.get(id).ok_or(ApiError::NotFound)?;
-    Kept::LIVE.answer(&headers, &row(&record, View::of(&api, &caller)))
+    CacheControl::LIVE.answer(&headers, &row(&record, View::of(&api, &caller)))
 }
 
 struct Filter {
@@ -266,12 +266,12 @@ impl Filter {
     }
 }
 
-/// Who reads.
+/// What the reader may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// Sees bookmakers by name, and their prices.
+    /// Bookmakers by name, and their prices.
     Whole,
-    /// Has a free account: the signal itself, without what the Odds add-on sells.
+    /// A free account: the signal itself, without what the Odds add-on sells.
     Free,
 }
 
@@ -280,7 +280,7 @@ impl View {
         if api.sees_bookmakers(caller, now()) { Self::Whole } else { Self::Free }
     }
 
-    /// What only some may see.
+    /// A value that only some readers may see.
     fn sold<T>(self, value: T) -> Option<T> {
         (self == Self::Whole).then_some(value)
     }

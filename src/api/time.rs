@@ -1,18 +1,18 @@
-//! Moments in requests and answers.
+//! Dates and times in requests and responses.
 
 use fanout::Micros;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-/// What a filter takes, for people.
+/// The expected format, for error messages.
 pub const EXPECTED: &str = "a day as 2026-08-30 or a moment as 2026-08-30T18:00:00Z";
 
-/// The begin of a day in UTC, or a moment.
+/// The beginning of a day in UTC, or a timestamp.
 #[must_use]
 pub fn begin(text: &str) -> Option<Micros> {
     day(text).map_or_else(|| moment(text), |day| Some(midnight(day)))
 }
 
-/// The end of a day in UTC, or just after a moment.
+/// The end of a day in UTC, or just after a timestamp.
 #[must_use]
 pub fn end(text: &str) -> Option<Micros> {
     match day(text) {
@@ -27,14 +27,14 @@ pub fn day(text: &str) -> Option<Date> {
     (text.len() == 10).then(|| text.parse().ok()).flatten()
 }
 
-/// The last day that there is begins after the last moment.
+/// The last representable day begins after the last timestamp.
 fn midnight(day: Date) -> Micros {
     let begin = day.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |day| day.timestamp());
     begin.as_microsecond()
 }
 
-/// ISO 8601; without an offset it is taken for UTC. A `+` that came as a blank is a `+`, but for one
-/// between day and time, which stands for `T`.
+/// ISO 8601, in UTC if there is no offset. A `+` that arrives as a blank is read as `+`, except between date
+/// and time, where it stands for `T`.
 fn moment(text: &str) -> Option<Micros> {
     let (day, rest) = text.split_at_checked(10)?;
     let text = match rest.strip_prefix(' ') {
@@ -48,14 +48,14 @@ fn moment(text: &str) -> Option<Micros> {
     Some(moment?.as_microsecond())
 }
 
-/// `2026-07-31T00:30:00+00:00`, as dates of events are written.
+/// `2026-07-31T00:30:00+00:00`, the format of event dates.
 #[must_use]
 pub fn offset(at: Micros) -> Option<String> {
     let at = Timestamp::from_microsecond(at).ok()?;
     Some(at.strftime("%Y-%m-%dT%H:%M:%S+00:00").to_string())
 }
 
-/// `2026-07-31T00:30:00Z`, as times of odds and predictions are written.
+/// `2026-07-31T00:30:00Z`, the format of times in odds and predictions.
 #[must_use]
 pub fn zulu(at: Micros) -> Option<String> {
     let at = Timestamp::from_microsecond(at).ok()?;
@@ -93,7 +93,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(second in -62_000_000_000_i64..253_000_000_000) {
+        fn formatted_times_are_parsed(second in -62_000_000_000_i64..253_000_000_000) {
             let at = second * 1_000_000;
             for text in [offset(at), zulu(at)] {
                 let text = text.expect("a moment that there is");

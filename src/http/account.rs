@@ -1,4 +1,4 @@
-//! `GET /api/v2/account/`: what the holder of a key may know of the account: SPEC section 2.
+//! `GET /api/v2/account/`: what the holder of a key may see of the account (SPEC section 2).
 
 use std::sync::Arc;
 
@@ -25,12 +25,13 @@ struct Account {
     key_prefix: Option<String>,
     founder: bool,
     founder_since: Option<String>,
-    addons: Vec<HeldAddon>,
+    addons: Vec<AccountAddon>,
     usage: Usage,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct HeldAddon {
+#[schema(as = HeldAddon)]
+struct AccountAddon {
     addon: &'static str,
     active: bool,
     /// `null` if it was never bought.
@@ -43,13 +44,14 @@ struct Usage {
     /// The first and the last of those days, in UTC.
     from: String,
     to: String,
-    total: Used,
-    products: Vec<ProductUsed>,
-    by_day: Vec<DayUsed>,
+    total: UsageCounts,
+    products: Vec<ProductUsage>,
+    by_day: Vec<DayUsage>,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct Used {
+#[schema(as = Used)]
+struct UsageCounts {
     calls: u64,
     mcp_calls: u64,
     socket_minutes: f64,
@@ -57,18 +59,20 @@ struct Used {
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct ProductUsed {
+#[schema(as = ProductUsed)]
+struct ProductUsage {
     product: &'static str,
     #[serde(flatten)]
-    used: Used,
+    usage_counts: UsageCounts,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct DayUsed {
+#[schema(as = DayUsed)]
+struct DayUsage {
     day: String,
     product: &'static str,
     #[serde(flatten)]
-    used: Used,
+    usage_counts: UsageCounts,
 }
 
 /// The account of the key.
@@ -81,7 +85,7 @@ pub(super) async fn show(
 ) -> Result<Response, HttpError> {
     let now = clock::wall();
     let parts = &shared.parts;
-    // Deleted a moment ago: its key has gone with it.
+    // The account was deleted a moment ago, together with its key.
     let customer = parts
         .accounts
         .customer(caller.account)
@@ -94,7 +98,7 @@ pub(super) async fn show(
 }
 
 fn account(customer: Customer, days: &[UsageDay], now: Micros) -> Account {
-    let held = |addon| HeldAddon {
+    let held = |addon| AccountAddon {
         addon: Addon::as_str(addon),
         active: customer.addons.has(addon, now),
         expires: customer.addons.expiry(addon).and_then(rfc_3339),
@@ -116,24 +120,31 @@ fn usage(days: &[UsageDay], now: Micros) -> Usage {
         days: DAYS_SHOWN,
         from: today.before(DAYS_SHOWN - 1).to_string(),
         to: today.to_string(),
-        total: used(UsageDay::sum(days)),
+        total: usage_counts(UsageDay::sum(days)),
         products: products
-            .map(|(product, counts)| ProductUsed { product: product.as_str(), used: used(counts) })
+            .map(|(product, counts)| ProductUsage {
+                product: product.as_str(),
+                usage_counts: usage_counts(counts),
+            })
             .collect(),
-        by_day: days.iter().map(day_used).collect(),
+        by_day: days.iter().map(day_usage).collect(),
     }
 }
 
-fn day_used(day: &UsageDay) -> DayUsed {
-    DayUsed { day: day.day.to_string(), product: day.product.as_str(), used: used(day.counts) }
+fn day_usage(day: &UsageDay) -> DayUsage {
+    DayUsage {
+        day: day.day.to_string(),
+        product: day.product.as_str(),
+        usage_counts: usage_counts(day.counts),
+    }
 }
 
-fn used(counts: Counts) -> Used {
+fn usage_counts(counts: Counts) -> UsageCounts {
     let Counts { calls, mcp_calls, messages, .. } = counts;
-    Used { calls, mcp_calls, socket_minutes: counts.socket_minutes(), messages }
+    UsageCounts { calls, mcp_calls, socket_minutes: counts.socket_minutes(), messages }
 }
 
-/// To the second: a paid day has no need of less.
+/// To the second, which is precise enough for a paid day.
 fn rfc_3339(at: Micros) -> Option<String> {
     Timestamp::from_second(at.div_euclid(1_000_000)).ok().map(|at| at.to_string())
 }
@@ -153,10 +164,10 @@ mod tests {
     const NOW: Micros = 1_788_280_000_000_000;
     const DAY_US: Micros = 86_400_000_000;
 
-    /// SPEC section 2: add-on expiry dates, a 30-day usage figure, a Founder badge. SPEC section 3,
-    /// rule 3: an add-on that has run out leaves the badge.
+    /// SPEC section 2: add-on expiry dates, a 30-day usage figure, a Founder badge. SPEC section 3, rule 3:
+    /// the badge survives an expired add-on.
     #[tokio::test]
-    async fn account_is_told_with_its_addons_badge_and_use() {
+    async fn account_has_its_addons_badge_and_usage() {
         on_each(async |database| {
             let accounts =
                 Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
@@ -166,13 +177,13 @@ mod tests {
             sqlx::query(badge).execute(database.pool()).await.unwrap();
             let later = NOW + 2 * DAY_US;
             let caller = accounts.authenticate(key.expose(), later).await.unwrap().unwrap();
-            let told = told(&accounts, caller.account, later).await;
-            assert_eq!(told["email"], "a@example.org");
-            assert_eq!(told["key_prefix"], key.prefix());
-            assert_eq!(told["founder"], true);
-            assert_eq!(told["founder_since"], "2026-08-03T00:00:00Z");
+            let account_json = account_json(&accounts, caller.account, later).await;
+            assert_eq!(account_json["email"], "a@example.org");
+            assert_eq!(account_json["key_prefix"], key.prefix());
+            assert_eq!(account_json["founder"], true);
+            assert_eq!(account_json["founder_since"], "2026-08-03T00:00:00Z");
             assert_eq!(
-                told["addons"],
+                account_json["addons"],
                 json!([
                     {"addon": "websocket", "active": true, "expires": "2026-10-01T16:26:40Z"},
                     {"addon": "sports", "active": false, "expires": null},
@@ -180,9 +191,9 @@ mod tests {
                 ])
             );
             let total = json!({"calls": 3, "mcp_calls": 0, "socket_minutes": 1.5, "messages": 12});
-            assert_eq!(told["usage"]["total"], total);
+            assert_eq!(account_json["usage"]["total"], total);
             assert_eq!(
-                told["usage"]["by_day"],
+                account_json["usage"]["by_day"],
                 json!([
                     {"day": "2026-09-03", "product": "football", "calls": 3, "mcp_calls": 0,
                      "socket_minutes": 0.0, "messages": 0},
@@ -190,17 +201,21 @@ mod tests {
                      "socket_minutes": 1.5, "messages": 12},
                 ])
             );
-            assert_eq!(told["usage"]["from"], "2026-08-05");
+            assert_eq!(account_json["usage"]["from"], "2026-08-05");
         })
         .await;
     }
 
-    async fn told(accounts: &Accounts, account: AccountId, now: Micros) -> serde_json::Value {
+    async fn account_json(
+        accounts: &Accounts,
+        account: AccountId,
+        now: Micros,
+    ) -> serde_json::Value {
         let customer = accounts.customer(account).await.unwrap().unwrap();
-        let used = |product, counts| UsageDay { day: Day::of(now), product, counts };
+        let usage_counts = |product, counts| UsageDay { day: Day::of(now), product, counts };
         let days = [
-            used(Product::Football, Counts { calls: 3, ..Counts::default() }),
-            used(
+            usage_counts(Product::Football, Counts { calls: 3, ..Counts::default() }),
+            usage_counts(
                 Product::Websocket,
                 Counts { socket_ms: 90_000, messages: 12, ..Counts::default() },
             ),

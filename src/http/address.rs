@@ -1,17 +1,17 @@
-//! How long an address may be that is looked into.
+//! Limits on the length of a URL that is parsed.
 
 use axum::response::{IntoResponse, Response};
 use hyper::{StatusCode, Uri};
 
 use super::error::HttpError;
 
-/// Bytes of a path and of a query. Names and moments of all filters together have some hundreds.
+/// Maximum bytes of a path, and of a query. The names and values of all filters together take a few hundred.
 const PATH_BYTES_MAX: usize = 2 * 1024;
 const QUERY_BYTES_MAX: usize = 8 * 1024;
 /// Parameters of a query.
 const PARAMETERS_MAX: usize = 200;
 
-/// The answer to a request whose address cannot be read at little cost.
+/// The response to a URL that is too expensive to parse.
 pub(super) fn refuse(uri: &Uri) -> Option<Response> {
     problem(uri).map(IntoResponse::into_response)
 }

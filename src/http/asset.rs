@@ -1,5 +1,4 @@
-//! Files that are part of the program. All answers share one copy of each, compressed at most once for each
-//! coding.
+//! Files compiled into the program. All responses share one copy of each, compressed at most once per coding.
 
 use std::borrow::Cow;
 
@@ -14,9 +13,9 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
 };
 
-use crate::api::answer::Coded;
+use crate::api::response::EncodedBodies;
 
-/// The body is there in any case, so an answer that holds on to it costs nothing. An extension of responses.
+/// A response extension: the body lives as long as the program, so a response that holds it costs nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Permanent;
 
@@ -26,7 +25,7 @@ pub(super) struct Asset {
     pub(super) name: &'static str,
     kind: &'static str,
     body: Bytes,
-    coded: Coded,
+    encoded: EncodedBodies,
 }
 
 impl Asset {
@@ -39,20 +38,20 @@ impl Asset {
             Cow::Borrowed(bytes) => Bytes::from_static(bytes),
             Cow::Owned(bytes) => bytes.into(),
         };
-        Self { name, kind, body, coded: Coded::default() }
+        Self { name, kind, body, encoded: EncodedBodies::default() }
     }
 
-    /// The file, or 304 for who has it in this version.
+    /// The file, or 304 if the client has this version.
     pub(super) fn answer(&self, request: &Request, cache_control: &'static str) -> Response {
         let tag = HeaderValue::from_static(concat!("\"", env!("CARGO_PKG_VERSION"), "\""));
-        // Within a version under development files change, so a debug build is never taken as known.
+        // During development a file changes within a version, so a debug build never answers 304.
         let known = !cfg!(debug_assertions) && request.headers().get(IF_NONE_MATCH) == Some(&tag);
         let mut response = if known {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
             let mut response = Response::new(Body::from(self.body.clone()));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
-            response.extensions_mut().insert(self.coded.clone());
+            response.extensions_mut().insert(self.encoded.clone());
             response.extensions_mut().insert(Permanent);
             response
         };

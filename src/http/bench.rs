@@ -1,9 +1,9 @@
-//! The measuring door: bare channels without keys or documents, on loopback only.
+//! The bench listener: bare channels without keys or documents, on loopback only.
 //!
-//! It speaks as the bare broadcast of `benches/floor` does, so that what the fan-out adds to the
-//! system calls can be measured by itself. `/sub/NNNNNN` follows a bare channel; each binary message
-//! on `/pub` goes unchanged to the followers of the channel that its bytes 1 to 7 name. `/echo` sends
-//! each message back, so that protocol suites can test the fan-out's reader and writer of frames.
+//! It speaks the protocol of the bare broadcast in `benches/floor`, so that the cost that the fan-out adds to
+//! the system calls can be measured. `/sub/NNNNNN` follows a bare channel; each binary message on `/pub` goes
+//! unchanged to the followers of the channel that its bytes 1 to 7 name. `/echo` returns each message, so
+//! that protocol test suites can exercise the fan-out's frame reader and writer.
 
 use std::{
     io::{self, ErrorKind},
@@ -30,7 +30,7 @@ use tracing::{debug, warn};
 
 use super::{
     head::{self, Head, Upgrade},
-    line::Line,
+    transport::RawConnection,
 };
 
 /// Bytes read from a publisher at a time.
@@ -39,17 +39,17 @@ const READ_BYTES: usize = 256 * 1024;
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// What the measuring door serves with.
+/// Serves the bench port.
 #[derive(Debug, Clone)]
-pub struct BenchDoor {
+pub struct BenchListener {
     pub fanout: Fanout,
-    /// Bytes that are published in one piece, with what each frame costs: at most half of what may wait
-    /// for a follower.
+    /// Bytes published in one batch, including the overhead of each frame: at most half of what may wait for
+    /// a follower.
     pub batch_bytes_max: usize,
     pub handshake_timeout: Duration,
 }
 
-impl BenchDoor {
+impl BenchListener {
     /// Serves publishers and followers of bare channels until `stop` turns true.
     pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
         let mut connections = JoinSet::new();
@@ -60,41 +60,41 @@ impl BenchDoor {
             };
             while connections.try_join_next().is_some() {}
             match accepted {
-                Ok(tcp) => drop(connections.spawn(self.clone().admit(tcp))),
+                Ok(tcp) => drop(connections.spawn(self.clone().handle(tcp))),
                 Err(error) => {
                     warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(super::door::ACCEPT_AGAIN).await;
+                    tokio::time::sleep(super::acceptor::ACCEPT_AGAIN).await;
                 }
             }
         }
     }
 
-    async fn admit(self, tcp: net::TcpStream) {
-        if let Err(error) = self.welcome(Line::Tcp(tcp)).await {
-            debug!(%error, "a connection of the measuring door ended early");
+    async fn handle(self, tcp: net::TcpStream) {
+        if let Err(error) = self.try_handle(RawConnection::Tcp(tcp)).await {
+            debug!(%error, "a connection of the bench listener ended early");
         }
     }
 
-    async fn welcome(&self, line: Line) -> io::Result<()> {
+    async fn try_handle(&self, connection: RawConnection) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let reading = first_upgrade(line, &mut bytes);
-        let (mut line, upgrade) = timeout(self.handshake_timeout, reading).await??;
-        let Some(Upgrade { uri, wish, length }) = upgrade else {
-            return line.answer(NOT_FOUND).await;
+        let reading = first_upgrade(connection, &mut bytes);
+        let (mut connection, upgrade) = timeout(self.handshake_timeout, reading).await??;
+        let Some(Upgrade { uri, request, length }) = upgrade else {
+            return connection.answer(NOT_FOUND).await;
         };
         let Some(endpoint) = Endpoint::parse(uri.path()) else {
-            return line.answer(NOT_FOUND).await;
+            return connection.answer(NOT_FOUND).await;
         };
-        line.answer(&wish.answer()).await?;
+        connection.answer(&request.answer()).await?;
         let ahead = bytes.split_off(length);
         match endpoint {
-            Endpoint::Publish => publish(line.into_tcp()?, ahead, self).await,
+            Endpoint::Publish => publish(connection.into_tcp()?, ahead, self).await,
             Endpoint::Follow(channel) => {
-                let (stream, ahead) = line.into_stream(ahead)?;
+                let (stream, ahead) = connection.into_stream(ahead)?;
                 self.fanout.serve_bare(stream, ahead, channel);
             }
             Endpoint::Echo => {
-                let (stream, ahead) = line.into_stream(ahead)?;
+                let (stream, ahead) = connection.into_stream(ahead)?;
                 self.fanout.serve_echo(stream, ahead);
             }
         }
@@ -102,7 +102,7 @@ impl BenchDoor {
     }
 }
 
-/// What a path of the measuring door leads to.
+/// The endpoint of a path on the bench port.
 enum Endpoint {
     Publish,
     /// A bare channel, by its number.
@@ -123,29 +123,32 @@ impl Endpoint {
     }
 }
 
-async fn first_upgrade(mut line: Line, bytes: &mut Vec<u8>) -> io::Result<(Line, Option<Upgrade>)> {
+async fn first_upgrade(
+    mut connection: RawConnection,
+    bytes: &mut Vec<u8>,
+) -> io::Result<(RawConnection, Option<Upgrade>)> {
     let mut read;
     loop {
-        (line, read) = line.read(bytes).await?;
+        (connection, read) = connection.read(bytes).await?;
         match head::parse(bytes) {
             Head::Incomplete if read > 0 => {}
             Head::Incomplete => return Err(ErrorKind::UnexpectedEof.into()),
-            Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
-            Head::Other => return Ok((line, None)),
+            Head::Upgrade(upgrade) => return Ok((connection, Some(upgrade))),
+            Head::Other => return Ok((connection, None)),
         }
     }
 }
 
-/// Publishes all that a publisher sends, in pieces of what is ready, as fast as the fan-out has room.
-async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
-    // The frame reader asks for a header and a payload at a time; without the buffer these would be
-    // two system calls a message.
+/// Publishes everything that a publisher sends, in batches of what is ready, as fast as the fan-out has room.
+async fn publish(tcp: TcpStream, ahead: Vec<u8>, bench: &BenchListener) {
+    // The frame reader asks for a header and a payload at a time; without the buffer that is two system calls
+    // per message.
     let tcp = BufReader::with_capacity(READ_BYTES, tcp);
     let mut socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
-        // What arrives while the piece before is written belongs to the next one.
-        door.fanout.wait_for_bare_room().await;
+        // Messages that arrive while a batch is written belong to the next one.
+        bench.fanout.wait_for_bare_room().await;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);
         while let Some(message) = next {
@@ -156,10 +159,10 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, door: &BenchDoor) {
                     None => ignored.increment(1),
                 }
             }
-            let more = bytes < door.batch_bytes_max;
+            let more = bytes < bench.batch_bytes_max;
             next = if more { socket.next().now_or_never().flatten() } else { None };
         }
-        door.fanout.publish_bare(batch);
+        bench.fanout.publish_bare(batch);
     }
 }
 

@@ -1,8 +1,8 @@
-//! Answers compressed with what the client takes: Brotli, Zstandard or gzip.
+//! Compresses responses with what the client accepts: Brotli, Zstandard or gzip.
 //!
-//! Only whole bodies of text are, from a size on at which it saves a packet. Event streams and upgrades have
-//! no length and are left as they are; images are compressed already. Pages are left out since they hold
-//! tokens of forms beside what others may have sent, and the length of both together would tell of the token.
+//! Only complete text bodies that are long enough to save a packet are compressed. Event streams and upgrades
+//! have no length and pass unchanged; images are compressed already. Pages are excluded because they contain
+//! form tokens next to text that others may have sent: the compressed length of both would reveal the token.
 
 use std::{
     io::{self, Write as _},
@@ -29,20 +29,20 @@ use metrics::counter;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 use tracing::warn;
 
-use crate::api::answer::{CODINGS, Coded};
+use crate::api::response::{CODINGS, EncodedBodies};
 
-/// Bytes from which on it is worth it: about what a packet holds.
+/// Shorter bodies are not worth compressing: about the size of a packet.
 const BYTES_MIN: u64 = 1_200;
-/// Longer ones would hold a thread of the others.
+/// Longer bodies are compressed on another thread, to not block this one.
 const BYTES_IN_PLACE: usize = 32 * 1024;
 
-/// Long bodies that may be compressed at a time: one for each core.
-static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+/// Long bodies compressed at the same time: one per core.
+static COMPRESSION_SLOTS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     Arc::new(Semaphore::new(cores))
 });
 
-/// What a body can be compressed with, the best first.
+/// The supported content codings, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Brotli,
@@ -61,8 +61,8 @@ impl Coding {
         }
     }
 
-    /// The one that a client likes most, of those that it likes alike the best; `None` if it takes none.
-    fn wanted(headers: &HeaderMap) -> Option<Self> {
+    /// The coding that the client prefers; among equals the best. `None` if it accepts none.
+    fn negotiate(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let entries: Vec<_> = lines.flat_map(|line| line.split(',')).map(entry).collect();
         let quality = |coding: Self| {
@@ -70,11 +70,11 @@ impl Coding {
             of(coding.name()).or_else(|| of("*")).map_or(0, |(_, quality)| *quality)
         };
         let taken = Self::ALL.into_iter().filter(|coding| quality(*coding) > 0);
-        // Of equal ones `max_by_key` takes the last.
+        // Among equals, `max_by_key` returns the last.
         taken.rev().max_by_key(|coding| quality(*coding))
     }
 
-    /// With little work for each byte: bodies are made anew for most requests.
+    /// Uses low levels: most bodies are rendered again for each request.
     fn compress(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut out = Vec::with_capacity(bytes.len() / 4);
         match self {
@@ -100,35 +100,35 @@ fn entry(text: &str) -> (&str, u16) {
     let quality =
         parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
     let quality = quality.map_or(Some(1.0), |text| text.parse::<f32>().ok());
-    // What cannot be read is not taken.
+    // An unreadable quality counts as not accepted.
     let thousandths = quality.map_or(0.0, |it| it.clamp(0.0, 1.0) * 1000.0);
     (name, thousandths.round() as u16)
 }
 
-/// How a client wants its answer.
+/// The content coding negotiated for one request.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct AcceptEncoding {
     coding: Option<Coding>,
     is_head: bool,
 }
 
-impl Wish {
-    /// What a request says; the tags that it names are made comparable.
+impl AcceptEncoding {
+    /// Reads a request, and makes the tags in its `If-None-Match` comparable.
     pub(super) fn of(request: &mut Request) -> Self {
         compare_weakly(request.headers_mut());
         let is_head = request.method() == Method::HEAD;
-        Self { coding: Coding::wanted(request.headers()), is_head }
+        Self { coding: Coding::negotiate(request.headers()), is_head }
     }
 
-    /// Compresses the answer, if it is to be.
-    pub(super) async fn fulfil(self, mut response: Response) -> Response {
+    /// Compresses the response if the client accepts it and the body is worth it.
+    pub(super) async fn encode_response(self, mut response: Response) -> Response {
         if !is_text(&response) {
             return response;
         }
         response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
         let Some(coding) = self.coding else { return response };
         if self.is_head {
-            // How long the answer to GET is would have to be found out by making it.
+            // The length of the answer to GET is only known after compressing it.
             response.headers_mut().remove(CONTENT_LENGTH);
             return response;
         }
@@ -139,8 +139,8 @@ impl Wish {
     }
 }
 
-/// `If-None-Match` compares weakly (RFC 9110, 13.1.2), so that a tag which went out as weak since its body was
-/// compressed is the strong one that the endpoint gave.
+/// `If-None-Match` compares weakly (RFC 9110, 13.1.2): a tag that was sent as weak because its body was
+/// compressed matches the strong tag of the endpoint.
 fn compare_weakly(headers: &mut HeaderMap) {
     let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     let strong: Vec<_> = lines.map(|line| line.replace("W/", "")).collect();
@@ -151,7 +151,7 @@ fn compare_weakly(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether it is of a kind that is compressed, whatever its length.
+/// Whether the content type is one that is compressed, whatever its length.
 fn is_text(response: &Response) -> bool {
     let headers = response.headers();
     let is_whole = !headers.contains_key(CONTENT_ENCODING) && !headers.contains_key(CONTENT_RANGE);
@@ -174,20 +174,22 @@ fn is_text(response: &Response) -> bool {
 }
 
 async fn encode(response: Response, coding: Coding) -> Response {
-    let coded = response.extensions().get::<Coded>().cloned();
+    let encoded = response.extensions().get::<EncodedBodies>().cloned();
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
-        // A body of known length that does not come; the connection would have to end as well.
+        // The body has a known length and failed to arrive; the connection would have to end as well.
         parts.status = StatusCode::INTERNAL_SERVER_ERROR;
         return Response::from_parts(parts, Body::empty());
     };
-    let compressed = match coded {
-        Some(coded) => coded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await,
+    let compressed = match encoded {
+        Some(encoded) => {
+            encoded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await
+        }
         None => compressed(bytes.clone(), coding).await,
     };
     let body = match compressed {
         Some(compressed) => {
-            say(&mut parts.headers, coding);
+            set_content_encoding(&mut parts.headers, coding);
             compressed
         }
         None => bytes,
@@ -195,18 +197,19 @@ async fn encode(response: Response, coding: Coding) -> Response {
     Response::from_parts(parts, Body::from(body))
 }
 
-/// The body in this coding; `None` where that is not shorter. Large ones are compressed on other threads, as
-/// many at a time as there are cores; the others wait.
+/// The body in this coding; `None` if that is not shorter. Large bodies are compressed on other threads, one
+/// per core at a time; the others wait.
 async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
     let length = bytes.len();
     counter!("matchwire_http_compressions_total").increment(1);
     let compressed = if length <= BYTES_IN_PLACE {
         coding.compress(&bytes)
     } else {
-        // It is never closed. The turn goes along: the work goes on when the client leaves.
-        let turn = Arc::clone(&TURNS).acquire_owned().await;
+        // The semaphore is never closed. The permit moves with the work, which continues when the client
+        // disconnects.
+        let slot = Arc::clone(&COMPRESSION_SLOTS).acquire_owned().await;
         let compress = move || {
-            let _turn = turn;
+            let _slot = slot;
             coding.compress(&bytes)
         };
         let compressed = spawn_blocking(compress).await;
@@ -215,20 +218,20 @@ async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
     match compressed {
         Ok(compressed) => (compressed.len() < length).then(|| compressed.into()),
         Err(error) => {
-            warn!(%error, coding = coding.name(), "an answer could not be compressed");
+            warn!(%error, coding = coding.name(), "a response could not be compressed");
             None
         }
     }
 }
 
-/// Tells with what the body is compressed.
-fn say(headers: &mut HeaderMap, coding: Coding) {
+/// Sets the headers for this coding.
+fn set_content_encoding(headers: &mut HeaderMap, coding: Coding) {
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     weaken(headers);
 }
 
-/// A strong tag is of the bytes, which are others now.
+/// A strong tag identifies the bytes, which have changed.
 fn weaken(headers: &mut HeaderMap) {
     let strong = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
     let weak = strong.filter(|tag| tag.starts_with('"')).map(|tag| format!("W/{tag}"));
@@ -246,11 +249,11 @@ mod tests {
     fn wanted(accepted: &str) -> Option<Coding> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, accepted.parse().unwrap());
-        Coding::wanted(&headers)
+        Coding::negotiate(&headers)
     }
 
     #[test]
-    fn client_gets_what_it_likes_most() {
+    fn client_gets_the_coding_it_prefers() {
         for (accepted, expected) in [
             ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
             ("gzip, zstd", Some(Coding::Zstd)),
@@ -264,11 +267,11 @@ mod tests {
         ] {
             assert_eq!(wanted(accepted), expected, "{accepted}");
         }
-        assert_eq!(Coding::wanted(&HeaderMap::new()), None);
+        assert_eq!(Coding::negotiate(&HeaderMap::new()), None);
     }
 
     #[test]
-    fn what_is_compressed_is_had_again() {
+    fn compressed_bodies_decompress_to_the_original() {
         let text = "{\"home\":\"Alpha\",\"away\":\"Beta\"},".repeat(500);
         for coding in Coding::ALL {
             let compressed = coding.compress(text.as_bytes()).unwrap();

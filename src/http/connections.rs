@@ -1,9 +1,9 @@
-//! How many HTTP connections there may be, from each address and in all, and how much memory answers may
-//! take that their readers have not read yet.
+//! Limits on HTTP connections, per address and in total, and on the memory of answers that their readers have
+//! not read yet.
 //!
-//! A reader that takes nothing holds a connection and its answer. So both are counted, an answer that makes no
-//! progress is given up after a while, and that while gets shorter as the hub fills up. Sockets are not
-//! counted here: they have limits by account, and the fan-out watches them.
+//! A reader that reads nothing holds a connection and its answer. Both are counted, an answer without
+//! progress is abandoned after a timeout, and the timeout shrinks as the hub fills up. Sockets are not
+//! counted here: they have limits per account, and the fan-out watches them.
 
 use std::{
     net::IpAddr,
@@ -28,20 +28,20 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{Peer, asset::Permanent, error::HttpError};
 use crate::{config::ServerConfig, limits::Origin};
 
-/// Shorter bodies are not counted: the limit of connections bounds them well enough.
+/// Shorter bodies are not counted: the connection limit bounds them well enough.
 const COUNTED_BYTES_MIN: u64 = 16 * 1024;
 
-/// Bytes that a blocked reader has to take within the write timeout. Fewer are no progress, else one byte at
-/// a time would hold an answer for days.
+/// Bytes that a blocked reader has to accept within the write timeout. Fewer do not count as progress, since
+/// reading one byte at a time would hold an answer for days.
 const PROGRESS_BYTES: usize = 4 * 1024;
 
-/// Connections for an operator's tools while all others are taken.
-const OPERATOR_PLACES: usize = 64;
+/// Connections reserved for operators' tools while all others are taken.
+const OPERATOR_CONNECTIONS_MAX: usize = 64;
 
-/// The least time that a reader has, however full the hub is, unless the setting is shorter.
+/// The minimum timeout of a reader, however full the hub is, unless the setting is shorter.
 const PATIENCE_MIN: Duration = Duration::from_secs(1);
 
-/// The limits of the settings.
+/// The limits from the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     pub connections_max: usize,
@@ -64,7 +64,7 @@ impl ConnectionLimits {
     }
 }
 
-/// The count of all of them; clones share it.
+/// Counts all connections; clones share the counts.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     inner: Arc<Inner>,
@@ -77,12 +77,12 @@ struct Inner {
     open: AtomicUsize,
     operators: AtomicUsize,
     unread_bytes: AtomicUsize,
-    /// Those that have something now, so no more than there are connections.
-    origins: DashMap<Origin, Held>,
+    /// Addresses with a connection or unread bytes, so never more entries than connections.
+    origins: DashMap<Origin, OriginUsage>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct OriginUsage {
     connections: usize,
     unread_bytes: usize,
 }
@@ -100,13 +100,13 @@ impl Connections {
         }
     }
 
-    /// Counts a connection from this address; `None` if it has as many as it may.
-    pub(super) fn arrive(&self, address: IpAddr) -> Option<Arrival> {
+    /// Counts a connection from this address; `None` if the address is at its limit.
+    pub(super) fn acquire_for_address(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let origin = Origin::from(address);
         let most = self.inner.limits.per_address;
-        let has_room = self.inner.update(origin, |held| {
-            let has_room = held.connections < most;
-            held.connections += usize::from(has_room);
+        let has_room = self.inner.update(origin, |usage| {
+            let has_room = usage.connections < most;
+            usage.connections += usize::from(has_room);
             has_room
         });
         if !has_room {
@@ -114,26 +114,26 @@ impl Connections {
                 .increment(1);
             return None;
         }
-        Some(Arrival { inner: Arc::clone(&self.inner), origin })
+        Some(ConnectionPermit { inner: Arc::clone(&self.inner), origin })
     }
 
-    /// Counts a connection that the router is to answer; `None` if there are as many as may be. Operators' tools
-    /// have a few places of their own.
-    pub(super) fn open(&self, is_operator: bool) -> Option<Open> {
+    /// Counts a connection that the router is to answer; `None` if the limit is reached. Operators' tools
+    /// have a few reserved connections.
+    pub(super) fn acquire_for_router(&self, is_operator: bool) -> Option<RouterPermit> {
         let limits = &self.inner.limits;
         let (count, is_extra) = if take(&self.inner.open, limits.connections_max) {
             gauge!("matchwire_http_connections").increment(1);
-            (Count::Open, false)
-        } else if is_operator && take(&self.inner.operators, OPERATOR_PLACES) {
-            (Count::Operators, true)
+            (PermitClass::Open, false)
+        } else if is_operator && take(&self.inner.operators, OPERATOR_CONNECTIONS_MAX) {
+            (PermitClass::Operators, true)
         } else {
             counter!("matchwire_http_connections_refused_total", "reason" => "all").increment(1);
             return None;
         };
-        Some(Open { inner: Arc::clone(&self.inner), count, is_extra })
+        Some(RouterPermit { inner: Arc::clone(&self.inner), count, is_extra })
     }
 
-    /// The answer, with its body counted until it is written. Too much: 503 in its place.
+    /// Returns the response with its body counted until it is written, or 503 if too much is unread.
     pub(super) async fn count_body(&self, peer: Option<Peer>, response: Response) -> Response {
         let is_counted = response.body().size_hint().exact() >= Some(COUNTED_BYTES_MIN)
             && response.extensions().get::<Permanent>().is_none();
@@ -147,7 +147,7 @@ impl Connections {
         let origin = peer.map(|Peer(address)| Origin::from(address));
         match self.reserve(origin, bytes.len()) {
             Some(unread) => {
-                let body = Bytes::from_owner(Counted { bytes, _unread: unread });
+                let body = Bytes::from_owner(CountedBody { bytes, _unread: unread });
                 Response::from_parts(parts, Body::from(body))
             }
             None => {
@@ -157,19 +157,19 @@ impl Connections {
         }
     }
 
-    fn reserve(&self, origin: Option<Origin>, bytes: usize) -> Option<Unread> {
+    fn reserve(&self, origin: Option<Origin>, bytes: usize) -> Option<UnreadBytes> {
         let Inner { limits, unread_bytes, .. } = &*self.inner;
         let add = |now: usize| {
             let sum = now.saturating_add(bytes);
-            // One answer is always possible, however long it is.
+            // One answer is always allowed, however long it is.
             (now == 0 || sum <= limits.unread_bytes_max).then_some(sum)
         };
         unread_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
         let fits = origin.is_none_or(|origin| {
-            self.inner.update(origin, |held| {
-                let sum = held.unread_bytes.saturating_add(bytes);
-                let fits = held.unread_bytes == 0 || sum <= limits.unread_bytes_per_address;
-                held.unread_bytes = if fits { sum } else { held.unread_bytes };
+            self.inner.update(origin, |usage| {
+                let sum = usage.unread_bytes.saturating_add(bytes);
+                let fits = usage.unread_bytes == 0 || sum <= limits.unread_bytes_per_address;
+                usage.unread_bytes = if fits { sum } else { usage.unread_bytes };
                 fits
             })
         });
@@ -178,10 +178,10 @@ impl Connections {
             return None;
         }
         gauge!("matchwire_http_unread_bytes").increment(bytes as f64);
-        Some(Unread { inner: Arc::clone(&self.inner), origin, bytes })
+        Some(UnreadBytes { inner: Arc::clone(&self.inner), origin, bytes })
     }
 
-    /// How long a reader may take nothing of its answer: less and less from half of either limit on.
+    /// How long a reader may make no progress. Shrinks from half of either limit on.
     pub(super) fn patience(&self) -> Duration {
         let Inner { limits, open, unread_bytes, .. } = &*self.inner;
         let eighths = |count: &AtomicUsize, most: usize| {
@@ -200,14 +200,14 @@ impl Connections {
 }
 
 impl Inner {
-    /// Changes what an address has, and forgets it when that is nothing.
-    fn update<R>(&self, origin: Origin, change: impl FnOnce(&mut Held) -> R) -> R {
+    /// Changes the usage of an address, and removes its entry when nothing is left.
+    fn update<R>(&self, origin: Origin, change: impl FnOnce(&mut OriginUsage) -> R) -> R {
         let mut entry = match self.origins.entry(origin) {
             Entry::Occupied(entry) => entry,
-            Entry::Vacant(entry) => entry.insert_entry(Held::default()),
+            Entry::Vacant(entry) => entry.insert_entry(OriginUsage::default()),
         };
         let result = change(entry.get_mut());
-        let Held { connections, unread_bytes } = entry.get();
+        let OriginUsage { connections, unread_bytes } = entry.get();
         if (*connections, *unread_bytes) == (0, 0) {
             entry.remove();
         }
@@ -215,101 +215,101 @@ impl Inner {
     }
 }
 
-/// One more, if there may be.
+/// Takes one more, if the limit allows it.
 fn take(count: &AtomicUsize, most: usize) -> bool {
     let add = |now: usize| (now < most).then_some(now + 1);
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
 }
 
-/// A connection of an address, for as long as it is not a socket.
+/// Counts a connection of an address until it ends or becomes a socket.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub(super) struct ConnectionPermit {
     inner: Arc<Inner>,
     origin: Origin,
 }
 
-impl Drop for Arrival {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.inner.update(self.origin, |held| {
-            held.connections = held.connections.saturating_sub(1);
+        self.inner.update(self.origin, |usage| {
+            usage.connections = usage.connections.saturating_sub(1);
         });
     }
 }
 
-/// A connection that the router answers.
+/// Counts a connection that the router answers.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct RouterPermit {
     inner: Arc<Inner>,
-    count: Count,
-    /// Beyond the limit: it may ask once.
+    count: PermitClass,
+    /// Beyond the limit: it may send one request.
     pub(super) is_extra: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Count {
+enum PermitClass {
     Open,
     Operators,
 }
 
-impl Drop for Open {
+impl Drop for RouterPermit {
     fn drop(&mut self) {
         match self.count {
-            Count::Open => {
+            PermitClass::Open => {
                 self.inner.open.fetch_sub(1, Ordering::Relaxed);
                 gauge!("matchwire_http_connections").decrement(1);
             }
-            Count::Operators => {
+            PermitClass::Operators => {
                 self.inner.operators.fetch_sub(1, Ordering::Relaxed);
             }
         }
     }
 }
 
-/// A body that counts for as long as it is not written.
-struct Counted {
+/// A body that counts as unread until it is written.
+struct CountedBody {
     bytes: Bytes,
-    _unread: Unread,
+    _unread: UnreadBytes,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedBody {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-struct Unread {
+struct UnreadBytes {
     inner: Arc<Inner>,
     origin: Option<Origin>,
     bytes: usize,
 }
 
-impl Drop for Unread {
+impl Drop for UnreadBytes {
     fn drop(&mut self) {
         self.inner.unread_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         gauge!("matchwire_http_unread_bytes").decrement(self.bytes as f64);
         if let Some(origin) = self.origin {
-            self.inner.update(origin, |held| {
-                held.unread_bytes = held.unread_bytes.saturating_sub(self.bytes);
+            self.inner.update(origin, |usage| {
+                usage.unread_bytes = usage.unread_bytes.saturating_sub(self.bytes);
             });
         }
     }
 }
 
-/// Watches whether the reader of a connection takes what is written to it.
+/// Watches whether the reader of a connection accepts what is written to it.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct WriteProgress {
     connections: Connections,
-    /// Since when it is blocked, and what it has taken since.
+    /// Since when it is blocked, and the bytes it has accepted since.
     blocked: Option<(Instant, usize)>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Progress {
+impl WriteProgress {
     pub(super) fn new(connections: Connections) -> Self {
         Self { connections, blocked: None, timer: None }
     }
 
-    /// The reader has taken so much.
+    /// The reader has accepted this many bytes.
     pub(super) fn took(&mut self, bytes: usize) {
         if let Some((_, taken)) = &mut self.blocked {
             *taken = taken.saturating_add(bytes);
@@ -319,12 +319,12 @@ impl Progress {
         }
     }
 
-    /// The reader has taken all there was.
+    /// The reader has accepted everything.
     pub(super) fn took_all(&mut self) {
         self.blocked = None;
     }
 
-    /// The reader takes nothing now. Ready when it has done so for too long.
+    /// The reader accepts nothing now. Ready when that has lasted too long.
     pub(super) fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let (since, _) = *self.blocked.get_or_insert_with(|| (Instant::now(), 0));
         loop {
@@ -333,7 +333,7 @@ impl Progress {
                 counter!("matchwire_http_stalled_total").increment(1);
                 return Poll::Ready(());
             }
-            // Looked at several times: patience gets shorter while the hub fills up.
+            // Checked several times, because the timeout shrinks as the hub fills up.
             let next = (patience / 8).clamp(Duration::from_millis(10), PATIENCE_MIN);
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(next)));
             if timer.is_elapsed() {
@@ -371,26 +371,30 @@ mod tests {
     }
 
     #[test]
-    fn each_address_has_so_many_connections_and_none_is_remembered_afterwards() {
+    fn connections_are_limited_by_address_and_forgotten_afterwards() {
         let connections = connections(10);
-        let first = connections.arrive(address(1)).expect("the first");
-        let second = connections.arrive(address(1)).expect("the second");
-        assert!(connections.arrive(address(1)).is_none(), "a third of the same address");
-        let other = connections.arrive(address(2)).expect("another address");
+        let first = connections.acquire_for_address(address(1)).expect("the first");
+        let second = connections.acquire_for_address(address(1)).expect("the second");
+        assert!(
+            connections.acquire_for_address(address(1)).is_none(),
+            "a third of the same address"
+        );
+        let other = connections.acquire_for_address(address(2)).expect("another address");
         drop(first);
-        let third = connections.arrive(address(1)).expect("there is room again");
+        let third = connections.acquire_for_address(address(1)).expect("there is room again");
         drop((second, third, other));
         assert!(connections.inner.origins.is_empty(), "addresses without anything are kept");
     }
 
     #[test]
-    fn operators_come_in_while_all_places_are_taken() {
+    fn operators_connect_while_all_connections_are_taken() {
         let connections = connections(2);
-        let open: Vec<_> = (0..2).map(|_| connections.open(false).expect("a place")).collect();
-        assert!(connections.open(false).is_none(), "one too many");
-        assert!(connections.open(true).expect("a place for health checks").is_extra);
+        let open: Vec<_> =
+            (0..2).map(|_| connections.acquire_for_router(false).expect("a place")).collect();
+        assert!(connections.acquire_for_router(false).is_none(), "one too many");
+        assert!(connections.acquire_for_router(true).expect("a place for health checks").is_extra);
         drop(open);
-        assert!(!connections.open(true).expect("a place").is_extra);
+        assert!(!connections.acquire_for_router(true).expect("a place").is_extra);
     }
 
     async fn status(connections: &Connections, peer: u8, bytes: usize) -> (u16, Response) {
@@ -422,29 +426,29 @@ mod tests {
     }
 
     #[test]
-    fn patience_gets_shorter_as_the_hub_fills_up() {
+    fn timeout_shrinks_as_the_hub_fills_up() {
         let connections = connections(8);
         let mut open = Vec::new();
         let mut patience = Vec::new();
         for _ in 0..8 {
             patience.push(connections.patience() / 1_000);
-            open.push(connections.open(false).expect("a place"));
+            open.push(connections.acquire_for_router(false).expect("a place"));
         }
         assert_eq!(patience, [32, 32, 32, 32, 8, 8, 2, 2].map(|it| it * MS));
     }
 
     #[tokio::test]
-    async fn reader_that_takes_too_little_is_given_up() {
+    async fn reader_that_makes_too_little_progress_is_abandoned() {
         let limits = connections(10).inner.limits;
         let limits = ConnectionLimits { write_timeout: 60 * MS, ..limits };
-        let mut progress = Progress::new(Connections::new(limits));
-        let stalled = async |progress: &mut Progress| {
+        let mut progress = WriteProgress::new(Connections::new(limits));
+        let stalled = async |progress: &mut WriteProgress| {
             let begun = Instant::now();
             std::future::poll_fn(|cx| progress.poll_stalled(cx)).await;
             begun.elapsed()
         };
         assert!(stalled(&mut progress).await >= 60 * MS, "too early");
-        let at_once = async |progress: &mut Progress| {
+        let at_once = async |progress: &mut WriteProgress| {
             let look = |cx: &mut Context<'_>| Poll::Ready(progress.poll_stalled(cx).is_ready());
             std::future::poll_fn(look).await
         };

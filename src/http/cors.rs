@@ -1,7 +1,7 @@
-//! Pages of other origins may ask the products with a key of their own (SERVICE section 0).
+//! Cross-origin requests: pages of any origin may call the products with a key (SERVICE section 0).
 //!
-//! Any origin, since a key has to be shown in any case; never with cookies. Only products answer so, and
-//! what is open to everybody without a key: what stands on the hub's own pages is for those alone.
+//! Any origin is allowed because a key is required anyway; cookies never are. Only products and resources
+//! that need no key are shared this way; the hub's own pages are not.
 
 use axum::{
     extract::Request,
@@ -17,18 +17,18 @@ use hyper::{
 };
 
 const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
-/// What of it an address takes: all are read, but for the one that makes a ticket.
+/// Allowed methods: all endpoints are read, except the one that creates a ticket.
 const READ: &str = "GET, HEAD, OPTIONS";
 const MADE: &str = "POST, OPTIONS";
-/// `*` does not stand for `Authorization`, so it is named.
+/// `*` does not cover `Authorization`, so it is named.
 const HEADERS: &str = "authorization, content-type, if-none-match";
-/// What a script may read of an answer beside its body.
+/// Response headers that a script may read.
 const EXPOSED: &str = "etag, link, ratelimit, ratelimit-policy, retry-after, www-authenticate, \
                        x-cache-status, x-matchwire-seq, mcp-session-id";
-/// How long a browser need not ask again, in seconds: as long as it will have it.
+/// How long a browser may cache a preflight, in seconds: the maximum that browsers accept.
 const AGE_MAX: &str = "86400";
 
-/// The answer to an `OPTIONS` request, which is asked before the one that has the key.
+/// The response to a preflight, the `OPTIONS` request before the one with the key.
 pub(super) fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;
@@ -36,25 +36,24 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
-    let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let makes = request.uri().path().trim_end_matches('/') == "/api/v2/stream/ticket";
     headers.insert(ALLOW, fixed(if makes { MADE } else { READ }));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.unwrap_or_else(|| fixed(HEADERS)));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.unwrap_or_else(|| fixed(HEADERS)));
     headers.insert(ACCESS_CONTROL_MAX_AGE, fixed(AGE_MAX));
     headers.insert(VARY, fixed("access-control-request-headers"));
     allow(headers);
     Some(response)
 }
 
-/// Lets any origin read the answer.
+/// Lets any origin read the response.
 pub(super) fn allow(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
 }
 
-/// Whether everybody may ask for what is below a path, without a key: images, the documents of the
-/// interface, and what there is.
+/// Whether a path needs no key: images, API documents and coverage.
 pub(super) fn is_open(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);

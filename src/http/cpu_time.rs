@@ -1,4 +1,4 @@
-//! How much of the processor an answer takes.
+//! The processor time of a response.
 
 use std::{
     future::{Future, poll_fn},
@@ -8,8 +8,8 @@ use std::{
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What comes of a future, and the processor time of the threads that drove it. What it waits for is not
-/// counted, nor what it has done on other threads.
+/// Returns the output of a future and the processor time of the threads that polled it. Waiting is not
+/// counted, nor is work on other threads.
 pub(super) async fn measured<F: Future>(future: F) -> (F::Output, Duration) {
     let mut future = pin!(future);
     let mut used = Duration::ZERO;

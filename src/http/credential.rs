@@ -1,8 +1,8 @@
-//! How a request carries its key: found here, and never written anywhere.
+//! Finds the credential of a request. It is never written anywhere.
 //!
-//! A key may stand in a header, among the subprotocols of an upgrade, or in the query, and a client may
-//! well send it twice. Two that differ are never chosen between: whoever stands in front of the hub may
-//! have chosen the other one. What is no key at all, such as `Basic` in the header, is ignored.
+//! A key may be sent in a header, among the subprotocols of an upgrade or in the query, and also twice. Of
+//! two different keys none is chosen, because a proxy in front of the hub may have chosen the other one.
+//! Anything that is not a key, such as `Basic` in the header, is ignored.
 
 use std::{fmt, iter};
 
@@ -13,10 +13,10 @@ use hyper::{
 
 use super::uri;
 
-/// The name of the stream protocol among subprotocols.
+/// The subprotocol name of the stream protocol.
 const PROTOCOL: &str = "matchwire.v1";
 
-/// What whoever shows two credentials is told.
+/// The error detail for two different credentials.
 pub(super) const DIFFERENT: &str = "the request carries two different tokens";
 
 /// A key or a ticket as it was sent.
@@ -32,22 +32,22 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// What a request shows, in all places together.
+/// What a request presents, over all places together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Shown {
+pub(super) enum PresentedCredential {
     #[default]
     Nothing,
     One(Credential),
-    /// Two that are not the same.
-    Different,
+    /// Two different credentials.
+    Conflicting,
 }
 
-impl Shown {
+impl PresentedCredential {
     fn and(self, more: Credential) -> Self {
         match self {
             Self::Nothing => Self::One(more),
             Self::One(own) if own == more => Self::One(own),
-            Self::One(_) | Self::Different => Self::Different,
+            Self::One(_) | Self::Conflicting => Self::Conflicting,
         }
     }
 
@@ -55,30 +55,32 @@ impl Shown {
         match more {
             Self::Nothing => self,
             Self::One(more) => self.and(more),
-            Self::Different => Self::Different,
+            Self::Conflicting => Self::Conflicting,
         }
     }
 }
 
-/// What stood in the query of a request. It travels beside the request, never in its URI.
+/// Credentials from the query. They travel in the request's extensions, never in its URI.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct InQuery {
-    keys: Shown,
-    tickets: Shown,
+pub(super) struct QueryCredentials {
+    keys: PresentedCredential,
+    tickets: PresentedCredential,
 }
 
-/// Takes every `token` and `ticket` out of the query, however its name is encoded; `None` if there is
-/// none. Other parameters stay as they are, and `TOKEN` is another one.
-pub(super) fn take(uri: &mut Uri) -> Option<InQuery> {
+/// Removes every `token` and `ticket` from the query, however the name is encoded; `None` if there is none.
+/// Other parameters stay unchanged; names are case-sensitive, so `TOKEN` is another parameter.
+pub(super) fn take(uri: &mut Uri) -> Option<QueryCredentials> {
     let query = uri.query()?;
     if !query.split('&').any(|pair| label(pair).is_some()) {
         return None;
     }
-    let (mut found, mut others) = (InQuery::default(), Vec::new());
+    let (mut found, mut others) = (QueryCredentials::default(), Vec::new());
     for pair in query.split('&') {
         match label(pair) {
-            Some(Label::Token) => found.keys = join_value(found.keys, pair, Credential::Key),
-            Some(Label::Ticket) => {
+            Some(QueryParameter::Token) => {
+                found.keys = join_value(found.keys, pair, Credential::Key)
+            }
+            Some(QueryParameter::Ticket) => {
                 found.tickets = join_value(found.tickets, pair, Credential::Ticket);
             }
             None => others.push(pair),
@@ -89,24 +91,30 @@ pub(super) fn take(uri: &mut Uri) -> Option<InQuery> {
     Some(found)
 }
 
-/// The credential of a REST request. A ticket is none.
-pub(super) fn of_rest(headers: &HeaderMap, query: Option<&InQuery>) -> Shown {
-    let shown = of_header(headers);
-    query.map_or(Shown::Nothing, |query| query.keys.clone()).join(shown)
+/// The credential of a REST request. Tickets do not count.
+pub(super) fn of_rest(
+    headers: &HeaderMap,
+    query: Option<&QueryCredentials>,
+) -> PresentedCredential {
+    let presented = of_header(headers);
+    query.map_or(PresentedCredential::Nothing, |query| query.keys.clone()).join(presented)
 }
 
 /// The credential of an upgrade.
-pub(super) fn of_upgrade(headers: &HeaderMap, query: Option<&InQuery>) -> Shown {
-    let shown = of_header(headers).join(of_protocols(headers));
+pub(super) fn of_upgrade(
+    headers: &HeaderMap,
+    query: Option<&QueryCredentials>,
+) -> PresentedCredential {
+    let presented = of_header(headers).join(of_protocols(headers));
     match query {
-        Some(query) => shown.join(query.keys.clone()).join(query.tickets.clone()),
-        None => shown,
+        Some(query) => presented.join(query.keys.clone()).join(query.tickets.clone()),
+        None => presented,
     }
 }
 
-/// Lines are joined with commas on some ways, so that a list in one line counts as several.
-fn of_header(headers: &HeaderMap) -> Shown {
-    let mut shown = Shown::Nothing;
+/// Some proxies join header lines with commas, so a list in one line counts as several lines.
+fn of_header(headers: &HeaderMap) -> PresentedCredential {
+    let mut presented = PresentedCredential::Nothing;
     for line in headers.get_all(AUTHORIZATION) {
         let line = String::from_utf8_lossy(line.as_bytes());
         let mut after_a_key = false;
@@ -118,19 +126,19 @@ fn of_header(headers: &HeaderMap) -> Shown {
             };
             after_a_key = key.is_some();
             if let Some(key) = key {
-                shown = shown.and(Credential::Key(key.to_owned()));
+                presented = presented.and(Credential::Key(key.to_owned()));
             }
         }
     }
-    shown
+    presented
 }
 
 fn is_known(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("token") || scheme.eq_ignore_ascii_case("bearer")
 }
 
-fn of_protocols(headers: &HeaderMap) -> Shown {
-    let (mut offered, mut shown) = (protocols(headers), Shown::Nothing);
+fn of_protocols(headers: &HeaderMap) -> PresentedCredential {
+    let (mut offered, mut presented) = (protocols(headers), PresentedCredential::Nothing);
     while let Some(item) = offered.next() {
         let credential = match item {
             "token" => offered.next().map(|key| Credential::Key(key.to_owned())),
@@ -138,10 +146,10 @@ fn of_protocols(headers: &HeaderMap) -> Shown {
             _ => None,
         };
         if let Some(credential) = credential {
-            shown = shown.and(credential);
+            presented = presented.and(credential);
         }
     }
-    shown
+    presented
 }
 
 fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -149,8 +157,8 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// The subprotocol to select: ours if it was offered, else the label of the credential. Never the
-/// credential, whatever place it has in the list.
+/// The subprotocol to select: the stream protocol if offered, else the label of the credential. Never the
+/// credential itself, wherever it is in the list.
 pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
     let offered: Vec<&str> = protocols(headers).collect();
     if offered.contains(&PROTOCOL) {
@@ -160,30 +168,38 @@ pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
     Some(if *label == "token" { "token" } else { "ticket" })
 }
 
-/// What a parameter of the query is called, if it is a credential.
+/// A query parameter that is a credential.
 #[derive(Clone, Copy)]
-enum Label {
+enum QueryParameter {
     Token,
     Ticket,
 }
 
-fn label(pair: &str) -> Option<Label> {
+fn label(pair: &str) -> Option<QueryParameter> {
     let name = pair.split('=').next().unwrap_or(pair);
     let is = |own: &str| decoded(name).eq(own.bytes());
     if is("token") {
-        return Some(Label::Token);
+        return Some(QueryParameter::Token);
     }
-    is("ticket").then_some(Label::Ticket)
+    is("ticket").then_some(QueryParameter::Ticket)
 }
 
-/// An empty value is nothing shown.
-fn join_value(shown: Shown, pair: &str, kind: fn(String) -> Credential) -> Shown {
+/// An empty value presents nothing.
+fn join_value(
+    presented: PresentedCredential,
+    pair: &str,
+    kind: fn(String) -> Credential,
+) -> PresentedCredential {
     let value = pair.split_once('=').map_or("", |(_, value)| value);
     let value: Vec<u8> = decoded(value).collect();
-    if value.is_empty() { shown } else { shown.and(kind(String::from_utf8_lossy(&value).into())) }
+    if value.is_empty() {
+        presented
+    } else {
+        presented.and(kind(String::from_utf8_lossy(&value).into()))
+    }
 }
 
-/// Text of a query as forms encode it.
+/// Decodes the text of a query as forms encode it.
 fn decoded(text: &str) -> impl Iterator<Item = u8> {
     let mut bytes = text.bytes();
     let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);

@@ -1,4 +1,4 @@
-//! Every error of the HTTP side as an answer, in one place.
+//! All HTTP errors and their responses, in one place.
 
 use axum::{
     Json,
@@ -24,40 +24,40 @@ pub(super) enum HttpError {
     Unauthorised {
         public_url: String,
     },
-    /// Two keys were shown that are not the same.
+    /// Two different keys were sent.
     DifferentTokens {
         public_url: String,
     },
     /// The key is valid, the account lacks the add-on.
-    AddonRequired(Needed),
-    /// Too much at once.
+    AddonRequired(MissingAddon),
+    /// Too many requests at once.
     RateLimited(Wait),
-    /// What there was for the day is used up.
+    /// The day's quota is used up.
     Exhausted(Standing),
     NotFound,
     BadRequest(&'static str),
-    /// Only a WebSocket upgrade is answered here.
+    /// Only a WebSocket upgrade is accepted here.
     UpgradeRequired,
     MethodNotAllowed,
-    /// Anything else that the caller can mend.
+    /// Any other error that the caller can fix.
     Refused(StatusCode, &'static str),
-    /// Too many bytes of answers wait for their readers.
+    /// Too many bytes of answers are waiting for their readers.
     TooMuchUnread,
     /// The hub is stopping.
     Unavailable,
-    /// What we need for this does not answer now.
+    /// A service that this needs does not answer.
     TryLater,
-    /// The database does not answer. Whether the key is good is not known then, so it is not said.
+    /// The database does not answer. The response does not say whether the key is valid, as that is unknown.
     NoDatabase,
     Internal,
 }
 
 /// An add-on that is missing, and what a month of it costs.
 #[derive(Debug)]
-pub(super) struct Needed {
+pub(super) struct MissingAddon {
     pub(super) addon: Addon,
     pub(super) price: Price,
-    /// Leads to the page of prices.
+    /// Leads to the pricing page.
     pub(super) public_url: String,
 }
 
@@ -79,9 +79,9 @@ pub(super) struct AddonRequired {
     pricing_url: String,
 }
 
-/// The uniform shape of all others.
+/// The shape of all other errors.
 #[derive(Debug, Serialize)]
-struct Uniform<'a> {
+struct ErrorEnvelope<'a> {
     error: bool,
     status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ struct Uniform<'a> {
 }
 
 impl HttpError {
-    /// The label of the metric that counts what was refused.
+    /// The label of the metric that counts refusals.
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Unauthorised { .. } | Self::DifferentTokens { .. } => "authentication_required",
@@ -172,7 +172,7 @@ fn unauthorised(public_url: &str, detail: &'static str) -> Response {
     response
 }
 
-fn addon_required(Needed { addon, price, public_url }: &Needed) -> Response {
+fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> Response {
     let (error, detail) = match addon {
         Addon::Sports => (
             "Sports Addon required",
@@ -197,7 +197,7 @@ fn addon_required(Needed { addon, price, public_url }: &Needed) -> Response {
     (StatusCode::PAYMENT_REQUIRED, Json(body)).into_response()
 }
 
-/// `Retry-After` where something that we need does not answer.
+/// `Retry-After` when a dependency does not answer.
 pub(super) const RETRY_AFTER_S: &str = "5";
 
 fn try_later(detail: &str) -> Response {
@@ -226,20 +226,20 @@ fn exhausted(standing: Standing) -> Response {
         quota.allowance.as_str(),
     );
     let mut response = too_many("taster_exhausted", &detail, reset_s);
-    super::gate::tell(response.headers_mut(), Some(standing));
+    super::authorize::add_rate_limit_headers(response.headers_mut(), Some(standing));
     response
 }
 
 fn too_many(code: &'static str, detail: &str, retry_after_s: u64) -> Response {
     let status = StatusCode::TOO_MANY_REQUESTS;
-    let body = Uniform { error: true, status: status.as_u16(), code: Some(code), detail };
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code: Some(code), detail };
     let mut response = (status, Json(body)).into_response();
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
     response
 }
 
 fn uniform(status: StatusCode, detail: &str) -> Response {
-    let body = Uniform { error: true, status: status.as_u16(), code: None, detail };
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code: None, detail };
     (status, Json(body)).into_response()
 }
 

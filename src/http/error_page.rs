@@ -1,4 +1,4 @@
-//! Errors for people: a browser that opens a page is not answered with JSON.
+//! Error pages for people: a browser that opens a page does not get JSON.
 
 use axum::{extract::Request, response::Response};
 use hyper::{
@@ -8,7 +8,7 @@ use hyper::{
 
 use super::site::SiteError;
 
-/// First segments of paths that programs ask, browsers among them.
+/// First path segments for programs, including scripts in browsers.
 const FOR_PROGRAMS: [&str; 14] = [
     "api",
     "favicon.ico",
@@ -26,7 +26,7 @@ const FOR_PROGRAMS: [&str; 14] = [
     "ws",
 ];
 
-/// Whether an error is to be told as a page: a path for people, asked by something that prefers HTML to JSON.
+/// Whether an error is answered with a page: the path is for people, and the client prefers HTML to JSON.
 pub(super) fn is_wanted(request: &Request) -> bool {
     let first = request.uri().path().split('/').find(|part| !part.is_empty()).unwrap_or_default();
     !FOR_PROGRAMS.contains(&first) && takes_html(request.headers())
@@ -41,7 +41,7 @@ fn takes_html(headers: &HeaderMap) -> bool {
     kinds.contains(&"text/html") && !kinds.contains(&"application/json")
 }
 
-/// A page in place of an error as JSON; anything else as it is.
+/// Replaces a JSON error with a page; leaves everything else unchanged.
 pub(super) fn in_place_of(response: Response) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();

@@ -1,4 +1,4 @@
-//! What a trusted proxy says it was asked with: `X-Forwarded-Proto` and `X-Forwarded-Host`.
+//! Validates `X-Forwarded-Proto` and `X-Forwarded-Host`.
 
 use std::net::IpAddr;
 
@@ -10,19 +10,19 @@ use hyper::{
 use super::Proxies;
 use crate::api::base::{FORWARDED_HOST, FORWARDED_PROTO, is_host, is_scheme};
 
-/// Leaves of these headers what can be believed: the last word of a proxy that is trusted. Whoever else
-/// sends them could lead readers of an answer elsewhere, so nothing behind this sees them.
+/// Keeps only the last value of each header, and only if a trusted proxy sent it. Any other client could use
+/// them to send readers elsewhere, so later steps never see its values.
 pub(super) fn settle(proxies: &Proxies, connection: IpAddr, headers: &mut HeaderMap) {
     let is_trusted = proxies.trusts_connection(connection);
     keep_last(headers, &FORWARDED_PROTO, |proto| is_trusted && is_scheme(proto));
     keep_last(headers, &FORWARDED_HOST, |host| is_trusted && is_host(host));
 }
 
-/// Leaves the last entry of a header, if it can be believed, and else nothing.
+/// Keeps the last value of a header if it is credible; removes the header otherwise.
 fn keep_last(headers: &mut HeaderMap, name: &HeaderName, is_believed: impl Fn(&str) -> bool) {
-    let Some(told) = headers.get_all(name).iter().next_back().cloned() else { return };
+    let Some(value) = headers.get_all(name).iter().next_back().cloned() else { return };
     headers.remove(name);
-    let last = told.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default().trim();
+    let last = value.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default().trim();
     if is_believed(last)
         && let Ok(value) = HeaderValue::from_str(last)
     {

@@ -1,5 +1,5 @@
-//! The head of a first request: whether it is a plain upgrade, which the door answers itself. Pure;
-//! whatever is unusual about a request is the router's to judge.
+//! Parses the head of a first request: is it a plain upgrade, which the acceptor answers itself? Pure; the
+//! router handles everything unusual.
 
 use hyper::{
     HeaderMap, Uri,
@@ -11,19 +11,19 @@ use hyper::{
 
 use super::{
     credential,
-    ws::{self, Wish},
+    ws::{self, UpgradeRequest},
 };
 
-/// Bytes of a head that the door reads itself. A longer one is the router's.
+/// The longest head that the acceptor parses itself. Longer ones go to the router.
 pub(super) const BYTES_MAX: usize = 8 * 1024;
 
-/// Fields of it. A request with more is the router's.
+/// Header fields in it. A request with more goes to the router.
 const FIELDS_MAX: usize = 48;
 
 /// How each request for one of the sockets begins.
 const BEGINNINGS: [&[u8]; 3] = [b"GET /stream/v1", b"GET /live/football", b"GET /ws/live"];
 
-/// Every field that decides about an upgrade.
+/// The headers that matter for an upgrade.
 const DECISIVE: [HeaderName; 6] = [
     AUTHORIZATION,
     CONNECTION,
@@ -36,24 +36,24 @@ const DECISIVE: [HeaderName; 6] = [
 /// What the bytes of a connection begin with.
 #[derive(Debug)]
 pub(super) enum Head {
-    /// As yet it may be an upgrade.
+    /// So far it may be an upgrade.
     Incomplete,
     Upgrade(Upgrade),
     /// Anything else.
     Other,
 }
 
-/// A plain upgrade, and where to.
+/// A plain upgrade and its target.
 #[derive(Debug)]
 pub(super) struct Upgrade {
-    /// Without its credential.
+    /// Without the credential.
     pub(super) uri: Uri,
-    pub(super) wish: Wish,
-    /// Bytes of its head.
+    pub(super) request: UpgradeRequest,
+    /// Length of the head in bytes.
     pub(super) length: usize,
 }
 
-/// An upgrade to one of the sockets is one; anything else is told apart as early as can be.
+/// Recognises an upgrade to one of the sockets; rules out anything else as early as possible.
 pub(super) fn parse_for_socket(bytes: &[u8]) -> Head {
     let may_be = |beginning: &&[u8]| {
         let begun = bytes.len().min(beginning.len());
@@ -68,7 +68,7 @@ pub(super) fn parse_for_socket(bytes: &[u8]) -> Head {
     }
 }
 
-/// Any upgrade is one.
+/// Recognises any upgrade.
 pub(super) fn parse(bytes: &[u8]) -> Head {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
@@ -96,7 +96,7 @@ fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade
             return None;
         }
     }
-    Some(Upgrade { wish: Wish::of(&headers, in_query.as_ref())?, uri, length })
+    Some(Upgrade { request: UpgradeRequest::of(&headers, in_query.as_ref())?, uri, length })
 }
 
 #[cfg(test)]

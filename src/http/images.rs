@@ -1,4 +1,4 @@
-//! `GET /img/{type}/{id}/`: images, for everybody and from every page (SERVICE section 4.1).
+//! `GET /img/{type}/{id}/`: images, for everybody and every origin (SERVICE section 4.1).
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use hyper::{
 use tracing::warn;
 
 use super::{Shared, error::HttpError};
-use crate::images::{Found, ImageError, Kind, Subject, Wanted};
+use crate::images::{ImageError, ImageKind, ImageLookup, ImageOptions, Subject};
 
-/// A year: what is at an address changes only with a name or an operator's file.
-const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=31536000");
-/// Where there is no image yet there may be one soon.
-const NONE_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
+/// A year: an image changes only with a name or an operator's file.
+const CACHE_FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000");
+/// A missing image may appear soon.
+const CACHE_MISSING: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// An image of a team, a league, a player, a manager or a venue.
 ///
@@ -53,19 +53,20 @@ pub(super) async fn show(
     let subject = subject(&shared, &path).ok_or(HttpError::NotFound)?;
     let headers = request.headers();
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let wanted = Wanted::read(request.uri().query(), accept).map_err(HttpError::BadRequest)?;
-    let found = shared.parts.images.find(subject, wanted, |tag| knows(headers, tag)).await;
+    let options =
+        ImageOptions::read(request.uri().query(), accept).map_err(HttpError::BadRequest)?;
+    let found = shared.parts.images.find(subject, options, |tag| knows(headers, tag)).await;
     match found {
-        Ok(Found::Image { tag, bytes }) => {
+        Ok(ImageLookup::Image { tag, bytes }) => {
             let mut response = match bytes {
                 Some(bytes) => bytes.into_response(),
                 None => StatusCode::NOT_MODIFIED.into_response(),
             };
             let headers = response.headers_mut();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(wanted.format.mime()));
-            headers.insert(CACHE_CONTROL, KEPT);
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(options.format.mime()));
+            headers.insert(CACHE_CONTROL, CACHE_FOREVER);
             headers.insert(VARY, HeaderValue::from_static("accept"));
-            // Nothing in it may run, wherever it is opened.
+            // No script in it may run, wherever it is opened.
             let policy = HeaderValue::from_static("default-src 'none'");
             headers.insert(CONTENT_SECURITY_POLICY, policy);
             if let Ok(tag) = HeaderValue::try_from(tag) {
@@ -73,12 +74,12 @@ pub(super) async fn show(
             }
             Ok(response)
         }
-        Ok(Found::Nothing) => {
+        Ok(ImageLookup::Missing) => {
             let mut response = StatusCode::NO_CONTENT.into_response();
-            response.headers_mut().insert(CACHE_CONTROL, NONE_KEPT);
+            response.headers_mut().insert(CACHE_CONTROL, CACHE_MISSING);
             Ok(response)
         }
-        Ok(Found::Unknown) => Err(HttpError::NotFound),
+        Ok(ImageLookup::Unknown) => Err(HttpError::NotFound),
         Err(ImageError::Busy) => {
             let busy = "too many images are being rendered: try again";
             let refused = HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, busy);
@@ -87,16 +88,16 @@ pub(super) async fn show(
             Ok(response)
         }
         Err(error @ ImageError::Failed(_)) => {
-            warn!(error = &error as &dyn std::error::Error, "an image cannot be shown");
+            warn!(error = &error as &dyn std::error::Error, "an image could not be rendered");
             Err(HttpError::Internal)
         }
     }
 }
 
-/// `team/5/`, `basketball/team/5`: a type, and an id that is written in one way alone.
+/// `team/5/`, `basketball/team/5`: a type, and an id in canonical form.
 fn subject(shared: &Shared, path: &str) -> Option<Subject> {
     let (kind, id) = path.strip_suffix('/').unwrap_or(path).rsplit_once('/')?;
-    let kind = Kind::named(kind)?;
+    let kind = ImageKind::named(kind)?;
     let written = id;
     let id = written.parse().ok().filter(|id: &u64| id.to_string() == written)?;
     let entity = shared.parts.archive.entity(kind.entity(), id);

@@ -1,8 +1,7 @@
-//! `/ingest/v1/{source}`: sources push what they have, by requests or over a socket.
+//! `/ingest/v1/{source}`: sources push messages, by requests or over a socket.
 //!
-//! Who may is decided here by the key of the feed; what it means is `push`'s. One body of a source
-//! is read and taken at a time: whoever comes in between waits, and is told to come back after
-//! `ingest.wait_ms`.
+//! The key of the feed decides here who may push; `push` interprets the messages. One body of a source is
+//! read and applied at a time: another one waits, and gets 409 after `ingest.wait_ms`.
 
 use std::{
     collections::VecDeque,
@@ -46,30 +45,30 @@ use tracing::debug;
 
 use super::{
     Peer, Shared,
-    credential::{self, Credential, Shown},
+    credential::{self, Credential, PresentedCredential},
     error::HttpError,
     push_limits::PushPermit,
-    ws::Wish,
+    ws::UpgradeRequest,
 };
 use crate::{
     accounts::FeedGrant,
     push::{Answer, Source, Stuck},
 };
 
-/// How often a socket that pushes is looked at: whether its key still works, whether it lives.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Silence after which it is asked for a sign of life.
+/// How often a push socket is checked: does its key still work, is the peer alive?
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// Silence after which the peer is pinged.
 const PING_AFTER: Duration = Duration::from_secs(30);
-/// Silence after which it is taken for dead; also the time it has to take an answer.
+/// Silence after which the peer counts as dead; also the time it has to accept an answer.
 const DEAD_AFTER: Duration = Duration::from_secs(90);
 
-/// The close code of a key that was revoked, as on the stream.
+/// The close code for a revoked key, as on the stream.
 const REVOKED: u16 = 4410;
 
-/// What is told of a body, and of one of which the rest was not taken.
+/// The answer to a body, also to one that was applied only in part.
 #[derive(Debug, Serialize)]
-struct Told {
-    /// On a socket: which message of it this answers, counted from 1.
+struct PushResponse {
+    /// On a socket: the message that this answers, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<u64>,
     #[serde(flatten)]
@@ -85,21 +84,24 @@ pub(super) async fn post(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let shown = credential::of_rest(request.headers(), request.extensions().get());
-    let grant = grant(&shared, &shown, peer, &name).await?;
+    let presented = credential::of_rest(request.headers(), request.extensions().get());
+    let grant = grant(&shared, &presented, peer, &name).await?;
     let is_gzip = is_gzip(request.headers())?;
-    // Before the body is read: so there is one body in memory for each source.
-    let mut source = turn(&shared, &grant).await?;
+    // Locked before the body is read, so that each source has at most one body in memory.
+    let mut source = lock_source(&shared, &grant).await?;
     let body = read(&shared, request, is_gzip).await?;
     let taken = shared.pushing.take(&mut source, &body, grant.all_matches).await;
     Ok(match taken {
-        Ok(answer) => told(StatusCode::OK, None, answer),
-        Err((stuck, answer)) => told(StatusCode::SERVICE_UNAVAILABLE, Some(detail(stuck)), answer),
+        Ok(answer) => respond(StatusCode::OK, None, answer),
+        Err((stuck, answer)) => {
+            respond(StatusCode::SERVICE_UNAVAILABLE, Some(detail(stuck)), answer)
+        }
     })
 }
 
-fn told(status: StatusCode, detail: Option<&'static str>, answer: Answer) -> Response {
-    let mut response = (status, Json(Told { message: None, answer, detail })).into_response();
+fn respond(status: StatusCode, detail: Option<&'static str>, answer: Answer) -> Response {
+    let mut response =
+        (status, Json(PushResponse { message: None, answer, detail })).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if detail.is_some() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
@@ -114,24 +116,24 @@ fn detail(stuck: Stuck) -> &'static str {
     }
 }
 
-/// Whether the key is one of this source. Each wrong key counts against the limit of wrong keys of the address.
-/// Once that is used up, keys that have never worked here are refused without a look into the database.
+/// Checks that the key belongs to this source. Each wrong key counts against the address's limit of wrong
+/// keys. Once that is used up, keys that have never worked here are rejected without a database query.
 async fn grant(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
     Peer(address): Peer,
     source: &str,
 ) -> Result<FeedGrant, HttpError> {
     let refused = |detail| HttpError::Refused(StatusCode::UNAUTHORIZED, detail);
-    let grant = match shown {
-        Shown::One(Credential::Key(key)) if shared.feed_keys.have_seen(key) => {
+    let grant = match presented {
+        PresentedCredential::One(Credential::Key(key)) if shared.feed_keys.contains(key) => {
             let grant = shared.parts.accounts.authenticate_feed(key).await?;
             if grant.is_none() {
                 shared.feed_keys.forget(key);
             }
             grant
         }
-        Shown::One(Credential::Key(key)) => {
+        PresentedCredential::One(Credential::Key(key)) => {
             shared.parts.limits.new_feed_key(address).map_err(HttpError::RateLimited)?;
             let grant = shared.parts.accounts.authenticate_feed(key).await?;
             if grant.is_some() {
@@ -139,8 +141,8 @@ async fn grant(
             }
             grant
         }
-        Shown::One(Credential::Ticket(_)) | Shown::Nothing => None,
-        Shown::Different => return Err(refused(credential::DIFFERENT)),
+        PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => None,
+        PresentedCredential::Conflicting => return Err(refused(credential::DIFFERENT)),
     };
     let grant = grant
         .ok_or_else(|| refused("send the key of this feed: \"Authorization: Token <FEED_KEY>\""))?;
@@ -150,44 +152,47 @@ async fn grant(
     Ok(grant)
 }
 
-/// Keys of feeds that worked once, as keyed hashes. Whether they still do is asked each time.
+/// Keys of feeds that worked once, as keyed hashes. Each use is still authenticated.
 #[derive(Debug, Default)]
-pub(super) struct SeenKeys {
+pub(super) struct KnownFeedKeys {
     hasher: RandomState,
-    seen: Mutex<VecDeque<u64>>,
+    hashes: Mutex<VecDeque<u64>>,
 }
 
-/// Of so many keys at a time; there is one for each source, as a rule.
-const SEEN_KEYS_MAX: usize = 1_024;
+/// Keys remembered at a time; usually there is one per source.
+const KNOWN_FEED_KEYS_MAX: usize = 1_024;
 
-impl SeenKeys {
-    fn have_seen(&self, key: &str) -> bool {
+impl KnownFeedKeys {
+    fn contains(&self, key: &str) -> bool {
         let hash = self.hasher.hash_one(key);
         self.lock().contains(&hash)
     }
 
     fn remember(&self, key: &str) {
         let hash = self.hasher.hash_one(key);
-        let mut seen = self.lock();
-        if seen.len() >= SEEN_KEYS_MAX {
-            seen.pop_front();
+        let mut hashes = self.lock();
+        if hashes.len() >= KNOWN_FEED_KEYS_MAX {
+            hashes.pop_front();
         }
-        seen.push_back(hash);
+        hashes.push_back(hash);
     }
 
     fn forget(&self, key: &str) {
         let hash = self.hasher.hash_one(key);
-        self.lock().retain(|seen| *seen != hash);
+        self.lock().retain(|known_hash| *known_hash != hash);
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        // Whatever a thread that panicked left behind is a list of numbers.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        // Even after a panic elsewhere this is a valid list of numbers.
+        self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Waits for the source to be free.
-async fn turn(shared: &Shared, grant: &FeedGrant) -> Result<OwnedMutexGuard<Source>, HttpError> {
+/// Waits until no other push of the source is running.
+async fn lock_source(
+    shared: &Shared,
+    grant: &FeedGrant,
+) -> Result<OwnedMutexGuard<Source>, HttpError> {
     let source: Arc<AsyncMutex<Source>> = shared.pushing.source(&grant.source);
     let patience = Duration::from_millis(shared.pushing.settings().wait_ms);
     timeout(patience, source.lock_owned()).await.map_err(|_| {
@@ -213,8 +218,9 @@ async fn read(shared: &Shared, request: Request, is_gzip: bool) -> Result<Bytes,
     );
     let settings = shared.pushing.settings();
     let bytes_max = settings.body_bytes_max;
-    let told = request.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
-    if told.is_some_and(|length: usize| length > bytes_max) {
+    let content_length =
+        request.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+    if content_length.is_some_and(|length: usize| length > bytes_max) {
         return Err(TOO_LARGE);
     }
     let whole =
@@ -261,19 +267,19 @@ pub(super) async fn socket(
     Extension(peer): Extension<Peer>,
     mut request: Request,
 ) -> Result<Response, HttpError> {
-    let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
-    let grant = grant(&shared, wish.shown(), peer, &name).await?;
+    let upgrade_request = UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let grant = grant(&shared, upgrade_request.presented(), peer, &name).await?;
     let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
     let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;
     let upgrade = hyper::upgrade::on(&mut request);
-    tokio::spawn(Pushing { shared, grant, _permit: permit }.serve(upgrade));
+    tokio::spawn(PushSocket { shared, grant, _permit: permit }.serve(upgrade));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
-    response.headers_mut().extend(wish.fields());
+    response.headers_mut().extend(upgrade_request.fields());
     Ok(response)
 }
 
-/// A socket that pushes.
-struct Pushing {
+/// A push socket.
+struct PushSocket {
     shared: Arc<Shared>,
     grant: FeedGrant,
     _permit: PushPermit,
@@ -282,7 +288,7 @@ struct Pushing {
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 type SocketError = tokio_tungstenite::tungstenite::Error;
 
-impl Pushing {
+impl PushSocket {
     async fn serve(self, upgrade: OnUpgrade) {
         let upgraded = match upgrade.await {
             Ok(upgraded) => upgraded,
@@ -298,27 +304,27 @@ impl Pushing {
             Ok(Some((code, reason))) => {
                 let reason = Utf8Bytes::from_static(reason);
                 let close = socket.close(Some(CloseFrame { code, reason }));
-                // Whoever does not take it is gone anyway.
-                drop(timeout(LOOK_EVERY, close).await);
+                // A peer that does not accept the close frame is gone anyway.
+                drop(timeout(CHECK_EVERY, close).await);
             }
             Ok(None) => {}
-            Err(error) => debug!(%error, "a socket that pushes ended early"),
+            Err(error) => debug!(%error, "a push socket ended early"),
         }
     }
 
-    /// Takes messages until the socket is closed; returns what to close it with.
+    /// Applies messages until the socket closes; returns what to close it with.
     async fn converse(
         &self,
         socket: &mut Socket,
     ) -> Result<Option<(CloseCode, &'static str)>, SocketError> {
         let mut stop = self.shared.stop.clone();
-        let mut look = interval(LOOK_EVERY);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut check = interval(CHECK_EVERY);
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut number, mut heard, mut pinged) = (0, Instant::now(), Instant::now());
         loop {
             let message = tokio::select! {
                 message = socket.next() => message,
-                _ = look.tick() => {
+                _ = check.tick() => {
                     if !self.stands().await {
                         return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
                     }
@@ -353,13 +359,13 @@ impl Pushing {
         }
     }
 
-    /// Whether the key still works. A store that fails is not its fault.
+    /// Whether the key still works. A failing store does not count against it.
     async fn stands(&self) -> bool {
         self.shared.parts.accounts.stands(&self.grant).await.unwrap_or(true)
     }
 
     async fn answer(&self, number: u64, body: &Bytes) -> String {
-        let (answer, detail) = match turn(&self.shared, &self.grant).await {
+        let (answer, detail) = match lock_source(&self.shared, &self.grant).await {
             Ok(mut source) => {
                 let pushing = &self.shared.pushing;
                 match pushing.take(&mut source, body, self.grant.all_matches).await {
@@ -369,8 +375,8 @@ impl Pushing {
             }
             Err(_) => (Answer::default(), Some("another push of this source is under way")),
         };
-        let told = Told { message: Some(number), answer, detail };
-        serde_json::to_string(&told).expect("an answer is JSON")
+        let response = PushResponse { message: Some(number), answer, detail };
+        serde_json::to_string(&response).expect("an answer is JSON")
     }
 }
 

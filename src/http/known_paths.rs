@@ -1,8 +1,8 @@
-//! Which paths there are below the products. A request to any other is answered 404 and counts as nothing.
+//! The paths below the products. A request to any other path is answered with 404 and is not counted.
 
 use rustc_hash::FxHashMap;
 
-/// Paths, by their segments; a segment in braces stands for any one.
+/// A tree of path segments; a segment in braces matches any one.
 #[derive(Debug, Default)]
 pub(super) struct KnownPaths {
     root: Node,
@@ -13,12 +13,13 @@ struct Node {
     children: FxHashMap<Box<str>, Self>,
     parameter: Option<Box<Self>>,
     is_path: bool,
-    /// Anything below it is a path.
+    /// Every path below it matches.
     is_prefix: bool,
 }
 
 impl KnownPaths {
-    /// Paths as routes are written: `/api/v2/events/{id}/`, and `/stream/v1/channels/{*channel}` at the end.
+    /// Builds the tree from route patterns such as `/api/v2/events/{id}/`; `/stream/v1/channels/{*channel}`
+    /// matches the rest.
     pub(super) fn of<'a>(routes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Self::default();
         for route in routes {
@@ -37,14 +38,14 @@ impl KnownPaths {
         paths
     }
 
-    /// Whether there is such a path, with a slash at the end or without.
+    /// Whether the path exists, with or without a trailing slash.
     pub(super) fn contains(&self, path: &str) -> bool {
         self.root.contains(segments(path))
     }
 }
 
 impl Node {
-    /// As deep as the deepest route, whatever the path is.
+    /// Recurses at most as deep as the deepest route, whatever the path.
     fn contains<'a>(&self, mut rest: impl Iterator<Item = &'a str> + Clone) -> bool {
         let Some(segment) = rest.next() else { return self.is_path };
         self.is_prefix

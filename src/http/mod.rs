@@ -1,13 +1,14 @@
 //! One listener for pages, REST and the upgrade to sockets.
 //!
-//! `door` takes connections in; the router reads as a table of contents. Nothing here knows the hub's internals: answers come
-//! from the writer's images, sockets go to the fan-out.
+//! `acceptor` accepts connections; the router lists every route. Nothing here knows the hub's internals:
+//! answers come from the writer's images, and sockets go to the fan-out.
 
+mod acceptor;
 mod account;
 mod address;
 mod admin;
-mod arrival;
 mod asset;
+mod authorize;
 mod bench;
 mod compression;
 mod connections;
@@ -15,27 +16,26 @@ mod cors;
 mod cpu_time;
 mod credential;
 mod docs;
-mod door;
 mod error;
 mod error_page;
 mod forwarded;
-mod front;
-mod gate;
 mod head;
 mod images;
 mod ingest;
 mod known_paths;
-mod line;
 mod pages;
 mod peer;
 mod pricing;
 mod push_limits;
 mod registry;
+mod request_context;
 mod rest;
 mod schema;
+mod service;
 mod site;
 mod ticket;
 pub mod tls;
+mod transport;
 mod uri;
 mod webhooks;
 mod ws;
@@ -59,16 +59,16 @@ use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
 
 use self::{
-    admin::Desk, connections::Connections, door::Door, front::Front, ingest::SeenKeys,
-    known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, site::FormKey,
-    ticket::Tickets,
+    acceptor::Acceptor, admin::FigureHistory, connections::Connections, ingest::KnownFeedKeys,
+    known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, service::HttpService,
+    site::FormKey, ticket::Tickets,
 };
 pub use self::{
-    bench::BenchDoor,
+    bench::BenchListener,
     connections::ConnectionLimits,
     docs::Numbers,
     peer::{Peer, Proxies},
-    registry::{Place, Registry},
+    registry::{Registry, SocketPermit},
 };
 use crate::{
     accounts::Accounts,
@@ -89,7 +89,7 @@ use crate::{
     usage::Meter,
 };
 
-/// What the answers are made from.
+/// What requests are answered from.
 #[derive(Debug)]
 pub struct Parts {
     pub accounts: Accounts,
@@ -105,36 +105,37 @@ pub struct Parts {
     pub meter: Meter,
     pub metrics: PrometheusHandle,
     pub archive: Archive,
-    /// What football matches may end like.
+    /// Predicts the results of football matches.
     pub predictor: Predictor,
-    /// What the hub knows of matches now.
+    /// The hub's current knowledge of matches.
     pub reader: Reader,
-    /// What odds and play say.
+    /// Signals from odds and play.
     pub signals: SignalBoard,
-    /// Where clients reach the hub, without a slash at the end.
+    /// Where clients reach the hub, without a trailing slash.
     pub public_url: String,
-    /// Whether that was set, and not made of the address that is listened on.
+    /// Whether `public_url` is a setting, not derived from the listen address.
     pub configured_url: bool,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
-    /// Whether visitors without a key see the boards of the day on the front page.
+    /// Whether visitors without a key see the day's boards on the home page.
     pub public_boards: bool,
-    /// TLS, where the hub speaks it itself.
+    /// TLS, if the hub itself terminates it.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Connections at a time of which nothing was read yet, and the time each has for the head of a request.
-    pub arrivals_max: usize,
+    /// The number of connections of which nothing has been read yet, and the time each has to send the head
+    /// of a request.
+    pub handshakes_max: usize,
     pub handshake_timeout: Duration,
-    /// How many connections there may be, and how much may wait for them.
+    /// How many connections there may be, and how many bytes may wait for them.
     pub connections: ConnectionLimits,
-    /// What the kernel may hold for the reader of an answer.
+    /// Limits on what the kernel buffers for a reader.
     pub socket_options: SocketOptions,
-    /// Days for which browsers are to use TLS alone; 0 where they are not told.
+    /// Days for which browsers must use TLS only; 0 omits the header.
     pub hsts_days: u32,
-    /// What may be pushed.
+    /// Settings for pushed messages.
     pub ingest: IngestConfig,
-    /// What the documentation tells of the settings.
+    /// The values of settings that the documentation shows.
     pub numbers: Numbers,
-    /// What is shown of whom matches are of.
+    /// Images of teams, people and competitions.
     pub images: Images,
 }
 
@@ -145,18 +146,18 @@ struct Shared {
     connections: Connections,
     /// The paths below the products.
     paths: KnownPaths,
-    /// The documents of the interface, where they are the same for everybody.
+    /// The API documents, where they are the same for all clients.
     documents: Documents,
     tickets: Tickets,
-    /// Makes the tokens of forms.
+    /// Signs the tokens of forms.
     forms: FormKey,
-    /// What the operator's figures remember.
-    desk: Desk,
+    /// State between two readings of the operator's figures.
+    figure_history: FigureHistory,
     ready: AtomicBool,
-    /// The sources that push, and how many sockets of theirs there may be yet.
+    /// The sources that push.
     pushing: Sources,
     push_limits: PushLimits,
-    feed_keys: SeenKeys,
+    feed_keys: KnownFeedKeys,
     /// Turns true when the hub is to stop.
     stop: watch::Receiver<bool>,
 }
@@ -168,12 +169,12 @@ impl Shared {
     }
 }
 
-/// Serves until `stop` turns true, and then closes the door; the requests that are being answered
-/// then are returned, to be waited for.
+/// Serves until `stop` turns true, then stops accepting. Returns the requests that are still being answered,
+/// to be awaited.
 ///
 /// # Errors
 ///
-/// If the listener cannot be watched.
+/// If the listener cannot be registered with the poll.
 pub async fn serve(
     listener: net::TcpListener,
     parts: Parts,
@@ -185,17 +186,17 @@ pub async fn serve(
         documents: Documents::default(),
         tickets: Tickets::default(),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
-        desk: Desk::new(clock::wall()),
+        figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),
         pushing: Sources::new(parts.ingest.clone(), parts.doors.clone(), parts.fanout.clone()),
         push_limits: PushLimits::new(parts.ingest.sockets_max, parts.ingest.sockets_max_per_source),
-        feed_keys: SeenKeys::default(),
+        feed_keys: KnownFeedKeys::default(),
         stop: stop.clone(),
         parts,
     });
-    let front = Front::new(Arc::clone(&shared), router(Arc::clone(&shared)));
-    let door = Arc::new(Door { shared: Arc::clone(&shared), front, stop });
-    let answering = door.serve(listener).await;
+    let service = HttpService::new(Arc::clone(&shared), router(Arc::clone(&shared)));
+    let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
+    let answering = acceptor.serve(listener).await;
     shared.ready.store(false, Ordering::Relaxed);
     answering
 }

@@ -1,4 +1,4 @@
-//! HTML answers and the files that pages need, all of them inside the program.
+//! HTML pages and the files that they need, all compiled into the program.
 
 use std::sync::{Arc, LazyLock};
 
@@ -28,11 +28,11 @@ use crate::{
     images,
 };
 
-/// Scripts, styles and sockets from this host alone.
+/// Scripts, styles and sockets from this host only.
 pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
 
-/// The live page: one match of each sport, its odds, the boards of the day.
+/// The live page: one match of each sport, its odds, and the day's boards.
 #[derive(Debug, Template)]
 #[template(path = "home.html")]
 struct LivePage<'a> {
@@ -41,24 +41,24 @@ struct LivePage<'a> {
     signed_in: bool,
     /// The key to connect with, on the page of a demo.
     key: Option<&'a str>,
-    /// The token of the form that gets a ticket, for a customer whose session connects.
+    /// The form token for fetching a ticket, for a customer who connects by session.
     session: Option<String>,
-    /// A month of the WebSocket add-on, for a customer who lacks it.
+    /// The monthly price of the WebSocket add-on, for a customer who lacks it.
     addon_price: Option<String>,
 }
 
-/// The front page of a hub that is no demo, for visitors.
+/// The landing page, for visitors of a hub that is not a demo.
 #[derive(Debug, Template)]
 #[template(path = "landing.html")]
 struct LandingPage<'a> {
     shell: Shell<'a>,
-    /// Whether the boards of the day are shown.
+    /// Whether the day's boards are shown.
     boards: bool,
-    /// What a free account costs, in the currency of all prices.
+    /// The price of a free account, in the currency of all prices.
     offers: Vec<Offer>,
 }
 
-/// `/`: the live page of a demo and of customers who are logged in; for other visitors the landing page.
+/// `/`: the live page, on a demo and for customers who are logged in; for other visitors the landing page.
 pub(super) async fn home(visit: Visit, request: Request) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     if parts.demo_key.is_some() || visit.customer().is_some() {
@@ -71,7 +71,7 @@ pub(super) async fn home(visit: Visit, request: Request) -> Result<Response, Sit
     })
 }
 
-/// `/watch/`: the live page, which asks for a key where nothing else connects it.
+/// `/watch/`: the live page. It asks for a key if there is no other way to connect.
 pub(super) async fn watch(visit: Visit, request: Request) -> Result<Response, SiteError> {
     live(&visit, &request)
 }
@@ -79,7 +79,7 @@ pub(super) async fn watch(visit: Visit, request: Request) -> Result<Response, Si
 fn live(visit: &Visit, request: &Request) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let demo_key = parts.demo_key.as_deref();
-    // A page of another host whose name was made to lead here must not read the key.
+    // A page of another host whose name was rebound to this address must not read the key.
     let key = demo_key.filter(|_| asks_for_loopback(request));
     let customer = visit.customer().filter(|_| key.is_none());
     let may_follow = |it: &&Customer| it.addons.has(Addon::Websocket, visit.now);
@@ -101,7 +101,8 @@ struct Ticket {
     ticket: String,
 }
 
-/// `/watch/ticket/`: a ticket for one socket, by the customer's session. A page need not hold the key.
+/// `/watch/ticket/`: a ticket for one socket by the customer's session, so that the page need not hold the
+/// key.
 pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
     let parts = &visit.shared.parts;
@@ -116,7 +117,7 @@ pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
     Ok(response)
 }
 
-/// `/watch/boards/{sport}/`: the board of the day for visitors, where the operator allows it.
+/// `/watch/boards/{sport}/`: the day's board for visitors, if the operator allows it.
 pub(super) async fn board(
     State(shared): State<Arc<Shared>>,
     Path(sport): Path<String>,
@@ -126,14 +127,14 @@ pub(super) async fn board(
     }
     let body = match rest::image(&shared, &sport, 0).await {
         Ok(image) => payload(&image.frame),
-        // The channel opens with the first match of the day.
+        // The channel exists from the first match of the day on.
         Err(HttpError::NotFound) => Bytes::from_static(br#"{"data":{"matches":{}}}"#),
         Err(error) => return Err(error),
     };
     let json = HeaderValue::from_static("application/json");
     let mut response = ([(CONTENT_TYPE, json)], body).into_response();
-    let kept = HeaderValue::from_static("public, max-age=5");
-    response.headers_mut().insert(CACHE_CONTROL, kept);
+    let cache_control = HeaderValue::from_static("public, max-age=5");
+    response.headers_mut().insert(CACHE_CONTROL, cache_control);
     Ok(response)
 }
 
@@ -189,13 +190,13 @@ pub(super) async fn file(
     Ok(file.answer(&request, "no-cache"))
 }
 
-/// The icon for programs that ask for it without having read a page.
+/// The icon for programs that request it without reading a page.
 static FAVICON: LazyLock<Option<Asset>> = LazyLock::new(|| {
     const SIDE: u8 = 48;
     let png = images::icon(include_str!("../../web/icon.svg"), SIDE.into());
     let png = png.inspect_err(|error| error!(%error, "the icon could not be rendered")).ok()?;
     let length = u32::try_from(png.len()).ok()?.to_le_bytes();
-    // One image in the container: its sides, no palette, one plane, 32 bits, its length and its place.
+    // One image in the container: width, height, no palette, one plane, 32 bits, its length and its offset.
     let head: &[&[u8]] =
         &[&[0, 0, 1, 0, 1, 0, SIDE, SIDE, 0, 0, 1, 0, 32, 0], &length, &[22, 0, 0, 0], &png];
     Some(Asset::new("favicon.ico", "image/x-icon", head.concat()))
@@ -213,7 +214,7 @@ static ROBOTS: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("robots.txt", "text/plain; charset=utf-8", text.as_bytes())
 });
 
-/// `/robots.txt`: pages may be found by search engines, what needs a key need not be tried.
+/// `/robots.txt`: search engines may index pages, and skip what needs a key.
 pub(super) async fn robots(request: Request) -> Response {
     ROBOTS.answer(&request, "public, max-age=86400")
 }

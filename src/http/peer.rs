@@ -1,4 +1,4 @@
-//! Who is at the other end: the address of the connection, or the one that a trusted proxy tells.
+//! The client's address: that of the connection, or the one that a trusted proxy reports.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,42 +6,42 @@ use hyper::{HeaderMap, header::HeaderName};
 
 use crate::config::Network;
 
-/// The address that a request comes from; every request carries it as an extension.
+/// The address that a request comes from; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
-/// The proxies in front, if there are any, and how they tell whom they speak for.
+/// The trusted proxies and the header in which they report their client.
 #[derive(Debug, Clone, Default)]
 pub struct Proxies {
-    /// The header; `None` where no proxy is believed.
+    /// The header; `None` if no proxy is trusted.
     pub header: Option<HeaderName>,
     pub trusted: Vec<Network>,
 }
 
 impl Proxies {
-    /// Whom a request comes from that came over a connection from this address. Each proxy appends
-    /// whom it heard, so the list is read from its end, for as long as whoever wrote is trusted; what
-    /// a client has put in front of it is never reached.
+    /// The client of a request on a connection from this address. Each proxy appends the address it heard, so
+    /// the list is read from its end as long as its author is trusted; entries that a client forged before
+    /// that are never reached.
     pub(super) fn peer(&self, connection: IpAddr, headers: &HeaderMap) -> Peer {
         let mut address = connection.to_canonical();
         let Some(header) = &self.header else { return Peer(address) };
         let lines = headers.get_all(header).iter().rev();
         let mut entries = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
         while self.trusts(address)
-            && let Some(told) = entries.next().and_then(|entry| parse(entry.trim()))
+            && let Some(forwarded) = entries.next().and_then(|entry| parse(entry.trim()))
         {
-            address = told;
+            address = forwarded;
         }
         Peer(address)
     }
 
-    /// Whether whoever is at the other end of a connection is believed about others.
+    /// Whether the peer of a connection is trusted to report its client.
     pub(super) fn trusts_connection(&self, connection: IpAddr) -> bool {
         self.header.is_some() && self.trusts(connection.to_canonical())
     }
 
-    /// Whether a connection from this address may carry requests of many clients, so that its own address says
-    /// nothing. It holds with and without a header that is believed.
+    /// Whether a connection from this address may carry requests of many clients, so that the address
+    /// identifies none of them. It holds with and without a header.
     pub(super) fn may_stand_for_many(&self, connection: IpAddr) -> bool {
         self.trusts(connection.to_canonical())
     }

@@ -1,9 +1,9 @@
-//! `/pricing/`: what everything costs, for whoever asks: a customer sees the account's own price.
+//! `/pricing/`: all prices. A customer sees the account's own.
 
 use askama::Template;
 use axum::response::Response;
 
-use super::site::{Moment, Shell, SiteError, Standing, Visit, last_day, title, unlocks};
+use super::site::{AddonStatus, Moment, Shell, SiteError, Visit, last_day, title, unlocks};
 use crate::{
     accounts::{Addon, Addons},
     products::{Catalogue, Product, TERMS},
@@ -13,7 +13,7 @@ use crate::{
 #[template(path = "pricing.html")]
 struct PricingPage<'a> {
     shell: Shell<'a>,
-    /// Nothing, in the currency of all prices.
+    /// Zero, in the currency of all prices.
     nothing: String,
     signed_in: bool,
     founder: bool,
@@ -21,25 +21,25 @@ struct PricingPage<'a> {
     terms: [u32; TERMS.len()],
 }
 
-/// An add-on as it is offered to whoever asks.
+/// An add-on on offer.
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) slug: &'static str,
     pub(super) title: &'static str,
     pub(super) unlocks: &'static str,
-    /// A month of it: what is shown here is what is charged.
+    /// The monthly price, exactly as charged.
     pub(super) price: String,
-    /// What others pay, where this account pays less.
+    /// The regular price, if this account pays less.
     list_price: Option<String>,
-    /// The last day on which nobody needs it.
+    /// The last day on which the add-on is not needed.
     pub(super) free_until: Option<Moment>,
-    /// For each of the terms.
+    /// The price of each term.
     prices: Vec<String>,
-    /// How it stands for the account of whoever asks.
-    standing: Option<Standing>,
+    /// Its state for the customer's account.
+    standing: Option<AddonStatus>,
 }
 
-/// The order in which they are sold.
+/// The order in which they are offered.
 const ORDER: [Addon; 3] = [Addon::Sports, Addon::Websocket, Addon::Odds];
 
 /// `/pricing/`
@@ -63,7 +63,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     visit.show(&page)
 }
 
-/// What is sold, as a visitor without an account sees it.
+/// The offer for a visitor without an account.
 pub(super) fn offers(visit: &Visit) -> Vec<Offer> {
     let catalogue = &visit.shared.parts.catalogue;
     ORDER.map(|addon| offer(catalogue, addon, false, None, visit.now)).into()
@@ -86,6 +86,6 @@ fn offer(
         free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),
         prices: TERMS.map(|months| price.times(months).to_string()).into(),
         price: price.to_string(),
-        standing: addons.map(|addons| Standing::new(catalogue, addon, founder, addons, now)),
+        standing: addons.map(|addons| AddonStatus::new(catalogue, addon, founder, addons, now)),
     }
 }

@@ -1,4 +1,4 @@
-//! Limits of sockets that push: in all, and of one source.
+//! Limits on push sockets: in total and per source.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ pub(super) struct PushLimits {
 struct Inner {
     max: usize,
     max_per_source: usize,
-    /// How many push for each source that has any.
+    /// The number of sockets of each source that has any.
     taken: Mutex<HashMap<String, usize>>,
 }
 
@@ -30,7 +30,7 @@ impl PushLimits {
         Self { inner: Arc::new(Inner { max, max_per_source, taken: Mutex::default() }) }
     }
 
-    /// A permit for one more socket; else why there is none.
+    /// A permit for one more socket, or the reason why there is none.
     pub(super) fn acquire(&self, source: &str) -> Result<PushPermit, &'static str> {
         let mut taken = self.inner.taken();
         if taken.get(source).is_some_and(|count| *count >= self.inner.max_per_source) {

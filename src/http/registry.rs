@@ -1,4 +1,4 @@
-//! Who is connected: sockets counted by account and in all, and the callers behind open sockets.
+//! The registry of open sockets: counts per account and in total, and the callers behind them.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use crate::{
     usage::Meter,
 };
 
-/// The registry of open sockets. Clones share it.
+/// The registry of open sockets; clones share it.
 #[derive(Debug, Clone)]
 pub struct Registry {
     shared: Arc<Shared>,
@@ -25,7 +25,7 @@ pub struct Registry {
 #[derive(Debug)]
 struct Shared {
     accounts: DashMap<AccountId, usize>,
-    callers: DashMap<KeyId, OfKey>,
+    callers: DashMap<KeyId, KeySockets>,
     all: AtomicUsize,
     account_max: usize,
     all_max: usize,
@@ -33,36 +33,36 @@ struct Shared {
 
 /// The open sockets of a key.
 #[derive(Debug)]
-struct OfKey {
+struct KeySockets {
     caller: Caller,
-    /// What they may follow: shared by all of them.
+    /// What they may follow, shared by all of them.
     permission: Permission,
     sockets: usize,
 }
 
-/// A place in the registry, given back when it is dropped.
+/// A permit for one open socket, returned to the registry on drop.
 #[derive(Debug)]
-pub struct Place {
+pub struct SocketPermit {
     shared: Arc<Shared>,
     account: AccountId,
     key: KeyId,
 }
 
-/// A socket's place, and what counts its use for its account.
+/// Holds the permit of a socket and meters its use for the account.
 #[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) place: Place,
+pub(super) struct SocketGuard {
+    pub(super) permit: SocketPermit,
     pub(super) meter: Meter,
 }
 
-impl Guard for Seat {
+impl Guard for SocketGuard {
     fn record_usage(&self, messages: u64, open_ms: u64, now: Micros) {
-        self.meter.socket(self.place.account, open_ms, messages, now);
+        self.meter.socket(self.permit.account, open_ms, messages, now);
     }
 }
 
 impl Registry {
-    /// `account_max`: sockets of one account; `all_max`: sockets in all.
+    /// `account_max`: sockets per account; `all_max`: sockets in total.
     #[must_use]
     pub fn new(account_max: usize, all_max: usize) -> Self {
         Self {
@@ -76,15 +76,15 @@ impl Registry {
         }
     }
 
-    /// Takes a place for a socket of the caller; `None` when all are taken.
+    /// Acquires a permit for a socket of the caller; `None` if a limit is reached.
     #[must_use]
     ///
-    /// `permission`: what the caller's sockets may follow; made only where no socket of the key has it.
+    /// `permission`: what the caller's sockets may follow; called only if no open socket of the key has it.
     pub fn enter(
         &self,
         caller: Caller,
         permission: impl Fn() -> Permission,
-    ) -> Option<(Place, Permission)> {
+    ) -> Option<(SocketPermit, Permission)> {
         let shared = &self.shared;
         {
             let mut count = shared.accounts.entry(caller.account).or_insert(0);
@@ -95,25 +95,25 @@ impl Registry {
             *count += 1;
         }
         shared.all.fetch_add(1, Ordering::Relaxed);
-        let mut of_key = shared.callers.entry(caller.key).or_insert_with(|| OfKey {
+        let mut key_sockets = shared.callers.entry(caller.key).or_insert_with(|| KeySockets {
             caller,
             permission: permission(),
             sockets: 0,
         });
-        of_key.sockets += 1;
-        if of_key.caller.addons != caller.addons {
-            (of_key.caller, of_key.permission) = (caller, permission());
+        key_sockets.sockets += 1;
+        if key_sockets.caller.addons != caller.addons {
+            (key_sockets.caller, key_sockets.permission) = (caller, permission());
         }
-        let permission = of_key.permission.clone();
-        drop(of_key);
+        let permission = key_sockets.permission.clone();
+        drop(key_sockets);
         let (account, key) = (caller.account, caller.key);
-        Some((Place { shared: Arc::clone(shared), account, key }, permission))
+        Some((SocketPermit { shared: Arc::clone(shared), account, key }, permission))
     }
 
-    /// Notes what a caller with open sockets is worth now.
+    /// Updates a caller with open sockets and its permission.
     pub fn renew(&self, caller: Caller, permission: &Permission) {
-        if let Some(mut of_key) = self.shared.callers.get_mut(&caller.key) {
-            (of_key.caller, of_key.permission) = (caller, permission.clone());
+        if let Some(mut key_sockets) = self.shared.callers.get_mut(&caller.key) {
+            (key_sockets.caller, key_sockets.permission) = (caller, permission.clone());
         }
     }
 
@@ -136,16 +136,16 @@ impl Registry {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPermit {
     fn drop(&mut self) {
         self.shared.all.fetch_sub(1, Ordering::Relaxed);
         self.shared.accounts.remove_if_mut(&self.account, |_, count| {
             *count -= 1;
             *count == 0
         });
-        self.shared.callers.remove_if_mut(&self.key, |_, of_key| {
-            of_key.sockets -= 1;
-            of_key.sockets == 0
+        self.shared.callers.remove_if_mut(&self.key, |_, key_sockets| {
+            key_sockets.sockets -= 1;
+            key_sockets.sockets == 0
         });
     }
 }

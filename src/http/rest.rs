@@ -1,4 +1,4 @@
-//! JSON answers: images of channels, tickets, and what an operator's tools ask.
+//! JSON responses: images of channels, tickets, and endpoints for operators' tools.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -20,7 +20,7 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     Shared,
-    error::{HttpError, Needed},
+    error::{HttpError, MissingAddon},
 };
 use crate::{
     accounts::Caller,
@@ -30,7 +30,7 @@ use crate::{
     supervisor, telemetry,
 };
 
-/// How long `?at_least=` waits for a sequence that has not come yet.
+/// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize)]
@@ -94,7 +94,7 @@ pub(super) async fn channel(
     if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
         let price = shared.parts.catalogue.price(addon, false);
         let public_url = shared.parts.public_url.clone();
-        return Err(HttpError::AddonRequired(Needed { addon, price, public_url }));
+        return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));
     }
     let image = image(&shared, channel, at_least).await?;
     Ok(answer(request.headers(), &image))
@@ -114,7 +114,7 @@ pub(super) async fn image(
     };
     match timeout(AT_LEAST_WAIT, ask(at_least)).await {
         Ok(answer) => answer,
-        // It did not come in time: what there is.
+        // It was not published in time: return the current image.
         Err(_) => ask(0).await,
     }
 }

@@ -1,7 +1,7 @@
-//! Tickets: a credential for one socket, bought with a key, that may stand in a URL.
+//! Tickets: a credential for one socket, issued for a key, that may appear in a URL.
 //!
-//! A ticket lives 30 seconds and works once, so one that ends in a log is worth nothing by then. `now` is
-//! the monotonic clock.
+//! A ticket lives for 30 seconds and works once, so in a log it is soon worthless. `now` is the monotonic
+//! clock.
 
 use dashmap::DashMap;
 use fanout::Micros;
@@ -12,17 +12,17 @@ use crate::accounts::Caller;
 /// How long a ticket lives, in microseconds.
 const LIFE_US: Micros = 30_000_000;
 
-/// Tickets that may wait at a time; 100 bytes each.
+/// The maximum number of open tickets, 100 bytes each.
 const WAITING_MAX: usize = 100_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Tickets {
-    /// By the ticket's hash, so that the table itself opens nothing.
+    /// Keyed by the ticket's hash, so that the table itself is no credential.
     waiting: DashMap<[u8; 32], (Caller, Micros)>,
 }
 
 impl Tickets {
-    /// Sells a ticket; `None` when too many wait, or the system gives no random bytes.
+    /// Issues a ticket; `None` if too many are open, or the system returns no random bytes.
     pub(super) fn sell(&self, caller: Caller, now: Micros) -> Option<String> {
         if self.waiting.len() >= WAITING_MAX {
             self.waiting.retain(|_, (_, until)| *until > now);
@@ -37,7 +37,7 @@ impl Tickets {
         Some(ticket)
     }
 
-    /// Takes a ticket in; who bought it, if it is still good.
+    /// Redeems a ticket; returns its caller if it is still valid.
     pub(super) fn redeem(&self, ticket: &str, now: Micros) -> Option<Caller> {
         let (_, (caller, until)) = self.waiting.remove(&hash(ticket))?;
         (until > now).then_some(caller)

@@ -1,4 +1,4 @@
-//! TLS of our own, for where no proxy stands in front: the certificate, and how it is offered.
+//! TLS without a proxy: loads the certificate and configures the server.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use rustls::{
     },
 };
 
-/// Why a certificate cannot be used. Always the operator's to mend.
+/// Why a certificate cannot be used. Always for the operator to fix.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("no certificate can be read from {path}")]
@@ -25,11 +25,11 @@ pub enum TlsError {
     Unusable { certificate: PathBuf, key: PathBuf, source: rustls::Error },
 }
 
-/// Reads a chain of certificates, the own one first, and its key, both PEM.
+/// Loads a PEM certificate chain, the leaf first, and its PEM key.
 ///
 /// # Errors
 ///
-/// If a file holds no such thing, or the two do not belong together.
+/// If a file does not contain them, or the key does not belong to the certificate.
 pub fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let unreadable = |source| TlsError::Certificate { path: certificate.to_owned(), source };
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
@@ -57,7 +57,7 @@ fn config(
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Who comes back is spared most of the work, and nothing of it is kept here.
+    // Returning clients skip most of the handshake, without server state.
     config.ticketer = ring::Ticketer::new()?;
     Ok(config)
 }

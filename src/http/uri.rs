@@ -4,8 +4,8 @@ use std::mem;
 
 use hyper::{Uri, http::uri::PathAndQuery};
 
-/// Puts this path and this query in place of those of the URI; the rest of it stays. Parts that were
-/// valid are valid put together again; should they not be, nothing of the address is kept.
+/// Replaces the path and query of a URI and keeps the rest. Valid parts are valid together; if that fails,
+/// the URI is cleared.
 pub(super) fn replace(uri: &mut Uri, path: &str, query: Option<&str>) {
     let text = match query {
         Some(query) => PathAndQuery::try_from(format!("{path}?{query}")),

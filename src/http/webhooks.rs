@@ -1,7 +1,7 @@
-//! `/webhooks/{stripe,paypal}/`: payment providers tell what happened.
+//! `/webhooks/{stripe,paypal}/`: notifications from payment providers.
 //!
-//! Anybody may call; what is not signed by the provider is refused. Whatever cannot be kept at the
-//! moment is answered with 503, so that the provider comes again.
+//! Anybody may call; a request without a provider's signature is rejected. A notification that cannot be
+//! stored right now is answered with 503, so that the provider retries.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     payments::{Rail, WebhookError},
 };
 
-/// A webhook is some kilobytes; it has so long to come in.
+/// Limits for a webhook, which has a few kilobytes.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `POST /webhooks/stripe/`.
@@ -50,7 +50,7 @@ async fn take(
     if !payments.rails().contains(&rail) {
         return Err(HttpError::NotFound);
     }
-    // Forged ones cost looks into the database. A proxy's own address says nothing of who sends them.
+    // Forged notifications would cost database queries. A proxy's own address does not identify the sender.
     if !shared.parts.proxies.may_stand_for_many(peer.0) {
         shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
     }
@@ -66,7 +66,7 @@ async fn take(
         }
         Err(WebhookError::NoRail { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
-            error!(error = &error as &dyn std::error::Error, "a webhook could not be taken");
+            error!(error = &error as &dyn std::error::Error, "a webhook could not be stored");
             Err(HttpError::TryLater)
         }
     }

@@ -1,7 +1,7 @@
-//! The upgrade: who it is, and whether the fan-out gets the socket. Knows no frame.
+//! Upgrades: authenticates the client and decides whether the fan-out gets the socket. Knows no frames.
 //!
-//! What is decided here holds for both ways in: the door's own, for the first request of a
-//! connection, and the router's, for all others.
+//! Both ways in use the same decisions: the acceptor's, for the first request of a connection, and the
+//! router's, for all others.
 
 use std::{io, sync::Arc};
 
@@ -34,29 +34,29 @@ use tracing::debug;
 
 use super::{
     Shared,
-    credential::{self, Credential, InQuery, Shown},
+    credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::HttpError,
-    line::Rewound,
     peer::Peer,
-    registry::Seat,
+    registry::SocketGuard,
+    transport::Preread,
 };
 use crate::{
     accounts::{AccountsError, Addon, Caller},
     clock::{monotonic, wall},
 };
 
-/// When to come back after the database did not answer in the midst of a handshake.
-const ASK_AGAIN_MS: u32 = 1_000;
+/// When the client should reconnect if the database failed during the handshake.
+const RECONNECT_AFTER_MS: u32 = 1_000;
 
-/// What becomes of a socket once the handshake is done.
+/// What happens to a socket after the handshake.
 #[derive(Debug)]
 pub(super) enum Verdict {
     Serve(Owner, Dialect, Caller),
-    /// The frame says why.
+    /// The frame gives the reason.
     Refuse(Bytes, Close),
 }
 
-/// Why a socket is not served.
+/// Why a socket is refused.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
     NoKey,
@@ -70,7 +70,7 @@ enum Reason {
 static FOOTBALL: Sports = Sports(&["football"]);
 static FOOTBALL_OR_TENNIS: Sports = Sports(&["football", "tennis"]);
 
-/// What is spoken at an address, with or without a slash at its end; `None` where there is no socket.
+/// The dialect spoken at a path, with or without a trailing slash; `None` if there is no socket.
 pub(super) fn dialect(path: &str) -> Option<Dialect> {
     match path.strip_suffix('/').unwrap_or(path) {
         "/stream/v1" => Some(Dialect::Stream),
@@ -80,8 +80,8 @@ pub(super) fn dialect(path: &str) -> Option<Dialect> {
     }
 }
 
-/// What is spoken to who asks for a socket where there is none: under the addresses of the older sockets
-/// their dialect, which their clients can read.
+/// The dialect for an upgrade where there is no socket: below the paths of the older sockets their dialect,
+/// which their clients can read.
 fn dialect_near(path: &str) -> Dialect {
     match path.split('/').nth(1) {
         Some("live") => Dialect::Live(&FOOTBALL),
@@ -90,20 +90,20 @@ fn dialect_near(path: &str) -> Dialect {
     }
 }
 
-/// What a proper upgrade request asks for.
+/// A valid upgrade request.
 #[derive(Debug)]
-pub(super) struct Wish {
-    /// `Sec-WebSocket-Accept` of the answer.
+pub(super) struct UpgradeRequest {
+    /// `Sec-WebSocket-Accept` of the response.
     accept: HeaderValue,
     protocol: Option<&'static str>,
-    shown: Shown,
-    /// Whether a credential stood in the address.
+    presented: PresentedCredential,
+    /// Whether the URL contained a credential.
     had_secret: bool,
 }
 
-impl Wish {
-    /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not a proper one.
-    pub(super) fn of(headers: &HeaderMap, query: Option<&InQuery>) -> Option<Self> {
+impl UpgradeRequest {
+    /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not valid.
+    pub(super) fn of(headers: &HeaderMap, query: Option<&QueryCredentials>) -> Option<Self> {
         let has = |name: HeaderName, word: &str| {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
             let mut words = values.flat_map(|value| value.split(','));
@@ -116,25 +116,25 @@ impl Wish {
         Some(Self {
             accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
             protocol: credential::selected(headers),
-            shown: credential::of_upgrade(headers, query),
+            presented: credential::of_upgrade(headers, query),
             had_secret: query.is_some(),
         })
     }
 
-    /// The same for a request that has been through [`super::arrival`].
+    /// The same for a request that has passed [`super::request_context`].
     pub(super) fn of_request(request: &Request) -> Option<Self> {
         Self::of(request.headers(), request.extensions().get())
     }
 
-    pub(super) fn shown(&self) -> &Shown {
-        &self.shown
+    pub(super) fn presented(&self) -> &PresentedCredential {
+        &self.presented
     }
 
-    /// The fields of the answer.
+    /// The headers of the response.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
-        let kept_by_nobody = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
-        let kept_by_nobody = kept_by_nobody.map(|(name, value)| (name, selected(value)));
+        let uncached = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
+        let uncached = uncached.map(|(name, value)| (name, selected(value)));
         [
             (CONNECTION, HeaderValue::from_static("upgrade")),
             (UPGRADE, HeaderValue::from_static("websocket")),
@@ -142,10 +142,10 @@ impl Wish {
         ]
         .into_iter()
         .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
-        .chain(kept_by_nobody.into_iter().filter(|_| self.had_secret))
+        .chain(uncached.into_iter().filter(|_| self.had_secret))
     }
 
-    /// The answer, 101, as bytes.
+    /// The 101 response as bytes.
     pub(super) fn answer(&self) -> Vec<u8> {
         let mut answer = Vec::with_capacity(256);
         answer.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
@@ -159,44 +159,46 @@ impl Wish {
     }
 }
 
-/// The sockets, where the door left them to the router.
+/// The sockets, for upgrades that the acceptor leaves to the router.
 pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
     let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
-    let wish = Wish::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
-    let verdict = match authenticate(&shared, wish.shown()).await? {
+    let upgrade_request = UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let verdict = match authenticate(&shared, upgrade_request.presented()).await? {
         Some(caller) => admit(&shared, caller, dialect),
-        None => turn_away(&shared, wish.shown(), peer, dialect)?,
+        None => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
     };
-    Ok(upgrade(shared, request, &wish, verdict))
+    Ok(upgrade(shared, request, &upgrade_request, verdict))
 }
 
-/// Everything else: an upgrade is told in its own language that there is no such socket, since a
-/// browser cannot read the status of a refused one.
+/// Everything else. An upgrade is accepted and refused in its own dialect, since a browser cannot read the
+/// status of a refused upgrade.
 pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let Some(wish) = Wish::of_request(&request) else {
+    let Some(upgrade_request) = UpgradeRequest::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
     let verdict = Reason::NoSocket.refuse(dialect_near(request.uri().path()));
-    upgrade(shared, request, &wish, verdict)
+    upgrade(shared, request, &upgrade_request, verdict)
 }
 
-/// Whose credential this is; `None` if it is nobody's, or more than one.
+/// Resolves a credential to its caller; `None` if it is missing, invalid or ambiguous.
 ///
 /// # Errors
 ///
 /// If the account store fails.
 pub(super) async fn authenticate(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
 ) -> Result<Option<Caller>, AccountsError> {
-    match shown {
-        Shown::Nothing | Shown::Different => Ok(None),
-        Shown::One(Credential::Key(key)) => shared.parts.accounts.authenticate(key, wall()).await,
-        Shown::One(Credential::Ticket(ticket)) => {
+    match presented {
+        PresentedCredential::Nothing | PresentedCredential::Conflicting => Ok(None),
+        PresentedCredential::One(Credential::Key(key)) => {
+            shared.parts.accounts.authenticate(key, wall()).await
+        }
+        PresentedCredential::One(Credential::Ticket(ticket)) => {
             match shared.tickets.redeem(ticket, monotonic()) {
                 // The key may have been revoked since the ticket was bought.
                 Some(caller) => shared.parts.accounts.renew(&caller).await,
@@ -206,46 +208,47 @@ pub(super) async fn authenticate(
     }
 }
 
-/// Whether this caller is served.
+/// Whether this caller may open a socket.
 pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdict {
     let now = wall();
     if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
     }
     let permission = || shared.parts.entitlement.permission(&caller, now);
-    let Some((place, permission)) = shared.parts.registry.enter(caller, permission) else {
+    let Some((permit, permission)) = shared.parts.registry.enter(caller, permission) else {
         return Reason::TooMany.refuse(dialect);
     };
     let owner = Owner {
         key: caller.key.number(),
         expires: caller.expiry(Addon::Websocket),
         permission,
-        guard: Box::new(Seat { place, meter: shared.parts.meter.clone() }),
+        guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
     };
     Verdict::Serve(owner, dialect, caller)
 }
 
-/// Whoever has no valid key. Who tries many is answered before there is a socket, which costs more.
-fn turn_away(
+/// Refuses a client without a valid key. One that tries many keys is refused before the upgrade, which would
+/// cost more.
+fn refuse_unauthenticated(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
     peer: Peer,
     dialect: Dialect,
 ) -> Result<Verdict, HttpError> {
-    let reason = match shown {
-        Shown::Nothing => Reason::NoKey,
-        Shown::One(_) => {
+    let reason = match presented {
+        PresentedCredential::Nothing => Reason::NoKey,
+        PresentedCredential::One(_) => {
             shared.parts.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
             Reason::WrongKey
         }
-        Shown::Different => Reason::DifferentKeys,
+        PresentedCredential::Conflicting => Reason::DifferentKeys,
     };
     Ok(reason.refuse(dialect))
 }
 
 impl Reason {
-    /// The codes of the stream protocol and of the older sockets, in what words, and how it ends.
-    fn told(self) -> (Code, live::Code, &'static str, Close) {
+    /// The codes of the stream protocol and of the older sockets, the message and the close code.
+    fn describe(self) -> (Code, live::Code, &'static str, Close) {
         let key = "send a valid key: header, subprotocol or query";
         match self {
             Self::NoKey => (Code::AuthFailed, live::Code::AuthRequired, key, Close::Unauthorised),
@@ -271,7 +274,7 @@ impl Reason {
     }
 
     fn refuse(self, dialect: Dialect) -> Verdict {
-        let (code, live_code, message, close) = self.told();
+        let (code, live_code, message, close) = self.describe();
         let frame = match dialect {
             Dialect::Stream | Dialect::Bare => {
                 protocol::error(&Refusal::new(&Value::Null, code, message))
@@ -288,7 +291,12 @@ fn refuse(frame: Bytes, close: Close) -> Verdict {
 }
 
 /// Answers 101 and hands the socket over as soon as the router is done with it.
-fn upgrade(shared: Arc<Shared>, mut request: Request, wish: &Wish, verdict: Verdict) -> Response {
+fn upgrade(
+    shared: Arc<Shared>,
+    mut request: Request,
+    upgrade_request: &UpgradeRequest,
+    verdict: Verdict,
+) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         let freed = upgrade.await.map_err(io::Error::other).and_then(free);
@@ -298,18 +306,19 @@ fn upgrade(shared: Arc<Shared>, mut request: Request, wish: &Wish, verdict: Verd
         }
     });
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
-    response.headers_mut().extend(wish.fields());
+    response.headers_mut().extend(upgrade_request.fields());
     response
 }
 
-/// The socket under an upgraded connection, and what came in behind the request.
+/// The socket under an upgraded connection, and the bytes received after the request.
 fn free(upgraded: Upgraded) -> io::Result<(Stream, Vec<u8>)> {
-    let parts = upgraded.downcast::<TokioIo<Rewound>>();
-    let parts = parts.map_err(|_| io::Error::other("an upgraded connection was not the door's"))?;
+    let parts = upgraded.downcast::<TokioIo<Preread>>();
+    let parts = parts
+        .map_err(|_| io::Error::other("an upgraded connection has an unexpected transport"))?;
     parts.io.into_inner().into_stream(&parts.read_buf)
 }
 
-/// Gives the socket to the fan-out, once the handshake is done.
+/// Hands the socket to the fan-out after the handshake.
 pub(super) async fn hand_over(
     shared: &Shared,
     stream: Stream,
@@ -322,10 +331,10 @@ pub(super) async fn hand_over(
         Verdict::Serve(owner, dialect, caller) => {
             let key = owner.key;
             fanout.serve(stream, read_ahead, owner, dialect);
-            // A revocation between authentication and here found no socket to close.
+            // A revocation between authentication and this point found no socket to close.
             match shared.parts.accounts.renew(&caller).await {
                 Ok(Some(renewed)) if renewed.addons == caller.addons => {}
-                // The same of what its account has.
+                // Apply what the account has now.
                 Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
                     let permission = shared.parts.entitlement.permission(&renewed, wall());
                     shared.parts.registry.renew(renewed, &permission);
@@ -333,8 +342,11 @@ pub(super) async fn hand_over(
                 }
                 Ok(Some(_)) => fanout.close(key, Close::AddonRequired),
                 Ok(None) => fanout.close(key, Close::TokenRevoked),
-                // Nobody may stay of whom that is not known; who comes back is asked anew.
-                Err(_) => fanout.close(key, Close::Drain { reconnect_after_ms: ASK_AGAIN_MS }),
+                // Without a confirmation the socket may not stay; the client authenticates again when it
+                // reconnects.
+                Err(_) => {
+                    fanout.close(key, Close::Drain { reconnect_after_ms: RECONNECT_AFTER_MS })
+                }
             }
         }
     }

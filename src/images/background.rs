@@ -1,12 +1,12 @@
-//! Takes a flat background away, from the edges inwards.
+//! Removes a flat background, from the edges inwards.
 
 use resvg::tiny_skia::Pixmap;
 
-/// How far a channel may be from that of the background.
+/// The tolerance per channel.
 const NEAR: u8 = 24;
 
-/// Makes transparent what is like the corners and can be reached from an edge. Nothing is changed where the
-/// corners are not of one colour, or are transparent already.
+/// Makes pixels transparent that match the corners and connect to an edge. Changes nothing if the corners
+/// differ in colour or are transparent already.
 pub(super) fn remove(pixels: &mut Pixmap) {
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
     let data = pixels.data_mut();
@@ -41,7 +41,7 @@ mod tests {
 
     use super::*;
 
-    /// A red square with a white hole on a ground of this colour.
+    /// A red square with a white hole on a background of this colour.
     fn picture(ground: Color) -> Pixmap {
         let mut pixels = Pixmap::new(32, 32).unwrap();
         pixels.fill(ground);

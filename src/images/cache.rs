@@ -1,10 +1,10 @@
-//! The images that were asked for last, up to a number of bytes.
+//! An LRU cache of images, bounded in bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
 
-/// What an entry takes beside its bytes: tag, numbers, the tables' own.
+/// The overhead of an entry beyond its bytes: tag, numbers and the tables' own.
 const ENTRY_BYTES: usize = 200;
 
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Cache {
     bytes_max: usize,
     bytes: usize,
     images: HashMap<String, (Bytes, u64)>,
-    /// Tags by when they were last asked for, the oldest first.
+    /// Tags by last use, the oldest first.
     by_use: BTreeMap<u64, String>,
     uses: u64,
 }
@@ -33,7 +33,7 @@ impl Cache {
         Some(bytes.clone())
     }
 
-    /// Keeps an image, and lets those go that were not asked for the longest.
+    /// Stores an image and evicts the least recently used ones.
     pub(super) fn put(&mut self, tag: String, bytes: Bytes) {
         let size = bytes.len() + ENTRY_BYTES;
         if size > self.bytes_max || self.get(&tag).is_some() {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_asked_for_the_longest_goes_first() {
+    fn least_recently_used_is_evicted_first() {
         let image = Bytes::from(vec![7; 100]);
         let mut cache = Cache::new(2 * (100 + ENTRY_BYTES));
         cache.put("a".to_owned(), image.clone());
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_for_all_of_it_is_not_kept() {
+    fn too_large_an_image_is_not_cached() {
         let mut cache = Cache::new(0);
         cache.put("a".to_owned(), Bytes::from_static(b"x"));
         assert!(cache.get("a").is_none() && cache.bytes == 0);

@@ -1,7 +1,7 @@
 //! Crests of teams and rosettes of competitions: a shape, a pattern in it, and initials on a plate.
 
 use super::{
-    letters,
+    initials,
     palette::{Colours, Seed},
 };
 
@@ -13,12 +13,12 @@ pub(super) enum Shape {
     Roundel,
     Hexagon,
     Diamond,
-    /// For competitions alone.
+    /// Only for competitions.
     Rosette,
 }
 
 impl Shape {
-    /// That of a team.
+    /// The outline of a team's crest.
     pub(super) fn of(seed: Seed) -> Self {
         seed.pick(3, [Self::Shield, Self::Heater, Self::Roundel, Self::Hexagon, Self::Diamond])
     }
@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// What is within the outline.
+/// The pattern within the outline.
 #[derive(Debug, Clone, Copy)]
 enum Pattern {
     Plain,
@@ -84,11 +84,11 @@ pub(super) fn svg(seed: Seed, name: &str, shape: Shape) -> String {
     let Colours { ground, figure, ink, plate } = seed.colours();
     let (outline, pattern) = (shape.outline(), seed.pick(4, Pattern::ALL).path());
     let points = if shape == Shape::Rosette { rosette(plate) } else { String::new() };
-    let initials = letters::initials(name);
+    let initials = initials::initials(name);
     let middle = if initials.is_empty() {
         star(ink, plate)
     } else {
-        let letters = letters::svg(&initials, ink, (64.0, 61.0), (66.0, 30.0));
+        let letters = initials::svg(&initials, ink, (64.0, 61.0), (66.0, 30.0));
         format!(
             r#"<rect x="22" y="40" width="84" height="42" rx="10" fill="{plate}" stroke="{ink}" stroke-width="2"/>{letters}"#
         )
@@ -108,7 +108,7 @@ fn rosette(colour: &str) -> String {
     (0..360).step_by(24).map(turned).collect()
 }
 
-/// For who has no initials of our letters.
+/// For names without initials in Latin letters.
 fn star(ink: &str, plate: &str) -> String {
     format!(
         r#"<circle cx="64" cy="61" r="30" fill="{plate}"/><path fill="{ink}" d="M64 37L70.2 53.5L87.8 54.3L74 65.2L78.7 82.2L64 72.5L49.3 82.2L54 65.2L40.2 54.3L57.8 53.5Z"/>"#

@@ -1,6 +1,6 @@
 //! An operator's own images: `{type}/{id}.png`, `.webp` or `.svg` below a folder.
 //!
-//! A name is made of a type of ours and a number, so that no request leads anywhere else.
+//! Paths consist of a known type and a number, so that no request leads outside the folder.
 
 use std::{
     fs::{self, File},
@@ -12,10 +12,10 @@ use std::{
 use image_webp::WebPDecoder;
 use resvg::tiny_skia::{IntSize, Pixmap};
 
-use super::{ImageError, Kind, Wanted, background, render};
+use super::{ImageError, ImageKind, ImageOptions, background, render};
 use crate::record::Key;
 
-/// Pixels of a side. A small file may tell of many, each of which would be four bytes here.
+/// Maximum pixels per side. A small file may declare many, and each takes four bytes here.
 const SIDE_MAX: u32 = 4096;
 
 #[derive(Debug, Clone)]
@@ -24,24 +24,24 @@ pub(super) struct Files {
     bytes_max: u64,
 }
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy)]
-enum Writing {
+enum FileFormat {
     Png,
     Webp,
     Svg,
 }
 
-impl Writing {
+impl FileFormat {
     const ALL: [(Self, &'static str); 3] =
         [(Self::Png, "png"), (Self::Webp, "webp"), (Self::Svg, "svg")];
 }
 
-/// A file that is there.
+/// An existing file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ImageFile {
     path: PathBuf,
-    writing: Writing,
+    format: FileFormat,
     length: u64,
     changed: u128,
     bytes_max: u64,
@@ -52,37 +52,43 @@ impl Files {
         Self { folder, bytes_max: bytes_max as u64 }
     }
 
-    pub(super) fn find(&self, kind: Kind, id: Key) -> Option<Found> {
-        Writing::ALL.into_iter().find_map(|(writing, ending)| {
+    pub(super) fn find(&self, kind: ImageKind, id: Key) -> Option<ImageFile> {
+        FileFormat::ALL.into_iter().find_map(|(format, ending)| {
             let path = self.folder.join(kind.path()).join(format!("{id}.{ending}"));
             let about = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
             let changed = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-            Some(Found { path, writing, length: about.len(), changed, bytes_max: self.bytes_max })
+            Some(ImageFile {
+                path,
+                format,
+                length: about.len(),
+                changed,
+                bytes_max: self.bytes_max,
+            })
         })
     }
 }
 
-impl Found {
+impl ImageFile {
     /// Changes with the file.
     pub(super) fn version(&self) -> Vec<u8> {
         let path = self.path.as_os_str().as_encoded_bytes();
         [&self.length.to_be_bytes()[..], &self.changed.to_be_bytes()[..], path].concat()
     }
 
-    pub(super) fn pixels(&self, wanted: Wanted) -> Result<Pixmap, ImageError> {
+    pub(super) fn pixels(&self, options: ImageOptions) -> Result<Pixmap, ImageError> {
         let bytes = self.read()?;
-        let mut pixels = match self.writing {
-            Writing::Svg => {
+        let mut pixels = match self.format {
+            FileFormat::Svg => {
                 let text = String::from_utf8(bytes).map_err(|error| self.wrong(error))?;
-                return render::svg(&text, wanted.size);
+                return render::svg(&text, options.size);
             }
-            Writing::Png => self.png(&bytes)?,
-            Writing::Webp => self.webp(bytes)?,
+            FileFormat::Png => self.png(&bytes)?,
+            FileFormat::Webp => self.webp(bytes)?,
         };
-        if wanted.cut_out {
+        if options.cut_out {
             background::remove(&mut pixels);
         }
-        render::scaled(&pixels, wanted.size)
+        render::scaled(&pixels, options.size)
     }
 
     fn read(&self) -> Result<Vec<u8>, ImageError> {
@@ -96,7 +102,7 @@ impl Found {
         Ok(bytes)
     }
 
-    /// The size stands in the first block of a PNG, and is looked at before any pixel is made room for.
+    /// The first block of a PNG has the size, which is checked before memory for pixels is allocated.
     fn png(&self, bytes: &[u8]) -> Result<Pixmap, ImageError> {
         let side = |place: usize| {
             let four = bytes.get(place..place + 4)?;

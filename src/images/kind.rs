@@ -1,4 +1,4 @@
-//! The types of images, as they stand in addresses.
+//! The types of images, as in their URLs.
 
 use ingest::event::Sport;
 
@@ -6,7 +6,7 @@ use crate::archive::EntityKind;
 
 /// SERVICE section 4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ImageKind {
     Team,
     League,
     Player,
@@ -19,7 +19,7 @@ pub enum Kind {
     HockeyTeam,
 }
 
-impl Kind {
+impl ImageKind {
     pub const ALL: [Self; 10] = [
         Self::Team,
         Self::League,
@@ -33,7 +33,7 @@ impl Kind {
         Self::HockeyTeam,
     ];
 
-    /// The type with this name in addresses; CS2's teams have two.
+    /// The type with this name in URLs; CS2's teams have two names.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// Its name in addresses, and its folder among an operator's files.
+    /// Its name in URLs, and its folder among an operator's files.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// What of the archive it shows.
+    /// The kind of entity that it shows.
     #[must_use]
     pub fn entity(self) -> EntityKind {
         match self {
@@ -73,8 +73,8 @@ impl Kind {
         }
     }
 
-    /// The sport that it is of alone. Types without a sport in their names take every one, since ids
-    /// are the same for none.
+    /// The sport that it is limited to. Types without a sport in their names apply to all, since ids are
+    /// unique across sports.
     #[must_use]
     pub fn sport(self) -> Option<Sport> {
         match self {

@@ -1,21 +1,21 @@
-//! Images of whom and what matches are of: an operator's own files, else drawings of ours.
+//! Images of teams, people, competitions and venues: an operator's own files, otherwise drawings.
 //!
-//! In: a [`Subject`] and what is [`Wanted`] of it. Out: the bytes of a PNG or WebP. A drawing is made of the
-//! id and the name alone, so it is the same for ever and everywhere, and nobody's crest or face is copied.
-//! At most so many are rendered at a time, and those that were rendered last are kept, up to a number of
-//! bytes. It knows neither HTTP nor the archive.
+//! In: a [`Subject`] and [`ImageOptions`]. Out: the bytes of a PNG or WebP. A drawing depends only on the id
+//! and the name, so it never changes and is the same on every hub, and nobody's crest or face is copied. The
+//! number of concurrent renders is limited, and the most recently used images are cached, up to a number of
+//! bytes. This module knows neither HTTP nor the archive.
 
 mod background;
 mod cache;
 mod crest;
 mod files;
-mod ground;
+mod initials;
 mod kind;
-mod letters;
 mod palette;
+mod pitch;
 mod portrait;
 mod render;
-mod wanted;
+mod request;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -26,43 +26,47 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::{sync::Semaphore, time::timeout};
 
-use self::{cache::Cache, files::Files, palette::Seed};
+use self::{
+    cache::Cache,
+    files::{Files, ImageFile},
+    palette::Seed,
+};
 pub use self::{
-    kind::Kind,
-    wanted::{Format, Wanted},
+    kind::ImageKind,
+    request::{Format, ImageOptions},
 };
 use crate::{config::ImagesConfig, record::Key};
 
-/// Counts up when drawings change, since clients keep them for a year.
+/// Incremented when drawings change, since clients cache them for a year.
 const VERSION: u8 = 1;
 
-/// How long a request waits for its turn to be rendered.
+/// How long a request waits for a render slot.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whose image it is.
+/// What the image shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    pub kind: Kind,
+    pub kind: ImageKind,
     pub id: Key,
-    /// `None` where the id is not known, and there can be a file alone.
+    /// `None` if the id is unknown; then only a file can exist.
     pub name: Option<Arc<str>>,
 }
 
-/// What there is to answer.
+/// The result of a look-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ImageLookup {
     Image {
-        /// Changes with the bytes, and with nothing else.
+        /// Changes if and only if the bytes change.
         tag: String,
-        /// `None` where the caller has what this tag is of.
+        /// `None` if the caller has the image with this tag.
         bytes: Option<Bytes>,
     },
-    /// It is known, but there is no image of it.
-    Nothing,
+    /// The subject is known, but has no image.
+    Missing,
     Unknown,
 }
 
-/// Why there is no image now.
+/// Why there is no image right now.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     #[error("too many images are being rendered")]
@@ -81,138 +85,141 @@ pub struct Images {
 struct Inner {
     files: Option<Files>,
     draws: bool,
-    turns: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     cache: Mutex<Cache>,
 }
 
-/// What an image is made of.
+/// What an image is made from.
 #[derive(Debug)]
-enum Origin {
-    File(files::Found),
+enum ImageSource {
+    File(ImageFile),
     Drawing { name: Arc<str> },
 }
 
-/// A drawing of the program's own as a PNG of so many pixels a side.
+/// Renders a drawing of the program as a PNG with this many pixels per side.
 ///
 /// # Errors
 ///
-/// If it is no SVG.
+/// If it is not a valid SVG.
 pub fn icon(svg: &str, size: u32) -> Result<Bytes, ImageError> {
     render::encoded(render::svg(svg, size)?, Format::Png)
 }
 
 impl Images {
-    /// As the settings say.
+    /// Creates it from the settings.
     #[must_use]
     pub fn new(config: &ImagesConfig) -> Self {
         let folder = Some(&config.folder).filter(|folder| !folder.as_os_str().is_empty());
         let inner = Inner {
             files: folder.map(|folder| Files::new(folder.clone(), config.file_bytes_max)),
             draws: config.draw,
-            turns: Arc::new(Semaphore::new(config.renders_max)),
+            slots: Arc::new(Semaphore::new(config.renders_max)),
             cache: Cache::new(config.cache_bytes).into(),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// The image of a subject; `is_known` says whether the caller has what a tag is of.
+    /// Returns the image of a subject; `is_known` tells whether the caller has the image with a tag.
     ///
     /// # Errors
     ///
-    /// If too many are being rendered, or a file is no image.
+    /// If too many images are being rendered, or a file is not a valid image.
     pub async fn find(
         &self,
         subject: Subject,
-        wanted: Wanted,
+        options: ImageOptions,
         is_known: impl FnOnce(&str) -> bool,
-    ) -> Result<Found, ImageError> {
-        let Some(origin) = self.origin(&subject).await? else {
+    ) -> Result<ImageLookup, ImageError> {
+        let Some(source) = self.source(&subject).await? else {
             let is_known = subject.name.is_some();
-            return Ok(if is_known { Found::Nothing } else { Found::Unknown });
+            return Ok(if is_known { ImageLookup::Missing } else { ImageLookup::Unknown });
         };
-        let tag = tag(&subject, wanted, &origin);
+        let tag = tag(&subject, options, &source);
         if is_known(&tag) {
-            return Ok(Found::Image { tag, bytes: None });
+            return Ok(ImageLookup::Image { tag, bytes: None });
         }
         if let Some(bytes) = self.cache(|cache| cache.get(&tag)) {
-            return Ok(Found::Image { tag, bytes: Some(bytes) });
+            return Ok(ImageLookup::Image { tag, bytes: Some(bytes) });
         }
-        let bytes = self.rendered(subject, wanted, origin).await?;
+        let bytes = self.rendered(subject, options, source).await?;
         self.cache(|cache| cache.put(tag.clone(), bytes.clone()));
-        Ok(Found::Image { tag, bytes: Some(bytes) })
+        Ok(ImageLookup::Image { tag, bytes: Some(bytes) })
     }
 
     fn cache<T>(&self, act: impl FnOnce(&mut Cache) -> T) -> T {
         act(&mut self.inner.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn origin(&self, subject: &Subject) -> Result<Option<Origin>, ImageError> {
+    async fn source(&self, subject: &Subject) -> Result<Option<ImageSource>, ImageError> {
         if let Some(files) = self.inner.files.clone() {
             let (kind, id) = (subject.kind, subject.id);
             if let Some(found) = in_background(move || Ok(files.find(kind, id))).await? {
-                return Ok(Some(Origin::File(found)));
+                return Ok(Some(ImageSource::File(found)));
             }
         }
         let name = subject.name.clone().filter(|_| self.inner.draws);
-        Ok(name.map(|name| Origin::Drawing { name }))
+        Ok(name.map(|name| ImageSource::Drawing { name }))
     }
 
     async fn rendered(
         &self,
         subject: Subject,
-        wanted: Wanted,
-        origin: Origin,
+        options: ImageOptions,
+        source: ImageSource,
     ) -> Result<Bytes, ImageError> {
-        let turn = timeout(PATIENCE, Arc::clone(&self.inner.turns).acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else { return Err(ImageError::Busy) };
+        let slot = timeout(PATIENCE, Arc::clone(&self.inner.slots).acquire_owned()).await;
+        let Ok(Ok(slot)) = slot else { return Err(ImageError::Busy) };
         in_background(move || {
-            // Held by the work itself, which goes on when whoever asked has gone.
-            let _turn = turn;
-            let pixels = match origin {
-                Origin::File(found) => found.pixels(wanted)?,
-                Origin::Drawing { name } => {
-                    render::svg(&drawing(&subject, &name, wanted), wanted.size)?
+            // The work holds the permit, since it continues when the client disconnects.
+            let _slot = slot;
+            let pixels = match source {
+                ImageSource::File(found) => found.pixels(options)?,
+                ImageSource::Drawing { name } => {
+                    render::svg(&drawing(&subject, &name, options), options.size)?
                 }
             };
-            render::encoded(pixels, wanted.format)
+            render::encoded(pixels, options.format)
         })
         .await
     }
 }
 
-/// A drawing of ours as SVG, on a field of 128 by 128.
-fn drawing(subject: &Subject, name: &str, wanted: Wanted) -> String {
+/// The drawing as SVG, on a canvas of 128 by 128.
+fn drawing(subject: &Subject, name: &str, options: ImageOptions) -> String {
     let seed = Seed::of(subject.kind, subject.id);
     match subject.kind {
-        Kind::Player | Kind::TennisPlayer | Kind::Manager => {
-            portrait::svg(seed, subject.kind == Kind::Manager, !wanted.cut_out)
+        ImageKind::Player | ImageKind::TennisPlayer | ImageKind::Manager => {
+            portrait::svg(seed, subject.kind == ImageKind::Manager, !options.cut_out)
         }
-        Kind::Venue => ground::svg(seed, !wanted.cut_out),
-        Kind::League | Kind::CsgoTournament => crest::svg(seed, name, crest::Shape::Rosette),
-        Kind::Team | Kind::CsgoTeam | Kind::BasketballTeam | Kind::HockeyTeam => {
-            crest::svg(seed, name, crest::Shape::of(seed))
+        ImageKind::Venue => pitch::svg(seed, !options.cut_out),
+        ImageKind::League | ImageKind::CsgoTournament => {
+            crest::svg(seed, name, crest::Shape::Rosette)
         }
+        ImageKind::Team
+        | ImageKind::CsgoTeam
+        | ImageKind::BasketballTeam
+        | ImageKind::HockeyTeam => crest::svg(seed, name, crest::Shape::of(seed)),
     }
 }
 
-/// Known before the image is rendered, since all that it depends on is in it.
-fn tag(subject: &Subject, wanted: Wanted, origin: &Origin) -> String {
+/// Computed before rendering, from everything that the image depends on.
+fn tag(subject: &Subject, options: ImageOptions, source: &ImageSource) -> String {
     let mut digest = Sha256::new();
-    digest.update([VERSION, u8::from(wanted.cut_out)]);
-    digest.update(wanted.size.to_be_bytes());
-    digest.update(wanted.format.mime());
+    digest.update([VERSION, u8::from(options.cut_out)]);
+    digest.update(options.size.to_be_bytes());
+    digest.update(options.format.mime());
     digest.update(subject.kind.path());
     digest.update(subject.id.to_be_bytes());
-    match origin {
-        Origin::File(found) => digest.update(found.version()),
-        Origin::Drawing { name } => digest.update(letters::initials(name)),
+    match source {
+        ImageSource::File(found) => digest.update(found.version()),
+        ImageSource::Drawing { name } => digest.update(initials::initials(name)),
     }
     let digest = digest.finalize();
     let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
     format!("\"{hex}\"")
 }
 
-/// Work that takes a core or waits for a disk.
+/// Runs work that takes a core or waits for a disk.
 async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
 ) -> Result<T, ImageError> {

@@ -1,33 +1,33 @@
-//! What is chosen for a drawing: the same for an id, whatever it is called.
+//! The choices for a drawing: the same for an id, whatever its name.
 
 use sha2::{Digest, Sha256};
 
-use super::Kind;
+use super::ImageKind;
 use crate::record::Key;
 
-/// Bytes that differ from one id to another, from which everything is chosen.
+/// A hash of the id, from which everything is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seed([u8; 32]);
 
 impl Seed {
-    pub(super) fn of(kind: Kind, id: Key) -> Self {
+    pub(super) fn of(kind: ImageKind, id: Key) -> Self {
         let mut digest = Sha256::new();
-        // Of what kind it is, not of the address: one team is the same under each of its addresses.
+        // Uses the kind of entity, not the URL: a team looks the same under each of its URLs.
         digest.update(kind.entity().as_str());
         digest.update(id.to_be_bytes());
         Self(digest.finalize().into())
     }
 
-    /// One of these, by the byte at this place.
+    /// Chooses one by the byte at this position.
     pub(super) fn pick<T: Copy, const N: usize>(self, place: usize, all: [T; N]) -> T {
         all[usize::from(self.0[place % self.0.len()]) % N]
     }
 
-    /// Two colours that can be told apart.
+    /// Two distinguishable colours.
     pub(super) fn colours(self) -> Colours {
         let dark = self.pick(0, DARK);
         let light = self.pick(1, LIGHT);
-        // Which of them is the ground decides how it looks more than the colours themselves.
+        // Which of them is the ground affects the look more than the colours themselves.
         if self.pick(2, [true, true, false]) {
             Colours { ground: dark, figure: light, ink: light, plate: dark }
         } else {
@@ -41,7 +41,7 @@ impl Seed {
 pub(super) struct Colours {
     pub(super) ground: &'static str,
     pub(super) figure: &'static str,
-    /// Of letters, on the plate.
+    /// For letters, on the plate.
     pub(super) ink: &'static str,
     pub(super) plate: &'static str,
 }

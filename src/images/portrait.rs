@@ -1,8 +1,8 @@
-//! Silhouettes of people, without a face: what differs is the clothing.
+//! Silhouettes of people, without a face; only the clothing differs.
 
 use super::palette::{Colours, Seed};
 
-/// Of every face: nobody is told to look like somebody.
+/// The skin colour of every silhouette: nobody is given a look.
 const TONE: &str = "#a7b0bb";
 
 pub(super) fn svg(seed: Seed, is_manager: bool, with_background: bool) -> String {

@@ -17,7 +17,8 @@ fn blank(size: u32) -> Result<Pixmap, ImageError> {
     Pixmap::new(size, size).ok_or_else(|| failed("no pixels"))
 }
 
-/// A drawing in the middle of a square of so many pixels. What it refers to outside is not loaded.
+/// Renders a drawing in the centre of a square with this many pixels per side. External references are not
+/// loaded.
 pub(super) fn svg(text: &str, size: u32) -> Result<Pixmap, ImageError> {
     let image_href_resolver = ImageHrefResolver {
         resolve_data: Box::new(|_, _, _| None),
@@ -32,11 +33,11 @@ pub(super) fn svg(text: &str, size: u32) -> Result<Pixmap, ImageError> {
     Ok(pixels)
 }
 
-/// An image of pixels in the middle of a square.
+/// Scales pixels and centres them in a square.
 pub(super) fn scaled(source: &Pixmap, size: u32) -> Result<Pixmap, ImageError> {
     use resvg::tiny_skia::{FilterQuality, PixmapPaint};
 
-    // A step of more than a half at a time would leave pixels out.
+    // Shrinking by more than half at a time would skip pixels.
     let (mut width, mut height) = (source.width(), source.height());
     let mut halved = None::<Pixmap>;
     while width.max(height) >= size.saturating_mul(2) {
@@ -52,7 +53,7 @@ pub(super) fn scaled(source: &Pixmap, size: u32) -> Result<Pixmap, ImageError> {
     Ok(pixels)
 }
 
-/// The mean of each four pixels.
+/// Averages blocks of four pixels.
 fn half(source: &Pixmap, width: u32, height: u32) -> Result<Pixmap, ImageError> {
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| failed("no pixels"))?;
     let (from_width, from_height) = (source.width() as usize, source.height() as usize);

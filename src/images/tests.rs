@@ -8,15 +8,15 @@ fn config() -> ImagesConfig {
     ImagesConfig::default()
 }
 
-fn subject(kind: Kind, id: Key, name: &str) -> Subject {
+fn subject(kind: ImageKind, id: Key, name: &str) -> Subject {
     Subject { kind, id, name: Some(name.into()) }
 }
 
-const WANTED: Wanted = Wanted { size: 128, format: Format::Png, cut_out: false };
+const OPTIONS: ImageOptions = ImageOptions { size: 128, format: Format::Png, cut_out: false };
 
-async fn bytes(images: &Images, subject: Subject, wanted: Wanted) -> (String, Bytes) {
-    match images.find(subject, wanted, |_| false).await.unwrap() {
-        Found::Image { tag, bytes: Some(bytes) } => (tag, bytes),
+async fn bytes(images: &Images, subject: Subject, options: ImageOptions) -> (String, Bytes) {
+    match images.find(subject, options, |_| false).await.unwrap() {
+        ImageLookup::Image { tag, bytes: Some(bytes) } => (tag, bytes),
         other => panic!("no image: {other:?}"),
     }
 }
@@ -24,9 +24,9 @@ async fn bytes(images: &Images, subject: Subject, wanted: Wanted) -> (String, By
 #[tokio::test]
 async fn every_type_is_drawn_alike_by_each_hub_and_unlike_for_each_id() {
     let (one, other) = (Images::new(&config()), Images::new(&config()));
-    for kind in Kind::ALL {
-        let (tag, drawn) = bytes(&one, subject(kind, 77, "Alpha City"), WANTED).await;
-        let again = bytes(&other, subject(kind, 77, "Alpha City"), WANTED).await;
+    for kind in ImageKind::ALL {
+        let (tag, drawn) = bytes(&one, subject(kind, 77, "Alpha City"), OPTIONS).await;
+        let again = bytes(&other, subject(kind, 77, "Alpha City"), OPTIONS).await;
         assert_eq!((&tag, &drawn), (&again.0, &again.1), "{kind:?}");
         let pixels = Pixmap::decode_png(&drawn).unwrap();
         assert_eq!((pixels.width(), pixels.height()), (128, 128), "{kind:?}");
@@ -35,7 +35,7 @@ async fn every_type_is_drawn_alike_by_each_hub_and_unlike_for_each_id() {
         let different = (1..9).map(|id| subject(kind, id, "Alpha City"));
         let mut seen = vec![drawn];
         for subject in different {
-            seen.push(bytes(&one, subject, WANTED).await.1);
+            seen.push(bytes(&one, subject, OPTIONS).await.1);
         }
         seen.sort();
         seen.dedup();
@@ -46,26 +46,26 @@ async fn every_type_is_drawn_alike_by_each_hub_and_unlike_for_each_id() {
 #[tokio::test]
 async fn sizes_and_formats_are_those_that_were_asked_for() {
     let images = Images::new(&config());
-    for size in wanted::SIZES {
-        let wanted = Wanted { size, format: Format::Webp, ..WANTED };
-        let (_, drawn) = bytes(&images, subject(Kind::Team, 5, "Beta"), wanted).await;
+    for size in request::SIZES {
+        let options = ImageOptions { size, format: Format::Webp, ..OPTIONS };
+        let (_, drawn) = bytes(&images, subject(ImageKind::Team, 5, "Beta"), options).await;
         let decoder = image_webp::WebPDecoder::new(std::io::Cursor::new(drawn)).unwrap();
         assert_eq!(decoder.dimensions(), (size, size));
         assert!(decoder.has_alpha());
     }
     let corner = |png: &Bytes| Pixmap::decode_png(png).unwrap().pixel(0, 0).unwrap().alpha();
-    let (tag, whole) = bytes(&images, subject(Kind::Player, 5, "B. Eta"), WANTED).await;
-    let cut = Wanted { cut_out: true, ..WANTED };
-    let (cut_tag, cut) = bytes(&images, subject(Kind::Player, 5, "B. Eta"), cut).await;
+    let (tag, whole) = bytes(&images, subject(ImageKind::Player, 5, "B. Eta"), OPTIONS).await;
+    let cut = ImageOptions { cut_out: true, ..OPTIONS };
+    let (cut_tag, cut) = bytes(&images, subject(ImageKind::Player, 5, "B. Eta"), cut).await;
     assert_eq!((corner(&whole), corner(&cut)), (255, 0));
     assert_ne!(tag, cut_tag);
 }
 
 #[tokio::test]
-async fn what_the_caller_has_is_not_rendered() {
+async fn an_image_that_the_caller_has_is_not_rendered() {
     let images = Images::new(&config());
-    let found = images.find(subject(Kind::Team, 5, "Beta"), WANTED, |_| true).await.unwrap();
-    assert!(matches!(found, Found::Image { bytes: None, .. }), "{found:?}");
+    let found = images.find(subject(ImageKind::Team, 5, "Beta"), OPTIONS, |_| true).await.unwrap();
+    assert!(matches!(found, ImageLookup::Image { bytes: None, .. }), "{found:?}");
     assert_eq!(images.cache(|cache| cache.get("")), None);
 }
 
@@ -87,20 +87,20 @@ async fn own_files_come_first_and_are_scaled() {
         ..config()
     };
     let images = Images::new(&config);
-    let of = |id| subject(Kind::BasketballTeam, id, "Gamma");
-    let wanted = Wanted { size: 64, ..WANTED };
-    let (_, png) = bytes(&images, of(5), wanted).await;
+    let of = |id| subject(ImageKind::BasketballTeam, id, "Gamma");
+    let options = ImageOptions { size: 64, ..OPTIONS };
+    let (_, png) = bytes(&images, of(5), options).await;
     let pixels = Pixmap::decode_png(&png).unwrap();
     assert_eq!(pixels.pixel(32, 32).unwrap().red(), 255);
     assert_eq!(pixels.pixel(32, 2).unwrap().alpha(), 0, "it keeps its shape");
-    let (_, svg) = bytes(&images, of(6), wanted).await;
+    let (_, svg) = bytes(&images, of(6), options).await;
     assert_eq!(Pixmap::decode_png(&svg).unwrap().pixel(9, 9).unwrap().green(), 255);
     for id in [7, 8] {
-        let wrong = images.find(of(id), wanted, |_| false).await;
+        let wrong = images.find(of(id), options, |_| false).await;
         assert!(matches!(wrong, Err(ImageError::Failed(_))), "{id}: {wrong:?}");
     }
     // Neither has a file, and drawing is off.
-    assert_eq!(images.find(of(9), wanted, |_| false).await.unwrap(), Found::Nothing);
+    assert_eq!(images.find(of(9), options, |_| false).await.unwrap(), ImageLookup::Missing);
     let unknown = Subject { name: None, ..of(9) };
-    assert_eq!(images.find(unknown, wanted, |_| false).await.unwrap(), Found::Unknown);
+    assert_eq!(images.find(unknown, options, |_| false).await.unwrap(), ImageLookup::Unknown);
 }

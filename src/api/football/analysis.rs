@@ -136,8 +136,8 @@ pub(super) fn xg_per_minute(analysis: &AnalysisRecord) -> Vec<MinuteXg> {
 }
 
 impl Shot {
-    fn of(told: &ShotRecord) -> Self {
-        // The feeds' places are seen towards the goal, ours from it.
+    fn of(shot: &ShotRecord) -> Self {
+        // Feeds give positions facing the goal; this interface gives them seen from the goal.
         let pos = |[x, y]: [u16; 2]| Place {
             x: percent(1000_u16.saturating_sub(x)),
             y: percent(1000_u16.saturating_sub(y)),
@@ -149,32 +149,32 @@ impl Shot {
             z: percent(z),
         };
         Self {
-            min: told.minute,
-            added: told.added,
-            home: told.side == 0,
-            kind: match told.outcome {
+            min: shot.minute,
+            added: shot.added,
+            home: shot.side == 0,
+            kind: match shot.outcome {
                 ShotOutcome::Goal => "goal",
                 ShotOutcome::Saved => "save",
                 ShotOutcome::Blocked => "block",
                 ShotOutcome::OffTarget | ShotOutcome::Post => "miss",
             },
-            xg: told.expected_goals.map(ExpectedGoals::goals),
-            xgot: told.expected_on_target.map(ExpectedGoals::goals),
-            gml: told.goal_mouth.map(goal_mouth),
-            sit: told.situation.map(situation),
-            body: told.body_part.map(|part| match part {
+            xg: shot.expected_goals.map(ExpectedGoals::goals),
+            xgot: shot.expected_on_target.map(ExpectedGoals::goals),
+            gml: shot.goal_mouth.map(goal_mouth),
+            sit: shot.situation.map(situation),
+            body: shot.body_part.map(|part| match part {
                 BodyPart::RightFoot => "right-foot",
                 BodyPart::LeftFoot => "left-foot",
                 BodyPart::Head => "head",
                 BodyPart::Other => "other",
             }),
-            gtype: (told.outcome == ShotOutcome::Goal).then_some(match told.situation {
+            gtype: (shot.outcome == ShotOutcome::Goal).then_some(match shot.situation {
                 Some(ShotSituation::Penalty) => "penalty",
                 _ => "regular",
             }),
-            player_id: told.player.as_ref().map(|player| player.id),
-            pos: told.place.map(pos),
-            gm: told.goal_mouth.map(mouth),
+            player_id: shot.player.as_ref().map(|player| player.id),
+            pos: shot.place.map(pos),
+            gm: shot.goal_mouth.map(mouth),
         }
     }
 }
@@ -195,7 +195,7 @@ fn situation(situation: ShotSituation) -> &'static str {
 /// The posts, in tenths of a percent of the width of the pitch: 7.32 of 68 metres.
 const POSTS: [u16; 2] = [446, 554];
 
-/// As seen by the one who shoots: height and third of the goal; `close-` is beside it or over it.
+/// From the shooter's view: height and third of the goal; `close-` is next to it or above it.
 fn goal_mouth([y, z]: [u16; 2]) -> String {
     let [left, right] = POSTS;
     let beyond = y < left || y > right || z > 1000;
@@ -221,16 +221,16 @@ impl Positions {
 }
 
 impl Position {
-    fn of(told: &PositionRecord, line_up: Option<&LineUpRecord>) -> Self {
+    fn of(position: &PositionRecord, line_up: Option<&LineUpRecord>) -> Self {
         let mut players = line_up.into_iter().flat_map(|it| &it.players);
-        let known = players.find(|it| it.player.id == told.player.id);
+        let known = players.find(|it| it.player.id == position.player.id);
         Self {
             n: known.and_then(|it| it.number),
-            x: percent(told.x),
-            y: percent(told.y),
+            x: percent(position.x),
+            y: percent(position.y),
             pos: known.and_then(|it| it.position.as_deref()).unwrap_or_default().to_owned(),
-            name: told.player.name.to_string(),
-            player_id: Some(told.player.id),
+            name: position.player.name.to_string(),
+            player_id: Some(position.player.id),
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Countries by name and by code. Feeds tell one of the two; clients ask for either.
+//! Countries by name and by code. Feeds give one of the two; clients ask for either.
 
-/// Countries that play on their own and have no code of their own, and the code under which they are
-/// found too.
+/// Countries that compete separately without a code of their own, and the code that also finds them.
 const WITHIN: &[(&str, &str)] =
     &[("England", "GB"), ("Scotland", "GB"), ("Wales", "GB"), ("Northern Ireland", "GB")];
 
@@ -258,36 +257,36 @@ const COUNTRIES: &[(&str, &str)] = &[
     ("ZW", "Zimbabwe"),
 ];
 
-/// The name of what a feed has told, be it a code or a name.
-pub(in crate::api) fn name(told: &str) -> String {
-    let known = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(told));
-    known.map_or(told, |(_, name)| name).to_owned()
+/// The name of a country that a feed gives as a code or a name.
+pub(in crate::api) fn name(country: &str) -> String {
+    let known = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(country));
+    known.map_or(country, |(_, name)| name).to_owned()
 }
 
-/// The same of what may not be known: an empty text then, as clients declare a string.
-pub(in crate::api) fn name_or_empty(told: Option<&str>) -> String {
-    told.map(name).unwrap_or_default()
+/// The same for an optional country: an empty string if there is none, as clients declare a string.
+pub(in crate::api) fn name_or_empty(country: Option<&str>) -> String {
+    country.map(name).unwrap_or_default()
 }
 
-/// The code of what a feed has told; `None` for what has none.
-pub(in crate::api) fn code(told: &str) -> Option<String> {
+/// The code of a country that a feed gives as a code or a name; `None` if it has none.
+pub(in crate::api) fn code(country: &str) -> Option<String> {
     let is_it =
-        |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|own| own.eq_ignore_ascii_case(told));
+        |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|own| own.eq_ignore_ascii_case(country));
     let known = COUNTRIES.iter().find(is_it);
-    let within = || WITHIN.iter().find(|(name, _)| name.eq_ignore_ascii_case(told));
+    let within = || WITHIN.iter().find(|(name, _)| name.eq_ignore_ascii_case(country));
     let code = known.map(|(code, _)| *code).or_else(|| within().map(|(_, code)| *code));
     code.map(ToOwned::to_owned)
 }
 
-/// Whether what a feed has told is the country of this code.
-pub(in crate::api) fn has_code(told: Option<&str>, wanted: &str) -> bool {
-    told.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
+/// Whether a feed's country has this code.
+pub(in crate::api) fn has_code(country: Option<&str>, wanted: &str) -> bool {
+    country.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether what a feed has told is the country of this name, or of this code.
-pub(in crate::api) fn is_named(told: Option<&str>, wanted: &str) -> bool {
-    told.is_some_and(|told| {
-        name(told).eq_ignore_ascii_case(wanted) || told.eq_ignore_ascii_case(wanted)
+/// Whether a feed's country has this name or code.
+pub(in crate::api) fn is_named(country: Option<&str>, wanted: &str) -> bool {
+    country.is_some_and(|country| {
+        name(country).eq_ignore_ascii_case(wanted) || country.eq_ignore_ascii_case(wanted)
     })
 }
 
@@ -296,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn country_is_found_by_name_and_by_code_however_it_was_told() {
+    fn country_is_found_by_name_and_by_code_in_either_form() {
         assert_eq!(name("DE"), "Germany");
         assert_eq!(name("England"), "England");
         assert_eq!(code("Germany").as_deref(), Some("DE"));

@@ -1,4 +1,4 @@
-//! `/api/v2/coverage/`: what there is of each sport, for whoever asks, without a key.
+//! `/api/v2/coverage/`: the coverage of each sport, public and without a key.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::request::TOLERATED;
 use crate::{
-    api::{Api, ApiError, Kept, Params, Spec, UnknownParametersBody, time, view::View},
+    api::{Api, ApiError, CacheControl, Params, Spec, UnknownParametersBody, time, view::View},
     archive::{Filter, Window},
     clock::now,
     products::Product,
@@ -20,7 +20,7 @@ use crate::{
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// A sport is in season while it has a match within so many days, back or ahead.
+/// A sport is in season if it has a match within this many days, past or future.
 const SEASON_DAYS: Micros = 14;
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -70,10 +70,10 @@ pub(super) async fn coverage(
     let wanted = params.parsed("sport", &expected, named)?;
     let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
     let sports: Vec<_> = sports.map(|sport| of_sport(&api, sport, now())).collect();
-    Kept::PREDICTIONS.answer(&headers, &Coverage { count: sports.len(), sports })
+    CacheControl::PREDICTIONS.answer(&headers, &Coverage { count: sports.len(), sports })
 }
 
-/// The sports that there is a product of.
+/// The sports that are part of a product.
 fn covered() -> impl Iterator<Item = Sport> {
     Sport::ALL.into_iter().filter(|sport| Product::named(sport.as_str()).is_some())
 }

@@ -6,11 +6,11 @@ use hyper::HeaderMap;
 use super::{
     event::{self, Event},
     matches::Matches,
-    request::{Asked, TOLERATED, football, holds},
-    vocabulary::Wanted,
+    request::{ListQuery, TOLERATED, football, holds},
+    vocabulary::StatusFilter,
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Page, Spec, UnknownParametersBody},
     archive::{Condition, EntityKind},
     record::{Brief, Key},
 };
@@ -70,33 +70,33 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, SPEC)?;
-    let params = &asked.params;
+    let query = ListQuery::read(&api, &uri, &headers, SPEC)?;
+    let params = &query.params;
     let mut filter = football();
-    asked.days(&mut filter)?;
+    query.days(&mut filter)?;
     filter.competition = params.id("league_id")?;
     filter.season = params.id("season_id")?;
     filter.team = params.id("team_id")?;
     let matches = Matches::now(&api);
     filter.teams = params.text("team_name").map(|part| named(&matches, part));
-    let wanted = asked.status();
+    let wanted = query.status();
     filter.statuses = wanted.as_ref().map(|wanted| wanted.statuses.clone());
     let (round, stage) = (params.text("round"), params.text("stage"));
     // A number needs no look at the brief.
     filter.round = round.and_then(|round| round.parse().ok());
     let round_name = round.filter(|_| filter.round.is_none());
     let also = |brief: &Brief| {
-        wanted.as_ref().is_none_or(|wanted: &Wanted| wanted.lets_through(brief))
+        wanted.as_ref().is_none_or(|wanted: &StatusFilter| wanted.lets_through(brief))
             && round_name.is_none_or(|name| is_round(brief, name))
             && stage.is_none_or(|stage| is_stage(brief, stage))
     };
     // A list of which rows alone decide need not be walked.
     let is_plain = round_name.is_none()
         && stage.is_none()
-        && wanted.as_ref().is_none_or(Wanted::is_of_statuses_alone);
+        && wanted.as_ref().is_none_or(StatusFilter::is_of_statuses_alone);
     let also = (!is_plain).then_some(&also as Condition<'_>);
-    let found = matches.find_with(&filter, asked.window, also);
-    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+    let found = matches.find_with(&filter, query.window, also);
+    CacheControl::LIST.answer(&headers, &query.page(found.count, matches.rows(&found.briefs)))
 }
 
 /// Teams with this in their names.

@@ -47,7 +47,7 @@ pub(super) struct Meeting {
 }
 
 /// A meeting in the past.
-struct Met<'a> {
+struct PastMeeting<'a> {
     brief: &'a Brief,
     sides: [Key; 2],
     goals: [u32; 2],
@@ -59,7 +59,9 @@ impl HeadToHead {
         let Some(sides) = of.sides else { return Self::default() };
         let earlier = met.iter().filter(|brief| brief.id != of.id && brief.start < of.start);
         let met: Vec<_> = earlier
-            .filter_map(|brief| Some(Met { brief, sides: brief.sides?, goals: brief.score? }))
+            .filter_map(|brief| {
+                Some(PastMeeting { brief, sides: brief.sides?, goals: brief.score? })
+            })
             .collect();
         if met.is_empty() {
             return Self::default();
@@ -91,7 +93,7 @@ impl HeadToHead {
     }
 }
 
-fn meeting(matches: &Matches<'_>, met: &Met<'_>) -> Meeting {
+fn meeting(matches: &Matches<'_>, met: &PastMeeting<'_>) -> Meeting {
     let [home, away] = met.sides.map(|team| matches.team_name(team));
     Meeting {
         date: met.brief.start.and_then(time::offset),

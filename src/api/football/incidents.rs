@@ -38,7 +38,8 @@ pub(super) enum Incident {
 
 /// When it happened, and which side did it.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Happened {
+#[schema(as = Happened)]
+pub(super) struct IncidentTime {
     minute: u16,
     added_time: Option<u16>,
     /// No feed of ours tells it.
@@ -53,7 +54,7 @@ pub(super) struct Goal {
     /// own goal plays for the other side.
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     assist: Option<String>,
@@ -70,7 +71,7 @@ pub(super) struct Goal {
 pub(super) struct Card {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `yellow`, `yellowRed` or `red`.
@@ -83,7 +84,7 @@ pub(super) struct Card {
 pub(super) struct Substitution {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player_in: Option<String>,
     player_in_id: Option<Key>,
     player_out: Option<String>,
@@ -117,7 +118,7 @@ pub(super) struct InjuryTime {
 pub(super) struct VarDecision {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `checking`, `confirmed` or `overturned`: no feed of ours tells what was looked at.
@@ -130,7 +131,7 @@ pub(super) struct VarDecision {
 pub(super) struct Kick {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `missed`.
@@ -141,7 +142,7 @@ pub(super) struct Kick {
 pub(super) struct ShootoutKick {
     #[serde(flatten)]
     #[schema(inline)]
-    happened: Happened,
+    happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
     /// `scored` or `missed`.
@@ -160,15 +161,15 @@ pub(super) struct Touch {
 
 impl Incidents {
     pub(super) fn of(record: &MatchRecord) -> Self {
-        let told = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
-        let mut told: Vec<_> = told.iter().collect();
-        // Those of the same minute stay as they came.
-        told.sort_by_key(|it| place(it));
-        let last_period = told.iter().rposition(|it| &*it.kind == "period");
-        let had_shootout = told.iter().any(|it| is_period(it, "penalties"));
+        let records = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
+        let mut records: Vec<_> = records.iter().collect();
+        // Stable: incidents of the same minute keep their order.
+        records.sort_by_key(|it| place(it));
+        let last_period = records.iter().rposition(|it| &*it.kind == "period");
+        let had_shootout = records.iter().any(|it| is_period(it, "penalties"));
         let mut score = [0; 2];
-        let mut incidents = Vec::with_capacity(told.len());
-        for (index, it) in told.into_iter().enumerate() {
+        let mut incidents = Vec::with_capacity(records.len());
+        for (index, it) in records.into_iter().enumerate() {
             score = score_after(score, it);
             if &*it.kind == "period" {
                 let is_end_of_shootout = had_shootout && is_period(it, "finished");
@@ -188,8 +189,8 @@ fn is_period(it: &IncidentRecord, status: &str) -> bool {
     &*it.kind == "period" && it.detail.as_deref() == Some(status)
 }
 
-/// Where an incident stands in the order of the match: by minute, by minute of stoppage time, and behind
-/// all of a part its end, the begin of the next one, and the kicks of the shoot-out.
+/// The sort key of an incident: minute, then minute of stoppage time. The end of a period, the beginning of
+/// the next one and the kicks of a shoot-out come after everything else in the period.
 fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
     let own = (it.minute, it.added.unwrap_or_default());
     let behind = |minute: u16| (minute, u16::MAX, (0, 0));
@@ -201,17 +202,17 @@ fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
         Some("extra_half" | "extra_second") => behind(105),
         Some("penalties") => behind(120),
         Some("finished") => behind(u16::MAX),
-        // Some feeds count the kicks by minutes.
+        // Some feeds number the kicks as minutes.
         _ if &*it.kind == "shootout" => (120, u16::MAX, own),
         _ => (own.0, own.1, (0, 0)),
     }
 }
 
-/// The score once this has happened.
+/// The score after this incident.
 fn score_after(score: [u32; 2], it: &IncidentRecord) -> [u32; 2] {
     let is_goal = &*it.kind == "goal" && it.retracted.is_none();
     match (it.score, it.side) {
-        (Some(told), _) if is_goal => told.map(u32::from),
+        (Some(score), _) if is_goal => score.map(u32::from),
         (None, Some(0)) if is_goal => [score[0] + 1, score[1]],
         (None, Some(1)) if is_goal => [score[0], score[1] + 1],
         _ => score,
@@ -226,34 +227,34 @@ fn id(named: Option<&Named>) -> Option<Key> {
     named.map(|named| named.id)
 }
 
-impl Happened {
-    fn of(told: &IncidentRecord) -> Self {
+impl IncidentTime {
+    fn of(record: &IncidentRecord) -> Self {
         Self {
-            minute: told.minute,
-            added_time: told.added,
+            minute: record.minute,
+            added_time: record.added,
             period_second: None,
-            is_home: told.side.map(|side| side == 0),
+            is_home: record.side.map(|side| side == 0),
         }
     }
 }
 
 impl Incident {
-    /// `None` for what was taken back and is not to be counted, and for kinds without a word here.
-    fn of(told: &IncidentRecord) -> Option<Self> {
-        let happened = Happened::of(told);
-        let (own, other) = (told.player.as_ref(), told.assist.as_ref());
+    /// `None` for retracted incidents that do not count, and for kinds that this interface does not have.
+    fn of(record: &IncidentRecord) -> Option<Self> {
+        let happened = IncidentTime::of(record);
+        let (own, other) = (record.player.as_ref(), record.assist.as_ref());
         let (player, player_id) = (name(own), id(own));
-        let detail = || told.detail.as_ref().map(|detail| detail.to_string());
-        let [home_score, away_score] = [0, 1].map(|side| told.score.map(|score| score[side]));
-        let rescinded = told.retracted.is_some();
+        let detail = || record.detail.as_ref().map(|detail| detail.to_string());
+        let [home_score, away_score] = [0, 1].map(|side| record.score.map(|score| score[side]));
+        let rescinded = record.retracted.is_some();
         let card = |card_type| Card {
-            happened: Happened::of(told),
+            happened: IncidentTime::of(record),
             player: name(own),
             player_id,
             card_type,
             rescinded,
         };
-        Some(match &*told.kind {
+        Some(match &*record.kind {
             "yellow" => Self::Card(card("yellow")),
             "second_yellow" => Self::Card(card("yellowRed")),
             "red" => Self::Card(card("red")),
@@ -296,7 +297,7 @@ impl Incident {
                     "overturned" => Some(false),
                     _ => None,
                 };
-                let happened = Happened::of(told);
+                let happened = IncidentTime::of(record);
                 Self::VarDecision(VarDecision { happened, player, player_id, decision, confirmed })
             }
             _ => return None,
@@ -305,15 +306,15 @@ impl Incident {
 }
 
 impl Period {
-    /// `None` for states that are no part of a match.
+    /// `None` for states that are not part of a match.
     fn of(
         record: &MatchRecord,
-        told: &IncidentRecord,
+        incident: &IncidentRecord,
         counted: [u32; 2],
         is_live: bool,
     ) -> Option<Incident> {
         let brief = &record.brief;
-        let status = told.detail.as_deref()?;
+        let status = incident.detail.as_deref()?;
         let text = match status {
             "first_half" => "First half",
             "half_time" => "HT",
@@ -331,8 +332,8 @@ impl Period {
         };
         let [home_score, away_score] = known.unwrap_or(counted);
         Some(Incident::Period(Self {
-            minute: told.minute,
-            added_time: told.added,
+            minute: incident.minute,
+            added_time: incident.added,
             text,
             home_score,
             away_score,
@@ -342,10 +343,10 @@ impl Period {
 }
 
 impl InjuryTime {
-    /// Of the part that this ends; `None` where none was played, or nobody tells the minute of the end.
-    fn of(told: &IncidentRecord) -> Option<Incident> {
-        let is_end = [45, 90, 105, 120].contains(&told.minute);
-        let length = told.added.filter(|_| is_end)?;
-        Some(Incident::InjuryTime(Self { minute: told.minute, length }))
+    /// Stoppage time of the period that this ends; `None` if there was none, or the feed gives no minute.
+    fn of(incident: &IncidentRecord) -> Option<Incident> {
+        let is_end = [45, 90, 105, 120].contains(&incident.minute);
+        let length = incident.added.filter(|_| is_end)?;
+        Some(Incident::InjuryTime(Self { minute: incident.minute, length }))
     }
 }

@@ -1,4 +1,4 @@
-//! `/api/v2/leagues/` and what is below one league, but for its table and its leaders.
+//! `/api/v2/leagues/` and the endpoints below one league, except its table and its leaders.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use utoipa::ToSchema;
 use super::{
     country,
     matches::Matches,
-    request::{self, Asked, key},
+    request::{self, ListQuery, key},
     seasons::{Calendar, LeagueSeason, Season},
     venues::Venue,
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
     archive::{Entity, EntityKind, Filter},
     record::Key,
 };
@@ -51,7 +51,7 @@ impl League {
     }
 }
 
-/// No feed tells it, but many names do.
+/// No feed provides it, but many names contain it.
 pub(super) fn is_women(league: &Entity) -> bool {
     const WORDS: [&str; 6] = ["women", "womens", "women's", "frauen", "femenina", "féminine"];
     let name = league.name.to_lowercase();
@@ -93,21 +93,21 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let params = &asked.params;
+    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
+    let params = &query.params;
     let (women, inactive) = (params.flag("is_women")?, params.flag("include_inactive")?);
     let (of_country, code) = (params.text("country"), params.text("country_code"));
     let matches = Matches::now(&api);
     let calendar = Calendar::of(&matches, None);
     let leagues = matches.entities(EntityKind::Competition, |league| {
-        asked.has_part("name", &league.name)
+        query.has_part("name", &league.name)
             && women.is_none_or(|women| women == is_women(league))
             && (inactive == Some(true) || calendar.is_active(league.id))
             && of_country.is_none_or(|name| country::is_named(league.country.as_deref(), name))
             && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
     });
     let rows = leagues.iter().map(|league| League::of(&matches, &calendar, league)).collect();
-    Kept::LIST.answer(&headers, &asked.page_of::<League>(rows))
+    CacheControl::LIST.answer(&headers, &query.page_of::<League>(rows))
 }
 
 /// A league.
@@ -133,7 +133,7 @@ pub(super) async fn detail(
     let matches = Matches::now(&api);
     let league = matches.entity(EntityKind::Competition, key(&id)?)?;
     let calendar = Calendar::of(&matches, Some(league.id));
-    Kept::LIST.answer(&headers, &League::of(&matches, &calendar, &league))
+    CacheControl::LIST.answer(&headers, &League::of(&matches, &calendar, &league))
 }
 
 /// Its current season.
@@ -160,7 +160,7 @@ pub(super) async fn season(
     let league = matches.entity(EntityKind::Competition, key(&id)?)?;
     let calendar = Calendar::of(&matches, Some(league.id));
     let season = calendar.season(&matches, league.id, None)?.ok_or(ApiError::NotFound)?;
-    Kept::LIST.answer(&headers, &LeagueSeason::of(league.id, season))
+    CacheControl::LIST.answer(&headers, &LeagueSeason::of(league.id, season))
 }
 
 /// SERVICE section 1.2: no envelope of pages.
@@ -195,7 +195,7 @@ pub(super) async fn seasons(
     let league = matches.entity(EntityKind::Competition, key(&id)?)?;
     let seasons = Calendar::of(&matches, Some(league.id)).seasons(&matches, league.id);
     let body = Seasons { league_id: league.id, count: seasons.len(), seasons };
-    Kept::LIST.answer(&headers, &body)
+    CacheControl::LIST.answer(&headers, &body)
 }
 
 const VENUES: Spec = request::spec(&["limit", "offset"]);
@@ -223,11 +223,11 @@ pub(super) async fn venues(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, VENUES)?;
+    let query = ListQuery::read(&api, &uri, &headers, VENUES)?;
     let matches = Matches::now(&api);
     let league = matches.entity(EntityKind::Competition, key(&id)?)?;
     let filter = Filter { competition: Some(league.id), ..request::football() };
-    Kept::REFERENCE.answer(&headers, &asked.page_of(venues_of(&matches, &filter)))
+    CacheControl::REFERENCE.answer(&headers, &query.page_of(venues_of(&matches, &filter)))
 }
 
 /// Where the matches of one of its seasons are played.
@@ -254,7 +254,7 @@ pub(super) async fn season_venues(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, VENUES)?;
+    let query = ListQuery::read(&api, &uri, &headers, VENUES)?;
     let matches = Matches::now(&api);
     let league = matches.entity(EntityKind::Competition, key(&id)?)?;
     let season = matches.entity(EntityKind::Season, key(&season)?)?;
@@ -262,7 +262,7 @@ pub(super) async fn season_venues(
         return Err(ApiError::NotFound);
     }
     let filter = Filter { season: Some(season.id), ..request::football() };
-    Kept::REFERENCE.answer(&headers, &asked.page_of(venues_of(&matches, &filter)))
+    CacheControl::REFERENCE.answer(&headers, &query.page_of(venues_of(&matches, &filter)))
 }
 
 fn venues_of(matches: &Matches<'_>, filter: &Filter) -> Vec<Venue> {

@@ -1,7 +1,7 @@
-//! Which match was the first leg of a tie that is decided in two: `previous_leg_event_id`.
+//! Finds the first leg of a two-legged tie: `previous_leg_event_id`.
 //!
-//! No feed of ours says it, but where a feed names the rounds it follows: two sides that meet in the
-//! same round of a knock-out, each once at home, play two legs of it.
+//! No feed provides it, but it follows from named rounds: two sides that meet twice in the same knock-out
+//! round, each once at home, play a two-legged tie.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use fanout::Micros;
 
 use crate::record::{Brief, Key};
 
-/// Legs lie no further apart. The longest pause between two is over the winter.
+/// The maximum time between two legs. The longest pause is over the winter.
 const APART_MAX: Micros = 100 * 86_400_000_000;
 
-/// What is in the names of rounds in which a tie is decided, in lower case. Other rounds may bring the
-/// same two together twice too: those of leagues and groups.
+/// Words in the names of knock-out rounds, in lower case. In other rounds, those of leagues and groups, two
+/// sides may also meet twice.
 const KNOCK_OUT: [&str; 9] = [
     "final",
     "round of",
@@ -26,7 +26,7 @@ const KNOCK_OUT: [&str; 9] = [
     "promotion",
 ];
 
-/// The leg before this match, among the earlier matches of its sides with a result.
+/// The first leg before this match, among the earlier matches of its sides with a result.
 pub(super) fn previous(of: &Brief, met: &[Arc<Brief>]) -> Option<Key> {
     let round = of.round_name.as_deref()?.to_lowercase();
     let is_tie = of.group.is_none() && KNOCK_OUT.iter().any(|word| round.contains(word));

@@ -1,4 +1,4 @@
-//! `events/{id}/lineups/`: who starts and who sits on the bench.
+//! `events/{id}/lineups/`: starters and substitutes.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,13 +10,14 @@ pub(super) struct LineUps {
     event_id: Key,
     /// `confirmed` once a feed has told them, else `unavailable`: nobody here predicts any.
     lineup_status: &'static str,
-    lineups: Option<Both>,
+    lineups: Option<BothLineUps>,
     /// No feed of ours tells who is missing.
     unavailable_players: Unavailable,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Both {
+#[schema(as = Both)]
+pub(super) struct BothLineUps {
     /// `null` while only the other side's is known.
     home: Option<LineUp>,
     away: Option<LineUp>,
@@ -49,12 +50,13 @@ pub(super) struct Player {
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Unavailable {
-    home: Vec<Missing>,
-    away: Vec<Missing>,
+    home: Vec<MissingPlayer>,
+    away: Vec<MissingPlayer>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Missing {
+#[schema(as = Missing)]
+pub(super) struct MissingPlayer {
     id: Option<Key>,
     name: String,
     short_name: String,
@@ -66,10 +68,10 @@ pub(super) struct Missing {
 impl LineUps {
     pub(super) fn of(record: &MatchRecord) -> Self {
         let side = |place: usize| {
-            let told = record.play.football()?.line_ups[place].as_ref()?;
-            Some(LineUp::of(told, record.names.sides.as_ref().map(|sides| &sides[place])))
+            let line_up = record.play.football()?.line_ups[place].as_ref()?;
+            Some(LineUp::of(line_up, record.names.sides.as_ref().map(|sides| &sides[place])))
         };
-        let both = Both { home: side(0), away: side(1) };
+        let both = BothLineUps { home: side(0), away: side(1) };
         let is_known = both.home.is_some() || both.away.is_some();
         Self {
             event_id: record.brief.id,
@@ -81,15 +83,15 @@ impl LineUps {
 }
 
 impl LineUp {
-    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(line_up: &LineUpRecord, team: Option<&Named>) -> Self {
         let those = |starts: bool| {
-            let those = told.players.iter().filter(|player| player.starter == starts);
+            let those = line_up.players.iter().filter(|player| player.starter == starts);
             those.map(player).collect()
         };
         Self {
             team_id: team.map(|team| team.id),
             team_name: team.map(|team| team.name.to_string()).unwrap_or_default(),
-            formation: told.formation.as_deref().map(ToOwned::to_owned),
+            formation: line_up.formation.as_deref().map(ToOwned::to_owned),
             confidence: None,
             players: those(true),
             substitutes: those(false),
@@ -97,19 +99,19 @@ impl LineUp {
     }
 }
 
-fn player(told: &LineUpPlayerRecord) -> Player {
+fn player(record: &LineUpPlayerRecord) -> Player {
     Player {
-        id: Some(told.player.id),
-        name: told.player.name.to_string(),
-        short_name: short_name(&told.player.name),
-        position: told.position.as_deref().unwrap_or_default().to_owned(),
-        jersey_number: told.number,
+        id: Some(record.player.id),
+        name: record.player.name.to_string(),
+        short_name: short_name(&record.player.name),
+        position: record.position.as_deref().unwrap_or_default().to_owned(),
+        jersey_number: record.number,
         ai_score: None,
-        captain: told.captain,
+        captain: record.captain,
     }
 }
 
-/// `Lionel Messi` as `L. Messi`; one word, and what is short already, as it is.
+/// `Lionel Messi` as `L. Messi`; single words and names that are already short stay unchanged.
 pub(in crate::api) fn short_name(name: &str) -> String {
     let words: Vec<_> = name.split_whitespace().collect();
     match words.as_slice() {

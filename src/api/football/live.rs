@@ -1,4 +1,4 @@
-//! `/api/v2/events/live/` and `/api/v2/events/{id}/`, from memory.
+//! `/api/v2/events/live/` and `/api/v2/events/{id}/`, answered from memory.
 
 use std::sync::Arc;
 
@@ -16,26 +16,29 @@ use utoipa::ToSchema;
 
 use super::{
     event::{Event, LiveEvent},
+    live_cache::{ResponseCache, ResponseSource},
     matches::Matches,
     request::{self, key},
-    shown::{MadeOf, Shown},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Params, Spec, UnknownParametersBody, answer::Prepared},
+    api::{
+        Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody,
+        response::SharedBody,
+    },
     archive::{Filter, Window},
     record::{Brief, Key, MatchRecord, Status},
 };
 
-/// Where the channel of the match stood when the answer was made, as `EPOCH:SEQ`.
+/// The position of the match's channel when the response was made, as `EPOCH:SEQ`.
 const POSITION: HeaderName = HeaderName::from_static("x-matchwire-seq");
 
-/// How long before its kick-off a match is listed, in microseconds.
+/// How long before kick-off a match is listed, in microseconds.
 const AHEAD_US: Micros = 5 * MINUTE_US;
-/// For how long a match stays listed that should have kicked off and has not.
+/// How long after its scheduled kick-off a match without one stays listed.
 const LATE_US: Micros = 60 * MINUTE_US;
-/// For how long a match stays listed after its end.
+/// How long a match stays listed after its end.
 const OVER_US: Micros = 10 * MINUTE_US;
-/// No match takes longer than this from its kick-off to its end.
+/// No match takes longer from kick-off to end.
 const LENGTH_US_MAX: Micros = 6 * 60 * MINUTE_US;
 
 const MINUTE_US: Micros = 60 * 1_000_000;
@@ -50,16 +53,16 @@ pub(super) struct Live {
     events: Vec<LiveEvent>,
 }
 
-/// Which rows of the list are asked for.
+/// The filters and the window of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wanted {
+struct LiveFilter {
     league: Option<Key>,
     season: Option<Key>,
     team: Option<Key>,
     window: Window,
 }
 
-impl Wanted {
+impl LiveFilter {
     const ALL: Self = Self { league: None, season: None, team: None, window: Window::ALL };
 
     fn read(params: &Params) -> Result<Self, ApiError> {
@@ -74,7 +77,7 @@ impl Wanted {
     }
 
     fn lets_through(&self, brief: &Brief) -> bool {
-        let is = |wanted: Option<Key>, own| wanted.is_none() || wanted == own;
+        let is = |expected: Option<Key>, own| expected.is_none() || expected == own;
         let plays = |team| brief.sides.is_some_and(|sides| sides.contains(&team));
         is(self.league, brief.competition)
             && is(self.season, brief.season)
@@ -103,49 +106,49 @@ impl Wanted {
 )]
 pub(super) async fn live(
     State(api): State<Api>,
-    Extension(shown): Extension<Shown>,
+    Extension(cache): Extension<ResponseCache>,
     request: Request,
 ) -> Result<Response, ApiError> {
     let params = Params::read(request.uri().query(), LIVE)?;
-    let wanted = Wanted::read(&params)?;
-    if wanted != Wanted::ALL {
-        return Kept::LIVE.answer(request.headers(), &listed(&api, &wanted));
+    let filter = LiveFilter::read(&params)?;
+    if filter != LiveFilter::ALL {
+        return CacheControl::LIVE.answer(request.headers(), &listed(&api, &filter));
     }
     let reader = api.reader.clone();
-    let make = move || Prepared::json(&listed(&api, &wanted));
-    let served = shown.live(|| reader.version(), make).await?;
-    Ok(served.answer(Kept::LIVE, request.headers()))
+    let make = move || SharedBody::json(&listed(&api, &filter));
+    let lookup = cache.live(|| reader.version(), make).await?;
+    Ok(lookup.answer(CacheControl::LIVE, request.headers()))
 }
 
-fn listed(api: &Api, wanted: &Wanted) -> Live {
+fn listed(api: &Api, filter: &LiveFilter) -> Live {
     let matches = Matches::now(api);
-    let fresh = matches.all_fresh().filter(|record| wanted.lets_through(&record.brief));
+    let fresh = matches.all_fresh().filter(|record| filter.lets_through(&record.brief));
     let fresh = fresh.filter(|record| rank(&record.brief, matches.now).is_some());
     let mut briefs: Vec<_> = fresh.map(|record| Arc::clone(&record.brief)).collect();
-    // The hub may know a match no longer that has just ended, above all after a restart.
+    // The hub may no longer know a match that has just ended, especially after a restart.
     let ended = Filter {
         from: Some(matches.now - LENGTH_US_MAX),
         before: Some(matches.now),
-        competition: wanted.league,
+        competition: filter.league,
         statuses: Some(Status::RESULTS.to_vec()),
         ..request::football()
     };
     let also = |brief: &Brief| {
         matches.fresh(brief.id).is_none()
-            && wanted.lets_through(brief)
+            && filter.lets_through(brief)
             && rank(brief, matches.now).is_some()
     };
     briefs.extend(matches.find_with(&ended, Window::ALL, Some(&also)).briefs);
     briefs.sort_by_key(|brief| (rank(brief, matches.now), brief.start, brief.id));
     let count = briefs.len();
-    let Window { offset, limit } = wanted.window;
+    let Window { offset, limit } = filter.window;
     let briefs: Vec<_> = briefs.into_iter().skip(offset).take(limit).collect();
     let rows = matches.rows(&briefs).into_iter().zip(&briefs);
     let events = rows.map(|(event, brief)| LiveEvent::of(&matches, brief, event));
     Live { count, events: events.collect() }
 }
 
-/// Where a match stands in the list: in play, about to kick off, just over; `None` if not at all.
+/// The rank of a match in the list: in play, about to kick off, just ended; `None` if it is not listed.
 fn rank(brief: &Brief, now: Micros) -> Option<u8> {
     let starts_now = || {
         brief
@@ -179,57 +182,58 @@ fn rank(brief: &Brief, now: Micros) -> Option<u8> {
 )]
 pub(super) async fn detail(
     State(api): State<Api>,
-    Extension(shown): Extension<Shown>,
+    Extension(cache): Extension<ResponseCache>,
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
     Params::read(request.uri().query(), request::NONE)?;
     let id = key(&id)?;
-    let known = match api.reader.get(id) {
-        Some(record) => Known::Fresh(record),
-        None => Known::Kept(api.archive.brief(id).ok_or(ApiError::NotFound)?),
+    let found = match api.reader.get(id) {
+        Some(record) => MatchLookup::Fresh(record),
+        None => MatchLookup::Archived(api.archive.brief(id).ok_or(ApiError::NotFound)?),
     };
-    let brief = known.brief();
+    let brief = found.brief();
     if brief.sport != Sport::Football {
         return Err(ApiError::NotFound);
     }
-    let make = || Prepared::json(&known.event(&api));
-    let served = shown.detail(id, known.made_of(), Instant::now(), make)?;
-    let kept = if brief.status.is_live() { Kept::LIVE } else { Kept::LIST };
-    let mut response = served.answer(kept, request.headers());
-    if let Some(position) = known.position() {
+    let make = || SharedBody::json(&found.event(&api));
+    let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
+    let cache_control =
+        if brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
+    let mut response = lookup.answer(cache_control, request.headers());
+    if let Some(position) = found.position() {
         response.headers_mut().insert(POSITION, position);
     }
     Ok(response)
 }
 
-/// What there is of a match.
-enum Known {
-    /// As the hub knows it.
+/// Where a match was found.
+enum MatchLookup {
+    /// In the hub, with its current state.
     Fresh(Arc<MatchRecord>),
-    /// As it was kept.
-    Kept(Arc<Brief>),
+    /// In the archive.
+    Archived(Arc<Brief>),
 }
 
-impl Known {
+impl MatchLookup {
     fn brief(&self) -> &Brief {
         match self {
             Self::Fresh(record) => &record.brief,
-            Self::Kept(brief) => brief,
+            Self::Archived(brief) => brief,
         }
     }
 
-    fn made_of(&self) -> MadeOf {
+    fn source(&self) -> ResponseSource {
         match self {
-            Self::Fresh(record) => MadeOf::Fresh(Arc::clone(record)),
-            Self::Kept(brief) => MadeOf::Kept(Arc::clone(brief)),
+            Self::Fresh(record) => ResponseSource::Fresh(Arc::clone(record)),
+            Self::Archived(brief) => ResponseSource::Archived(Arc::clone(brief)),
         }
     }
 
     fn event(&self, api: &Api) -> Event {
         let (fresh, brief) = match self {
             Self::Fresh(record) => (Some(Arc::clone(record)), &Arc::clone(&record.brief)),
-            Self::Kept(brief) => (None, brief),
+            Self::Archived(brief) => (None, brief),
         };
         Matches::with(api, fresh).row(brief)
     }
@@ -237,7 +241,7 @@ impl Known {
     fn position(&self) -> Option<HeaderValue> {
         match self {
             Self::Fresh(record) => position(record),
-            Self::Kept(_) => None,
+            Self::Archived(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `/api/v2/managers/` and what is below one manager.
+//! `/api/v2/managers/` and the endpoints below one manager.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,16 +15,18 @@ use utoipa::ToSchema;
 use super::{
     country,
     event::Event,
-    led::Led,
     line_ups::short_name,
+    manager_stats::ManagerStats,
+    match_stats::{MatchStats, MatchStatsCache},
     matches::Matches,
     people::{self, Person, Role},
-    request::{self, Asked, key},
-    sheets::{Sheet, Sheets},
+    request::{self, ListQuery, key},
     tenure::{self, Tenure},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody, time},
+    api::{
+        Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody, time,
+    },
     archive::{Entity, EntityKind},
     record::{Brief, Key},
 };
@@ -61,8 +63,8 @@ pub(super) struct Manager {
 impl Person for Manager {
     const ROLE: Role = Role::Manager;
 
-    fn of(manager: &Entity, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
-        let sums = Led::of(manager.id, led, sheets);
+    fn of(manager: &Entity, briefs: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self {
+        let sums = ManagerStats::of(manager.id, briefs, match_stats);
         Self {
             id: manager.id,
             name: manager.name.to_string(),
@@ -82,7 +84,7 @@ impl Person for Manager {
             clean_sheet_pct: sums.clean_sheet_pct,
             btts_pct: sums.both_scored_pct,
             over_25_pct: sums.over_25_pct,
-            stats_updated_at: led.iter().map(|brief| brief.updated).max().and_then(time::zulu),
+            stats_updated_at: briefs.iter().map(|brief| brief.updated).max().and_then(time::zulu),
         }
     }
 }
@@ -123,22 +125,22 @@ const LIST: Spec = request::spec(&[
 )]
 pub(super) async fn list(
     State(api): State<Api>,
-    Extension(sheets): Extension<Sheets>,
+    Extension(match_stats): Extension<MatchStatsCache>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let params = &asked.params;
+    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
+    let params = &query.params;
     let team = params.id("team_id")?;
     let code = params.text("nationality_code");
     let is_told = ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
-    let is_asked = |manager: &Entity| {
+    let passes_filter = |manager: &Entity| {
         is_told
-            && asked.has_part("name", &manager.name)
+            && query.has_part("name", &manager.name)
             && team.is_none_or(|team| manager.parent == Some(team))
             && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
     };
-    people::list::<Manager>(&asked, &sheets, is_asked).await
+    people::list::<Manager>(&query, &match_stats, passes_filter).await
 }
 
 /// A manager.
@@ -156,12 +158,12 @@ pub(super) async fn list(
 )]
 pub(super) async fn detail(
     State(api): State<Api>,
-    Extension(sheets): Extension<Sheets>,
+    Extension(match_stats): Extension<MatchStatsCache>,
     Path(id): Path<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    people::detail::<Manager>(&api, &sheets, &id, &uri, &headers).await
+    people::detail::<Manager>(&api, &match_stats, &id, &uri, &headers).await
 }
 
 /// In the manner of the lists below a team.
@@ -196,10 +198,10 @@ pub(super) async fn career(
     Params::read(uri.query(), request::NONE)?;
     let matches = Matches::now(&api);
     let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
-    let led = matches.all(&Role::Manager.results(manager.id));
-    let tenures = tenure::tenures(&matches, manager.id, &led);
+    let briefs = matches.all(&Role::Manager.results(manager.id));
+    let tenures = tenure::tenures(&matches, manager.id, &briefs);
     let body = Career { manager_id: manager.id, count: tenures.len(), tenures };
-    Kept::REFERENCE.answer(&headers, &body)
+    CacheControl::REFERENCE.answer(&headers, &body)
 }
 
 /// The matches that the manager leads and led, the latest first.

@@ -1,32 +1,32 @@
-//! Football, version 2: SERVICE sections 1.1 to 1.9. What is decided where that page is silent stands
-//! in docs/API.md.
+//! Football, version 2: SERVICE sections 1.1 to 1.9. Decisions that those sections leave open are in
+//! docs/API.md.
 //!
-//! Lists and sums are made of briefs and entities in memory ([`matches`]); what is below one match is
-//! read from its record. Odds are elsewhere.
+//! Lists and sums come from briefs and entities in memory ([`matches`]); everything below one match is read
+//! from its record. Odds are in `odds`.
 
 mod analysis;
 pub(super) mod country;
 mod coverage;
+mod detail;
 mod event;
 mod events;
 mod head_to_head;
 mod incidents;
 mod leagues;
-mod led;
 mod leg;
 mod line_ups;
 mod live;
+mod live_cache;
+mod manager_stats;
 mod managers;
+mod match_stats;
 mod matches;
-mod part;
 mod people;
 pub(super) mod player_stats;
 mod players;
 mod referees;
 mod request;
 mod seasons;
-mod sheets;
-mod shown;
 mod standings;
 mod stats;
 mod teams;
@@ -38,13 +38,13 @@ mod vocabulary;
 use axum::Extension;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use self::shown::Shown;
+use self::live_cache::ResponseCache;
 pub(super) use self::{
     event::regulation,
-    led::Led,
     line_ups::short_name,
+    manager_stats::ManagerStats,
+    match_stats::MatchStatsCache,
     seasons::{season_name, season_year},
-    sheets::Sheets,
     stats::share,
 };
 use super::Api;
@@ -52,12 +52,12 @@ use super::Api;
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(events::list))
-        .routes(routes!(part::h2h))
-        .routes(routes!(part::incidents))
-        .routes(routes!(part::line_ups))
-        .routes(routes!(part::metadata))
-        .routes(routes!(part::player_stats))
-        .routes(routes!(part::stats))
+        .routes(routes!(detail::h2h))
+        .routes(routes!(detail::incidents))
+        .routes(routes!(detail::line_ups))
+        .routes(routes!(detail::metadata))
+        .routes(routes!(detail::player_stats))
+        .routes(routes!(detail::stats))
         .routes(routes!(leagues::list))
         .routes(routes!(leagues::detail))
         .routes(routes!(leagues::season))
@@ -80,18 +80,18 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(venues::competitions))
         .routes(routes!(coverage::coverage))
         .merge(live_routes())
-        .merge(sheet_routes())
+        .merge(match_stats_routes())
 }
 
-/// What is asked most, from memory.
+/// The most requested endpoints, answered from memory.
 fn live_routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(live::live))
         .routes(routes!(live::detail))
-        .layer(Extension(Shown::default()))
+        .layer(Extension(ResponseCache::default()))
 }
 
-fn sheet_routes() -> OpenApiRouter<Api> {
+fn match_stats_routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(managers::list))
         .routes(routes!(managers::detail))

@@ -1,4 +1,4 @@
-//! People of whom sums over their matches are told: managers and referees.
+//! People with statistics over their matches: managers and referees.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,17 +7,17 @@ use hyper::HeaderMap;
 use serde::Serialize;
 
 use super::{
+    match_stats::{MatchStats, MatchStatsCache},
     matches::Matches,
-    request::{self, Asked, football, key, with_result},
-    sheets::{Sheet, Sheets},
+    request::{self, ListQuery, football, key, with_result},
 };
 use crate::{
-    api::{Api, ApiError, Kept, Params, Spec},
+    api::{Api, ApiError, CacheControl, Params, Spec},
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
 
-/// What somebody is in a match.
+/// A person's role in a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Manager,
@@ -32,7 +32,7 @@ impl Role {
         }
     }
 
-    /// The matches of one of them.
+    /// The matches of a person in this role.
     fn of(self, id: Key) -> Filter {
         match self {
             Self::Manager => Filter { manager: Some(id), ..football() },
@@ -45,7 +45,7 @@ impl Role {
         Filter { statuses: with_result().statuses, ..self.of(id) }
     }
 
-    /// Who of them stands in a match.
+    /// The people with this role in a match.
     fn in_match(self, brief: &Brief) -> impl Iterator<Item = Key> {
         let both = match self {
             Self::Manager => brief.coaches,
@@ -55,24 +55,23 @@ impl Role {
     }
 }
 
-/// What is told of somebody: made of their matches with a result, and of the sheets of these.
+/// A person as a row, computed from their matches with a result and the numbers of those.
 pub(super) trait Person: Serialize {
     const ROLE: Role;
 
-    fn of(person: &Entity, own: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self;
+    fn of(person: &Entity, own: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self;
 }
 
-/// All of a role that a condition lets through, and that have the matches which a request asks for
-/// by `league_id` and `min_matches`.
+/// Everybody with a role who passes a condition and the filters `league_id` and `min_matches`.
 pub(super) async fn list<T: Person>(
-    asked: &Asked<'_>,
-    sheets: &Sheets,
-    is_asked: impl Fn(&Entity) -> bool,
+    query: &ListQuery<'_>,
+    match_stats: &MatchStatsCache,
+    passes_filter: impl Fn(&Entity) -> bool,
 ) -> Result<Response, ApiError> {
-    let params = &asked.params;
+    let params = &query.params;
     let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
-    let matches = Matches::now(asked.api);
+    let matches = Matches::now(query.api);
     let mut own: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
     for brief in matches.all(&with_result()) {
         for id in T::ROLE.in_match(&brief) {
@@ -82,22 +81,22 @@ pub(super) async fn list<T: Person>(
     let of = |id: Key| own.get(&id).map(Vec::as_slice).unwrap_or_default();
     let people = matches.entities(T::ROLE.kind(), |person| {
         let own = of(person.id);
-        is_asked(person)
+        passes_filter(person)
             && least.is_none_or(|least| own.len() >= least)
             && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
     });
-    let Window { offset, limit } = asked.window;
-    let shown: Vec<_> = people.iter().skip(offset).take(limit).collect();
-    let needed: Vec<_> = shown.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
-    let sheets = sheets.of(&matches, &needed).await?;
-    let rows = shown.into_iter().map(|it| T::of(it, of(it.id), &sheets)).collect();
-    Kept::REFERENCE.answer(asked.headers, &asked.page(people.len(), rows))
+    let Window { offset, limit } = query.window;
+    let page: Vec<_> = people.iter().skip(offset).take(limit).collect();
+    let needed: Vec<_> = page.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
+    let match_stats = match_stats.of(&matches, &needed).await?;
+    let rows = page.into_iter().map(|it| T::of(it, of(it.id), &match_stats)).collect();
+    CacheControl::REFERENCE.answer(query.headers, &query.page(people.len(), rows))
 }
 
-/// One of them.
+/// One person.
 pub(super) async fn detail<T: Person>(
     api: &Api,
-    sheets: &Sheets,
+    match_stats: &MatchStatsCache,
     id: &str,
     uri: &Uri,
     headers: &HeaderMap,
@@ -106,13 +105,13 @@ pub(super) async fn detail<T: Person>(
     let matches = Matches::now(api);
     let person = matches.entity(T::ROLE.kind(), key(id)?)?;
     let own = matches.all(&T::ROLE.results(person.id));
-    let sheets = sheets.of(&matches, &own).await?;
-    Kept::REFERENCE.answer(headers, &T::of(&person, &own, &sheets))
+    let match_stats = match_stats.of(&matches, &own).await?;
+    CacheControl::REFERENCE.answer(headers, &T::of(&person, &own, &match_stats))
 }
 
 const MATCHES: Spec = request::spec(&["limit", "offset"]);
 
-/// The matches in which somebody stands and stood, the latest first.
+/// A person's matches, past and future, the latest first.
 pub(super) fn matches(
     api: &Api,
     role: Role,
@@ -120,10 +119,10 @@ pub(super) fn matches(
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(api, uri, headers, MATCHES)?;
+    let query = ListQuery::read(api, uri, headers, MATCHES)?;
     let matches = Matches::now(api);
     let person = matches.entity(role.kind(), key(id)?)?;
     let filter = Filter { newest_first: true, ..role.of(person.id) };
-    let found = matches.find(&filter, asked.window);
-    Kept::LIST.answer(headers, &asked.page(found.count, matches.rows(&found.briefs)))
+    let found = matches.find(&filter, query.window);
+    CacheControl::LIST.answer(headers, &query.page(found.count, matches.rows(&found.briefs)))
 }

@@ -20,21 +20,21 @@ pub(super) struct MatchPlayerStats {
 }
 
 /// A value as a feed tells it, or does not.
-trait FromTold {
-    fn from_told(told: Option<u32>) -> Self;
+trait FromCount {
+    fn from_count(count: Option<u32>) -> Self;
 }
 
 /// Who is not counted to have done it has done it no time.
-impl FromTold for u32 {
-    fn from_told(told: Option<u32>) -> Self {
-        told.unwrap_or_default()
+impl FromCount for u32 {
+    fn from_count(count: Option<u32>) -> Self {
+        count.unwrap_or_default()
     }
 }
 
 /// Not known unless it is told.
-impl FromTold for Option<u32> {
-    fn from_told(told: Option<u32>) -> Self {
-        told
+impl FromCount for Option<u32> {
+    fn from_count(count: Option<u32>) -> Self {
+        count
     }
 }
 
@@ -56,7 +56,7 @@ macro_rules! row {
         impl PlayerStats {
             fn of_counters(values: &Counters) -> Self {
                 Self {
-                    $($counter: FromTold::from_told(values.get(stringify!($counter)).copied()),)+
+                    $($counter: FromCount::from_count(values.get(stringify!($counter)).copied()),)+
                     ..Self::default()
                 }
             }
@@ -147,13 +147,13 @@ row! {
 }
 
 /// Serde asks for a reference.
-type Known = Option<u32>;
+type OptionalCount = Option<u32>;
 
-fn hundredths<S: Serializer>(value: &Known, out: S) -> Result<S::Ok, S::Error> {
+fn hundredths<S: Serializer>(value: &OptionalCount, out: S) -> Result<S::Ok, S::Error> {
     value.map(|it| f64::from(it) / 100.0).serialize(out)
 }
 
-fn expected_goals<S: Serializer>(value: &Known, out: S) -> Result<S::Ok, S::Error> {
+fn expected_goals<S: Serializer>(value: &OptionalCount, out: S) -> Result<S::Ok, S::Error> {
     value.map(|it| ExpectedGoals(it).goals()).serialize(out)
 }
 

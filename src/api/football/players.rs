@@ -1,4 +1,4 @@
-//! `/api/v2/players/` and what is below one player.
+//! `/api/v2/players/` and the endpoints below one player.
 
 use axum::{
     extract::{Path, State},
@@ -13,11 +13,11 @@ use super::{
     country, line_ups,
     matches::Matches,
     player_stats::PlayerStats,
-    request::{self, Asked, key},
+    request::{self, ListQuery, key},
     teams,
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
     archive::{Appearance, AppearanceFilter, Entity, EntityKind, Window},
     clock::now,
     record::Key,
@@ -94,7 +94,7 @@ fn number(entity: &Entity, key: &str) -> Option<u64> {
     entity.about.get(key).and_then(serde_json::Value::as_u64)
 }
 
-/// The letter of a player's position, or an empty text.
+/// The letter of a player's position, or an empty string.
 pub(super) fn position(matches: &Matches<'_>, player: Key) -> String {
     let player = matches.entity(EntityKind::Player, player).ok();
     player.and_then(|player| text(&player, "position")).unwrap_or_default()
@@ -195,23 +195,23 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let params = &asked.params;
+    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
+    let params = &query.params;
     let (team, national) = (params.id("team_id")?, params.id("national_team_id")?);
     let (code, position) = (params.text("nationality_code"), params.text("position"));
     let matches = Matches::now(&api);
     let players = matches.entities(EntityKind::Player, |player| {
         national.is_none()
-            && asked.has_part("name", &player.name)
+            && query.has_part("name", &player.name)
             && team.is_none_or(|team| player.parent == Some(team))
             && code.is_none_or(|code| country::has_code(player.country.as_deref(), code))
             && position.is_none_or(|wanted| {
                 text(player, "position").is_some_and(|own| own.eq_ignore_ascii_case(wanted))
             })
     });
-    let Window { offset, limit } = asked.window;
+    let Window { offset, limit } = query.window;
     let rows = players.iter().skip(offset).take(limit).map(|it| Player::of(&matches, it));
-    Kept::REFERENCE.answer(&headers, &asked.page(players.len(), rows.collect()))
+    CacheControl::REFERENCE.answer(&headers, &query.page(players.len(), rows.collect()))
 }
 
 /// A player.
@@ -236,7 +236,7 @@ pub(super) async fn detail(
     Params::read(uri.query(), request::NONE)?;
     let matches = Matches::now(&api);
     let player = matches.entity(EntityKind::Player, key(&id)?)?;
-    Kept::REFERENCE.answer(&headers, &Player::of(&matches, &player))
+    CacheControl::REFERENCE.answer(&headers, &Player::of(&matches, &player))
 }
 
 const STATS: Spec = request::spec(&[
@@ -277,8 +277,8 @@ pub(super) async fn stats(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, STATS)?;
-    let params = &asked.params;
+    let query = ListQuery::read(&api, &uri, &headers, STATS)?;
+    let params = &query.params;
     let league = params.id("league_id")?;
     let matches = Matches::now(&api);
     let player = matches.entity(EntityKind::Player, key(&id)?)?;
@@ -294,16 +294,16 @@ pub(super) async fn stats(
         |it: &Appearance| league.is_none_or(|league| competition(&matches, it) == Some(league));
     let played = appearances(&api, filter).await?;
     let played = played.iter().filter(|it| is_of_league(it));
-    Kept::LIST.answer(&headers, &asked.page_of(played.map(PlayerStats::of).collect()))
+    CacheControl::LIST.answer(&headers, &query.page_of(played.map(PlayerStats::of).collect()))
 }
 
-/// Those in which the player was on the pitch, the latest first.
+/// The matches in which the player was on the pitch, the latest first.
 async fn appearances(api: &Api, filter: AppearanceFilter) -> Result<Vec<Appearance>, ApiError> {
     let filter = AppearanceFilter { played_by: Some(now()), ..filter };
     Ok(api.archive.appearances(&filter, Window::ALL).await?.1)
 }
 
-/// The league in which it was.
+/// The league of an appearance.
 fn competition(matches: &Matches<'_>, it: &Appearance) -> Option<Key> {
     matches.api.archive.brief(it.match_id)?.competition
 }
@@ -374,7 +374,7 @@ pub(super) async fn career(
         }
     }
     let body = Career { player_id: player.id, count: stages.len(), career: stages };
-    Kept::REFERENCE.answer(&headers, &body)
+    CacheControl::REFERENCE.answer(&headers, &body)
 }
 
 impl Stage {
@@ -440,5 +440,5 @@ pub(super) async fn national_team(
     Params::read(uri.query(), request::NONE)?;
     let player = Matches::now(&api).entity(EntityKind::Player, key(&id)?)?;
     let body = NationalTeam { player_id: player.id, national_team: None, caps: None, goals: None };
-    Kept::REFERENCE.answer(&headers, &body)
+    CacheControl::REFERENCE.answer(&headers, &body)
 }

@@ -1,4 +1,4 @@
-//! `/api/v2/referees/`: who judges matches, and how often cards are shown in them.
+//! `/api/v2/referees/`: referees, and how often they show cards.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,9 +16,9 @@ use super::{
     country,
     event::Event,
     head_to_head::ratio,
+    match_stats::{MatchStats, MatchStatsCache},
     people::{self, Person, Role},
-    request::{self, Asked},
-    sheets::{Sheet, Sheets},
+    request::{self, ListQuery},
 };
 use crate::{
     api::{Api, ApiError, ErrorBody, Page, Spec, UnknownParametersBody},
@@ -51,12 +51,12 @@ pub(super) struct Referee {
 impl Person for Referee {
     const ROLE: Role = Role::Referee;
 
-    fn of(referee: &Entity, judged: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
-        let sheets = || judged.iter().filter_map(|brief| sheets.get(&brief.id));
-        let yellow = Sum::of(sheets().map(|sheet| sheet.yellow));
-        let red = Sum::of(sheets().map(|sheet| sheet.red));
-        let fouls = Sum::of(sheets().map(|sheet| sheet.fouls));
-        let goals = Sum::of(judged.iter().map(|brief| brief.score));
+    fn of(referee: &Entity, judged: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self {
+        let match_stats = || judged.iter().filter_map(|brief| match_stats.get(&brief.id));
+        let yellow = StatTotal::of(match_stats().map(|stats| stats.yellow));
+        let red = StatTotal::of(match_stats().map(|stats| stats.red));
+        let fouls = StatTotal::of(match_stats().map(|stats| stats.fouls));
+        let goals = StatTotal::of(judged.iter().map(|brief| brief.score));
         Self {
             id: referee.id,
             name: referee.name.to_string(),
@@ -77,15 +77,15 @@ impl Person for Referee {
     }
 }
 
-/// Of both sides, over the matches in which it was told.
-struct Sum {
+/// The total of both sides, over the matches that have the number.
+struct StatTotal {
     sum: u32,
     of: usize,
 }
 
-impl Sum {
-    fn of(told: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
-        told.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
+impl StatTotal {
+    fn of(counts: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
+        counts.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
             sum: sum.sum + home + away,
             of: sum.of + 1,
         })
@@ -124,17 +124,17 @@ const LIST: Spec =
 )]
 pub(super) async fn list(
     State(api): State<Api>,
-    Extension(sheets): Extension<Sheets>,
+    Extension(match_stats): Extension<MatchStatsCache>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let code = asked.params.text("country_code");
-    let is_asked = |referee: &Entity| {
-        asked.has_part("name", &referee.name)
+    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
+    let code = query.params.text("country_code");
+    let passes_filter = |referee: &Entity| {
+        query.has_part("name", &referee.name)
             && code.is_none_or(|code| country::has_code(referee.country.as_deref(), code))
     };
-    people::list::<Referee>(&asked, &sheets, is_asked).await
+    people::list::<Referee>(&query, &match_stats, passes_filter).await
 }
 
 /// A referee.
@@ -152,12 +152,12 @@ pub(super) async fn list(
 )]
 pub(super) async fn detail(
     State(api): State<Api>,
-    Extension(sheets): Extension<Sheets>,
+    Extension(match_stats): Extension<MatchStatsCache>,
     Path(id): Path<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    people::detail::<Referee>(&api, &sheets, &id, &uri, &headers).await
+    people::detail::<Referee>(&api, &match_stats, &id, &uri, &headers).await
 }
 
 /// The matches that the referee judges and judged, the latest first.

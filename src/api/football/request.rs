@@ -1,4 +1,4 @@
-//! What the requests of this version have in common.
+//! Reading requests of this version.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 
-use super::vocabulary::Wanted;
+use super::vocabulary::StatusFilter;
 use crate::{
-    api::{Api, ApiError, Page, Params, Place, Spec},
+    api::{Api, ApiError, Page, PageUrl, Params, Spec},
     archive::{Filter, Window},
     record::{Key, Status},
 };
 
-/// Taken everywhere, and they do nothing: SERVICE section 1.3.
+/// Accepted and ignored everywhere: SERVICE section 1.3.
 pub(super) const TOLERATED: &[&str] = &["tz", "full", "ordering"];
 
-/// Names of version 1: SERVICE section 1.4. `page` is taken for `offset` to the letter.
+/// Names of version 1: SERVICE section 1.4. `page` is literally an alias of `offset`.
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("league", "league_id"),
     ("season", "season_id"),
@@ -26,22 +26,22 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("page", "offset"),
 ];
 
-/// An endpoint without parameters.
+/// The parameters of an endpoint without any.
 pub(super) const NONE: Spec = spec(&[]);
 
-/// An endpoint with these.
+/// The parameters of an endpoint.
 pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
     Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
 }
 
-/// An id of a path; what is none is the id of nothing.
+/// An id in a path; an invalid one is not found.
 pub(super) fn key(text: &str) -> Result<Key, ApiError> {
     text.parse().map_err(|_| ApiError::NotFound)
 }
 
 /// A request for a list.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ListQuery<'a> {
     pub api: &'a Api,
     pub uri: &'a Uri,
     pub headers: &'a HeaderMap,
@@ -49,7 +49,7 @@ pub(super) struct Asked<'a> {
     pub window: Window,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ListQuery<'a> {
     pub(super) fn read(
         api: &'a Api,
         uri: &'a Uri,
@@ -61,27 +61,27 @@ impl<'a> Asked<'a> {
         Ok(Self { api, uri, headers, params, window })
     }
 
-    /// The page that was asked for, of a list that is at hand as a whole.
+    /// The requested page of a complete list.
     pub(super) fn page_of<T: Serialize>(&self, all: Vec<T>) -> Page<T> {
-        Page::of_all(&self.place(), self.window, all)
+        Page::of_all(&self.page_url(), self.window, all)
     }
 
-    /// The same of `count` rows, of which these are in the window.
+    /// The requested page, given its rows and the number of rows of all pages.
     pub(super) fn page<T: Serialize>(&self, count: usize, rows: Vec<T>) -> Page<T> {
-        Page::new(&self.place(), self.window, count, rows)
+        Page::new(&self.page_url(), self.window, count, rows)
     }
 
-    fn place(&self) -> Place<'_> {
+    fn page_url(&self) -> PageUrl<'_> {
         let Self { api, uri, headers, params, .. } = self;
-        Place { api, headers, path: uri.path(), params }
+        PageUrl { api, headers, path: uri.path(), params }
     }
 
-    /// Whether a text holds what this parameter says, in any case.
+    /// Whether a text contains the value of this parameter, ignoring case.
     pub(super) fn has_part(&self, name: &str, text: &str) -> bool {
         self.params.text(name).is_none_or(|part| holds(text, part))
     }
 
-    /// `date_from` and `date_to`, or the one day of `date`.
+    /// `date_from` and `date_to`, or the single day of `date`.
     pub(super) fn days(&self, filter: &mut Filter) -> Result<(), ApiError> {
         let earlier = [self.params.from("date_from")?, self.params.from("date")?];
         let later = [self.params.before("date_to")?, self.params.before("date")?];
@@ -91,8 +91,8 @@ impl<'a> Asked<'a> {
     }
 
     /// `status`.
-    pub(super) fn status(&self) -> Option<Wanted> {
-        self.params.text("status").and_then(Wanted::read)
+    pub(super) fn status(&self) -> Option<StatusFilter> {
+        self.params.text("status").and_then(StatusFilter::read)
     }
 }
 
@@ -105,12 +105,12 @@ pub(super) fn football() -> Filter {
     Filter { sport: Some(Sport::Football), ..Filter::default() }
 }
 
-/// Those with a result.
+/// A filter of football matches with a result.
 pub(super) fn with_result() -> Filter {
     Filter { statuses: Some(Status::RESULTS.to_vec()), ..football() }
 }
 
-/// What comes most often, and of those the smallest.
+/// The most frequent value; among equals the smallest.
 pub(super) fn most_frequent<T: Copy + Ord + std::hash::Hash>(
     all: impl Iterator<Item = T>,
 ) -> Option<T> {

@@ -1,4 +1,4 @@
-//! Seasons of leagues: when they are, which is the current one.
+//! Seasons of leagues: their dates, and which one is current.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::{
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// A league is active while it has a match within so many days, back or ahead.
+/// A league is active if it has a match within this many days, past or future.
 const ACTIVE_DAYS: Micros = 365;
 
 /// SERVICE sections 1.9 and 8, row 14.
@@ -48,7 +48,7 @@ impl LeagueSeason {
     }
 }
 
-/// What a season is called: feeds name the years alone.
+/// The name of a season; feeds give only the years.
 pub(in crate::api) fn season_name(league: &str, season: &str) -> String {
     if league.is_empty() || season.to_lowercase().contains(&league.to_lowercase()) {
         season.to_owned()
@@ -57,8 +57,8 @@ pub(in crate::api) fn season_name(league: &str, season: &str) -> String {
     }
 }
 
-/// The first year in the name of a season: 2025 of `2025/26`, of `25/26` and of `Summer 2025`; else the
-/// year of a day.
+/// The first year in the name of a season: 2025 for `2025/26`, for `25/26` and for `Summer 2025`; else the
+/// year of a date.
 pub(in crate::api) fn season_year(season: &str, first_day: Option<&str>) -> Option<u16> {
     let numbers = || season.split(|c: char| !c.is_ascii_digit());
     let year = |text: &str| text.parse().ok().filter(|year| (1800..2300).contains(year));
@@ -89,7 +89,7 @@ impl Span {
     }
 }
 
-/// When the matches of all leagues and seasons are.
+/// The spans of all leagues and seasons.
 #[derive(Debug)]
 pub(super) struct Calendar {
     now: Micros,
@@ -99,7 +99,7 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// Of all matches, or of those of one league.
+    /// Of all matches, or those of one league.
     pub(super) fn of(matches: &Matches<'_>, league: Option<Key>) -> Self {
         let mut leagues: HashMap<Key, Span> = HashMap::new();
         let mut spans: HashMap<(Key, Key), Span> = HashMap::new();
@@ -131,14 +131,14 @@ impl Calendar {
         })
     }
 
-    /// The one that began last; where none has begun, the one that begins first.
+    /// The season that began last; if none has begun, the one that begins first.
     pub(super) fn current(&self, league: Key) -> Option<Key> {
         let all = self.seasons.get(&league)?;
         let begun = all.iter().find(|(_, span)| span.first <= self.now);
         begun.or_else(|| all.last()).map(|(season, _)| *season)
     }
 
-    /// The latest first.
+    /// All seasons, the latest first.
     pub(super) fn seasons(&self, matches: &Matches<'_>, league: Key) -> Vec<Season> {
         let all = self.seasons.get(&league).map(Vec::as_slice).unwrap_or_default();
         let current = self.current(league);
@@ -158,11 +158,11 @@ impl Calendar {
         all.iter().map(season).collect()
     }
 
-    /// One season of a league: the one that is asked for, else the current one.
+    /// One season of a league: the requested one, else the current one; `None` if the league has none.
     ///
     /// # Errors
     ///
-    /// If the league has no such season; none at all is `None`.
+    /// If the league does not have the requested season.
     pub(super) fn season(
         &self,
         matches: &Matches<'_>,

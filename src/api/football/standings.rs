@@ -1,4 +1,4 @@
-//! `leagues/{id}/standings/`: the table of a season, made of its results and of what is in play.
+//! `leagues/{id}/standings/`: the table of a season, from its results and the matches in play.
 
 use std::{
     cmp::Reverse,
@@ -23,12 +23,12 @@ use super::{
     seasons::{Calendar, Season},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody},
     archive::{EntityKind, Filter},
     record::{Brief, Key},
 };
 
-/// Results of so many of the last matches are told.
+/// The number of latest results in `form`.
 const FORM: usize = 5;
 
 /// SERVICE section 1.9. Either `standings` or, where the season has groups, `groups` is there.
@@ -104,11 +104,11 @@ pub(super) async fn standings(
         .map(|season| matches.all(&Filter { season: Some(season.id), ..football() }));
     let name = |team: Key| matches.team_name(team);
     let body = Standings::of(league.id, season, &played.unwrap_or_default(), name);
-    Kept::LIST.answer(&headers, &body)
+    CacheControl::LIST.answer(&headers, &body)
 }
 
 impl Standings {
-    /// `played` are the matches of the season, in their order.
+    /// `played` are the season's matches, in order.
     fn of(
         league_id: Key,
         season: Option<Season>,
@@ -130,7 +130,7 @@ impl Standings {
     }
 }
 
-/// The rows of those who play in these matches: by points, goal difference, goals and name.
+/// The rows of the teams in these matches: by points, goal difference, goals and name.
 fn table<'a>(
     matches: impl Iterator<Item = &'a Brief>,
     name: &impl Fn(Key) -> String,

@@ -1,4 +1,4 @@
-//! `events/{id}/stats/`: what was counted of each side.
+//! `events/{id}/stats/`: statistics of both sides.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -99,8 +99,8 @@ pub(super) struct Counters {
     xg: Option<Xg>,
 }
 
-/// By the names of `ingest::event::Stat`.
-type Told = BTreeMap<Arc<str>, u32>;
+/// Keyed by the names of `ingest::event::Stat`.
+type StatCounts = BTreeMap<Arc<str>, u32>;
 
 impl Stats {
     pub(super) fn of(record: &MatchRecord) -> Self {
@@ -129,15 +129,15 @@ impl Stats {
 }
 
 impl Parts {
-    /// Halves, and what shots and expected goals add.
+    /// Adds the halves, shots and expected goals.
     fn add(&mut self, analysis: &AnalysisRecord) {
-        for (half, told) in
+        for (half, counts) in
             [&mut self.first_half, &mut self.second_half].into_iter().zip(&analysis.halves)
         {
-            if told.iter().all(BTreeMap::is_empty) {
+            if counts.iter().all(BTreeMap::is_empty) {
                 continue;
             }
-            let mut sides = told.each_ref().map(half_counts);
+            let mut sides = counts.each_ref().map(half_counts);
             counters::complete(&mut sides, false, []);
             let [home, away] = sides;
             *half = Half { home: Counters::of(&home, &away), away: Counters::of(&away, &home) };
@@ -161,12 +161,12 @@ impl Parts {
     }
 }
 
-fn half_counts(told: &BTreeMap<Stat, u32>) -> Told {
-    told.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
+fn half_counts(counts: &BTreeMap<Stat, u32>) -> StatCounts {
+    counts.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect()
 }
 
-/// One side's share of what both have, in whole percent; `None` where one of them is not told.
-pub(in crate::api) fn share(own: &Told, other: &Told, name: &str) -> Option<u32> {
+/// One side's share of the sum, in whole percent; `None` if either is missing.
+pub(in crate::api) fn share(own: &StatCounts, other: &StatCounts, name: &str) -> Option<u32> {
     let (own, other) = (*own.get(name)?, *other.get(name)?);
     (100 * own + (own + other) / 2).checked_div(own + other)
 }
@@ -196,7 +196,7 @@ impl Counters {
         }
     }
 
-    fn of(own: &Told, other: &Told) -> Self {
+    fn of(own: &StatCounts, other: &StatCounts) -> Self {
         let get = |name: &str| own.get(name).copied();
         let accuracy = |accurate: u32, all: u32| {
             (all > 0).then(|| (f64::from(accurate) / f64::from(all) * 1000.0).round() / 10.0)
@@ -226,7 +226,7 @@ impl Counters {
             attack_pct: share(own, other, "attacks"),
             dangerous_attack_pct: share(own, other, "dangerous_attacks"),
             pass_accuracy_pct: accurate_passes.zip(passes).and_then(|(a, all)| accuracy(a, all)),
-            // Shots tell these.
+            // Counted from shots.
             shots_inside_box: None,
             shots_outside_box: None,
             expected_goals: None,

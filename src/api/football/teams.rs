@@ -1,4 +1,4 @@
-//! `/api/v2/teams/` and what is below one team.
+//! `/api/v2/teams/` and the endpoints below one team.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -21,19 +21,18 @@ use super::{
     leagues::is_women,
     matches::Matches,
     players::SquadPlayer,
-    request::{self, Asked, football, key, most_frequent},
+    request::{self, ListQuery, football, key, most_frequent},
     seasons::Calendar,
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
 
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 
-/// Fixtures are those from so long ago to so long ahead, unless the request says other days: SERVICE
-/// section 1.8.
+/// The default range of fixtures, before and after now: SERVICE section 1.8.
 const FIXTURES_BACK_US: Micros = 3 * HOUR_US;
 const FIXTURES_AHEAD_US: Micros = 7 * 24 * HOUR_US;
 
@@ -61,10 +60,10 @@ impl Team {
     }
 }
 
-/// Feeds tell one name: it is the short one as well.
+/// Most feeds give a single name, which is the short one as well.
 pub(super) fn short_name(team: &Entity) -> String {
-    let told = team.about.get("short_name").and_then(|name| name.as_str());
-    told.unwrap_or(&team.name).to_owned()
+    let abbreviation = team.about.get("short_name").and_then(|name| name.as_str());
+    abbreviation.unwrap_or(&team.name).to_owned()
 }
 
 const LIST: Spec = request::spec(&[
@@ -104,26 +103,26 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let code = asked.params.text("country_code");
+    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
+    let code = query.params.text("country_code");
     let matches = Matches::now(&api);
-    let members = members(&asked, &matches)?;
+    let members = members(&query, &matches)?;
     let teams = matches.entities(EntityKind::Team, |team| {
-        asked.has_part("name", &team.name)
+        query.has_part("name", &team.name)
             && code.is_none_or(|code| country::has_code(team.country.as_deref(), code))
             && members.as_ref().is_none_or(|members| members.contains(&team.id))
     });
-    let Window { offset, limit } = asked.window;
-    let shown: Vec<_> = teams.iter().skip(offset).take(limit).collect();
-    let home = home_matches(&matches, shown.iter().map(|team| team.id).collect());
+    let Window { offset, limit } = query.window;
+    let page: Vec<_> = teams.iter().skip(offset).take(limit).collect();
+    let home = home_matches(&matches, page.iter().map(|team| team.id).collect());
     let row = |team: &Arc<Entity>| {
         Team::of(team, home.get(&team.id).map(Vec::as_slice).unwrap_or_default())
     };
-    let rows = shown.into_iter().map(row).collect();
-    Kept::LIST.answer(&headers, &asked.page(teams.len(), rows))
+    let rows = page.into_iter().map(row).collect();
+    CacheControl::LIST.answer(&headers, &query.page(teams.len(), rows))
 }
 
-/// Of these teams at least.
+/// For at least these teams.
 fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<Brief>>> {
     let mut home: HashMap<Key, Vec<_>> = HashMap::new();
     for brief in matches.all(&Filter { teams: Some(teams), ..football() }) {
@@ -134,9 +133,12 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
     home
 }
 
-/// The teams of a league or of a season; `None` where the request asks for neither.
-fn members(asked: &Asked<'_>, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
-    let params = &asked.params;
+/// The teams of a league or a season; `None` if the request names neither.
+fn members(
+    query: &ListQuery<'_>,
+    matches: &Matches<'_>,
+) -> Result<Option<BTreeSet<Key>>, ApiError> {
+    let params = &query.params;
     let (league, season) = (params.id("league_id")?, params.id("season_id")?);
     let (inside, women) = (params.flag("in_competition")?, params.flag("is_women")?);
     if inside.is_some() && league.is_none() {
@@ -197,7 +199,7 @@ pub(super) async fn detail(
     let team = matches.entity(EntityKind::Team, key(&id)?)?;
     let mut home = matches.all(&Filter { team: Some(team.id), ..football() });
     home.retain(|brief| brief.sides.is_some_and(|sides| sides[0] == team.id));
-    Kept::REFERENCE.answer(&headers, &Team::of(&team, &home))
+    CacheControl::REFERENCE.answer(&headers, &Team::of(&team, &home))
 }
 
 const FIXTURES: Spec =
@@ -230,25 +232,25 @@ pub(super) async fn fixtures(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, FIXTURES)?;
+    let query = ListQuery::read(&api, &uri, &headers, FIXTURES)?;
     let matches = Matches::now(&api);
     let team = matches.entity(EntityKind::Team, key(&id)?)?;
-    let wanted = asked.status();
+    let wanted = query.status();
     let mut filter = Filter {
         team: Some(team.id),
-        competition: asked.params.id("league_id")?,
+        competition: query.params.id("league_id")?,
         statuses: wanted.as_ref().map(|wanted| wanted.statuses.clone()),
         ..football()
     };
-    asked.days(&mut filter)?;
-    // One border alone leaves the other side open.
+    query.days(&mut filter)?;
+    // A single bound leaves the other side open.
     if filter.from.is_none() && filter.before.is_none() {
         filter.from = Some(matches.now - FIXTURES_BACK_US);
         filter.before = Some(matches.now + FIXTURES_AHEAD_US);
     }
     let also = |brief: &Brief| wanted.as_ref().is_none_or(|wanted| wanted.lets_through(brief));
-    let found = matches.find_with(&filter, asked.window, Some(&also));
-    Kept::LIST.answer(&headers, &asked.page(found.count, matches.rows(&found.briefs)))
+    let found = matches.find_with(&filter, query.window, Some(&also));
+    CacheControl::LIST.answer(&headers, &query.page(found.count, matches.rows(&found.briefs)))
 }
 
 /// SERVICE section 1.2: no envelope of pages.
@@ -283,5 +285,6 @@ pub(super) async fn squad(
     let team = matches.entity(EntityKind::Team, key(&id)?)?;
     let players = matches.entities(EntityKind::Player, |player| player.parent == Some(team.id));
     let players: Vec<_> = players.iter().map(|player| SquadPlayer::of(player)).collect();
-    Kept::REFERENCE.answer(&headers, &Squad { team_id: team.id, count: players.len(), players })
+    CacheControl::REFERENCE
+        .answer(&headers, &Squad { team_id: team.id, count: players.len(), players })
 }

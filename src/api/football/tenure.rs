@@ -1,4 +1,4 @@
-//! `managers/{id}/career/`: the times of a manager with teams, and what became of these.
+//! `managers/{id}/career/`: a manager's tenures with teams, and the effect of each appointment.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// So many matches before and from the first one on are compared.
+/// The number of matches compared before and after an appointment.
 const EFFECT: usize = 10;
 
 /// Consecutive matches with one team.
@@ -51,7 +51,7 @@ pub(super) fn goals_of(brief: &Brief, side: usize) -> Option<[u32; 2]> {
     Some([goals[side], goals[1 - side]])
 }
 
-/// Which side somebody or something is, by whether it stands there.
+/// The index of the side that equals this value.
 pub(super) fn side_of<T: PartialEq>(sides: &[T; 2], one: &T) -> Option<usize> {
     sides.iter().position(|side| side == one)
 }
@@ -62,10 +62,10 @@ pub(super) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
     [count(|[a, b]| a > b), count(|[a, b]| a == b), count(|[a, b]| a < b)]
 }
 
-/// `led` are the matches of the manager with a result, the first first. The latest tenure first.
-pub(super) fn tenures(matches: &Matches<'_>, manager: Key, led: &[Arc<Brief>]) -> Vec<Tenure> {
+/// `briefs` are the manager's matches with a result, the earliest first. Returns the latest tenure first.
+pub(super) fn tenures(matches: &Matches<'_>, manager: Key, briefs: &[Arc<Brief>]) -> Vec<Tenure> {
     let mut runs: Vec<(Key, Vec<&Brief>)> = Vec::new();
-    for brief in led {
+    for brief in briefs {
         let side = side_of(&brief.coaches, &Some(manager));
         let Some(team) = side.and_then(|side| brief.sides.map(|sides| sides[side])) else {
             continue;

@@ -1,4 +1,4 @@
-//! `leagues/{id}/top/{stat}/`: who leads a season.
+//! `leagues/{id}/top/{stat}/`: the leaders of a season.
 
 use axum::{
     extract::{Path, State},
@@ -16,7 +16,7 @@ use super::{
     seasons::{Calendar, Season},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody},
     archive::{EntityKind, Leader, LeaderRow},
     record::Key,
 };
@@ -51,7 +51,7 @@ pub(super) struct Leading {
 
 const SPEC: Spec = request::spec(&["limit", "season_id"]);
 
-/// The word of the path, what it is called, and what it is.
+/// The word in the path, its title, and the statistic.
 const STATS: [(&str, &str, Leader); 5] = [
     ("scorers", "Goals", Leader::Goals),
     ("assists", "Assists", Leader::Assists),
@@ -97,7 +97,7 @@ pub(super) async fn top(
         None => Vec::new(),
     };
     let leaders = ranked(&matches, &rows);
-    Kept::LIST.answer(&headers, &Top { league_id: league.id, season, stat, label, leaders })
+    CacheControl::LIST.answer(&headers, &Top { league_id: league.id, season, stat, label, leaders })
 }
 
 fn ranked(matches: &Matches<'_>, rows: &[LeaderRow]) -> Vec<Leading> {

@@ -17,10 +17,10 @@ use utoipa::ToSchema;
 use super::{
     country,
     matches::Matches,
-    request::{self, Asked, football, key, most_frequent},
+    request::{self, ListQuery, football, key, most_frequent},
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
     archive::{Entity, EntityKind, Filter},
     record::{Brief, Key},
 };
@@ -55,7 +55,7 @@ pub(super) struct Assignment {
 }
 
 impl Venue {
-    /// Those that a condition lets through, by name; what is played there is found in one walk.
+    /// The venues that pass a condition, by name; their matches are found in a single pass.
     pub(super) fn all(matches: &Matches<'_>, condition: impl Fn(&Entity) -> bool) -> Vec<Self> {
         let venues = matches.entities(EntityKind::Venue, condition);
         let mut played: HashMap<Key, Vec<_>> = HashMap::new();
@@ -137,21 +137,21 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::read(&api, &uri, &headers, LIST)?;
-    let params = &asked.params;
+    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
+    let params = &query.params;
     let (least, team) = (params.number("min_capacity")?, params.id("team_id")?);
     let code = params.text("country_code");
     let matches = Matches::now(&api);
     let mut venues = Venue::all(&matches, |venue| {
-        asked.has_part("name", &venue.name)
+        query.has_part("name", &venue.name)
             && code.is_none_or(|code| country::has_code(venue.country.as_deref(), code))
     });
     venues.retain(|venue| {
-        asked.has_part("city", venue.city.as_deref().unwrap_or_default())
+        query.has_part("city", venue.city.as_deref().unwrap_or_default())
             && least.is_none_or(|least| venue.capacity.is_some_and(|it| it >= least))
             && team.is_none_or(|team| venue.home_team_id == Some(team))
     });
-    Kept::REFERENCE.answer(&headers, &asked.page_of(venues))
+    CacheControl::REFERENCE.answer(&headers, &query.page_of(venues))
 }
 
 /// A venue.
@@ -177,7 +177,7 @@ pub(super) async fn detail(
     let matches = Matches::now(&api);
     let venue = matches.entity(EntityKind::Venue, key(&id)?)?;
     let played = matches.all(&Filter { venue: Some(venue.id), ..football() });
-    Kept::REFERENCE.answer(&headers, &Venue::of(&matches, &venue, &played))
+    CacheControl::REFERENCE.answer(&headers, &Venue::of(&matches, &venue, &played))
 }
 
 /// In the manner of the lists below a league.
@@ -213,5 +213,5 @@ pub(super) async fn competitions(
     let played = matches.all(&Filter { venue: Some(venue.id), ..football() });
     let competitions = assignments(&matches, &played);
     let body = Competitions { venue_id: venue.id, count: competitions.len(), competitions };
-    Kept::REFERENCE.answer(&headers, &body)
+    CacheControl::REFERENCE.answer(&headers, &body)
 }

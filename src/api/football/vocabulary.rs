@@ -1,4 +1,4 @@
-//! The words that `status=` takes: SERVICE section 1.5.
+//! The values of `status=`: SERVICE section 1.5.
 
 use crate::record::{Brief, Status};
 
@@ -16,8 +16,8 @@ const IN_PLAY: &[Status] = &[
 const EXTRA_TIME: &[Status] = &[Status::ExtraFirst, Status::ExtraHalf, Status::ExtraSecond];
 const OVER: &[Status] = &Status::RESULTS;
 
-/// Every word that a filter takes, and what it lets through. `delayed` is taken and lets nothing
-/// through, since no feed of ours tells of it.
+/// Every accepted word and the statuses that it matches. `delayed` is accepted and matches nothing, since no
+/// feed reports it.
 const WORDS: &[(&str, &[Status])] = &[
     ("notstarted", &[Status::NotStarted, Status::AtThePost]),
     ("not_started", &[Status::NotStarted, Status::AtThePost]),
@@ -54,32 +54,32 @@ const WORDS: &[(&str, &[Status])] = &[
     ("unresolved", &[Status::Unresolved]),
 ];
 
-/// What `status=` asks for.
+/// The filter of `status=`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Wanted {
+pub(super) struct StatusFilter {
     pub statuses: Vec<Status>,
-    /// `aet` is all that is asked for: decided in extra time or after it.
+    /// Only `aet` is requested: decided in extra time or after it.
     after_extra_time: bool,
 }
 
-impl Wanted {
-    /// Reads one word, or several with commas between, in any case. Unknown words are ignored, as
-    /// clients send the words of other services; `None`, which filters nothing, if no word is known.
+impl StatusFilter {
+    /// Parses one word, or several separated by commas, in any case. Unknown words are ignored, as clients
+    /// send the words of other services; `None`, which filters nothing, if no word is known.
     pub(super) fn read(text: &str) -> Option<Self> {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
         let known = words.filter_map(|word| WORDS.iter().find(|(own, _)| *own == word));
         let known: Vec<_> = known.collect();
-        let statuses = known.iter().flat_map(|(_, meant)| meant.iter().copied()).collect();
+        let statuses = known.iter().flat_map(|(_, statuses)| statuses.iter().copied()).collect();
         let after_extra_time = known.iter().all(|(word, _)| *word == "aet");
         (!known.is_empty()).then_some(Self { statuses, after_extra_time })
     }
 
-    /// Whether what the statuses let through is meant, whatever else is told of it.
+    /// Whether the statuses alone decide.
     pub(super) fn is_of_statuses_alone(&self) -> bool {
         !self.after_extra_time
     }
 
-    /// Whether what the statuses let through is meant indeed.
+    /// Whether a match with one of the statuses passes.
     pub(super) fn lets_through(&self, brief: &Brief) -> bool {
         !self.after_extra_time || brief.extra_time.is_some()
     }
@@ -93,32 +93,32 @@ mod tests {
     #[test]
     fn word_of_a_row_finds_the_row() {
         for own in Status::ALL {
-            let wanted = Wanted::read(status::word(own)).expect("a word of a row is known");
+            let wanted = StatusFilter::read(status::word(own)).expect("a word of a row is known");
             assert!(wanted.statuses.contains(&own), "{own:?} is not found by its own word");
         }
     }
 
     #[test]
     fn live_is_all_that_is_in_play() {
-        let live = Wanted::read("LIVE").unwrap().statuses;
+        let live = StatusFilter::read("LIVE").unwrap().statuses;
         for own in Status::ALL {
             assert_eq!(live.contains(&own), own.is_live(), "{own:?}");
         }
-        assert_eq!(Wanted::read("delayed").unwrap().statuses, []);
-        let both = Wanted::read("postponed, canceled").unwrap().statuses;
+        assert_eq!(StatusFilter::read("delayed").unwrap().statuses, []);
+        let both = StatusFilter::read("postponed, canceled").unwrap().statuses;
         assert_eq!(both, [Status::Postponed, Status::Cancelled]);
     }
 
     #[test]
     fn unknown_words_filter_nothing() {
-        assert_eq!(Wanted::read("soon"), None);
-        assert_eq!(Wanted::read(" , "), None);
-        assert_eq!(Wanted::read("soon,finished"), Wanted::read("finished"));
+        assert_eq!(StatusFilter::read("soon"), None);
+        assert_eq!(StatusFilter::read(" , "), None);
+        assert_eq!(StatusFilter::read("soon,finished"), StatusFilter::read("finished"));
         for alias in ["inplay", "in_play", "started", "inprogress"] {
-            assert_eq!(Wanted::read(alias), Wanted::read("live"), "{alias}");
+            assert_eq!(StatusFilter::read(alias), StatusFilter::read("live"), "{alias}");
         }
         for alias in ["scheduled", "upcoming"] {
-            assert_eq!(Wanted::read(alias), Wanted::read("notstarted"), "{alias}");
+            assert_eq!(StatusFilter::read(alias), StatusFilter::read("notstarted"), "{alias}");
         }
     }
 }

@@ -12,12 +12,12 @@ use super::{
     bookmaker,
     market::{self, Market},
     needs_bookmakers,
-    quote::{self, Thing},
+    quote::{self, OutcomeKey},
     status,
 };
 use crate::{
     accounts::Caller,
-    api::{Api, ApiError, Kept, Number, Page, Params, Place, Spec, time},
+    api::{Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec, time},
     archive::{EntityKind, Filter, OddsFilter, OddsRow, Period, Window},
     clock::now,
     record::{Brief, Key},
@@ -106,16 +106,16 @@ pub(in crate::api) async fn rows(
 ) -> Result<Vec<BestOdds>, ApiError> {
     let mut matches = api.archive.find(filter, Window::ALL).briefs;
     matches.retain(|brief| event.is_none_or(|event| event == brief.id));
-    let asked = OddsFilter {
+    let odds_filter = OddsFilter {
         matches: Some(matches.iter().map(|brief| brief.id).collect()),
         market: Some(market.kind.to_owned()),
         line: market.line,
         period: Period::WholeMatch,
         ..OddsFilter::default()
     };
-    let (_, prices) = api.archive.odds(&asked, Window::ALL).await?;
+    let (_, prices) = api.archive.odds(&odds_filter, Window::ALL).await?;
     let best = quote::best(prices.iter().filter(|row| row.is_open));
-    let mut best: Vec<(Thing, &OddsRow)> = best.into_iter().collect();
+    let mut best: Vec<(OutcomeKey, &OddsRow)> = best.into_iter().collect();
     best.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut rows = Vec::with_capacity(best.len());
     for brief in &matches {
@@ -140,7 +140,7 @@ fn filter(params: &Params) -> Result<Filter, ApiError> {
         competition: params.id("league_id")?,
         season: params.id("season_id")?,
         team: params.id("team_id")?,
-        statuses: status::wanted("upcoming"),
+        statuses: status::parse("upcoming"),
         ..Filter::default()
     })
 }
@@ -172,6 +172,6 @@ pub(super) async fn best(
     let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
     let market = market.unwrap_or(Market::RESULT);
     let rows = rows(&api, &filter(&params)?, params.id("event_id")?, market).await?;
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::ODDS.answer(&headers, &Page::of_all(&place, params.window()?, rows))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::ODDS.answer(&headers, &Page::of_all(&page_url, params.window()?, rows))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec},
+    api::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec},
     record::CONSENSUS,
 };
 
@@ -152,8 +152,8 @@ pub(super) async fn bookmakers(
     let params = Params::read(uri.query(), LIST)?;
     let window = params.window()?;
     let all = api.archive.bookmakers().iter().map(|slug| Bookmaker::of(slug)).collect();
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::REFERENCE.answer(&headers, &Page::of_all(&place, window, all))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::REFERENCE.answer(&headers, &Page::of_all(&page_url, window, all))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     accounts::Caller,
-    api::{Api, ApiError, Kept, Number, Params, time},
+    api::{Api, ApiError, CacheControl, Number, Params, time},
     archive::OddsRow,
     record::{Key, MatchRecord, Named},
 };
@@ -139,7 +139,7 @@ pub(super) async fn comparison(
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), OF_EVENT)?;
     needs_bookmakers(&api, &caller)?;
-    Kept::ODDS.answer(&headers, &compare(&api, id_of(&id)?).await?)
+    CacheControl::ODDS.answer(&headers, &compare(&api, id_of(&id)?).await?)
 }
 
 /// The prices of a match side by side.

@@ -16,7 +16,7 @@ use super::{
     quotes,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Number, Params, time},
+    api::{Api, ApiError, CacheControl, Number, Params, time},
     archive::OddsRow,
     record::{MatchRecord, Status},
 };
@@ -127,5 +127,5 @@ pub(super) async fn odds(
     Params::read(uri.query(), OF_EVENT)?;
     let record = football_record(&api, id_of(&id)?).await?;
     let quotes = quotes(&api, &record).await?;
-    Kept::ODDS.answer(&headers, &ConsensusOdds::of(&record, &quotes))
+    CacheControl::ODDS.answer(&headers, &ConsensusOdds::of(&record, &quotes))
 }

@@ -19,11 +19,11 @@ use super::{
     OF_EVENT, bookmaker, id_of,
     market::{self, Market},
     needs_bookmakers,
-    quote::{self, Thing},
+    quote::{self, OutcomeKey},
 };
 use crate::{
     accounts::Caller,
-    api::{Api, ApiError, Kept, Number, Page, Params, Place, Spec, time},
+    api::{Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec, time},
     archive::{Filter, Movement, OddsFilter, OddsRow, Period, Window},
     clock::{now, wall},
     record::{CONSENSUS, Key},
@@ -122,12 +122,12 @@ impl Odds {
 
 /// What is asked for.
 #[derive(Debug)]
-pub(in crate::api) struct Asked {
+pub(in crate::api) struct OddsQuery {
     pub(in crate::api) filter: OddsFilter,
     is_max_quote: Option<bool>,
 }
 
-impl Asked {
+impl OddsQuery {
     /// Reads the filters of a request.
     ///
     /// # Errors
@@ -165,8 +165,8 @@ impl Asked {
         window: Window,
     ) -> Result<(usize, Vec<Odds>), ApiError> {
         let of_max = self.is_max_quote.is_some();
-        let asked = if of_max { Window { offset: 0, limit: COMPARED_MAX } } else { window };
-        let (count, rows) = api.archive.odds(&self.filter, asked).await?;
+        let read_window = if of_max { Window { offset: 0, limit: COMPARED_MAX } } else { window };
+        let (count, rows) = api.archive.odds(&self.filter, read_window).await?;
         if of_max && count > rows.len() {
             return Err(ApiError::BadParameter(format!(
                 "is_max_quote is found out of at most {COMPARED_MAX} prices, and there are {count}: \
@@ -191,17 +191,18 @@ async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> 
     let filter =
         OddsFilter { matches: Some(matches.into_iter().collect()), ..OddsFilter::default() };
     let (_, all) = api.archive.odds(&filter, Window::ALL).await?;
-    let best: HashMap<Thing, Decimal> =
+    let best: HashMap<OutcomeKey, Decimal> =
         quote::best(all.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
-    let is_highest =
-        |row: &&OddsRow| !quote::is_consensus(row) && best.get(&Thing::of(row)) == Some(&row.price);
+    let is_highest = |row: &&OddsRow| {
+        !quote::is_consensus(row) && best.get(&OutcomeKey::of(row)) == Some(&row.price)
+    };
     Ok(rows.iter().filter(is_highest).map(|row| row.id).collect())
 }
 
 /// Market, line and outcome by our own names.
-type Meant = (Option<String>, Option<Decimal>, Option<String>);
+type MarketSelection = (Option<String>, Option<Decimal>, Option<String>);
 
-fn market_of(params: &Params) -> Result<Meant, ApiError> {
+fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
     let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
     let outcome = params.text("outcome");
     let wrong = |why: String| Err(ApiError::BadParameter(why));
@@ -319,11 +320,11 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
-    let asked = Asked::read(&api, &caller, &params, now())?;
+    let query = OddsQuery::read(&api, &caller, &params, now())?;
     let window = params.window()?;
-    let (count, rows) = asked.rows(&api, window).await?;
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::ODDS.answer(&headers, &Page::new(&place, window, count, rows))
+    let (count, rows) = query.rows(&api, window).await?;
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::ODDS.answer(&headers, &Page::new(&page_url, window, count, rows))
 }
 
 /// One price of football, as a row.
@@ -351,5 +352,5 @@ pub(super) async fn detail(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), OF_EVENT)?;
-    Kept::ODDS.answer(&headers, &one(&api, &caller, id_of(&id)?).await?)
+    CacheControl::ODDS.answer(&headers, &one(&api, &caller, id_of(&id)?).await?)
 }

@@ -79,7 +79,7 @@ pub(in crate::api) fn outcome_name(row: &OddsRow) -> String {
 
 /// What can be bet on, whoever takes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::api) struct Thing {
+pub(in crate::api) struct OutcomeKey {
     pub(in crate::api) match_id: Key,
     pub(in crate::api) market: Arc<str>,
     pub(in crate::api) period: Option<Arc<str>>,
@@ -87,7 +87,7 @@ pub(in crate::api) struct Thing {
     pub(in crate::api) outcome: Arc<str>,
 }
 
-impl Thing {
+impl OutcomeKey {
     /// By which prices of the same thing are put together.
     #[must_use]
     pub(in crate::api) fn of(row: &OddsRow) -> Self {
@@ -123,7 +123,9 @@ pub(in crate::api) fn up_to_date(record: &MatchRecord, kept: Vec<OddsRow>) -> Ve
         }
     }
     let mut rows: Vec<_> = rows.into_values().collect();
-    rows.sort_by_cached_key(|row| (Thing::of(row), !is_consensus(row), Arc::clone(&row.bookmaker)));
+    rows.sort_by_cached_key(|row| {
+        (OutcomeKey::of(row), !is_consensus(row), Arc::clone(&row.bookmaker))
+    });
     rows
 }
 
@@ -139,11 +141,13 @@ pub(in crate::api) fn on_offer<'a>(
 /// The highest price of each thing and who has it, the first by name where several have. The
 /// consensus has none. What can be taken counts; where nothing can, what could last.
 #[must_use]
-pub(super) fn best<'a>(rows: impl Iterator<Item = &'a OddsRow>) -> HashMap<Thing, &'a OddsRow> {
+pub(super) fn best<'a>(
+    rows: impl Iterator<Item = &'a OddsRow>,
+) -> HashMap<OutcomeKey, &'a OddsRow> {
     let order = |row: &OddsRow| (row.is_open, row.price, Reverse(Arc::clone(&row.bookmaker)));
-    let mut best: HashMap<Thing, &OddsRow> = HashMap::new();
+    let mut best: HashMap<OutcomeKey, &OddsRow> = HashMap::new();
     for row in rows.filter(|row| !is_consensus(row)) {
-        let known = best.entry(Thing::of(row)).or_insert(row);
+        let known = best.entry(OutcomeKey::of(row)).or_insert(row);
         if order(row) > order(known) {
             *known = row;
         }
@@ -153,7 +157,7 @@ pub(super) fn best<'a>(rows: impl Iterator<Item = &'a OddsRow>) -> HashMap<Thing
 
 /// What [`best`] pays.
 #[must_use]
-pub(in crate::api) fn highest(rows: &[OddsRow]) -> HashMap<Thing, Decimal> {
+pub(in crate::api) fn highest(rows: &[OddsRow]) -> HashMap<OutcomeKey, Decimal> {
     best(rows.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect()
 }
 

@@ -73,11 +73,11 @@ pub(in crate::api) fn live_period(status: Status) -> &'static str {
 /// What a filter asks for: one word, or several with commas between. Unknown words are ignored;
 /// without a known word there is no filter.
 #[must_use]
-pub(in crate::api) fn wanted(text: &str) -> Option<Vec<Status>> {
+pub(in crate::api) fn parse(text: &str) -> Option<Vec<Status>> {
     let mut all = Vec::new();
     let mut is_filter = false;
-    for asked in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
-        let is_meant = |status: Status| match asked.as_str() {
+    for requested in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
+        let is_meant = |status: Status| match requested.as_str() {
             "upcoming" | "scheduled" | "not_started" => word(status) == "notstarted",
             "live" | "inprogress" | "in_progress" | "inplay" | "in_play" | "started" => {
                 status.is_live()
@@ -109,16 +109,16 @@ mod tests {
     #[test]
     fn each_status_is_found_by_its_own_word() {
         for status in Status::ALL {
-            let found = wanted(word(status)).unwrap();
+            let found = parse(word(status)).unwrap();
             assert!(found.contains(&status), "{status:?}");
         }
-        assert_eq!(wanted("Upcoming"), Some(vec![Status::NotStarted, Status::AtThePost]));
-        assert!(wanted("live").unwrap().iter().all(|status| status.is_live()));
-        assert_eq!(wanted("nonsense"), None);
-        assert_eq!(wanted("nonsense,scheduled"), wanted("notstarted"));
+        assert_eq!(parse("Upcoming"), Some(vec![Status::NotStarted, Status::AtThePost]));
+        assert!(parse("live").unwrap().iter().all(|status| status.is_live()));
+        assert_eq!(parse("nonsense"), None);
+        assert_eq!(parse("nonsense,scheduled"), parse("notstarted"));
         for alias in ["inplay", "in_play", "started", "inprogress"] {
-            assert_eq!(wanted(alias), wanted("live"), "{alias}");
+            assert_eq!(parse(alias), parse("live"), "{alias}");
         }
-        assert_eq!(wanted("ft,canceled").unwrap().len(), 4);
+        assert_eq!(parse("ft,canceled").unwrap().len(), 4);
     }
 }

@@ -1,8 +1,7 @@
-//! What matches may end like: `/api/v2/predictions/`, `/api/v2/events/{id}/prediction/`.
+//! Predicted results of matches: `/api/v2/predictions/`, `/api/v2/events/{id}/prediction/`.
 //!
-//! Of matches that are not over, and whose league has enough results. The model is told of in
-//! [`crate::predict`]; of a match that is over nothing is told, since the model of today knows its
-//! result.
+//! They exist for matches that are not over, in leagues with enough results. [`crate::predict`] documents the
+//! model. Matches that are over have none, because today's model knows their results.
 
 pub(in crate::api) mod row;
 
@@ -17,7 +16,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use self::row::{Names, Prediction, Recommendations, confidence};
 use super::{
-    Api, ApiError, Kept, Page, Params, Place, Spec,
+    Api, ApiError, CacheControl, Page, PageUrl, Params, Spec,
     odds::{football_record, id_of, status},
     view::View,
 };
@@ -62,13 +61,13 @@ const TOO_FEW: ApiError = ApiError::Unavailable(
     "There are not enough results of the league or of one of the teams yet to predict from.",
 );
 
-/// What the model makes of a match, if it has one for it.
+/// The forecast for a match, if the model has one.
 fn forecast(api: &Api, brief: &Brief) -> Option<Forecast> {
     let fitted = api.predictor.of(brief.competition?)?;
     fitted.model.forecast(brief.sides?, brief.neutral == Some(true))
 }
 
-/// The same as a row.
+/// The forecast as a row.
 fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
     let (competition, sides) = (brief.competition?, brief.sides?);
     let fitted = api.predictor.of(competition)?;
@@ -81,18 +80,18 @@ fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
     Some(Prediction::new(brief, sides, names, &fitted, &forecast))
 }
 
-/// What is asked of predictions as a list.
+/// The filters of the list of predictions.
 #[derive(Debug, Default)]
-pub(in crate::api) struct Wanted {
+pub(in crate::api) struct PredictionQuery {
     pub(in crate::api) filter: Filter,
-    /// This one match.
+    /// A single match.
     pub(in crate::api) event: Option<Key>,
     /// 0 to 1.
     pub(in crate::api) confidence_min: Option<f64>,
     pub(in crate::api) recommended: Option<bool>,
 }
 
-impl Wanted {
+impl PredictionQuery {
     /// Matches that are not over.
     pub(in crate::api) fn not_over() -> Self {
         let filter = Filter {
@@ -103,21 +102,21 @@ impl Wanted {
         Self { filter, ..Self::default() }
     }
 
-    /// Those that have not begun, and will.
+    /// Matches that have not begun and are expected to.
     pub(in crate::api) fn upcoming(&mut self) {
         let now = now();
         self.filter.from = Some(self.filter.from.map_or(now, |from| from.max(now)));
         self.narrow(&[Status::NotStarted]);
     }
 
-    /// Only matches that stand like this.
+    /// Only matches with these statuses.
     pub(in crate::api) fn narrow(&mut self, to: &[Status]) {
         if let Some(statuses) = &mut self.filter.statuses {
             statuses.retain(|status| to.contains(status));
         }
     }
 
-    /// How many there are, and those in the window.
+    /// The number of rows, and those in the window.
     pub(in crate::api) fn rows(&self, api: &Api, window: Window) -> (usize, Vec<Prediction>) {
         let found = View::now(api, Some(Sport::Football)).all(&self.filter);
         let is_wanted = |brief: &Brief| {
@@ -157,7 +156,7 @@ async fn of_event(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), ONE)?;
-    Kept::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
+    CacheControl::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
 }
 
 /// The same; a prediction has the id of its event.
@@ -173,7 +172,7 @@ async fn detail(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Params::read(uri.query(), ONE)?;
-    Kept::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
+    CacheControl::PREDICTIONS.answer(&headers, &one(&api, id_of(&id)?).await?)
 }
 
 /// Predictions of matches that are not over, by their start.
@@ -196,24 +195,25 @@ async fn detail(
 )]
 async fn list(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
-    let mut wanted = Wanted::not_over();
-    wanted.filter.competition = params.id("league_id")?;
-    wanted.filter.season = params.id("season_id")?;
-    wanted.filter.team = params.id("team_id")?;
-    wanted.filter.from = params.from("date_from")?;
-    wanted.filter.before = params.before("date_to")?;
-    wanted.confidence_min = params.parsed("min_confidence", "a number from 0 to 1", |text| {
-        text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
-    })?;
-    wanted.recommended = params.flag("recommended")?;
-    if let Some(statuses) = params.text("status").and_then(status::wanted) {
-        wanted.narrow(&statuses);
+    let mut prediction_query = PredictionQuery::not_over();
+    prediction_query.filter.competition = params.id("league_id")?;
+    prediction_query.filter.season = params.id("season_id")?;
+    prediction_query.filter.team = params.id("team_id")?;
+    prediction_query.filter.from = params.from("date_from")?;
+    prediction_query.filter.before = params.before("date_to")?;
+    prediction_query.confidence_min =
+        params.parsed("min_confidence", "a number from 0 to 1", |text| {
+            text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
+        })?;
+    prediction_query.recommended = params.flag("recommended")?;
+    if let Some(statuses) = params.text("status").and_then(status::parse) {
+        prediction_query.narrow(&statuses);
     }
     if params.flag("upcoming")? == Some(true) {
-        wanted.upcoming();
+        prediction_query.upcoming();
     }
     let window = params.window()?;
-    let (count, rows) = wanted.rows(&api, window);
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::PREDICTIONS.answer(&headers, &Page::new(&place, window, count, rows))
+    let (count, rows) = prediction_query.rows(&api, window);
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::PREDICTIONS.answer(&headers, &Page::new(&page_url, window, count, rows))
 }

@@ -1,4 +1,4 @@
-//! A prediction as it is told: SERVICE section 1.9. Probabilities are percentages, to one decimal place.
+//! The shape of a prediction: SERVICE section 1.9. Probabilities are percentages with one decimal place.
 
 use fanout::Micros;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// From which probability on something is recommended, in percent: more likely than not by some way.
+/// The probability from which a bet is recommended, in percent: clearly more likely than not.
 const RECOMMENDED_FROM: f64 = 60.0;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -121,7 +121,7 @@ pub(in crate::api) struct ModelInfo {
     version: &'static str,
 }
 
-/// The names that a row tells.
+/// The names in a row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     pub(super) league: Option<String>,
@@ -161,13 +161,13 @@ impl Prediction {
 }
 
 impl Prediction {
-    /// Writes the date of the event in another way.
+    /// Formats the date of the event differently.
     pub(in crate::api) fn date(&mut self, write: impl Fn(Micros) -> Option<String>) {
         self.event.event_date = self.event.start.and_then(write);
     }
 }
 
-/// The probability of what is predicted.
+/// The probability of the predicted result.
 pub(super) fn confidence(forecast: &Forecast) -> f64 {
     let likeliest = forecast.scores.result().into_iter().fold(0.0, f64::max);
     (likeliest * 1000.0).round() / 1000.0
@@ -247,7 +247,7 @@ mod tests {
     use crate::predict::ScoreMatrix;
 
     #[test]
-    fn clear_favourite_is_recommended_and_told_in_percent() {
+    fn clear_favourite_is_recommended_in_percent() {
         let expected = [2.4, 0.7];
         let scores = ScoreMatrix::new(expected[0], expected[1], -0.05);
         let forecast = Forecast { expected, scores };

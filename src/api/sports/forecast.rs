@@ -1,14 +1,14 @@
-//! Who is likely to win: what predictions are made of.
+//! Win probabilities, the basis of predictions.
 //!
-//! Before a match the consensus of the bookmakers, without their margin: 1/price of each outcome,
-//! divided by the sum of all. Where there is none, and of matches that have begun or are over, Elo
-//! from the results that were kept before it. Where there is neither, nothing is said.
+//! Before a match they come from the bookmakers' consensus without the margin: 1/price of each outcome,
+//! divided by the sum over all. Without a consensus, and once a match has begun, they come from Elo ratings
+//! over earlier archived results. Without either there is no forecast.
 
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{digest::Digest, price};
+use super::{price, sport_stats::SportStats};
 use crate::{
     rating,
     record::{Key, MatchRecord, Status},
@@ -25,20 +25,20 @@ pub(super) enum Model {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Forecast {
     pub(super) first: f64,
-    /// Where the bookmakers give one.
+    /// If the bookmakers price a draw.
     pub(super) draw: Option<f64>,
     pub(super) second: f64,
     pub(super) model: Model,
 }
 
 impl Forecast {
-    pub(super) fn of(record: &MatchRecord, digest: &Digest) -> Option<Self> {
+    pub(super) fn of(record: &MatchRecord, sport_stats: &SportStats) -> Option<Self> {
         let before = record.brief.status == Status::NotStarted;
         let consensus = before.then(|| Self::of_odds(record)).flatten();
         consensus.or_else(|| {
-            let table = &digest.table;
+            let table = &sport_stats.table;
             let expected = table.expected(record.brief.id);
-            // A result whose sides had none before was not foreseen by anything.
+            // Without earlier results of its sides, a result could not be predicted.
             let chance = || match rating::result(&record.brief) {
                 Some(_) => None,
                 None => table.chance(record.brief.sides?),
@@ -68,28 +68,28 @@ impl Forecast {
         Self { first, draw: None, second: 1.0 - first, model: Model::Elo }
     }
 
-    /// 0 or 1: the side that is likelier to win.
+    /// 0 or 1: the favourite.
     pub(super) fn winner(&self) -> usize {
         usize::from(self.second > self.first)
     }
 
-    /// The probability of that.
+    /// The favourite's probability.
     pub(super) fn confidence(&self) -> f64 {
         self.first.max(self.second)
     }
 
-    /// The id of the side that is likelier to win.
+    /// The favourite's id.
     pub(super) fn winner_id(&self, record: &MatchRecord) -> Option<Key> {
         record.brief.sides?.get(self.winner()).copied()
     }
 }
 
-/// To four decimals: more would say more than a model knows.
+/// To four decimal places: more would exceed the model's precision.
 pub(super) fn rounded(probability: f64) -> f64 {
     (probability * 10_000.0).round() / 10_000.0
 }
 
-/// In percent, to two decimals.
+/// In percent, to two decimal places.
 pub(super) fn percent(probability: f64) -> f64 {
     (probability * 10_000.0).round() / 100.0
 }

@@ -1,10 +1,10 @@
-//! How two teams stand before a match: what they made of each other, and of others lately.
+//! The form of two teams before a match: earlier meetings and recent results.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    meetings::{self, Seen},
+    meetings::{self, SideMatch},
     shape,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     record::MatchRecord,
 };
 
-/// How many results make a form.
+/// The number of results that make up a form.
 const LAST: usize = 5;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -65,7 +65,7 @@ struct PlaceForm {
 pub(super) struct Report {
     pub(super) head_to_head: HeadToHead,
     pub(super) forms: [TeamForm; 2],
-    pub(super) results: [Vec<Seen>; 2],
+    pub(super) results: [Vec<SideMatch>; 2],
 }
 
 impl Report {
@@ -83,21 +83,21 @@ impl Report {
 }
 
 impl HeadToHead {
-    fn of<'a>(between: impl Iterator<Item = &'a Seen>) -> Self {
+    fn of<'a>(between: impl Iterator<Item = &'a SideMatch>) -> Self {
         let all: Vec<_> = between.collect();
-        let scores = || all.iter().filter_map(|seen| seen.score());
+        let scores = || all.iter().filter_map(|side_match| side_match.score());
         let goals = |side: usize| shape::total(scores().map(|score| score[side]));
         let (home_goals, away_goals) = (goals(0), goals(1));
-        let recent = all.iter().take(LAST).map(|seen| Meeting {
-            date: seen.brief.start.and_then(time::offset),
-            winner: seen.won().map(|won| if won { "home" } else { "away" }),
-            home_goals: seen.score().map(|score| score[0]),
-            away_goals: seen.score().map(|score| score[1]),
+        let recent = all.iter().take(LAST).map(|side_match| Meeting {
+            date: side_match.brief.start.and_then(time::offset),
+            winner: side_match.won().map(|won| if won { "home" } else { "away" }),
+            home_goals: side_match.score().map(|score| score[0]),
+            away_goals: side_match.score().map(|score| score[1]),
         });
         Self {
             total_matches: all.len(),
-            home_wins: all.iter().filter(|seen| seen.won() == Some(true)).count(),
-            away_wins: all.iter().filter(|seen| seen.won() == Some(false)).count(),
+            home_wins: all.iter().filter(|side_match| side_match.won() == Some(true)).count(),
+            away_wins: all.iter().filter(|side_match| side_match.won() == Some(false)).count(),
             home_goals,
             away_goals,
             avg_total_goals: ratio(f64::from(home_goals) + f64::from(away_goals), scores().count()),
@@ -107,7 +107,7 @@ impl HeadToHead {
 }
 
 impl TeamForm {
-    fn of(results: &[Seen]) -> Self {
+    fn of(results: &[SideMatch]) -> Self {
         let last = &results[..results.len().min(LAST)];
         let form: String = last.iter().map(letter).collect();
         let points = form.chars().map(|letter| match letter {
@@ -120,20 +120,20 @@ impl TeamForm {
             points,
             points_per_game: ratio(count(points), last.len()),
             form_string: form,
-            home: PlaceForm::of(last.iter().filter(|seen| seen.was_home())),
-            away: PlaceForm::of(last.iter().filter(|seen| !seen.was_home())),
+            home: PlaceForm::of(last.iter().filter(|side_match| side_match.was_home())),
+            away: PlaceForm::of(last.iter().filter(|side_match| !side_match.was_home())),
         }
     }
 }
 
 impl PlaceForm {
-    fn of<'a>(results: impl Iterator<Item = &'a Seen>) -> Self {
+    fn of<'a>(results: impl Iterator<Item = &'a SideMatch>) -> Self {
         let mut own = Self::default();
-        for seen in results {
+        for side_match in results {
             own.matches += 1;
-            own.wins += usize::from(seen.won() == Some(true));
-            own.losses += usize::from(seen.won() == Some(false));
-            let [scored, conceded] = seen.score().unwrap_or_default();
+            own.wins += usize::from(side_match.won() == Some(true));
+            own.losses += usize::from(side_match.won() == Some(false));
+            let [scored, conceded] = side_match.score().unwrap_or_default();
             own.goals_scored = own.goals_scored.saturating_add(scored);
             own.goals_conceded = own.goals_conceded.saturating_add(conceded);
         }
@@ -142,15 +142,15 @@ impl PlaceForm {
 }
 
 /// `W`, `D` or `L`.
-pub(super) fn letter(seen: &Seen) -> char {
-    match seen.won() {
+pub(super) fn letter(side_match: &SideMatch) -> char {
+    match side_match.won() {
         Some(true) => 'W',
         Some(false) => 'L',
         None => 'D',
     }
 }
 
-/// To four decimals; `None` of nothing.
+/// To four decimal places; `None` without a value.
 pub(super) fn ratio(sum: f64, count: usize) -> Option<f64> {
     (count > 0).then(|| super::forecast::rounded(sum / self::count(count)))
 }

@@ -1,4 +1,4 @@
-//! Lists of leagues, teams and people, which are alike in several sports.
+//! Lists of leagues, teams and people, shared by several sports.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -7,27 +7,27 @@ use serde::Serialize;
 use utoipa::IntoParams;
 
 use super::{
-    asked::{self, Answer, Asked, Request},
-    digest::Digest,
+    request::{self, ApiResult, SportsQuery, SportsRequest},
     shape::{self, LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
+    sport_stats::SportStats,
 };
 use crate::{
-    api::{Kept, Spec},
+    api::{CacheControl, Spec},
     archive::{Entity, EntityKind},
 };
 
-/// The parameters of lists of what has a name.
+/// The parameters of lists of named entities.
 pub(super) const NAMED: Spec =
-    asked::spec(&["country", "league", "limit", "offset", "search", "team"]);
+    request::spec(&["country", "league", "limit", "offset", "search", "team"]);
 
 /// The parameters of lists of leagues and tournaments.
 pub(super) const LEAGUES: Spec =
-    asked::spec(&["country", "include_inactive", "limit", "offset", "search"]);
+    request::spec(&["country", "include_inactive", "limit", "offset", "search"]);
 
 /// Of what has a name.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct Named {
     /// Part of the name, case-insensitive.
     search: Option<String>,
@@ -38,16 +38,16 @@ pub(super) struct Named {
 /// Whether those that are over are wanted too.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct Inactive {
     /// Include those without a match in the last year.
     include_inactive: Option<bool>,
 }
 
-/// Whether the request asks for this one.
-fn is_asked(asked: &Asked<'_>) -> impl Fn(&Entity) -> bool {
-    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
-    let country = asked.params.text("country").map(str::to_owned);
+/// Whether an entity passes the request's filters.
+fn passes_filter(query: &SportsQuery<'_>) -> impl Fn(&Entity) -> bool {
+    let is_like = request::search(query.params.text("search").unwrap_or_default());
+    let country = query.params.text("country").map(str::to_owned);
     move |entity| {
         let own = entity.country.as_deref();
         let is_from = |country: &String| shape::is_country(own, country);
@@ -55,93 +55,98 @@ fn is_asked(asked: &Asked<'_>) -> impl Fn(&Entity) -> bool {
     }
 }
 
-/// Leagues or tournaments: those of which most is played first, since no feed tells which matter.
-pub(super) async fn leagues(request: &Request, sport: Sport) -> Answer {
-    let asked = request.read(LEAGUES)?;
-    let digest = request.digest(sport).await?;
-    let all = asked.params.flag("include_inactive")?.unwrap_or(false);
-    let edition = |league: &Entity| digest.edition(league.id);
-    let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(asked.now));
-    let mut leagues = of_kind(&asked, sport, EntityKind::Competition);
+/// Leagues or tournaments: those with the most matches first, since no feed says which ones matter.
+pub(super) async fn leagues(request: &SportsRequest, sport: Sport) -> ApiResult {
+    let query = request.read(LEAGUES)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    let all = query.params.flag("include_inactive")?.unwrap_or(false);
+    let edition = |league: &Entity| sport_stats.edition(league.id);
+    let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(query.now));
+    let mut leagues = of_kind(&query, sport, EntityKind::Competition);
     leagues.retain(|league| all || is_active(league));
     leagues.sort_by_key(|it| Reverse(edition(it).map(|edition| edition.matches)));
-    asked.page(Kept::LIST, &leagues, |it| LeagueRow::of(it, is_active(it)))
+    query.page(CacheControl::LIST, &leagues, |it| LeagueRow::of(it, is_active(it)))
 }
 
-/// The league or tournament of this id.
-pub(super) async fn league(request: &Request, sport: Sport, id: &str) -> Answer {
-    let asked = request.read(asked::NONE)?;
-    let digest = request.digest(sport).await?;
-    let league = asked::entity(asked.api, EntityKind::Competition, sport, id)?;
-    let active = digest.edition(league.id).is_none_or(|it| it.is_active(asked.now));
-    request.answer(Kept::REFERENCE, &LeagueRow::of(&league, active))
+/// One league or tournament.
+pub(super) async fn league(request: &SportsRequest, sport: Sport, id: &str) -> ApiResult {
+    let query = request.read(request::NONE)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    let league = request::entity(query.api, EntityKind::Competition, sport, id)?;
+    let active = sport_stats.edition(league.id).is_none_or(|it| it.is_active(query.now));
+    request.answer(CacheControl::REFERENCE, &LeagueRow::of(&league, active))
 }
 
 /// Teams, the strongest first; those without a result last, by name.
-pub(super) async fn teams(request: &Request, sport: Sport) -> Answer {
-    let asked = request.read(NAMED)?;
-    let digest = request.digest(sport).await?;
-    let mut teams = of_kind(&asked, sport, side_kind(sport));
-    teams.sort_by_key(|team| digest.position(team.id).unwrap_or(usize::MAX));
-    asked.page(Kept::LIST, &teams, |team| TeamRow::of(team, &digest))
+pub(super) async fn teams(request: &SportsRequest, sport: Sport) -> ApiResult {
+    let query = request.read(NAMED)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    let mut teams = of_kind(&query, sport, side_kind(sport));
+    teams.sort_by_key(|team| sport_stats.position(team.id).unwrap_or(usize::MAX));
+    query.page(CacheControl::LIST, &teams, |team| TeamRow::of(team, &sport_stats))
 }
 
-/// Teams or players, whoever plays matches of the sport, by name and in a shape of its own.
+/// The teams or players of a sport, by name, in the sport's own shape.
 pub(super) async fn sides<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
-    row: impl Fn(&Entity, &Digest) -> T,
-) -> Answer {
-    let asked = request.read(NAMED)?;
-    let digest = request.digest(sport).await?;
-    let sides = of_kind(&asked, sport, side_kind(sport));
-    asked.page(Kept::REFERENCE, &sides, |side| row(side, &digest))
+    row: impl Fn(&Entity, &SportStats) -> T,
+) -> ApiResult {
+    let query = request.read(NAMED)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    let sides = of_kind(&query, sport, side_kind(sport));
+    query.page(CacheControl::REFERENCE, &sides, |side| row(side, &sport_stats))
 }
 
-/// One of them.
+/// One team or player.
 pub(super) async fn side<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
     id: &str,
-    row: impl Fn(&Entity, &Digest) -> T,
-) -> Answer {
-    request.read(asked::NONE)?;
-    let side = asked::entity(&request.api, side_kind(sport), sport, id)?;
-    let digest = request.digest(sport).await?;
-    request.answer(Kept::REFERENCE, &row(&side, &digest))
+    row: impl Fn(&Entity, &SportStats) -> T,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let side = request::entity(&request.api, side_kind(sport), sport, id)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    request.answer(CacheControl::REFERENCE, &row(&side, &sport_stats))
 }
 
-/// People who are no side of a match: players of teams, managers.
-pub(super) fn people(request: &Request, sport: Sport, kind: EntityKind) -> Answer {
-    let asked = request.read(NAMED)?;
-    let team = asked.params.id("team")?;
-    let mut people = of_kind(&asked, sport, kind);
+/// People who are not a side of a match: players of teams, managers.
+pub(super) fn people(request: &SportsRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    let query = request.read(NAMED)?;
+    let team = query.params.id("team")?;
+    let mut people = of_kind(&query, sport, kind);
     people.retain(|it| team.is_none() || it.parent == team);
-    asked.page(Kept::REFERENCE, &people, |it| PersonRow::of(asked.api, it))
+    query.page(CacheControl::REFERENCE, &people, |it| PersonRow::of(query.api, it))
+}
+
+/// One person.
+pub(super) fn person(
+    request: &SportsRequest,
+    sport: Sport,
+    kind: EntityKind,
+    id: &str,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let person = request::entity(&request.api, kind, sport, id)?;
+    request.answer(CacheControl::REFERENCE, &PersonRow::of(&request.api, &person))
+}
+
+/// Entities that have only a name.
+pub(super) fn named(request: &SportsRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    let query = request.read(NAMED)?;
+    query.page(CacheControl::REFERENCE, &of_kind(&query, sport, kind), |it| NamedRow::of_entity(it))
 }
 
 /// One of them.
-pub(super) fn person(request: &Request, sport: Sport, kind: EntityKind, id: &str) -> Answer {
-    request.read(asked::NONE)?;
-    let person = asked::entity(&request.api, kind, sport, id)?;
-    request.answer(Kept::REFERENCE, &PersonRow::of(&request.api, &person))
+pub(super) fn name(request: &SportsRequest, sport: Sport, kind: EntityKind, id: &str) -> ApiResult {
+    request.read(request::NONE)?;
+    let named = request::entity(&request.api, kind, sport, id)?;
+    request.answer(CacheControl::REFERENCE, &NamedRow::of_entity(&named))
 }
 
-/// Whatever has a name alone.
-pub(super) fn named(request: &Request, sport: Sport, kind: EntityKind) -> Answer {
-    let asked = request.read(NAMED)?;
-    asked.page(Kept::REFERENCE, &of_kind(&asked, sport, kind), |it| NamedRow::of_entity(it))
-}
-
-/// One of that.
-pub(super) fn name(request: &Request, sport: Sport, kind: EntityKind, id: &str) -> Answer {
-    request.read(asked::NONE)?;
-    let named = asked::entity(&request.api, kind, sport, id)?;
-    request.answer(Kept::REFERENCE, &NamedRow::of_entity(&named))
-}
-
-/// All of a kind that a request asks for, by name.
-fn of_kind(asked: &Asked<'_>, sport: Sport, kind: EntityKind) -> Vec<Arc<Entity>> {
-    let is_asked = is_asked(asked);
-    asked.api.archive.entities(kind, |it| it.sport == sport && is_asked(it))
+/// All entities of a kind that pass the request's filters, by name.
+fn of_kind(query: &SportsQuery<'_>, sport: Sport, kind: EntityKind) -> Vec<Arc<Entity>> {
+    let passes_filter = passes_filter(query);
+    query.api.archive.entities(kind, |it| it.sport == sport && passes_filter(it))
 }

@@ -1,43 +1,43 @@
-//! Lists of matches, one match, and what is below one, which are alike in several sports.
+//! Lists of matches, one match, and endpoints below one match, shared by several sports.
 
 use ingest::event::Sport;
 use serde::Serialize;
 
 use super::{
-    asked::{self, Answer, Request},
-    digest::Digest,
+    match_odds::StickOdds,
     price,
-    stick::StickOdds,
+    request::{self, ApiResult, SportsRequest},
+    sport_stats::SportStats,
 };
 use crate::{
-    api::{Api, Kept, Spec},
+    api::{Api, CacheControl, Spec},
     record::MatchRecord,
 };
 
-/// Matches: the newest first, unless the request says from when on.
+/// Matches: the newest first, unless the request has a start date.
 pub(super) async fn list<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
     spec: Spec,
-    row: impl Fn(&Api, &MatchRecord, &Digest) -> T,
-) -> Answer {
-    let asked = request.read(spec)?;
-    let filter = asked.filter(sport)?;
-    let digest = request.digest(sport).await?;
-    asked.matches(&filter, |record| row(asked.api, record, &digest)).await
+    row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
+) -> ApiResult {
+    let query = request.read(spec)?;
+    let filter = query.filter(sport)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    query.matches(&filter, |record| row(query.api, record, &sport_stats)).await
 }
 
 /// Matches in play.
 pub(super) async fn live<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
     spec: Spec,
-    row: impl Fn(&Api, &MatchRecord, &Digest) -> T,
-) -> Answer {
-    let asked = request.read(spec)?;
-    let digest = request.digest(sport).await?;
-    let filter = asked.filter(sport)?;
-    let mut live = asked.api.reader.live(sport);
+    row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
+) -> ApiResult {
+    let query = request.read(spec)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    let filter = query.filter(sport)?;
+    let mut live = query.api.reader.live(sport);
     live.retain(|record| {
         let sides = record.brief.sides.unwrap_or_default();
         filter.team.is_none_or(|team| sides.contains(&team))
@@ -47,40 +47,40 @@ pub(super) async fn live<T: Serialize>(
                 .as_ref()
                 .is_none_or(|teams| teams.iter().any(|team| sides.contains(team)))
     });
-    asked.page(Kept::LIVE, &live, |record| row(asked.api, record, &digest))
+    query.page(CacheControl::LIVE, &live, |record| row(query.api, record, &sport_stats))
 }
 
-/// One match, or its prediction, beside what all matches of the sport say.
+/// One match or its prediction, computed with the statistics of its sport.
 pub(super) async fn one<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
     id: &str,
-    kept: Kept,
-    row: impl Fn(&Api, &MatchRecord, &Digest) -> T,
-) -> Answer {
-    request.read(asked::NONE)?;
-    let record = asked::record(&request.api, sport, id).await?;
-    let digest = request.digest(sport).await?;
-    request.answer(kept, &row(&request.api, &record, &digest))
+    cache: CacheControl,
+    row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let record = request::record(&request.api, sport, id).await?;
+    let sport_stats = request.sport_stats(sport).await?;
+    request.answer(cache, &row(&request.api, &record, &sport_stats))
 }
 
-/// What is below one match.
+/// One part of a match.
 pub(super) async fn part<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
     id: &str,
-    kept: Kept,
+    cache: CacheControl,
     of: impl Fn(&Api, &MatchRecord) -> T,
-) -> Answer {
-    request.read(asked::NONE)?;
-    let record = asked::record(&request.api, sport, id).await?;
-    request.answer(kept, &of(&request.api, &record))
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let record = request::record(&request.api, sport, id).await?;
+    request.answer(cache, &of(&request.api, &record))
 }
 
-/// The odds of one match, as all sports but tennis and racing tell them.
-pub(super) async fn odds(request: &Request, sport: Sport, id: &str) -> Answer {
-    request.read(asked::NONE)?;
-    let record = asked::record(&request.api, sport, id).await?;
+/// The odds of one match, in the shape of all sports except tennis and racing.
+pub(super) async fn odds(request: &SportsRequest, sport: Sport, id: &str) -> ApiResult {
+    request.read(request::NONE)?;
+    let record = request::record(&request.api, sport, id).await?;
     let movements = price::movements(&request.api, record.brief.id).await?;
-    request.answer(Kept::ODDS, &StickOdds::of(&record, &movements))
+    request.answer(CacheControl::ODDS, &StickOdds::of(&record, &movements))
 }

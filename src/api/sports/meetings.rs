@@ -1,4 +1,4 @@
-//! What two sides made of each other, and of others, before a match.
+//! Results before a match: meetings of its two sides, and results of each side.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::{
     record::{Brief, Key, MatchRecord, Status},
 };
 
-/// A match as one of its sides saw it.
+/// A match from the view of one of its sides.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct SideMatch {
     pub(super) brief: Arc<Brief>,
-    /// 0 or 1: where the side stands in it.
+    /// The index of the side, 0 or 1.
     place: usize,
 }
 
-impl Seen {
-    /// Whether the side has won; `None` where nobody has.
+impl SideMatch {
+    /// Whether the side won; `None` without a winner.
     pub(super) fn won(&self) -> Option<bool> {
         rating::winner(&self.brief).map(|winner| usize::from(winner) == self.place)
     }
@@ -31,7 +31,7 @@ impl Seen {
         Some(if self.place == 0 { score } else { [score[1], score[0]] })
     }
 
-    /// The same of each part: the rounds of each map.
+    /// The score of each part: the rounds of each map.
     pub(super) fn parts(&self) -> impl Iterator<Item = [u32; 2]> {
         let turned = self.place == 1;
         self.brief.parts.iter().map(move |[a, b]| if turned { [*b, *a] } else { [*a, *b] })
@@ -47,7 +47,7 @@ impl Seen {
 }
 
 /// The results of a side before this match, the latest first.
-pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<Seen> {
+pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<SideMatch> {
     let filter = Filter {
         team: Some(side),
         before: record.brief.start,
@@ -56,11 +56,11 @@ pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<Seen> {
     };
     let found = api.archive.find(&filter, Window::ALL).briefs.into_iter();
     let others = found.filter(|brief| brief.id != record.brief.id);
-    let seen = others.filter_map(|brief| {
+    let side_match = others.filter_map(|brief| {
         let place = brief.sides?.iter().position(|own| *own == side)?;
-        Some(Seen { brief, place })
+        Some(SideMatch { brief, place })
     });
-    seen.collect()
+    side_match.collect()
 }
 
 /// Matches of a sport that have a result.
@@ -68,7 +68,7 @@ pub(super) fn ended(sport: Sport) -> Filter {
     Filter { sport: Some(sport), statuses: Some(Status::RESULTS.to_vec()), ..Filter::default() }
 }
 
-/// Of the results of a side those against another.
-pub(super) fn between(results: &[Seen], other: Key) -> impl Iterator<Item = &Seen> {
-    results.iter().filter(move |seen| seen.opponent() == Some(other))
+/// The results of a side against one opponent.
+pub(super) fn between(results: &[SideMatch], other: Key) -> impl Iterator<Item = &SideMatch> {
+    results.iter().filter(move |side_match| side_match.opponent() == Some(other))
 }

@@ -1,27 +1,26 @@
 //! Tennis, CS2, darts, hockey, basketball and horse racing: SERVICE section 2.
 //!
-//! One folder or file a sport; what they have in common stands beside them. Which states a sport
-//! knows is in `status`, what is computed of all its matches in `digest`, whom predictions favour
-//! in `forecast`.
+//! One folder per sport, next to what they share: `status` has the statuses of each sport, `sport_stats` the
+//! statistics over all its matches, and `forecast` the win probabilities.
 
-mod asked;
 mod basketball;
 mod csgo;
 mod darts;
-mod digest;
 mod forecast;
 mod form;
 mod hockey;
 mod horseracing;
 mod lists;
+mod match_odds;
 mod matches;
 mod meetings;
 mod predicted;
 mod price;
+mod request;
 mod shape;
+mod sport_stats;
 mod standings;
 mod status;
-mod stick;
 mod team_prediction;
 mod tennis;
 
@@ -38,5 +37,5 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .merge(hockey::routes())
         .merge(basketball::routes())
         .merge(horseracing::routes())
-        .layer(Extension(digest::Digests::default()))
+        .layer(Extension(sport_stats::SportStatsCache::default()))
 }

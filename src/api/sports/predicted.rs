@@ -1,4 +1,4 @@
-//! Which matches a list of predictions is of: the same for all sports.
+//! Selects the matches of a list of predictions, for all sports.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 use utoipa::IntoParams;
 
 use super::{
-    asked::{self, Answer, Asked, DAY, Request},
-    digest::Digest,
+    request::{self, ApiResult, DAY, SportsQuery, SportsRequest},
+    sport_stats::SportStats,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Spec, view::View},
+    api::{Api, ApiError, CacheControl, Spec, view::View},
     archive::Filter,
     record::{MatchRecord, Status},
 };
 
 /// The parameters of lists of predictions.
-const SPEC: Spec = asked::spec(&[
+const SPEC: Spec = request::spec(&[
     "date_from",
     "date_to",
     "days",
@@ -35,7 +35,7 @@ const SPEC: Spec = asked::spec(&[
 /// Which predictions.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
 pub(super) struct Predicted {
     /// `true`: matches that have not started, the default without a match, dates or a status. `false`:
     /// matches with a result.
@@ -56,40 +56,40 @@ pub(super) struct Predicted {
     status: Option<String>,
 }
 
-/// The page of predictions that a request asks for.
+/// The requested page of predictions.
 pub(super) async fn list<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
-    row: impl Fn(&Api, &MatchRecord, &Digest) -> T,
-) -> Answer {
-    let asked = request.read(SPEC)?;
-    let filter = filter(&asked, sport)?;
-    let digest = request.digest(sport).await?;
-    let (count, records) = match asked.params.id("match")? {
+    row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
+) -> ApiResult {
+    let query = request.read(SPEC)?;
+    let filter = filter(&query, sport)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    let (count, records) = match query.params.id("match")? {
         Some(id) => {
-            let record = asked.api.record(id).await?;
+            let record = query.api.record(id).await?;
             let record = record.filter(|record| record.brief.sport == sport);
-            let window = asked.params.window()?;
-            let shown = record.iter().skip(window.offset).map(Arc::clone).collect();
-            (usize::from(record.is_some()), shown)
+            let window = query.params.window()?;
+            let page = record.iter().skip(window.offset).map(Arc::clone).collect();
+            (usize::from(record.is_some()), page)
         }
         None => {
-            let view = View::now(asked.api, Some(sport));
-            let found = view.find(&filter, asked.params.window()?);
+            let view = View::now(query.api, Some(sport));
+            let found = view.find(&filter, query.params.window()?);
             (found.count, view.records(&found.briefs).await?)
         }
     };
-    let rows = records.iter().map(|record| row(asked.api, record, &digest)).collect();
-    asked.found(Kept::PREDICTIONS, count, rows)
+    let rows = records.iter().map(|record| row(query.api, record, &sport_stats)).collect();
+    query.found(CacheControl::PREDICTIONS, count, rows)
 }
 
-fn filter(asked: &Asked<'_>, sport: Sport) -> Result<Filter, ApiError> {
-    let mut filter = asked.filter(sport)?;
-    let days = asked.params.number("days")?;
+fn filter(query: &SportsQuery<'_>, sport: Sport) -> Result<Filter, ApiError> {
+    let mut filter = query.filter(sport)?;
+    let days = query.params.number("days")?;
     let is_free = filter.from.is_none() && filter.before.is_none() && filter.statuses.is_none();
-    match asked.params.flag("upcoming")? {
-        Some(true) => upcoming(&mut filter, asked, days),
-        None if is_free || days.is_some() => upcoming(&mut filter, asked, days),
+    match query.params.flag("upcoming")? {
+        Some(true) => upcoming(&mut filter, query, days),
+        None if is_free || days.is_some() => upcoming(&mut filter, query, days),
         Some(false) if filter.statuses.is_none() => {
             filter.statuses = Some(Status::RESULTS.to_vec());
         }
@@ -98,11 +98,11 @@ fn filter(asked: &Asked<'_>, sport: Sport) -> Result<Filter, ApiError> {
     Ok(filter)
 }
 
-fn upcoming(filter: &mut Filter, asked: &Asked<'_>, days: Option<u64>) {
+fn upcoming(filter: &mut Filter, query: &SportsQuery<'_>, days: Option<u64>) {
     filter.statuses.get_or_insert_with(|| vec![Status::NotStarted]);
-    filter.from = Some(filter.from.map_or(asked.now, |from| from.max(asked.now)));
+    filter.from = Some(filter.from.map_or(query.now, |from| from.max(query.now)));
     let days = days.and_then(|days| i64::try_from(days).ok());
-    let end = days.and_then(|days| asked.now.checked_add(days.checked_mul(DAY)?));
+    let end = days.and_then(|days| query.now.checked_add(days.checked_mul(DAY)?));
     filter.before = filter.before.or(end);
     filter.newest_first = false;
 }

@@ -1,6 +1,6 @@
-//! Prices of a match, as the odds answers of these sports tell them.
+//! The prices of a match in the odds responses of these sports.
 //!
-//! They are part of the sports product: whoever may ask sees the bookmakers by name.
+//! They are part of the sports product: every caller sees the bookmakers by name.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -14,7 +14,7 @@ use crate::{
     record::{CONSENSUS, Key, MatchRecord, PriceRecord},
 };
 
-/// The market of who wins.
+/// The match-winner market.
 pub(super) const WINNER: &str = "match_winner";
 
 /// How a price last moved.
@@ -30,7 +30,7 @@ pub(super) enum Movement {
 }
 
 impl Movement {
-    /// From the price before to the price now; `None` where there is none now.
+    /// From the previous price to the current one; `None` without a current price.
     pub(super) fn between(before: Option<Decimal>, now: Option<Decimal>) -> Option<Self> {
         let now = now?;
         Some(match before.map_or(Ordering::Equal, |before| now.cmp(&before)) {
@@ -41,10 +41,10 @@ impl Movement {
     }
 }
 
-/// What a price is like, of the row with this id.
+/// The movement of a price, given the id of its row.
 pub(super) type Movements = BTreeMap<Key, Movement>;
 
-/// How each price of a match last moved.
+/// The last movement of each price of a match.
 pub(super) async fn movements(api: &Api, id: Key) -> Result<Movements, ApiError> {
     let filter =
         OddsFilter { matches: Some(vec![id]), period: Period::Any, ..OddsFilter::default() };
@@ -73,16 +73,15 @@ pub(super) struct Price {
     pub(super) movement: Option<Movement>,
 }
 
-/// Which market a price is of: kind, part of the match, line.
+/// The market of a price: kind, part of the match, line.
 pub(super) type MarketKey<'a> = (&'a str, Option<&'a str>, Option<Decimal>);
 
 pub(super) fn market(price: &PriceRecord) -> MarketKey<'_> {
     (&price.market, price.period.as_deref(), price.line)
 }
 
-/// Those of the prices to show that a bookmaker has on offer now, by bookmaker: of those by name, or
-/// of the consensus where there is nobody else.
-pub(super) fn shown<'a>(
+/// The prices that are on offer now, by bookmaker. The consensus is only used if there is no bookmaker.
+pub(super) fn offered<'a>(
     prices: impl Iterator<Item = &'a PriceRecord>,
 ) -> (Source, BTreeMap<&'a str, Vec<&'a PriceRecord>>) {
     let mut books: BTreeMap<&str, Vec<_>> = BTreeMap::new();
@@ -96,12 +95,12 @@ pub(super) fn shown<'a>(
     (if books.is_empty() { Source::None } else { Source::Consensus }, books)
 }
 
-/// The prices of who wins the whole match, of everybody.
+/// The match-winner prices of all bookmakers.
 pub(super) fn winner(record: &MatchRecord) -> impl Iterator<Item = &PriceRecord> {
     record.prices.iter().filter(|price| market(price) == (WINNER, None, None))
 }
 
-/// The price of an outcome, under whichever of these names.
+/// The price of an outcome, under any of these names.
 pub(super) fn of<'a>(
     prices: impl IntoIterator<Item = &'a PriceRecord>,
     outcomes: &[&str],
@@ -113,18 +112,18 @@ pub(super) const FIRST: &[&str] = &["home", "p1"];
 pub(super) const DRAW: &[&str] = &["draw"];
 pub(super) const SECOND: &[&str] = &["away", "p2"];
 
-/// The consensus of who wins: the first side, a draw, the second.
+/// The consensus on the winner: first side, draw, second side.
 pub(super) fn consensus(record: &MatchRecord) -> [Option<Decimal>; 3] {
     let own = || winner(record).filter(|price| *price.bookmaker == *CONSENSUS);
     [FIRST, DRAW, SECOND].map(|outcomes| of(own(), outcomes)?.price)
 }
 
-/// When the newest of these prices was told.
+/// The time of the newest of these prices.
 pub(super) fn updated(prices: &[&PriceRecord]) -> Option<String> {
     prices.iter().map(|price| price.at).max().and_then(time::zulu)
 }
 
-/// A bookmaker's name for people.
+/// A bookmaker's display name.
 pub(super) fn book_name(slug: &str) -> String {
     bookmaker::name(slug).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Shapes that several sports have in common.
+//! Shapes that several sports share.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::digest::Digest;
+use super::sport_stats::SportStats;
 use crate::{
     api::{Api, football::country, time},
     archive::{Entity, EntityKind},
@@ -106,8 +106,12 @@ impl LeagueBrief {
 }
 
 impl TeamBrief {
-    /// Home and away, where they are known.
-    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+    /// Home and away, if known.
+    pub(super) fn both(
+        api: &Api,
+        record: &MatchRecord,
+        sport_stats: &SportStats,
+    ) -> [Option<Self>; 2] {
         let team = |named: &Named| {
             let country = entity_of(api, record.brief.sport, named.id);
             let country = country.and_then(|entity| entity.country.clone());
@@ -116,7 +120,7 @@ impl TeamBrief {
                 name: named.name.to_string(),
                 short_name: None,
                 country_code: country_code(country.as_ref()),
-                elo_rating: digest.elo(named.id),
+                elo_rating: sport_stats.elo(named.id),
             }
         };
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(team));
@@ -139,10 +143,10 @@ impl LeagueRow {
 }
 
 impl TeamRow {
-    pub(super) fn of(entity: &Entity, digest: &Digest) -> Self {
+    pub(super) fn of(entity: &Entity, sport_stats: &SportStats) -> Self {
         let NamedRow { id, name } = NamedRow::of_entity(entity);
-        let rated = digest.table.get(id);
-        let elo_rating = digest.elo(id);
+        let rated = sport_stats.table.get(id);
+        let elo_rating = sport_stats.elo(id);
         Self {
             id,
             api_id: None,
@@ -152,7 +156,7 @@ impl TeamRow {
             country_code: country_code(entity.country.as_ref()),
             elo_rating,
             elo: elo_rating,
-            elo_peak: rated.map(|rated| super::digest::whole(rated.peak)),
+            elo_peak: rated.map(|rated| super::sport_stats::whole(rated.peak)),
             games_played: rated.map_or(0, |rated| rated.played),
         }
     }
@@ -186,7 +190,7 @@ pub(super) fn entity_of(api: &Api, sport: Sport, id: Key) -> Option<Arc<Entity>>
     api.archive.entity(side_kind(sport), id)
 }
 
-/// What plays matches of a sport.
+/// The kind of entity that plays matches of a sport.
 pub(super) fn side_kind(sport: Sport) -> EntityKind {
     match sport {
         Sport::Tennis | Sport::Darts => EntityKind::Player,
@@ -200,19 +204,19 @@ pub(super) fn side_kind(sport: Sport) -> EntityKind {
     }
 }
 
-/// ISO 3166-1 alpha-2, of a country that the feed has told by its code or by its name.
-pub(super) fn country_code(told: Option<&Arc<str>>) -> Option<String> {
-    told.and_then(|told| country::code(told))
+/// The ISO 3166-1 alpha-2 code of a country that a feed gives as a code or a name.
+pub(super) fn country_code(country: Option<&Arc<str>>) -> Option<String> {
+    country.and_then(|country| country::code(country))
 }
 
-/// The name of the country, whichever the feed has told; empty where it has told none.
-pub(super) fn country_name(told: Option<&Arc<str>>) -> String {
-    country::name_or_empty(told.map(|told| &**told))
+/// The name of a country that a feed gives as a code or a name; empty without one.
+pub(super) fn country_name(country: Option<&Arc<str>>) -> String {
+    country::name_or_empty(country.map(|country| &**country))
 }
 
-/// Whether this is the country that a request asks for, by name or by code.
-pub(super) fn is_country(told: Option<&str>, wanted: &str) -> bool {
-    country::is_named(told, wanted) || country::has_code(told, wanted)
+/// Whether a feed's country matches the requested one, a name or a code.
+pub(super) fn is_country(country: Option<&str>, expected: &str) -> bool {
+    country::is_named(country, expected) || country::has_code(country, expected)
 }
 
 /// When a match begins.
@@ -225,7 +229,7 @@ pub(super) fn of_pair(pair: Option<[u32; 2]>, side: usize) -> Option<u32> {
     pair.and_then(|pair| pair.get(side).copied())
 }
 
-/// The sum of what feeds tell, which may be anything.
+/// A saturating sum, since feeds may send any number.
 pub(super) fn total(numbers: impl Iterator<Item = u32>) -> u32 {
     numbers.fold(0, u32::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! Who stands where in a league, computed from its results.
+//! The table of a league, computed from its results.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use ingest::event::Sport;
 use serde::Serialize;
 
 use super::{
-    asked::{self, Answer, Asked, DAY, Request},
     meetings,
+    request::{self, ApiResult, DAY, SportsQuery, SportsRequest},
 };
 use crate::{
-    api::{Api, ApiError, Kept, Spec},
+    api::{Api, ApiError, CacheControl, Spec},
     archive::{EntityKind, Window},
     rating,
     record::{Brief, Key},
 };
 
-const SPEC: Spec = asked::spec(&["league", "season"]);
+const SPEC: Spec = request::spec(&["league", "season"]);
 
-/// After a pause as long as this another season begins, where no feed tells seasons apart.
+/// After a pause of this length a new season begins, if no feed provides seasons.
 const PAUSE_DAYS: i64 = 60;
 
-/// What a team has made of its matches in a season.
+/// A team's results in a season.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct StandingsRow {
     pub(super) team: Key,
     pub(super) played: u32,
     /// In regular time.
@@ -38,44 +38,44 @@ pub(super) struct Line {
     pub(super) form: String,
 }
 
-/// The table of the league that a path names, or else the request.
+/// The table of the league in the path, or else in the request.
 pub(super) fn table<T: Serialize>(
-    request: &Request,
+    request: &SportsRequest,
     sport: Sport,
     league: Option<&str>,
     has_overtime: impl Fn(&Brief) -> bool,
-    table: impl Fn(&Api, Key, Vec<Line>) -> T,
-) -> Answer {
-    let asked = request.read(SPEC)?;
-    let league = league.map(asked::key).transpose()?;
-    let (league, lines) = of(&asked, sport, league, has_overtime)?;
-    request.answer(Kept::LIST, &table(asked.api, league, lines))
+    table: impl Fn(&Api, Key, Vec<StandingsRow>) -> T,
+) -> ApiResult {
+    let query = request.read(SPEC)?;
+    let league = league.map(request::key).transpose()?;
+    let (league, lines) = of(&query, sport, league, has_overtime)?;
+    request.answer(CacheControl::LIST, &table(query.api, league, lines))
 }
 
-/// The league that a request asks for, and its lines in no order.
+/// The requested league and its rows, unordered.
 fn of(
-    asked: &Asked<'_>,
+    query: &SportsQuery<'_>,
     sport: Sport,
     league: Option<Key>,
     has_overtime: impl Fn(&Brief) -> bool,
-) -> Result<(Key, Vec<Line>), ApiError> {
+) -> Result<(Key, Vec<StandingsRow>), ApiError> {
     let missing =
         || ApiError::BadParameter("league is to be given: the id of a league.".to_owned());
-    let league = league.or(asked.params.id("league")?).ok_or_else(missing)?;
-    let known = asked.api.archive.entity(EntityKind::Competition, league);
+    let league = league.or(query.params.id("league")?).ok_or_else(missing)?;
+    let known = query.api.archive.entity(EntityKind::Competition, league);
     known.filter(|known| known.sport == sport).ok_or(ApiError::NotFound)?;
     let filter = crate::archive::Filter {
         competition: Some(league),
-        season: asked.params.id("season")?,
+        season: query.params.id("season")?,
         newest_first: true,
         ..meetings::ended(sport)
     };
-    let found = asked.api.archive.find(&filter, Window::ALL).briefs;
+    let found = query.api.archive.find(&filter, Window::ALL).briefs;
     let season = latest(found.iter().map(AsRef::as_ref));
     Ok((league, lines(season, has_overtime)))
 }
 
-/// Those of the latest season, of results of which the latest come first.
+/// Those of the latest season, from results with the latest first.
 fn latest<'a>(briefs: impl Iterator<Item = &'a Brief>) -> impl Iterator<Item = &'a Brief> {
     let mut after: Option<&Brief> = None;
     briefs.take_while(move |brief| {
@@ -92,15 +92,17 @@ fn latest<'a>(briefs: impl Iterator<Item = &'a Brief>) -> impl Iterator<Item = &
 fn lines<'a>(
     briefs: impl Iterator<Item = &'a Brief>,
     has_overtime: impl Fn(&Brief) -> bool,
-) -> Vec<Line> {
-    let mut lines: HashMap<Key, Line> = HashMap::new();
+) -> Vec<StandingsRow> {
+    let mut lines: HashMap<Key, StandingsRow> = HashMap::new();
     for brief in briefs {
         let Some(sides) = brief.sides else { continue };
         let overtime = has_overtime(brief);
         let winner = rating::winner(brief).map(usize::from);
         let score = brief.score.unwrap_or_default();
         for (place, team) in sides.into_iter().enumerate() {
-            let line = lines.entry(team).or_insert_with(|| Line { team, ..Line::default() });
+            let line = lines
+                .entry(team)
+                .or_insert_with(|| StandingsRow { team, ..StandingsRow::default() });
             line.played += 1;
             line.scored = line.scored.saturating_add(score[place]);
             line.conceded = line.conceded.saturating_add(score[1 - place]);

@@ -1,14 +1,13 @@
-//! The words by which each sport tells how a match stands: SERVICE section 2.
+//! The status words of each sport: SERVICE section 2.
 //!
-//! Where the page lists no word for a state, the nearest of its words stands for it: an interrupted
-//! match is in play, an abandoned one is cancelled. `unresolved` is football's, for matches of which
-//! nobody ever told that they were played.
+//! A status without a word of its own uses the nearest one: an interrupted match is in play, an abandoned one
+//! is cancelled. `unresolved` is football's word for matches that no feed ever reported as played.
 
 use ingest::event::Sport;
 
 use crate::record::Status;
 
-/// How a match of a sport stands, in its own words.
+/// The status of a match in the words of its sport.
 pub(super) fn word(sport: Sport, status: Status) -> &'static str {
     match status {
         Status::NotStarted => match sport {
@@ -50,19 +49,19 @@ fn of_sport(sport: Sport) -> impl Iterator<Item = Status> {
     Status::ALL.into_iter().filter(move |status| *status != Status::AtThePost || is_race)
 }
 
-/// The statuses that a filter names, in the sport's words or in those of another; several with
-/// commas. Unknown words are ignored; without a known word there is no filter.
+/// Parses a status filter: one word, or several separated by commas, in the words of any sport. Unknown words
+/// are ignored; without a known word there is no filter.
 pub(super) fn read(sport: Sport, text: &str) -> Option<Vec<Status>> {
     let mut statuses = Vec::new();
     for part in text.split(',') {
-        let asked = own_word(sport, &part.trim().to_ascii_lowercase());
-        statuses.extend(of_sport(sport).filter(|status| word(sport, *status) == asked));
+        let query = own_word(sport, &part.trim().to_ascii_lowercase());
+        statuses.extend(of_sport(sport).filter(|status| word(sport, *status) == query));
     }
     (!statuses.is_empty()).then_some(statuses)
 }
 
-fn own_word(sport: Sport, asked: &str) -> String {
-    match asked {
+fn own_word(sport: Sport, query: &str) -> String {
+    match query {
         "scheduled" | "upcoming" | "notstarted" | "not_started" | "prematch" => {
             word(sport, Status::NotStarted).to_owned()
         }

@@ -4,11 +4,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    digest::Digest,
     forecast::{Forecast, Model, rounded},
+    match_odds::IdName,
     shape::{self, LeagueBrief, TeamBrief},
+    sport_stats::SportStats,
     status,
-    stick::IdName,
 };
 use crate::{
     api::Api,
@@ -47,11 +47,11 @@ pub(super) struct TeamPrediction {
 }
 
 impl TeamPrediction {
-    pub(super) fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    pub(super) fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let sport = record.brief.sport;
         let name = IdName::of(sport);
-        let forecast = Forecast::of(record, digest);
-        let [home_team, away_team] = TeamBrief::both(api, record, digest);
+        let forecast = Forecast::of(record, sport_stats);
+        let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
         let id = record.brief.id;
         let predicted = forecast.and_then(|it| it.winner_id(record));
         let actual = winner_id(record);
@@ -76,7 +76,7 @@ impl TeamPrediction {
     }
 }
 
-/// Who has won.
+/// The winner.
 pub(super) fn winner_id(record: &MatchRecord) -> Option<Key> {
     let winner = rating::winner(&record.brief)?;
     record.brief.sides?.get(usize::from(winner)).copied()

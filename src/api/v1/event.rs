@@ -1,4 +1,4 @@
-//! A match as version 1 tells it: SERVICE section 1.6.
+//! A match in the shape of version 1: SERVICE section 1.6.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{league::LeagueRow, request::Asked};
+use super::{league::LeagueRow, request::V1Query};
 use crate::{
     api::{
         Number,
@@ -169,8 +169,8 @@ struct Incident {
 }
 
 impl Incident {
-    fn new(told: &IncidentRecord) -> Self {
-        let (kind, card) = match &*told.kind {
+    fn new(incident: &IncidentRecord) -> Self {
+        let (kind, card) = match &*incident.kind {
             "yellow" => ("card", Some("yellow")),
             "second_yellow" => ("card", Some("yellowRed")),
             "red" => ("card", Some("red")),
@@ -179,22 +179,22 @@ impl Incident {
         let detail = card.map(ToOwned::to_owned);
         Self {
             kind: kind.to_owned(),
-            minute: told.minute,
-            added_time: told.added,
-            is_home: told.side.map(|side| side == 0),
-            player: told.player.as_ref().map(|it| it.name.to_string()),
-            player_id: told.player.as_ref().map(|it| it.id),
-            assist: told.assist.as_ref().map(|it| it.name.to_string()),
-            detail: detail.or_else(|| told.detail.as_ref().map(|it| it.to_string())),
-            home_score: told.score.map(|score| score[0]),
-            away_score: told.score.map(|score| score[1]),
+            minute: incident.minute,
+            added_time: incident.added,
+            is_home: incident.side.map(|side| side == 0),
+            player: incident.player.as_ref().map(|it| it.name.to_string()),
+            player_id: incident.player.as_ref().map(|it| it.id),
+            assist: incident.assist.as_ref().map(|it| it.name.to_string()),
+            detail: detail.or_else(|| incident.detail.as_ref().map(|it| it.to_string())),
+            home_score: incident.score.map(|score| score[0]),
+            away_score: incident.score.map(|score| score[1]),
         }
     }
 }
 
 impl Event {
     pub(super) fn new(
-        asked: &Asked<'_>,
+        query: &V1Query<'_>,
         record: &MatchRecord,
         odds: &MainOdds,
         league: Option<LeagueRow>,
@@ -209,7 +209,7 @@ impl Event {
         };
         let coach = |place: usize| {
             let coach = names.coaches[place].as_ref()?;
-            let known = asked.api.archive.entity(EntityKind::Manager, coach.id);
+            let known = query.api.archive.entity(EntityKind::Manager, coach.id);
             Some(CoachBrief {
                 id: coach.id,
                 name: coach.name.to_string(),
@@ -232,7 +232,7 @@ impl Event {
             away_team: side(1).map(|it| it.name.to_string()),
             home_team_obj: team(0),
             away_team_obj: team(1),
-            event_date: brief.start.and_then(|at| asked.date(at)),
+            event_date: brief.start.and_then(|at| query.date(at)),
             status: status::word(brief.status),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
@@ -282,7 +282,7 @@ impl Pressures {
         let shares = |name: &str| {
             Some(BothSides { home: share(home, away, name)?, away: share(away, home, name)? })
         };
-        let told = Self {
+        let pressures = Self {
             possession: both("ball_possession"),
             attack: both("attacks"),
             dangerous_attack: both("dangerous_attacks"),
@@ -291,17 +291,17 @@ impl Pressures {
             dangerous_attack_pct: shares("dangerous_attacks"),
             ball_safe_pct: None,
         };
-        (told.possession.is_some() || told.attack.is_some()).then_some(told)
+        (pressures.possession.is_some() || pressures.attack.is_some()).then_some(pressures)
     }
 }
 
-/// Those that stand.
+/// Incidents that were not retracted.
 fn incidents(football: &FootballRecord) -> Vec<Incident> {
     let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
     standing.map(Incident::new).collect()
 }
 
-/// The minute in progress as scoreboards count it, which stands still in added time.
+/// The minute in progress, as on a scoreboard; it stops during stoppage time.
 fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
     let last = match status {
         Status::FirstHalf | Status::HalfTime => 45,
@@ -325,9 +325,9 @@ fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
     Some(u32::try_from(second / 60 + 1).unwrap_or(u32::MAX).min(last))
 }
 
-/// Team of a brief.
-pub(super) fn team_brief(asked: &Asked<'_>, id: Key) -> Option<TeamBrief> {
-    let name = asked.name(EntityKind::Team, Some(id))?;
+/// The brief form of a team.
+pub(super) fn team_brief(query: &V1Query<'_>, id: Key) -> Option<TeamBrief> {
+    let name = query.name(EntityKind::Team, Some(id))?;
     Some(TeamBrief { id, short_name: name.clone(), name })
 }
 
@@ -342,10 +342,10 @@ mod tests {
             [("ball_possession".into(), 49), ("attacks".into(), 30)].into(),
         ];
         let football = FootballRecord { stats, ..FootballRecord::default() };
-        let told = serde_json::to_value(Pressures::of(&football)).expect("it is JSON");
-        assert_eq!(told["possession"], serde_json::json!({"home": 51, "away": 49}));
-        assert_eq!(told["attack_pct"], serde_json::json!({"home": 67, "away": 33}));
-        assert_eq!(told["dangerous_attack"], serde_json::Value::Null);
+        let json = serde_json::to_value(Pressures::of(&football)).expect("it is JSON");
+        assert_eq!(json["possession"], serde_json::json!({"home": 51, "away": 49}));
+        assert_eq!(json["attack_pct"], serde_json::json!({"home": 67, "away": 33}));
+        assert_eq!(json["dangerous_attack"], serde_json::Value::Null);
         assert!(Pressures::of(&FootballRecord::default()).is_none());
     }
 
@@ -353,11 +353,11 @@ mod tests {
     fn minute_runs_with_the_clock_and_stands_in_added_time() {
         let clock = |second, running| ClockRecord { at: 0, second, running };
         let after = 90 * 1_000_000;
-        let told = |status, clock| minute(status, clock, after);
-        assert_eq!(told(Status::FirstHalf, clock(0, true)), Some(2));
-        assert_eq!(told(Status::FirstHalf, clock(0, false)), Some(1));
-        assert_eq!(told(Status::FirstHalf, clock(2_760, true)), Some(45), "added time");
-        assert_eq!(told(Status::SecondHalf, clock(2_700, true)), Some(47));
-        assert_eq!(told(Status::Finished, clock(5_400, false)), None);
+        let minute_of = |status, clock| minute(status, clock, after);
+        assert_eq!(minute_of(Status::FirstHalf, clock(0, true)), Some(2));
+        assert_eq!(minute_of(Status::FirstHalf, clock(0, false)), Some(1));
+        assert_eq!(minute_of(Status::FirstHalf, clock(2_760, true)), Some(45), "added time");
+        assert_eq!(minute_of(Status::SecondHalf, clock(2_700, true)), Some(47));
+        assert_eq!(minute_of(Status::Finished, clock(5_400, false)), None);
     }
 }

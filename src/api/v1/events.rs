@@ -1,4 +1,4 @@
-//! Events, and the same under the names `fixtures` and `matches`; what is live.
+//! Events, also under the names `fixtures` and `matches`; and live events.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,11 +13,11 @@ use ingest::event::Sport;
 use super::{
     event::Event,
     league::{LeagueRow, Seasons},
-    request::Asked,
+    request::V1Query,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page,
+        Api, ApiError, CacheControl, Page,
         odds::{consensus::MainOdds, football_record, id_of},
         view::View,
     },
@@ -26,9 +26,9 @@ use crate::{
     record::{CONSENSUS, Key, MatchRecord},
 };
 
-/// Rows of these matches.
-async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Event>, ApiError> {
-    let (api, now) = (asked.api, now());
+/// The rows of these matches.
+async fn rows(query: &V1Query<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Event>, ApiError> {
+    let (api, now) = (query.api, now());
     let filter = OddsFilter {
         matches: Some(records.iter().map(|record| record.brief.id).collect()),
         bookmakers: Some(vec![CONSENSUS.to_owned()]),
@@ -48,31 +48,31 @@ async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Eve
             });
             known.clone()
         });
-        Event::new(asked, record, &MainOdds::of(record, odds), league, now)
+        Event::new(query, record, &MainOdds::of(record, odds), league, now)
     });
     Ok(rows.collect())
 }
 
-/// The page of the matches that a filter lets through.
-pub(super) async fn page(asked: &Asked<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
-    let view = View::now(asked.api, Some(Sport::Football));
-    let found = view.find(filter, asked.window());
+/// The page of the matches that pass a filter.
+pub(super) async fn page(query: &V1Query<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
+    let view = View::now(query.api, Some(Sport::Football));
+    let found = view.find(filter, query.window());
     let records = view.summaries(&found.briefs).await?;
-    Ok(asked.page(found.count, rows(asked, &records).await?))
+    Ok(query.page(found.count, rows(query, &records).await?))
 }
 
 /// The filters of events: SERVICE section 1.6.
 const FILTERS: &[&str] = &["date_from", "date_to", "league", "season", "status", "team"];
 
-fn filter(asked: &Asked<'_>) -> Result<Filter, ApiError> {
+fn filter(query: &V1Query<'_>) -> Result<Filter, ApiError> {
     Ok(Filter {
         sport: Some(Sport::Football),
-        from: asked.from()?,
-        before: asked.before()?,
-        competitions: asked.params.ids("league")?,
-        season: asked.params.id("season")?,
-        team: asked.params.id("team")?,
-        statuses: asked.statuses(),
+        from: query.from()?,
+        before: query.before()?,
+        competitions: query.params.ids("league")?,
+        season: query.params.id("season")?,
+        team: query.params.id("team")?,
+        statuses: query.statuses(),
         ..Filter::default()
     })
 }
@@ -95,14 +95,14 @@ pub(super) async fn events(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::windows(&api, &uri, &headers, FILTERS)?;
-    Kept::LIST.answer(&headers, &page(&asked, &filter(&asked)?).await?)
+    let query = V1Query::windows(&api, &uri, &headers, FILTERS)?;
+    CacheControl::LIST.answer(&headers, &page(&query, &filter(&query)?).await?)
 }
 
-/// The same in numbered pages.
+/// The same, paged by number.
 async fn numbered(api: &Api, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
-    let asked = Asked::pages(api, uri, headers, FILTERS)?;
-    Kept::LIST.answer(headers, &page(&asked, &filter(&asked)?).await?)
+    let query = V1Query::pages(api, uri, headers, FILTERS)?;
+    CacheControl::LIST.answer(headers, &page(&query, &filter(&query)?).await?)
 }
 
 /// Events in numbered pages.
@@ -134,10 +134,10 @@ pub(super) async fn matches(
 }
 
 async fn one(api: &Api, id: &str, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
-    let asked = Asked::windows(api, uri, headers, &[])?;
+    let query = V1Query::windows(api, uri, headers, &[])?;
     let record = football_record(api, id_of(id)?).await?;
-    let row = rows(&asked, &[record]).await?.pop().ok_or(ApiError::NotFound)?;
-    Kept::LIST.answer(headers, &row)
+    let row = rows(&query, &[record]).await?.pop().ok_or(ApiError::NotFound)?;
+    CacheControl::LIST.answer(headers, &row)
 }
 
 macro_rules! detail {
@@ -175,10 +175,10 @@ pub(super) async fn live(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::windows(&api, &uri, &headers, &[])?;
+    let query = V1Query::windows(&api, &uri, &headers, &[])?;
     let all = api.reader.live(Sport::Football);
-    let window = asked.window();
-    let shown: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
-    let rows = rows(&asked, &shown).await?;
-    Kept::LIVE.answer(&headers, &asked.page(all.len(), rows))
+    let window = query.window();
+    let page_records: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
+    let rows = rows(&query, &page_records).await?;
+    CacheControl::LIVE.answer(&headers, &query.page(all.len(), rows))
 }

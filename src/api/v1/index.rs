@@ -1,13 +1,13 @@
-//! `/api/`: where everything is.
+//! `/api/`: the index of endpoints.
 
 use std::collections::BTreeMap;
 
 use axum::{extract::State, http::Uri, response::Response};
 use hyper::HeaderMap;
 
-use crate::api::{Api, ApiError, Kept, Params, Place};
+use crate::api::{Api, ApiError, CacheControl, PageUrl, Params};
 
-/// What this version has, of the names that clients know.
+/// The endpoints of this version, by the names that clients know.
 const NAMES: [&str; 14] = [
     "events",
     "fixtures",
@@ -36,9 +36,9 @@ pub(super) async fn index(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let params = Params::default();
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    let base = place.base();
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    let base = page_url.base();
     let all: BTreeMap<_, _> =
         NAMES.into_iter().map(|name| (name, format!("{base}/api/{name}/"))).collect();
-    Kept::REFERENCE.answer(&headers, &all)
+    CacheControl::REFERENCE.answer(&headers, &all)
 }

@@ -13,10 +13,10 @@ use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::Asked;
+use super::request::V1Query;
 use crate::{
     api::{
-        Api, ApiError, Kept, Page,
+        Api, ApiError, CacheControl, Page,
         football::{country, season_name, season_year},
         odds::id_of,
         time,
@@ -54,10 +54,10 @@ pub(super) struct SeasonRow {
     is_current: bool,
 }
 
-/// The seasons of football, and which is the current one of each league: that of its last match.
+/// The seasons of football, and the current one of each league: that of its last match.
 #[derive(Debug, Default)]
 pub(super) struct Seasons {
-    /// The starts of the first and the last match of each season.
+    /// The start of the first and the last match of each season.
     spans: HashMap<Key, [Micros; 2]>,
     current: HashMap<Key, Key>,
 }
@@ -67,7 +67,7 @@ impl Seasons {
         let filter =
             Filter { sport: Some(Sport::Football), competition: league, ..Filter::default() };
         let mut seasons = Self::default();
-        // By their start, so the last word is that of the last match.
+        // In order of start, so the last match sets the final value.
         for brief in &api.archive.find(&filter, Window::ALL).briefs {
             seasons.add(brief);
         }
@@ -117,7 +117,7 @@ impl Seasons {
     }
 }
 
-/// One of football, of this kind.
+/// A football entity of this kind.
 pub(super) fn football_entity(
     api: &Api,
     kind: EntityKind,
@@ -127,7 +127,7 @@ pub(super) fn football_entity(
     entity.filter(|entity| entity.sport == Sport::Football).ok_or(ApiError::NotFound)
 }
 
-/// All of football, of this kind.
+/// All football entities of this kind.
 pub(super) fn football_entities(
     api: &Api,
     kind: EntityKind,
@@ -147,14 +147,14 @@ pub(super) async fn leagues(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["country"])?;
+    let query = V1Query::pages(&api, &uri, &headers, &["country"])?;
     let all = football_entities(&api, EntityKind::Competition, |it| {
-        asked.is_country("country", it.country.as_deref())
+        query.is_country("country", it.country.as_deref())
     });
-    let window = asked.window();
+    let window = query.window();
     let page = all.iter().skip(window.offset).take(window.limit);
     let rows = page.map(|league| Seasons::of(&api, Some(league.id)).league(&api, league));
-    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows.collect()))
+    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows.collect()))
 }
 
 /// A league.
@@ -169,7 +169,7 @@ pub(super) async fn league(
 ) -> Result<Response, ApiError> {
     let league = football_entity(&api, EntityKind::Competition, &id)?;
     let row = Seasons::of(&api, Some(league.id)).league(&api, &league);
-    Kept::REFERENCE.answer(&headers, &row)
+    CacheControl::REFERENCE.answer(&headers, &row)
 }
 
 /// Seasons, by their names.
@@ -183,15 +183,15 @@ pub(super) async fn seasons(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["league", "current"])?;
-    let (league, current) = (asked.params.id("league")?, asked.params.flag("current")?);
+    let query = V1Query::pages(&api, &uri, &headers, &["league", "current"])?;
+    let (league, current) = (query.params.id("league")?, query.params.flag("current")?);
     let known = Seasons::of(&api, league);
     let all = football_entities(&api, EntityKind::Season, |it| {
         league.is_none_or(|league| it.parent == Some(league))
     });
     let rows = all.iter().map(|season| known.season(&api, season));
     let rows = rows.filter(|row| current.is_none_or(|current| row.is_current == current));
-    Kept::REFERENCE.answer(&headers, &asked.page_of(rows.collect()))
+    CacheControl::REFERENCE.answer(&headers, &query.page_of(rows.collect()))
 }
 
 /// A season.
@@ -205,5 +205,6 @@ pub(super) async fn season(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let season = football_entity(&api, EntityKind::Season, &id)?;
-    Kept::REFERENCE.answer(&headers, &Seasons::of(&api, season.parent).season(&api, &season))
+    CacheControl::REFERENCE
+        .answer(&headers, &Seasons::of(&api, season.parent).season(&api, &season))
 }

@@ -1,5 +1,5 @@
-//! `/api/predicted-lineup/{event_id}/`: nothing of ours predicts line-ups, so this tells those that
-//! feeds have told, and 404 before.
+//! `/api/predicted-lineup/{event_id}/`: the line-ups from feeds, or 404 before they are known. The hub does
+//! not predict line-ups.
 
 use axum::{
     extract::{Path, State},
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{
     api::{
-        Api, ApiError, Kept,
+        Api, ApiError, CacheControl,
         odds::{football_record, id_of},
     },
     record::{LineUpPlayerRecord, LineUpRecord, Named},
@@ -54,15 +54,15 @@ struct LineUpPlayer {
 }
 
 impl LineUp {
-    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(line_up: &LineUpRecord, team: Option<&Named>) -> Self {
         let of = |starter: bool| {
-            let players = told.players.iter().filter(move |it| it.starter == starter);
+            let players = line_up.players.iter().filter(move |it| it.starter == starter);
             players.map(LineUpPlayer::of).collect()
         };
         Self {
             team_id: team.map(|team| team.id),
             team_name: team.map(|team| team.name.to_string()),
-            formation: told.formation.as_ref().map(|it| it.to_string()),
+            formation: line_up.formation.as_ref().map(|it| it.to_string()),
             players: of(true),
             substitutes: of(false),
         }
@@ -70,14 +70,14 @@ impl LineUp {
 }
 
 impl LineUpPlayer {
-    fn of(told: &LineUpPlayerRecord) -> Self {
+    fn of(record: &LineUpPlayerRecord) -> Self {
         Self {
-            id: told.player.id,
-            name: told.player.name.to_string(),
-            short_name: told.player.name.to_string(),
-            position: told.position.as_deref().unwrap_or_default().to_owned(),
-            jersey_number: told.number,
-            captain: told.captain,
+            id: record.player.id,
+            name: record.player.name.to_string(),
+            short_name: record.player.name.to_string(),
+            position: record.position.as_deref().unwrap_or_default().to_owned(),
+            jersey_number: record.number,
+            captain: record.captain,
         }
     }
 }
@@ -97,12 +97,12 @@ pub(super) async fn line_ups(
     let football = record.play.football().ok_or(ApiError::NotFound)?;
     let side = |place: usize| {
         let team = record.names.sides.as_ref().map(|sides| &sides[place]);
-        football.line_ups[place].as_ref().map(|told| LineUp::of(told, team))
+        football.line_ups[place].as_ref().map(|line_up| LineUp::of(line_up, team))
     };
     let lineups = SideLineUps { home: side(0), away: side(1) };
     if lineups.home.is_none() && lineups.away.is_none() {
         return Err(ApiError::NotFound);
     }
     let answer = LineUps { event_id: record.brief.id, lineup_status: "confirmed", lineups };
-    Kept::LIST.answer(&headers, &answer)
+    CacheControl::LIST.answer(&headers, &answer)
 }

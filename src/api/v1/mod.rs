@@ -1,5 +1,5 @@
-//! Football, version 1: SERVICE sections 1.1 to 1.3 and 1.6. Older names and pages over what version 2
-//! tells; parameters that it does not know are ignored.
+//! Football, version 1: SERVICE sections 1.1 to 1.3 and 1.6. Older names and paging over the data of version
+//! 2; unknown parameters are ignored.
 
 mod event;
 mod events;

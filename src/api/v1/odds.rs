@@ -1,4 +1,4 @@
-//! Prices: the rows of version 2 under the names and in the pages of version 1.
+//! Prices: the rows of version 2 with the names and paging of version 1.
 
 use axum::{
     Extension,
@@ -9,11 +9,11 @@ use axum::{
 use hyper::HeaderMap;
 use ingest::event::Sport;
 
-use super::request::Asked;
+use super::request::V1Query;
 use crate::{
     accounts::Caller,
     api::{
-        Api, ApiError, Kept, Page,
+        Api, ApiError, CacheControl, Page,
         odds::{
             best::{self, BestOdds},
             bookmaker::Bookmaker,
@@ -41,13 +41,13 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let uri = renamed(&uri)?;
-    let asked = Asked::pages(&api, &uri, &headers, list::ACCEPTED)?;
-    let wanted = list::Asked::read(&api, &caller, &asked.params, now())?;
-    let (count, rows) = wanted.rows(&api, asked.window()).await?;
-    Kept::ODDS.answer(&headers, &asked.page(count, rows))
+    let query = V1Query::pages(&api, &uri, &headers, list::ACCEPTED)?;
+    let odds_query = list::OddsQuery::read(&api, &caller, &query.params, now())?;
+    let (count, rows) = odds_query.rows(&api, query.window()).await?;
+    CacheControl::ODDS.answer(&headers, &query.page(count, rows))
 }
 
-/// The address with the names of version 2.
+/// The URL with the names of version 2.
 fn renamed(uri: &Uri) -> Result<Uri, ApiError> {
     const NAMES: [(&str, &str); 5] = [
         ("event", "event_id"),
@@ -76,7 +76,7 @@ pub(super) async fn detail(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    Kept::ODDS.answer(&headers, &list::one(&api, &caller, id_of(&id)?).await?)
+    CacheControl::ODDS.answer(&headers, &list::one(&api, &caller, id_of(&id)?).await?)
 }
 
 /// The highest price of each outcome of a market: of one event, else of those that have not begun.
@@ -92,18 +92,18 @@ pub(super) async fn best_odds(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     needs_bookmakers(&api, &caller)?;
-    let asked = Asked::pages(&api, &uri, &headers, &["event", "league", "market"])?;
-    let event = asked.params.id("event")?;
-    let market = asked.params.parsed("market", "the name of a market, as 1x2", Market::named)?;
+    let query = V1Query::pages(&api, &uri, &headers, &["event", "league", "market"])?;
+    let event = query.params.id("event")?;
+    let market = query.params.parsed("market", "the name of a market, as 1x2", Market::named)?;
     let filter = Filter {
         sport: Some(Sport::Football),
-        competitions: asked.params.ids("league")?,
+        competitions: query.params.ids("league")?,
         from: event.is_none().then(now),
-        statuses: status::wanted("upcoming").filter(|_| event.is_none()),
+        statuses: status::parse("upcoming").filter(|_| event.is_none()),
         ..Filter::default()
     };
     let rows = best::rows(&api, &filter, event, market.unwrap_or(Market::RESULT)).await?;
-    Kept::ODDS.answer(&headers, &asked.page_of(rows))
+    CacheControl::ODDS.answer(&headers, &query.page_of(rows))
 }
 
 /// Every bookmaker of whom there is a price, and the consensus.
@@ -117,9 +117,9 @@ pub(super) async fn bookmakers(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let all = api.archive.bookmakers().iter().map(|slug| Bookmaker::of(slug)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page_of(all))
+    CacheControl::REFERENCE.answer(&headers, &query.page_of(all))
 }
 
 /// Every bookmaker's price of every outcome of a match, side by side.
@@ -135,8 +135,8 @@ pub(super) async fn compared(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     needs_bookmakers(&api, &caller)?;
-    let asked = Asked::pages(&api, &uri, &headers, &["event"])?;
+    let query = V1Query::pages(&api, &uri, &headers, &["event"])?;
     let missing = || ApiError::BadParameter("event is to be the id of an event.".to_owned());
-    let event = asked.params.id("event")?.ok_or_else(missing)?;
-    Kept::ODDS.answer(&headers, &compare(&api, event).await?)
+    let event = query.params.id("event")?.ok_or_else(missing)?;
+    CacheControl::ODDS.answer(&headers, &compare(&api, event).await?)
 }

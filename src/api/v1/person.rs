@@ -1,5 +1,5 @@
-//! Players, managers and referees. What no feed of ours tells is null, or empty where clients read a
-//! text or a list.
+//! Players, managers and referees. Values that no feed provides are null, or empty where clients read a
+//! string or a list.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use utoipa::ToSchema;
 use super::{
     event::{TeamBrief, team_brief},
     league::{football_entities, football_entity},
-    request::Asked,
+    request::V1Query,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page,
-        football::{Led, Sheets, country, short_name},
+        Api, ApiError, CacheControl, Page,
+        football::{ManagerStats, MatchStatsCache, country, short_name},
     },
     archive::{Entity, EntityKind, Filter, Window},
 };
@@ -70,13 +70,13 @@ struct Attributes {
     position: String,
 }
 
-/// What is known of a player.
+/// The attributes of a player.
 fn about<'a>(player: &'a Entity, key: &str) -> Option<&'a str> {
     player.about.get(key).and_then(|value| value.as_str())
 }
 
 impl Player {
-    fn of(asked: &Asked<'_>, player: &Entity) -> Self {
+    fn of(query: &V1Query<'_>, player: &Entity) -> Self {
         Self {
             id: player.id,
             name: player.name.to_string(),
@@ -95,7 +95,7 @@ impl Player {
             preferred_foot: "",
             contract_until: None,
             market_value: None,
-            current_team: player.parent.and_then(|team| team_brief(asked, team)),
+            current_team: player.parent.and_then(|team| team_brief(query, team)),
             national_team: None,
             availability: None,
             injury_type: None,
@@ -116,17 +116,17 @@ pub(super) async fn players(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["team", "nationality", "position"])?;
-    let team = asked.params.id("team")?;
+    let query = V1Query::pages(&api, &uri, &headers, &["team", "nationality", "position"])?;
+    let team = query.params.id("team")?;
     let all = football_entities(&api, EntityKind::Player, |it| {
         team.is_none_or(|team| it.parent == Some(team))
-            && asked.is_country("nationality", it.country.as_deref())
-            && asked.says("position", about(it, "position"))
+            && query.is_country("nationality", it.country.as_deref())
+            && query.says("position", about(it, "position"))
     });
-    let window = asked.window();
+    let window = query.window();
     let page = all.iter().skip(window.offset).take(window.limit);
-    let rows = page.map(|player| Player::of(&asked, player)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows))
+    let rows = page.map(|player| Player::of(&query, player)).collect();
+    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
 }
 
 /// A player.
@@ -140,9 +140,9 @@ pub(super) async fn player(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let player = football_entity(&api, EntityKind::Player, &id)?;
-    Kept::REFERENCE.answer(&headers, &Player::of(&asked, &player))
+    CacheControl::REFERENCE.answer(&headers, &Player::of(&query, &player))
 }
 
 /// A manager, and how the matches ended that we have of them. Shares are percentages; null without a
@@ -204,43 +204,43 @@ struct TacticalStyle {
 }
 
 impl Manager {
-    fn of(asked: &Asked<'_>, manager: &Entity, led: Led) -> Self {
+    fn of(query: &V1Query<'_>, manager: &Entity, stats: ManagerStats) -> Self {
         Self {
             id: manager.id,
             name: manager.name.to_string(),
             short_name: short_name(&manager.name),
             country: country::name_or_empty(manager.country.as_deref()),
-            current_team: manager.parent.and_then(|team| team_brief(asked, team)),
-            preferred_formation: led.preferred_formation,
-            formations_used: led.formations,
+            current_team: manager.parent.and_then(|team| team_brief(query, team)),
+            preferred_formation: stats.preferred_formation,
+            formations_used: stats.formations,
             profile: "",
             team_style: "",
             pressing_intensity: None,
             defensive_line: "",
             tactical_styles: Vec::new(),
-            matches_total: led.matches,
-            wins: led.wins,
-            draws: led.draws,
-            losses: led.losses,
-            win_pct: led.win_pct,
-            avg_goals_scored: led.goals_scored,
-            avg_goals_conceded: led.goals_conceded,
-            avg_possession: led.possession,
-            avg_shots: led.shots,
-            avg_shots_on_target: led.shots_on_target,
+            matches_total: stats.matches,
+            wins: stats.wins,
+            draws: stats.draws,
+            losses: stats.losses,
+            win_pct: stats.win_pct,
+            avg_goals_scored: stats.goals_scored,
+            avg_goals_conceded: stats.goals_conceded,
+            avg_possession: stats.possession,
+            avg_shots: stats.shots,
+            avg_shots_on_target: stats.shots_on_target,
             avg_xg_for: None,
             avg_xg_against: None,
-            avg_corners: led.corners,
-            avg_yellow_cards: led.yellow_cards,
-            avg_red_cards: led.red_cards,
-            avg_fouls: led.fouls,
-            clean_sheet_pct: led.clean_sheet_pct,
-            btts_pct: led.both_scored_pct,
-            over_25_pct: led.over_25_pct,
-            over_15_pct: led.over_15_pct,
-            fail_to_score_pct: led.fail_to_score_pct,
-            avg_goals_scored_1h: led.goals_scored_first_half,
-            avg_goals_conceded_1h: led.goals_conceded_first_half,
+            avg_corners: stats.corners,
+            avg_yellow_cards: stats.yellow_cards,
+            avg_red_cards: stats.red_cards,
+            avg_fouls: stats.fouls,
+            clean_sheet_pct: stats.clean_sheet_pct,
+            btts_pct: stats.both_scored_pct,
+            over_25_pct: stats.over_25_pct,
+            over_15_pct: stats.over_15_pct,
+            fail_to_score_pct: stats.fail_to_score_pct,
+            avg_goals_scored_1h: stats.goals_scored_first_half,
+            avg_goals_conceded_1h: stats.goals_conceded_first_half,
         }
     }
 }
@@ -253,25 +253,25 @@ impl Manager {
 )]
 pub(super) async fn managers(
     State(api): State<Api>,
-    Extension(sheets): Extension<Sheets>,
+    Extension(match_stats): Extension<MatchStatsCache>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["team"])?;
-    let team = asked.params.id("team")?;
+    let query = V1Query::pages(&api, &uri, &headers, &["team"])?;
+    let team = query.params.id("team")?;
     let all = football_entities(&api, EntityKind::Manager, |it| {
         team.is_none_or(|team| it.parent == Some(team))
     });
-    let window = asked.window();
+    let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let ids: Vec<_> = page.iter().map(|manager| manager.id).collect();
-    let mut led = Led::of_all(&api, &sheets, &ids).await?;
+    let mut stats = ManagerStats::of_all(&api, &match_stats, &ids).await?;
     let rows = page.into_iter().map(|it| {
-        let led = led.remove(&it.id).unwrap_or_default();
-        Manager::of(&asked, it, led)
+        let stats = stats.remove(&it.id).unwrap_or_default();
+        Manager::of(&query, it, stats)
     });
     let rows = rows.collect();
-    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows))
+    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
 }
 
 /// A manager.
@@ -281,15 +281,16 @@ pub(super) async fn managers(
 )]
 pub(super) async fn manager(
     State(api): State<Api>,
-    Extension(sheets): Extension<Sheets>,
+    Extension(match_stats): Extension<MatchStatsCache>,
     Path(id): Path<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let manager = football_entity(&api, EntityKind::Manager, &id)?;
-    let led = Led::of_all(&api, &sheets, &[manager.id]).await?.remove(&manager.id);
-    Kept::REFERENCE.answer(&headers, &Manager::of(&asked, &manager, led.unwrap_or_default()))
+    let stats = ManagerStats::of_all(&api, &match_stats, &[manager.id]).await?.remove(&manager.id);
+    CacheControl::REFERENCE
+        .answer(&headers, &Manager::of(&query, &manager, stats.unwrap_or_default()))
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -314,9 +315,9 @@ pub(super) async fn referees(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let all = football_entities(&api, EntityKind::Referee, |_| true);
-    let window = asked.window();
+    let window = query.window();
     let row = |referee: &std::sync::Arc<Entity>| Referee {
         id: referee.id,
         name: referee.name.to_string(),
@@ -334,5 +335,5 @@ pub(super) async fn referees(
             .count,
     };
     let rows = all.iter().skip(window.offset).take(window.limit).map(row).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows))
+    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
 }

@@ -1,4 +1,4 @@
-//! What players did in single matches.
+//! Statistics of players in single matches.
 
 use axum::{
     extract::{Path, State},
@@ -9,10 +9,10 @@ use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::Asked;
+use super::request::V1Query;
 use crate::{
     api::{
-        Api, ApiError, Kept, Page,
+        Api, ApiError, CacheControl, Page,
         football::{player_stats::PlayerStats as Counters, regulation, short_name},
         odds::id_of,
     },
@@ -39,12 +39,13 @@ pub(super) struct PlayerStats {
     penalty_conceded: u32,
     penalty_save: u32,
     penalty_faced: u32,
-    heatmap: Vec<Touched>,
+    heatmap: Vec<HeatmapPoint>,
 }
 
 /// Where the player touched the ball.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct Touched {
+#[schema(as = Touched)]
+struct HeatmapPoint {
     x: f64,
     y: f64,
 }
@@ -71,19 +72,19 @@ struct StatsPlayer {
 }
 
 impl PlayerStats {
-    fn new(asked: &Asked<'_>, it: &Appearance, record: Option<&MatchRecord>) -> Self {
+    fn new(query: &V1Query<'_>, it: &Appearance, record: Option<&MatchRecord>) -> Self {
         let brief = record.map(|record| &*record.brief);
         let sides = record.and_then(|record| record.names.sides.as_ref());
         let side = |place: usize| sides.map(|sides| sides[place].name.to_string());
         let score = brief.and_then(regulation);
-        let name = asked.name(EntityKind::Player, Some(it.player));
+        let name = query.name(EntityKind::Player, Some(it.player));
         let counters = Counters::of(it);
         Self {
             event: StatsEvent {
                 id: it.match_id,
                 home_team: side(0),
                 away_team: side(1),
-                event_date: it.start.and_then(|at| asked.date(at)),
+                event_date: it.start.and_then(|at| query.date(at)),
                 home_score: score.map(|score| score[0]),
                 away_score: score.map(|score| score[1]),
             },
@@ -94,7 +95,7 @@ impl PlayerStats {
                 position: it.position.as_deref().unwrap_or_default().to_owned(),
                 specific_position: "",
                 positions_detailed: Vec::new(),
-                team: asked.name(EntityKind::Team, Some(it.team)),
+                team: query.name(EntityKind::Team, Some(it.team)),
             },
             dribble_attempted: counters.total_contest,
             dribble_won: counters.won_contest,
@@ -120,25 +121,25 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked =
-        Asked::pages(&api, &uri, &headers, &["player", "event", "team", "date_from", "date_to"])?;
+    let query =
+        V1Query::pages(&api, &uri, &headers, &["player", "event", "team", "date_from", "date_to"])?;
     let filter = AppearanceFilter {
-        match_id: asked.params.id("event")?,
-        player: asked.params.id("player")?,
-        team: asked.params.id("team")?,
-        from: asked.from()?,
-        before: asked.before()?,
+        match_id: query.params.id("event")?,
+        player: query.params.id("player")?,
+        team: query.params.id("team")?,
+        from: query.from()?,
+        before: query.before()?,
         played_by: Some(now()),
         ..AppearanceFilter::default()
     };
-    let (count, found) = api.archive.appearances(&filter, asked.window()).await?;
+    let (count, found) = api.archive.appearances(&filter, query.window()).await?;
     let mut ids: Vec<Key> = found.iter().map(|it| it.match_id).collect();
     ids.sort_unstable();
     ids.dedup();
     let records = api.archive.summaries(&ids).await?;
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
-    let rows = found.iter().map(|it| PlayerStats::new(&asked, it, record(it.match_id))).collect();
-    Kept::LIST.answer(&headers, &asked.page(count, rows))
+    let rows = found.iter().map(|it| PlayerStats::new(&query, it, record(it.match_id))).collect();
+    CacheControl::LIST.answer(&headers, &query.page(count, rows))
 }
 
 /// What one player did in one match.
@@ -153,10 +154,10 @@ pub(super) async fn detail(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let filter = AppearanceFilter { id: Some(id_of(&id)?), ..AppearanceFilter::default() };
     let (_, found) = api.archive.appearances(&filter, Window { offset: 0, limit: 1 }).await?;
     let own = found.first().ok_or(ApiError::NotFound)?;
     let record = api.archive.record(own.match_id).await?;
-    Kept::LIST.answer(&headers, &PlayerStats::new(&asked, own, record.as_deref()))
+    CacheControl::LIST.answer(&headers, &PlayerStats::new(&query, own, record.as_deref()))
 }

@@ -1,4 +1,4 @@
-//! Predictions: the rows of version 2, with dates in the zone that was asked for.
+//! Predictions: the rows of version 2, with dates in the requested time zone.
 
 use axum::{
     extract::{Path, State},
@@ -7,11 +7,11 @@ use axum::{
 };
 use hyper::HeaderMap;
 
-use super::request::Asked;
+use super::request::V1Query;
 use crate::api::{
-    Api, ApiError, Kept, Page,
+    Api, ApiError, CacheControl, Page,
     odds::id_of,
-    predictions::{Wanted, one, row::Prediction},
+    predictions::{PredictionQuery, one, row::Prediction},
 };
 
 const ACCEPTED: &[&str] = &["date_from", "date_to", "event", "league", "upcoming"];
@@ -27,18 +27,18 @@ pub(super) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, ACCEPTED)?;
-    let mut wanted = Wanted::not_over();
-    wanted.filter.competitions = asked.params.ids("league")?;
-    wanted.filter.from = asked.from()?;
-    wanted.filter.before = asked.before()?;
-    wanted.event = asked.params.id("event")?;
-    if asked.params.flag("upcoming")? == Some(true) {
-        wanted.upcoming();
+    let query = V1Query::pages(&api, &uri, &headers, ACCEPTED)?;
+    let mut prediction_query = PredictionQuery::not_over();
+    prediction_query.filter.competitions = query.params.ids("league")?;
+    prediction_query.filter.from = query.from()?;
+    prediction_query.filter.before = query.before()?;
+    prediction_query.event = query.params.id("event")?;
+    if query.params.flag("upcoming")? == Some(true) {
+        prediction_query.upcoming();
     }
-    let (count, mut rows) = wanted.rows(&api, asked.window());
-    rows.iter_mut().for_each(|row| row.date(|at| asked.date(at)));
-    Kept::PREDICTIONS.answer(&headers, &asked.page(count, rows))
+    let (count, mut rows) = prediction_query.rows(&api, query.window());
+    rows.iter_mut().for_each(|row| row.date(|at| query.date(at)));
+    CacheControl::PREDICTIONS.answer(&headers, &query.page(count, rows))
 }
 
 /// A prediction; it has the id of its event.
@@ -53,8 +53,8 @@ pub(super) async fn detail(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let mut row = one(&api, id_of(&id)?).await?;
-    row.date(|at| asked.date(at));
-    Kept::PREDICTIONS.answer(&headers, &row)
+    row.date(|at| query.date(at));
+    CacheControl::PREDICTIONS.answer(&headers, &row)
 }

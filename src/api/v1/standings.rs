@@ -1,4 +1,4 @@
-//! `/api/leagues/{id}/standings/`: the table of a season, counted from the results that we have.
+//! `/api/leagues/{id}/standings/`: the table of a season, computed from the known results.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -14,15 +14,15 @@ use utoipa::ToSchema;
 
 use super::{
     league::{LeagueRow, Seasons, football_entity},
-    request::Asked,
+    request::V1Query,
 };
 use crate::{
-    api::{Api, ApiError, Kept, football::regulation},
+    api::{Api, ApiError, CacheControl, football::regulation},
     archive::{EntityKind, Filter, Window},
     record::{Key, Status},
 };
 
-/// Letters of `form`.
+/// The number of letters in `form`.
 const FORM: usize = 5;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -118,10 +118,10 @@ pub(super) async fn standings(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["season"])?;
+    let query = V1Query::pages(&api, &uri, &headers, &["season"])?;
     let entity = football_entity(&api, EntityKind::Competition, &id)?;
     let league = Seasons::of(&api, Some(entity.id)).league(&api, &entity);
-    let season_id = asked.params.id("season")?.or(league.season_id);
+    let season_id = query.params.id("season")?.or(league.season_id);
     let filter = Filter {
         sport: Some(Sport::Football),
         competition: Some(entity.id),
@@ -137,7 +137,7 @@ pub(super) async fn standings(
         for place in 0..2 {
             let row = table.entry(sides[place]).or_insert_with(|| Standing {
                 team_id: sides[place],
-                team_name: asked.name(EntityKind::Team, Some(sides[place])),
+                team_name: query.name(EntityKind::Team, Some(sides[place])),
                 ..Standing::default()
             });
             row.add(place == 0, goals[place], goals[1 - place]);
@@ -145,11 +145,11 @@ pub(super) async fn standings(
     }
     let standings = tables.remove(&None).map(ranked).unwrap_or_default();
     let groups = tables.into_iter().filter_map(|(group, table)| Some((group?, ranked(table))));
-    // Of a season that nobody knows the table is empty, and it has no id.
+    // The table of an unknown season is empty and has no id.
     let is_known = |id: &Key| api.archive.entity(EntityKind::Season, *id).is_some();
     let season_id = season_id.filter(is_known);
     let answer = Standings { league, season_id, standings, groups: groups.collect() };
-    Kept::LIST.answer(&headers, &answer)
+    CacheControl::LIST.answer(&headers, &answer)
 }
 
 #[cfg(test)]
@@ -168,9 +168,9 @@ mod tests {
         play(2, 3, [3, 1]);
         play(3, 1, [2, 2]);
         let table = ranked(rows);
-        let told: Vec<_> =
+        let rows: Vec<_> =
             table.iter().map(|it| (it.position, it.team_id, it.pts, it.form.as_str())).collect();
-        assert_eq!(told, [(1, 1, 4, "WD"), (2, 2, 3, "LW"), (3, 3, 1, "LD")]);
+        assert_eq!(rows, [(1, 1, 4, "WD"), (2, 2, 3, "LW"), (3, 3, 1, "LD")]);
         assert_eq!(table[0].home, Sum { played: 1, won: 1, gf: 1, gd: 1, ..Sum::default() });
         assert_eq!(table[2].total.gd, -2);
     }

@@ -16,10 +16,10 @@ use super::{
     event::Event,
     events,
     league::{football_entities, football_entity},
-    request::Asked,
+    request::V1Query,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Page, football::country},
+    api::{Api, ApiError, CacheControl, Page, football::country},
     archive::{Entity, EntityKind, Filter, Window},
     record::{Brief, Key},
 };
@@ -69,7 +69,7 @@ impl Venue {
     }
 }
 
-/// The country of each of these teams, or of all: that of its leagues, unless they are of several.
+/// The country of each of these teams, or of all teams: that of its leagues, unless they have several.
 fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>> {
     let filter = Filter { sport: Some(Sport::Football), teams, ..Filter::default() };
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
@@ -111,19 +111,19 @@ pub(super) async fn teams(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &["country"])?;
-    // Only who asks for a country needs to know that of every team.
-    let of_all = asked.params.text("country").map(|_| countries(&api, None));
+    let query = V1Query::pages(&api, &uri, &headers, &["country"])?;
+    // The countries of all teams are only needed for a filter by country.
+    let of_all = query.params.text("country").map(|_| countries(&api, None));
     let all = football_entities(&api, EntityKind::Team, |team| {
         let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());
-        asked.is_country("country", known)
+        query.is_country("country", known)
     });
-    let window = asked.window();
+    let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let countries =
         of_all.unwrap_or_else(|| countries(&api, Some(page.iter().map(|team| team.id).collect())));
     let rows = page.into_iter().map(|team| row(team, &countries)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page(all.len(), rows))
+    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
 }
 
 /// A team.
@@ -158,7 +158,7 @@ pub(super) async fn team(
         }),
         venue: home.map(|venue| Venue::of(&venue)),
     };
-    Kept::REFERENCE.answer(&headers, &detail)
+    CacheControl::REFERENCE.answer(&headers, &detail)
 }
 
 /// Matches of a team, by their start.
@@ -174,16 +174,16 @@ pub(super) async fn team_matches(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let team = football_entity(&api, EntityKind::Team, &id)?;
-    let asked = Asked::pages(&api, &uri, &headers, &["date_from", "date_to", "status"])?;
+    let query = V1Query::pages(&api, &uri, &headers, &["date_from", "date_to", "status"])?;
     let filter = Filter {
         sport: Some(Sport::Football),
         team: Some(team.id),
-        from: asked.from()?,
-        before: asked.before()?,
-        statuses: asked.statuses(),
+        from: query.from()?,
+        before: query.before()?,
+        statuses: query.statuses(),
         ..Filter::default()
     };
-    Kept::LIST.answer(&headers, &events::page(&asked, &filter).await?)
+    CacheControl::LIST.answer(&headers, &events::page(&query, &filter).await?)
 }
 
 /// Venues, by their names.
@@ -197,10 +197,10 @@ pub(super) async fn venues(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = Asked::pages(&api, &uri, &headers, &[])?;
+    let query = V1Query::pages(&api, &uri, &headers, &[])?;
     let all = football_entities(&api, EntityKind::Venue, |_| true);
     let rows = all.iter().map(|venue| Venue::of(venue)).collect();
-    Kept::REFERENCE.answer(&headers, &asked.page_of(rows))
+    CacheControl::REFERENCE.answer(&headers, &query.page_of(rows))
 }
 
 /// A venue.
@@ -214,5 +214,5 @@ pub(super) async fn venue(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let venue = football_entity(&api, EntityKind::Venue, &id)?;
-    Kept::REFERENCE.answer(&headers, &Venue::of(&venue))
+    CacheControl::REFERENCE.answer(&headers, &Venue::of(&venue))
 }

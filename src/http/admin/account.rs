@@ -1,4 +1,4 @@
-//! `/admin/accounts/ID/`: one account, and what an operator does about it.
+//! `/admin/accounts/ID/`: one account and the operator's actions on it.
 
 use askama::Template;
 use axum::{
@@ -18,14 +18,14 @@ use crate::{
     accounts::{
         AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
     },
-    http::site::{Fields, Moment, Shell, SiteError, Standing, html, see_other, title},
+    http::site::{AddonStatus, Fields, Moment, Shell, SiteError, html, see_other, title},
     operator::{Books, Sum, Which},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
 };
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct AccountQuery {
     #[serde(default)]
     done: String,
 }
@@ -45,7 +45,7 @@ struct AccountPage<'a> {
     problem: Option<String>,
     facts: Vec<(&'static str, Moment)>,
     keys: Vec<KeyRow>,
-    addons: Vec<Standing>,
+    addons: Vec<AddonStatus>,
     days_max: u32,
     orders: Vec<OrderRow>,
     ledger: Vec<LedgerRow>,
@@ -70,7 +70,7 @@ struct OrderRow {
     refunded: String,
     state: &'static str,
     tone: &'static str,
-    /// What can still be paid back.
+    /// What can still be refunded.
     left: Option<Decimal>,
 }
 
@@ -103,9 +103,9 @@ struct UsageRow {
 pub(super) async fn show(
     operator: Operator,
     Path(id): Path<i64>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<AccountQuery>,
 ) -> Result<Response, SiteError> {
-    let done = match &*asked.done {
+    let done = match &*query.done {
         "gift" => Some("The days were added."),
         "block" => Some("The account is blocked."),
         "unblock" => Some("The account is unblocked."),
@@ -115,7 +115,7 @@ pub(super) async fn show(
     page(&operator, AccountId(id), done, None).await
 }
 
-/// The form that gives days.
+/// The form that grants days.
 pub(super) async fn gift(
     Path(id): Path<i64>,
     OperatorForm { operator, fields }: OperatorForm,
@@ -132,11 +132,11 @@ pub(super) async fn gift(
     };
     open(&operator, id).await?;
     operator.shared.parts.accounts.gift(id, addon, days, &note, operator.now).await?;
-    info!(operator = ?operator.admin, account = %id, %addon, days, "days were given");
+    info!(operator = ?operator.admin, account = %id, %addon, days, "an operator granted days");
     Ok(done(id, "gift"))
 }
 
-/// The form that blocks an account, once the operator has confirmed it.
+/// The form that blocks an account, after a confirmation.
 pub(super) async fn block(Path(id): Path<i64>, form: OperatorForm) -> Result<Response, SiteError> {
     let id = AccountId(id);
     if is_confirmed(&form.fields) {
@@ -158,7 +158,7 @@ pub(super) async fn block(Path(id): Path<i64>, form: OperatorForm) -> Result<Res
     )
 }
 
-/// The form that takes a block back.
+/// The form that unblocks an account.
 pub(super) async fn unblock(
     Path(id): Path<i64>,
     form: OperatorForm,
@@ -177,7 +177,7 @@ async fn set_blocked(
     Ok(done(id, if blocked { "block" } else { "unblock" }))
 }
 
-/// The form that pays an order back, once the operator has confirmed the amount.
+/// The form that refunds an order, after the operator has confirmed the amount.
 pub(super) async fn refund(
     Path(order): Path<String>,
     OperatorForm { operator, fields }: OperatorForm,
@@ -191,7 +191,7 @@ pub(super) async fn refund(
         let why = "Enter an amount such as 2.50.".to_owned();
         return page(&operator, order.account, None, Some(why)).await;
     };
-    // More than is left is refused below, without a question.
+    // An amount above the remainder is rejected below, without a confirmation.
     if !is_confirmed(&fields) && amount <= order.refundable() {
         let currency = &order.price.currency;
         let confirmation = Confirmation {
@@ -209,19 +209,19 @@ pub(super) async fn refund(
     }
     match payments.refund(&order.id, Some(amount), operator.now).await {
         Ok(_) => {
-            info!(operator = ?operator.admin, order = order.id, %amount, "money was paid back");
+            info!(operator = ?operator.admin, order = order.id, %amount, "an operator refunded an order");
             Ok(done(order.account, "refund"))
         }
         Err(error) => {
-            warn!(error = &error as &dyn std::error::Error, order = order.id, "no refund");
-            let why = format!("The refund could not be confirmed: {}.", told(&error));
+            warn!(error = &error as &dyn std::error::Error, order = order.id, "a refund failed");
+            let why = format!("The refund could not be confirmed: {}.", describe(&error));
             page(&operator, order.account, None, Some(why)).await
         }
     }
 }
 
-/// An error with its causes, which say nothing secret.
-fn told(error: &dyn std::error::Error) -> String {
+/// An error with its causes, which contain no secrets.
+fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -231,7 +231,7 @@ fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// A question before something that cannot be undone. It works without scripts: the same form is sent
+/// Asks for confirmation before an irreversible action. It works without scripts: the same form is sent
 /// again, with the field `confirmed`.
 #[derive(Debug, Template)]
 #[template(path = "admin/confirm.html")]
@@ -246,7 +246,7 @@ struct Confirmation {
     title: String,
     text: String,
     action: String,
-    /// What the form was sent with.
+    /// The fields of the original form.
     fields: Vec<(&'static str, String)>,
     button: String,
 }
@@ -268,7 +268,7 @@ fn done(id: AccountId, what: &str) -> Response {
     see_other(&format!("/admin/accounts/{id}/?done={what}"))
 }
 
-/// The account, if it is there and not deleted.
+/// The account, if it exists and is not deleted.
 async fn open(operator: &Operator, id: AccountId) -> Result<AccountSummary, SiteError> {
     let found = operator.shared.parts.accounts.account(id).await?;
     found.filter(|it| it.deleted.is_none()).ok_or(SiteError::NotFound)
@@ -287,7 +287,7 @@ async fn page(
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
     let standing =
-        |addon| Standing::new(&parts.catalogue, addon, founder, &account.addons, operator.now);
+        |addon| AddonStatus::new(&parts.catalogue, addon, founder, &account.addons, operator.now);
     let page = AccountPage {
         shell: operator.shell("/admin/accounts/"),
         id,
@@ -390,7 +390,7 @@ impl From<&Sum> for SumRow {
     }
 }
 
-/// An amount, or nothing where none was paid.
+/// An amount, or nothing if none was paid.
 fn money(amount: Decimal, currency: &str) -> String {
     if amount.is_zero() { String::new() } else { format!("{amount} {currency}") }
 }

@@ -15,7 +15,7 @@ use hyper::StatusCode;
 const PAGE: u32 = 50;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct AccountListQuery {
     #[serde(default)]
     search: String,
     before: Option<i64>,
@@ -28,7 +28,7 @@ struct AccountsPage<'a> {
     search: String,
     rows: Vec<Row>,
     is_later_page: bool,
-    /// Where the next page is.
+    /// The URL of the next page.
     next: Option<String>,
 }
 
@@ -40,37 +40,37 @@ struct Row {
     state: &'static str,
     tone: &'static str,
     created: Moment,
-    addons: Vec<Held>,
+    addons: Vec<AddonChip>,
 }
 
 /// An add-on, as a chip.
 #[derive(Debug)]
-struct Held {
+struct AddonChip {
     title: &'static str,
     tone: &'static str,
 }
 
-/// `/admin/accounts/`; `?search=` is a part of the address, of a key, or an id.
+/// `/admin/accounts/`; `?search=` is a part of the address or of a key, or an id.
 pub(super) async fn show(
     operator: Operator,
-    Query(asked): Query<Asked>,
+    Query(query): Query<AccountListQuery>,
 ) -> Result<Response, SiteError> {
     let search = AccountSearch {
-        text: &asked.search,
-        before: asked.before.map(AccountId),
-        // One more than is shown tells whether there is another page.
+        text: &query.search,
+        before: query.before.map(AccountId),
+        // One extra row tells whether there is another page.
         limit: PAGE + 1,
     };
     let mut found = operator.shared.parts.accounts.search(search).await?;
     let has_more = found.len() > PAGE as usize;
     found.truncate(PAGE as usize);
     let last = found.last().filter(|_| has_more);
-    let next = last.map(|last| next(&asked.search, last.account));
+    let next = last.map(|last| next(&query.search, last.account));
     let page = AccountsPage {
         shell: operator.shell("/admin/accounts/"),
         rows: found.into_iter().map(|it| Row::of(&it, operator.now)).collect(),
-        is_later_page: asked.before.is_some(),
-        search: asked.search,
+        is_later_page: query.before.is_some(),
+        search: query.search,
         next,
     };
     html(StatusCode::OK, &page)
@@ -86,18 +86,18 @@ impl Row {
             state: account.state().as_str(),
             tone: tone(account.state()),
             created: Moment::minute(account.created),
-            addons: addons.map(|(addon, expiry)| Held::of(addon, expiry, now)).collect(),
+            addons: addons.map(|(addon, expiry)| AddonChip::of(addon, expiry, now)).collect(),
         }
     }
 }
 
-impl Held {
+impl AddonChip {
     fn of(addon: Addon, expiry: Micros, now: Micros) -> Self {
         Self { title: title(addon), tone: if expiry > now { "live" } else { "" } }
     }
 }
 
-/// What an account is called.
+/// The label of an account.
 pub(super) fn name(account: &AccountSummary) -> String {
     account.email.clone().unwrap_or_else(|| match account.state() {
         AccountState::Deleted => format!("Deleted account {}", account.account),

@@ -1,4 +1,4 @@
-//! The live figures: what the metrics, the hub and the store say at one moment.
+//! The live figures: readings of the metrics, the hub and the store at one time.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::{
     memory,
-    pace::{APART_MIN, Pace},
+    rate::{CounterRate, READING_INTERVAL_MIN},
     samples::{Histogram, Samples},
 };
 use crate::{
@@ -18,34 +18,34 @@ use crate::{
     operator::Today,
 };
 
-/// How long what the store says is shown again: several operators look every two seconds.
-const TODAY_KEPT: Micros = 5_000_000;
+/// How long the store's figures are cached: several operators may poll every two seconds.
+const TODAY_CACHED_FOR: Micros = 5_000_000;
 
-/// What is remembered between two looks.
+/// State between two readings.
 #[derive(Debug)]
-pub(in crate::http) struct Desk {
-    seen: Mutex<Seen>,
+pub(in crate::http) struct FigureHistory {
+    state: Mutex<FigureState>,
 }
 
 #[derive(Debug)]
-struct Seen {
-    deliveries: Pace,
-    publications: Pace,
-    delays: Delays,
+struct FigureState {
+    deliveries: CounterRate,
+    publications: CounterRate,
+    delays: PublishDelays,
     today: Option<(Micros, Today)>,
 }
 
-/// The delays of publishing that were counted between the last two looks.
+/// The publish delays counted between the last two readings.
 #[derive(Debug, Default)]
-struct Delays {
+struct PublishDelays {
     at: Micros,
     all: Histogram,
     between: Histogram,
 }
 
-impl Delays {
+impl PublishDelays {
     fn at(&mut self, now: Micros, all: Histogram) -> Histogram {
-        if now - self.at >= APART_MIN {
+        if now - self.at >= READING_INTERVAL_MIN {
             let between = all.since(&self.all);
             if between.count() > 0.0 {
                 self.between = between;
@@ -56,17 +56,17 @@ impl Delays {
     }
 }
 
-/// All figures of one moment.
+/// All figures of one reading.
 #[derive(Debug, Serialize)]
 pub(super) struct Figures {
     pub(super) at: Micros,
     pub(super) tiles: Vec<Tile>,
     pub(super) feeds: Vec<Feed>,
-    /// What was counted since the start, by table.
+    /// Counts since the start, by table.
     pub(super) tables: BTreeMap<&'static str, Vec<(String, u64)>>,
 }
 
-/// One figure: it is sent as its name, its kind and its value.
+/// One figure, serialized as its name, its kind and its value.
 #[derive(Debug)]
 pub(super) struct Tile {
     pub(super) name: &'static str,
@@ -78,14 +78,14 @@ pub(super) struct Tile {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Figure {
     Count(u64),
-    /// A second.
+    /// Per second.
     Rate(Option<f64>),
     Ms(Option<f64>),
     Bytes(Option<u64>),
     Text(String),
 }
 
-/// A source and how it is.
+/// A source and its state.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Feed {
     pub(super) name: String,
@@ -98,16 +98,16 @@ pub(super) struct Feed {
     pub(super) refused: u64,
 }
 
-impl Desk {
+impl FigureHistory {
     pub(in crate::http) fn new(now: Micros) -> Self {
-        let (deliveries, publications) = (Pace::new(now), Pace::new(now));
-        let delays = Delays::default();
-        Self { seen: Mutex::new(Seen { deliveries, publications, delays, today: None }) }
+        let (deliveries, publications) = (CounterRate::new(now), CounterRate::new(now));
+        let delays = PublishDelays::default();
+        Self { state: Mutex::new(FigureState { deliveries, publications, delays, today: None }) }
     }
 }
 
 impl Figures {
-    /// Reads them.
+    /// Reads all figures.
     ///
     /// # Errors
     ///
@@ -115,8 +115,8 @@ impl Figures {
     pub(super) async fn read(shared: &Shared, now: Micros) -> Result<Self, sqlx::Error> {
         let samples = Samples::parse(&shared.parts.metrics.render());
         let feeds = feeds(shared, now).await;
-        let mut seen = shared.desk.seen.lock().await;
-        let today = seen.today(shared, now).await?;
+        let mut state = shared.figure_history.state.lock().await;
+        let today = state.today(shared, now).await?;
         let tables = [
             ("closes", samples.by("matchwire_closes_total", "reason")),
             ("refusals", samples.by("matchwire_sockets_refused_total", "reason")),
@@ -124,17 +124,17 @@ impl Figures {
         ];
         Ok(Self {
             at: now,
-            tiles: tiles(shared, &samples, &mut seen, &today, now),
+            tiles: tiles(shared, &samples, &mut state, &today, now),
             feeds,
             tables: tables.map(|(name, counts)| (name, counted(counts))).into(),
         })
     }
 }
 
-impl Seen {
+impl FigureState {
     async fn today(&mut self, shared: &Shared, now: Micros) -> Result<Today, sqlx::Error> {
         if let Some((at, today)) = &self.today
-            && (0..TODAY_KEPT).contains(&(now - at))
+            && (0..TODAY_CACHED_FOR).contains(&(now - at))
         {
             return Ok(today.clone());
         }
@@ -147,16 +147,16 @@ impl Seen {
 fn tiles(
     shared: &Shared,
     samples: &Samples,
-    seen: &mut Seen,
+    state: &mut FigureState,
     today: &Today,
     now: Micros,
 ) -> Vec<Tile> {
     let sum = |name| samples.sum(name).unwrap_or(0.0);
     let count = |name| Figure::Count(whole(sum(name)));
-    let delays = seen.delays.at(now, samples.histogram("matchwire_publish_delay_seconds"));
+    let delays = state.delays.at(now, samples.histogram("matchwire_publish_delay_seconds"));
     let delay = |share| Figure::Ms(delays.quantile(share).map(|seconds| seconds * 1000.0));
-    let deliveries = seen.deliveries.at(now, sum("matchwire_deliveries_total"));
-    let publications = seen.publications.at(now, sum("matchwire_publications_total"));
+    let deliveries = state.deliveries.at(now, sum("matchwire_deliveries_total"));
+    let publications = state.publications.at(now, sum("matchwire_publications_total"));
     let tile = |name, title, value| Tile { name, title, value };
     vec![
         tile("sockets", "Open sockets", Figure::Count(shared.parts.fanout.sockets() as u64)),
@@ -178,7 +178,7 @@ fn tiles(
     ]
 }
 
-/// The sources, as the channel `feeds` tells of them; none where the hub is stopping.
+/// The sources, from the channel `feeds`; empty while the hub is stopping.
 async fn feeds(shared: &Shared, now: Micros) -> Vec<Feed> {
     let Ok(image) = rest::image(shared, "feeds", 0).await else { return Vec::new() };
     let frame: Value = serde_json::from_slice(payload(&image.frame).as_ref()).unwrap_or_default();
@@ -209,7 +209,7 @@ impl Feed {
         }
     }
 
-    /// How long ago its last message came, in words.
+    /// The time since its last message.
     pub(super) fn ago(&self) -> String {
         match self.last_ms_ago {
             None => "–".to_owned(),

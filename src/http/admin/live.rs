@@ -1,4 +1,4 @@
-//! `/admin/`: the live figures, as a page and as JSON for the module that renews them.
+//! `/admin/`: the live figures, as a page and as JSON for the script that refreshes them.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ struct Table<'a> {
     rows: &'a [(String, u64)],
 }
 
-/// The tables of counts: name, title, and by what is counted.
+/// The tables of counts: name, title, and what they count by.
 const TABLES: [(&str, &str, &str); 3] = [
     ("closes", "Sockets closed", "Reason"),
     ("refusals", "Sockets rejected", "Reason"),
@@ -70,8 +70,8 @@ pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {
     html(StatusCode::OK, &page)
 }
 
-/// `/admin/figures.json`. A script cannot tell a page that it was sent on to from what it asked for,
-/// so whoever is not logged in is answered with 401.
+/// `/admin/figures.json`. Without a session it answers 401, because a script cannot tell a redirect to the
+/// log-in page from the response that it asked for.
 pub(super) async fn figures(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
     match read(&shared, &headers).await {
         Ok(Some(figures)) => {

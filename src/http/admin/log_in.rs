@@ -13,15 +13,15 @@ use crate::{
     accounts::{LogIn, Password, SessionSecret},
     http::{
         Peer,
-        site::{CookieName, Shell, SiteError, Submitted, Visit, see_other},
+        site::{CookieName, FormSubmission, Shell, SiteError, Visit, see_other},
     },
 };
 
 const REFUSED: &str = "Wrong name or password.";
-/// Before what is counted for the throttling, so that operators and customers are told apart. No
-/// address begins so.
+/// Prefix of names in the throttle, which separates operators from customers. No email address begins with
+/// it.
 const THROTTLE: &str = "operator ";
-/// Bytes of a name, as the command line has it.
+/// Maximum bytes of a name, as in the command line.
 const NAME_MAX: usize = 64;
 
 #[derive(Debug, Template)]
@@ -37,10 +37,10 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     visit.show(&LogInPage { shell: visit.shell(""), name: "", problem: None })
 }
 
-/// The form of `/admin/login/`. It takes as long whether there is such an operator or not.
+/// The form of `/admin/login/`. It takes the same time whether the operator exists or not.
 pub(super) async fn log_in(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let name = fields.text("name");

@@ -1,8 +1,8 @@
-//! How much memory this process holds.
+//! The memory of this process.
 
 use std::fs;
 
-/// Bytes that are in memory; `None` on systems that do not say so as Linux does.
+/// Resident bytes; `None` on systems other than Linux.
 pub(super) fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     resident_in(&status)
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_told_in_bytes() {
+    fn memory_is_in_bytes() {
         assert_eq!(resident_in("Name:\tx\nVmRSS:\t    12 kB\nVmData:\t7 kB\n"), Some(12 * 1024));
         assert_eq!(resident_in("Name:\tx\n"), None);
         assert_eq!(resident_in("VmRSS:\tmuch\n"), None);

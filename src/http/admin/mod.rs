@@ -1,10 +1,10 @@
-//! `/admin/`: what an operator sees and does, behind an account of another kind than customers'.
+//! `/admin/`: pages and actions for operators, behind accounts separate from customers'.
 //!
-//! Operators have a table, a log-in and a cookie of their own, so that neither kind of session opens
-//! what is the other's. A form is checked as customers' forms are. Nothing here decides about accounts
-//! or money: it asks [`crate::accounts`], [`crate::payments`] and [`crate::operator`].
+//! Operators have their own table, log-in and cookie, so that neither kind of session opens the other's
+//! pages. Forms are checked like customers' forms. Nothing here decides about accounts or money: it calls
+//! [`crate::accounts`], [`crate::payments`] and [`crate::operator`].
 //!
-//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `pace` and `memory`, `live`,
+//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate` and `memory`, `live`,
 //! `accounts` and `account`.
 
 mod account;
@@ -14,7 +14,7 @@ mod live;
 mod log_in;
 mod memory;
 mod operator;
-mod pace;
+mod rate;
 mod samples;
 
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use axum::{
     routing::{get, post},
 };
 
-pub(super) use self::figures::Desk;
+pub(super) use self::figures::FigureHistory;
 use super::{
     Shared,
     site::{FORM_BYTES_MAX, SiteError, see_other},
 };
 
-/// Where the pages are.
+/// The routes of the pages.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        // Without the slash the cookie is not sent.
+        // Without the slash the browser does not send the cookie.
         .route("/admin", get(async || see_other("/admin/")))
         .route("/admin/", get(live::show))
         .route("/admin/figures.json", get(live::figures))

@@ -1,4 +1,4 @@
-//! Who asks for an operator's page: somebody with an operator's session, or nobody.
+//! Authenticates requests for operators' pages.
 
 use std::{fmt, sync::Arc};
 
@@ -17,17 +17,17 @@ use crate::{
     },
 };
 
-/// An operator who is logged in. Everybody else, customers too, is sent to the operator's log-in.
+/// An operator who is logged in. Everybody else, including customers, is redirected to the operators' log-in.
 pub(super) struct Operator {
     pub(super) shared: Arc<Shared>,
-    /// When the page was asked for.
+    /// The time of the request.
     pub(super) now: Micros,
     pub(super) admin: AdminId,
     secret: SessionSecret,
 }
 
 impl Operator {
-    /// Whose session the operator's cookie is; a customer's session in it is nobody's.
+    /// The operator whose session the cookie holds; a customer's session does not count.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Operator {
         Ok(Some(Self { shared: Arc::clone(shared), now, admin, secret }))
     }
 
-    /// The frame of a page for them.
+    /// The layout of a page for this operator.
     pub(super) fn shell(&self, here: &'static str) -> Shell<'_> {
         let token = self.shared.forms.token(Holder::Operator(self.secret.expose()));
         Shell::new(here, site::Who::Operator, token)
@@ -78,7 +78,7 @@ impl FromRequestParts<Arc<Shared>> for Operator {
     }
 }
 
-/// A form that was shown to the operator who sent it.
+/// A form from the operator that it was rendered for.
 #[derive(Debug)]
 pub(super) struct OperatorForm {
     pub(super) operator: Operator,

@@ -1,7 +1,7 @@
-//! What the metrics say, read back from the text that `/metrics` shows.
+//! Parses the metrics from the text that `/metrics` renders.
 //!
-//! The text is the one way in which the counting library gives out what was counted. Only what this
-//! program writes there is read: no exemplars, no time stamps.
+//! The metrics library offers no other way to read them. The parser supports only what this program writes:
+//! no exemplars, no timestamps.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,12 @@ struct Sample {
 }
 
 impl Samples {
-    /// Reads a text. A line that is no sample is passed over: a figure that is missing on a page is
-    /// better than no page.
+    /// Parses a text. Invalid lines are skipped: a page without one figure is better than no page.
     pub(super) fn parse(text: &str) -> Self {
         Self(text.lines().filter_map(sample).collect())
     }
 
-    /// The sum of all samples of this name; `None` where nothing was counted yet.
+    /// The sum of all samples of this name; `None` if nothing was counted yet.
     pub(super) fn sum(&self, name: &str) -> Option<f64> {
         self.of(name).map(|sample| sample.value).reduce(|one, other| one + other)
     }
@@ -39,7 +38,7 @@ impl Samples {
         sums
     }
 
-    /// The buckets of a histogram without labels of its own; empty where nothing was counted yet.
+    /// The buckets of a histogram without labels of its own; empty if nothing was counted yet.
     pub(super) fn histogram(&self, name: &str) -> Histogram {
         let name = format!("{name}_bucket");
         let buckets =
@@ -52,12 +51,12 @@ impl Samples {
     }
 }
 
-/// How many values were at most so large: the end of each bucket and its count, those below it included.
+/// A cumulative histogram: the upper bound of each bucket, and the number of values up to it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histogram(Vec<(f64, f64)>);
 
 impl Histogram {
-    /// What was counted since an earlier look at the same.
+    /// The counts since an earlier reading.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let before = |end: f64| {
             earlier
@@ -73,14 +72,14 @@ impl Histogram {
         self.0.last().map_or(0.0, |(_, count)| *count)
     }
 
-    /// The value below which this share of all lies, from 0 to 1, as `histogram_quantile` of Prometheus
-    /// estimates it; `None` where nothing was counted.
+    /// The quantile, from 0 to 1, estimated as by Prometheus' `histogram_quantile`; `None` if nothing was
+    /// counted.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count();
         let place = self.0.iter().position(|(_, count)| *count >= wanted && *count > 0.0)?;
         let (begin, below) = place.checked_sub(1).map_or((0.0, 0.0), |place| self.0[place]);
         let (end, count) = self.0[place];
-        // Beyond the last bucket nothing more is known.
+        // Beyond the last bucket nothing is known.
         if end.is_infinite() {
             return Some(begin);
         }
@@ -110,8 +109,8 @@ fn sample(line: &str) -> Option<Sample> {
 
 type Labels = Vec<(String, String)>;
 
-/// The labels up to the brace that ends them, and what stands behind it. Values are quoted, and may
-/// hold any of the signs between which they stand.
+/// Parses the labels up to the closing brace; returns the rest as well. Values are quoted and may contain any
+/// of the delimiters.
 fn labels(mut rest: &str) -> Option<(Labels, &str)> {
     let mut labels = Vec::new();
     loop {
@@ -126,7 +125,7 @@ fn labels(mut rest: &str) -> Option<(Labels, &str)> {
     }
 }
 
-/// A value up to its closing quote, its escapes undone, and what stands behind it.
+/// Unescapes a value up to its closing quote; returns the rest as well.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut signs = text.char_indices();
@@ -151,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// What the library renders of what is counted.
+    /// Renders counted values with the library.
     fn rendered(counted: impl FnOnce()) -> Samples {
         let recorder = PrometheusBuilder::new().build_recorder();
         with_local_recorder(&recorder, counted);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// Names of sources come from operators and stand in labels. But for a backslash, of which the
+        /// Source names come from operators and appear in labels. Except for a backslash, of which the
         /// library writes one or two alike.
         #[test]
         fn whatever_a_label_holds_is_read_back(value in r"[^\\\p{C}]*") {

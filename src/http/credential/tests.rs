@@ -10,18 +10,18 @@ fn request(headers: &[(&'static str, &str)]) -> HeaderMap {
     map
 }
 
-fn key(text: &str) -> Shown {
-    Shown::One(Credential::Key(text.to_owned()))
+fn key(text: &str) -> PresentedCredential {
+    PresentedCredential::One(Credential::Key(text.to_owned()))
 }
 
 /// What an upgrade with these headers and to this address shows, and what is left of the address.
-fn upgrade(headers: &[(&'static str, &str)], uri: &str) -> (Shown, String) {
+fn upgrade(headers: &[(&'static str, &str)], uri: &str) -> (PresentedCredential, String) {
     let mut uri = uri.parse().expect("a uri");
     let query = take(&mut uri);
     (of_upgrade(&request(headers), query.as_ref()), uri.to_string())
 }
 
-fn check(headers: &[(&'static str, &str)], uri: &str, expected: &Shown) {
+fn check(headers: &[(&'static str, &str)], uri: &str, expected: &PresentedCredential) {
     assert_eq!(&upgrade(headers, uri).0, expected, "{headers:?} {uri}");
 }
 
@@ -32,7 +32,7 @@ fn key_is_found_in_each_place() {
     check(&[("authorization", "Token k")], "/", &key("k"));
     check(&[("sec-websocket-protocol", "matchwire.v1, token, k")], "/", &key("k"));
     check(&[], QUERY, &key("k"));
-    check(&[], "/stream/v1", &Shown::Nothing);
+    check(&[], "/stream/v1", &PresentedCredential::Nothing);
 }
 
 /// Issue: two that agree are fine, two that disagree are refused, wherever they stand.
@@ -47,24 +47,24 @@ fn two_that_differ_are_not_chosen_between() {
         upgrade(&headers, &format!("/stream/v1?token={query}")).0
     };
     assert_eq!(places("a", "a", "a"), key("a"));
-    assert_eq!(places("b", "a", "a"), Shown::Different);
-    assert_eq!(places("a", "b", "a"), Shown::Different);
-    assert_eq!(places("a", "a", "b"), Shown::Different);
+    assert_eq!(places("b", "a", "a"), PresentedCredential::Conflicting);
+    assert_eq!(places("a", "b", "a"), PresentedCredential::Conflicting);
+    assert_eq!(places("a", "a", "b"), PresentedCredential::Conflicting);
 }
 
 #[test]
 fn repeated_and_joined_headers_are_all_read() {
-    let check = |lines: &[&str], expected: &Shown| {
+    let check = |lines: &[&str], expected: &PresentedCredential| {
         let headers: Vec<_> = lines.iter().map(|line| ("authorization", *line)).collect();
         check(&headers, "/", expected);
         assert_eq!(&of_rest(&request(&headers), None), expected, "{lines:?}");
     };
     check(&["Token k", "Token k"], &key("k"));
     check(&["Token k", "Bearer k"], &key("k"));
-    check(&["Token k", "Token l"], &Shown::Different);
-    check(&["Token k, Token l"], &Shown::Different);
+    check(&["Token k", "Token l"], &PresentedCredential::Conflicting);
+    check(&["Token k, Token l"], &PresentedCredential::Conflicting);
     check(&["Token k, Bearer k"], &key("k"));
-    check(&["Token k, l"], &Shown::Different);
+    check(&["Token k, l"], &PresentedCredential::Conflicting);
     check(&["Token k,"], &key("k"));
     check(&["Basic dTpw, Token k"], &key("k"));
     check(&["Basic dTpw", "Token k"], &key("k"));
@@ -75,76 +75,80 @@ fn both_schemes_are_read_in_any_case_and_others_are_ignored() {
     check(&[("authorization", "Bearer k")], "/", &key("k"));
     check(&[("authorization", "bearer  k ")], "/", &key("k"));
     check(&[("authorization", "TOKEN\tk")], "/", &key("k"));
-    check(&[("authorization", "Basic k")], "/", &Shown::Nothing);
-    check(&[("authorization", "Digest realm=\"x\", nonce=\"y\"")], "/", &Shown::Nothing);
-    check(&[("authorization", "k")], "/", &Shown::Nothing);
-    check(&[("authorization", "Token")], "/", &Shown::Nothing);
+    check(&[("authorization", "Basic k")], "/", &PresentedCredential::Nothing);
+    check(
+        &[("authorization", "Digest realm=\"x\", nonce=\"y\"")],
+        "/",
+        &PresentedCredential::Nothing,
+    );
+    check(&[("authorization", "k")], "/", &PresentedCredential::Nothing);
+    check(&[("authorization", "Token")], "/", &PresentedCredential::Nothing);
     check(&[("authorization", "Basic l")], QUERY, &key("k"));
-    check(&[("authorization", "Token l")], QUERY, &Shown::Different);
+    check(&[("authorization", "Token l")], QUERY, &PresentedCredential::Conflicting);
 }
 
 /// Whatever the name of the parameter is written as, it is the same parameter.
 #[test]
 fn no_second_token_is_smuggled_through_the_query() {
-    let check = |query: &str, expected: Shown, left: &str| {
+    let check = |query: &str, expected: PresentedCredential, left: &str| {
         let found = upgrade(&[], &format!("/x?{query}"));
         assert_eq!((found.0, found.1.as_str()), (expected, left), "{query}");
     };
     check("token=k", key("k"), "/x");
     check("a=1&token=k&b=2", key("k"), "/x?a=1&b=2");
     check("token=k&token=k", key("k"), "/x");
-    check("token=k&token=l", Shown::Different, "/x");
-    check("token=k&%74oken=l", Shown::Different, "/x");
+    check("token=k&token=l", PresentedCredential::Conflicting, "/x");
+    check("token=k&%74oken=l", PresentedCredential::Conflicting, "/x");
     check("%74%6F%6b%65%6E=k", key("k"), "/x");
     check("token=%6B&token=k", key("k"), "/x");
-    check("token=", Shown::Nothing, "/x");
-    check("token", Shown::Nothing, "/x");
+    check("token=", PresentedCredential::Nothing, "/x");
+    check("token", PresentedCredential::Nothing, "/x");
     check("token=&token=k", key("k"), "/x");
-    check("TOKEN=k", Shown::Nothing, "/x?TOKEN=k");
+    check("TOKEN=k", PresentedCredential::Nothing, "/x?TOKEN=k");
     check("Token=k&token=l", key("l"), "/x?Token=k");
-    check("token[]=k", Shown::Nothing, "/x?token[]=k");
-    check("%2574oken=k", Shown::Nothing, "/x?%2574oken=k");
-    check("tokens=k&xtoken=l", Shown::Nothing, "/x?tokens=k&xtoken=l");
+    check("token[]=k", PresentedCredential::Nothing, "/x?token[]=k");
+    check("%2574oken=k", PresentedCredential::Nothing, "/x?%2574oken=k");
+    check("tokens=k&xtoken=l", PresentedCredential::Nothing, "/x?tokens=k&xtoken=l");
     check("token=k%26token%3Dl", key("k&token=l"), "/x");
-    check("token=k&ticket=l", Shown::Different, "/x");
+    check("token=k&ticket=l", PresentedCredential::Conflicting, "/x");
 }
 
 #[test]
 fn credential_is_never_selected() {
-    let check = |lines: &[&str], shown: Shown, label: Option<&str>| {
+    let check = |lines: &[&str], presented: PresentedCredential, label: Option<&str>| {
         let headers: Vec<_> = lines.iter().map(|it| ("sec-websocket-protocol", *it)).collect();
-        check(&headers, "/", &shown);
+        check(&headers, "/", &presented);
         assert_eq!(selected(&request(&headers)), label, "{lines:?}");
     };
     check(&["token, secret"], key("secret"), Some("token"));
     check(&["matchwire.v1, token, secret"], key("secret"), Some("matchwire.v1"));
-    check(&["token"], Shown::Nothing, Some("token"));
-    check(&["secret"], Shown::Nothing, None);
+    check(&["token"], PresentedCredential::Nothing, Some("token"));
+    check(&["secret"], PresentedCredential::Nothing, None);
     check(&["token", "secret"], key("secret"), Some("token"));
-    check(&["token, secret, token, other"], Shown::Different, Some("token"));
-    check(&["token, secret, ticket, secret"], Shown::Different, Some("token"));
+    check(&["token, secret, token, other"], PresentedCredential::Conflicting, Some("token"));
+    check(&["token, secret, ticket, secret"], PresentedCredential::Conflicting, Some("token"));
 }
 
 #[test]
 fn ticket_stands_in_query_or_subprotocol_of_an_upgrade() {
-    let ticket = Shown::One(Credential::Ticket("t1".to_owned()));
+    let ticket = PresentedCredential::One(Credential::Ticket("t1".to_owned()));
     assert_eq!(upgrade(&[], "/stream/v1?ticket=t1"), (ticket.clone(), "/stream/v1".to_owned()));
     check(&[("sec-websocket-protocol", "ticket, t1")], "/", &ticket);
     let mut uri = "/stream/v1?ticket=t1".parse().expect("a uri");
     let query = take(&mut uri);
-    assert_eq!(of_rest(&HeaderMap::new(), query.as_ref()), Shown::Nothing);
+    assert_eq!(of_rest(&HeaderMap::new(), query.as_ref()), PresentedCredential::Nothing);
 }
 
 #[test]
 fn debug_shows_nothing() {
-    let (shown, _) = upgrade(&[("authorization", "Token secret")], "/?token=secret");
-    assert!(!format!("{shown:?}").contains("secret"));
+    let (presented, _) = upgrade(&[("authorization", "Token secret")], "/?token=secret");
+    assert!(!format!("{presented:?}").contains("secret"));
 }
 
 proptest! {
     /// Whatever a query is, nothing of it that was a token is left, and the rest is unharmed.
     #[test]
-    fn what_is_taken_is_gone(pairs in prop::collection::vec(
+    fn taken_credentials_are_removed_from_the_query(pairs in prop::collection::vec(
         prop_oneof![
             "[a-z%=]{0,6}",
             "(token|ticket|%74oken|t%69cket)=SECRET[a-z0-9%+]{0,6}",

@@ -1,17 +1,17 @@
-//! The codes with which sockets are closed, in words for whoever writes a client.
+//! Close codes of sockets, explained for authors of clients.
 
 use fanout::close::Close;
 
-/// A line of the table.
+/// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Closing {
+pub(super) struct CloseCodeRow {
     pub(super) code: u16,
     pub(super) reason: &'static str,
     pub(super) what: &'static str,
     pub(super) back: &'static str,
 }
 
-/// Every way in which the hub closes a socket.
+/// Every reason for which the hub closes a socket.
 const ALL: [Close; 12] = [
     Close::Client { code: 1000 },
     Close::Protocol,
@@ -27,11 +27,11 @@ const ALL: [Close; 12] = [
     Close::TooSlow,
 ];
 
-/// All of them, by their codes.
-pub(super) fn all() -> [Closing; ALL.len()] {
+/// All of them, by code.
+pub(super) fn all() -> [CloseCodeRow; ALL.len()] {
     ALL.map(|close| {
         let (what, back) = words(close);
-        Closing { code: close.code(), reason: close.reason(), what, back }
+        CloseCodeRow { code: close.code(), reason: close.reason(), what, back }
     })
 }
 

@@ -1,7 +1,7 @@
-//! `/docs/`: how the service is used, with the numbers of the settings and addresses of this hub.
+//! `/docs/`: how to use the service, with the limits and URLs of this hub.
 //!
-//! It tells of what is served today and of nothing else. The key in the examples is filled in by the
-//! reader's own browser, since the hub does not know any key in full.
+//! It documents only what is served today. The reader's browser fills in the key of the examples, since the
+//! hub does not know any key in full.
 
 mod closes;
 mod numbers;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{Router, response::Response, routing::get};
 
-use self::closes::Closing;
+use self::closes::CloseCodeRow;
 pub use self::numbers::Numbers;
 use super::{
     Shared,
@@ -44,19 +44,19 @@ const CONTENTS: [Entry; 5] = [
     Entry { path: "/docs/examples/", title: "Examples" },
 ];
 
-/// What all pages tell of.
+/// What every page shows.
 #[derive(Debug)]
 struct Facts<'a> {
     /// The page's own path.
     page: &'static str,
-    /// Where clients reach the hub, without a slash at the end.
+    /// Where clients reach the hub, without a trailing slash.
     base: &'a str,
-    /// The address of the socket.
+    /// The URL of the socket.
     socket: String,
     /// The public part of the reader's own key.
     prefix: Option<&'a str>,
     numbers: &'a Numbers,
-    /// A month of the Sports add-on, for everybody.
+    /// The regular monthly price of the Sports add-on.
     sports: String,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Facts<'a> {
         &CONTENTS
     }
 
-    fn closes(&self) -> Vec<Closing> {
+    fn closes(&self) -> Vec<CloseCodeRow> {
         closes::all().into()
     }
 }

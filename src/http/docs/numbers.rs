@@ -1,8 +1,8 @@
-//! The limits that the documentation tells, as they are configured.
+//! The configured limits that the documentation shows.
 
 use crate::{config::Config, http::site::grouped};
 
-/// What of the settings a customer has to know.
+/// The settings that concern customers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers {
     channels_max: usize,
@@ -26,7 +26,7 @@ pub struct Numbers {
     tennis_taster_per_day: u32,
 }
 
-/// A line of a table of limits.
+/// A row of a table of limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) struct Limit {
     pub(in crate::http) what: &'static str,
@@ -34,7 +34,7 @@ pub(in crate::http) struct Limit {
 }
 
 impl Numbers {
-    /// What the settings say.
+    /// Reads them from the settings.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let Config { server, fanout, hub, limits, .. } = config;
@@ -61,12 +61,12 @@ impl Numbers {
         }
     }
 
-    /// What an account without a paid add-on may ask of football in a day; `None` if that has no end.
+    /// Football requests per day for an account without a paid add-on; `None` if unlimited.
     pub(in crate::http) fn football_per_day(&self) -> Option<u32> {
         (self.football_per_day > 0).then_some(self.football_per_day)
     }
 
-    /// What may be asked over HTTP. A limit that is off is not told.
+    /// The limits on HTTP requests. Limits that are off are not listed.
     pub(in crate::http) fn rest(&self) -> Vec<Limit> {
         let (steady, burst) = (self.address_per_second, self.address_burst);
         let all = [
@@ -104,7 +104,7 @@ impl Numbers {
         on.map(|(_, what, much)| limit(what, much)).collect()
     }
 
-    /// Seconds between two beats.
+    /// Seconds between two heartbeats.
     pub(in crate::http) fn beat_s(&self) -> String {
         decimal(self.beat_ms, 1000)
     }
@@ -149,7 +149,7 @@ fn bytes(bytes: usize) -> String {
     }
 }
 
-/// A span of milliseconds in the unit that suits it.
+/// A number of milliseconds in a suitable unit.
 fn span(ms: u64) -> String {
     match ms {
         0..1000 => format!("{ms} ms"),
@@ -159,7 +159,7 @@ fn span(ms: u64) -> String {
     }
 }
 
-/// A quotient with one place at most.
+/// A quotient with at most one decimal place.
 fn decimal(number: u64, unit: u64) -> String {
     let tenths = number.saturating_mul(10) / unit;
     match tenths % 10 {
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_off_is_not_told() {
+    fn a_limit_that_is_off_is_not_shown() {
         let mut config = Config::default();
         config.limits.football_per_day = 7500;
         config.limits.tennis_taster_per_day = 0;
-        let told = Numbers::of(&config).rest();
-        assert!(told.iter().any(|it| it.much == "7,500 per day"), "{told:?}");
-        assert!(told.iter().all(|it| !it.what.starts_with("Tennis")), "{told:?}");
+        let rest_limits = Numbers::of(&config).rest();
+        assert!(rest_limits.iter().any(|it| it.much == "7,500 per day"), "{rest_limits:?}");
+        assert!(rest_limits.iter().all(|it| !it.what.starts_with("Tennis")), "{rest_limits:?}");
         config.limits.football_per_day = 0;
         assert_eq!(Numbers::of(&config).football_per_day(), None);
     }
@@ -202,11 +202,12 @@ mod tests {
         config.fanout.idle_ms = 0;
         let numbers = Numbers::of(&config);
         assert_eq!((numbers.channels_max, &*numbers.beat_s()), (1234, "5"));
-        let told = |numbers: &Numbers| numbers.sockets().iter().map(|it| it.much.clone()).collect();
-        let limits: Vec<String> = told(&numbers);
+        let socket_limits =
+            |numbers: &Numbers| numbers.sockets().iter().map(|it| it.much.clone()).collect();
+        let limits: Vec<String> = socket_limits(&numbers);
         assert!(limits.contains(&"1,234".to_owned()), "{limits:?}");
         config.fanout.idle_ms = 90_000;
-        let more: Vec<String> = told(&Numbers::of(&config));
-        assert_eq!(more.len(), limits.len() + 1, "a limit that is off is not told");
+        let more: Vec<String> = socket_limits(&Numbers::of(&config));
+        assert_eq!(more.len(), limits.len() + 1, "a limit that is off is not shown");
     }
 }

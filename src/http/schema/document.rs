@@ -1,4 +1,4 @@
-//! The OpenAPI document: what handlers say of themselves, and what holds for all of them.
+//! The OpenAPI document: what handlers declare, completed with what applies to all of them.
 
 mod id;
 mod parameter;
@@ -20,15 +20,15 @@ use crate::{
     products::Product,
 };
 
-/// What is served beside the interface of `api`.
+/// The endpoints outside `api`.
 #[derive(OpenApi)]
 #[openapi(
     paths(account::show, rest::ticket, rest::channel, images::show),
     components(schemas(ErrorBody, UnknownParametersBody, AuthenticationRequired, AddonRequired))
 )]
-struct Own;
+struct HttpDocument;
 
-/// Tags as handlers name them, in the order in which they are shown.
+/// The tags of handlers, in the order in which they are shown.
 const TAGS: [(&str, &str); 18] = [
     (
         "football v2",
@@ -58,9 +58,9 @@ const TAGS: [(&str, &str); 18] = [
 
 const ACCOUNT: &str = "/api/v2/account/";
 
-/// The whole of it, but for `servers`.
+/// The whole document without `servers`.
 pub(super) fn openapi() -> Value {
-    let document = api::document().merge_from(Own::openapi());
+    let document = api::document().merge_from(HttpDocument::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["openapi"] = "3.1.0".into();
     document["info"] = info();
@@ -109,7 +109,7 @@ fn security_schemes() -> Value {
     })
 }
 
-/// Shared answers, by status.
+/// Shared responses, by status.
 const SHARED: [(&str, &str); 9] = [
     ("304", "NotModified"),
     ("400", "BadRequest"),
@@ -160,7 +160,7 @@ fn responses() -> Value {
     })
 }
 
-/// Gives an operation what all have: an id of its own, who may ask, and the answers of whoever stands in front.
+/// Completes an operation: its id, who may call it, and the responses of the steps before the handler.
 fn complete(path: &str, method: &str, operation: &mut Value) {
     operation["operationId"] = operation_id(path, method).into();
     let product = Product::of_path(path);
@@ -173,12 +173,12 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     }
     let applies = |status: &str| match status {
         "304" => method == "get" && path != ACCOUNT,
-        // Each endpoint refuses parameters that it has not, and whoever is in front an address without end.
+        // Endpoints reject unknown parameters, and the service rejects URLs that are too long.
         "400" | "414" => has_parameters || product.is_some(),
         "401" | "429" => product.is_some(),
         "402" => product.is_some_and(|it| it.addon().is_some()) && !asks_for_no_addon(path),
         "404" => path.contains('{'),
-        // Whoever answers so says so.
+        // Handlers declare the others themselves.
         _ => false,
     };
     if !operation["responses"].is_object() {
@@ -190,11 +190,13 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         if own.is_none() && !applies(status) {
             continue;
         }
-        // What the endpoint itself says of it stands beside the shape, which is everybody's.
-        let said = own.and_then(|own| own["description"].as_str()).filter(|said| !said.is_empty());
+        // The endpoint's own description goes with the shared shape.
+        let description = own
+            .and_then(|own| own["description"].as_str())
+            .filter(|description| !description.is_empty());
         let mut response = json!({"$ref": format!("#/components/responses/{name}")});
-        if let Some(said) = said {
-            response["description"] = said.into();
+        if let Some(description) = description {
+            response["description"] = description.into();
         }
         responses[status] = response;
     }
@@ -207,24 +209,25 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// The ways to show a key, each of which will do.
+/// The alternative ways to send a key.
 fn keys() -> Value {
     json!([{"token": []}, {"bearer": []}, {"query": []}])
 }
 
-/// What every account has, whatever it has paid for.
+/// What every account may use without an add-on.
 fn asks_for_no_addon(path: &str) -> bool {
     path == ACCOUNT || path == "/api/v2/stream/ticket/"
 }
 
-/// `get_api_v2_events_id_odds`: of the path alone, so that it stays when functions are renamed.
+/// `get_api_v2_events_id_odds`: derived from the path only, so that it stays the same when functions are
+/// renamed.
 fn operation_id(path: &str, method: &str) -> String {
     let parts = path.split('/').map(|part| part.trim_matches(['{', '}']).replace('-', "_"));
     let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
     format!("{method}_{}", parts.join("_"))
 }
 
-/// Those that are used: the ones that are known first, in their order.
+/// The tags in use: the declared ones first, in their order.
 fn tags(used: &[String]) -> Value {
     let known = TAGS.into_iter().filter(|(name, _)| used.iter().any(|own| own == name));
     let mut tags: Vec<Value> =

@@ -1,7 +1,7 @@
-//! What programs read of the interface: `/api/schema/`, `/api/asyncapi/`, and Swagger UI at `/api/docs/`.
+//! API documents for programs: `/api/schema/`, `/api/asyncapi/`, and Swagger UI at `/api/docs/`.
 //!
-//! No key is needed, since nothing stands there that is not on the pages, and everything is served from
-//! here: the page loads nothing from elsewhere.
+//! No key is needed, since they contain nothing that is not on the pages. The page loads nothing from other
+//! hosts.
 
 mod document;
 mod swagger;
@@ -23,39 +23,39 @@ use hyper::{
 use serde_json::{Value, json};
 
 use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
-use crate::api::{Kept, answer::Prepared, base};
+use crate::api::{CacheControl, base, response::SharedBody};
 
-/// The documents with the address of a hub that has `server.public_url`: made once, as JSON and as YAML.
+/// The documents for a hub with `server.public_url`: made once, as JSON and as YAML.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
-    openapi: [OnceLock<Prepared>; 2],
-    asyncapi: [OnceLock<Prepared>; 2],
+    openapi: [OnceLock<SharedBody>; 2],
+    asyncapi: [OnceLock<SharedBody>; 2],
 }
 
-/// The paths below the products, of which all are documented.
+/// The paths below the products, all of which are documented.
 pub(super) fn known_paths() -> KnownPaths {
     let document = document::openapi();
     let paths = document["paths"].as_object();
     let documented = paths.into_iter().flatten().map(|(path, _)| match path.as_str() {
-        // A channel's name has slashes in it.
+        // A channel's name contains slashes.
         "/stream/v1/channels/{channel}" => "/stream/v1/channels/{*channel}",
         path => path,
     });
     KnownPaths::of(documented)
 }
 
-/// What stands in the texts for what is told to each client anew.
+/// Placeholders in the texts for what differs between clients.
 const BASE: &str = "@base@";
 const HOST: &str = "@host@";
 const PROTOCOL: &str = "@protocol@";
 
 const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const OWN: HeaderValue = HeaderValue::from_static("private, no-store");
-/// What the address is taken from where it is no setting.
+/// The headers that determine the URL where it is not a setting.
 const ADDRESS_FIELDS: HeaderValue =
     HeaderValue::from_static("host, x-forwarded-host, x-forwarded-proto");
 
-/// A document in both forms, the same for everybody but for the address of the server.
+/// A document in both formats, the same for all clients except for the server's URL.
 #[derive(Debug)]
 struct Texts {
     json: String,
@@ -70,7 +70,8 @@ static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
 
 static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
     let text = include_str!("../../../docs/asyncapi.json");
-    let mut document: Value = serde_json::from_str(text).expect("a file of ours, which tests read");
+    let mut document: Value =
+        serde_json::from_str(text).expect("a file of this program, which tests read");
     document["servers"]["hub"]["host"] = HOST.into();
     document["servers"]["hub"]["protocol"] = PROTOCOL.into();
     document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
@@ -101,7 +102,7 @@ async fn openapi(
     OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
 }
 
-/// `/api/asyncapi/`: what goes over the sockets.
+/// `/api/asyncapi/`: the messages on sockets.
 async fn asyncapi(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
@@ -114,8 +115,8 @@ async fn asyncapi(
         Some((_, host)) => ("ws", host),
         None => ("ws", base.as_str()),
     };
-    let told = [(HOST, host), (PROTOCOL, protocol)];
-    ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &told)
+    let placeholders = [(HOST, host), (PROTOCOL, protocol)];
+    ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &placeholders)
 }
 
 fn own_base(shared: &Shared, headers: &HeaderMap) -> String {
@@ -128,16 +129,15 @@ impl Texts {
         Self { json: document.to_string(), yaml: yaml::of(document) }
     }
 
-    /// As JSON, or as YAML for who asks for it; `openapi-json` is an older way to say `json`.
+    /// As JSON, or as YAML on request; `openapi-json` is an older name of `json`.
     ///
-    /// Without `server.public_url` the address is the one that the request itself names, so that the answer is
-    /// for nobody else: no cache may keep it.
+    /// Without `server.public_url` the document names the URL of the request itself, so no cache may keep it.
     fn answer(
         &self,
         shared: &Shared,
-        documents: &[OnceLock<Prepared>; 2],
+        documents: &[OnceLock<SharedBody>; 2],
         request: &Request,
-        told: &[(&str, &str)],
+        placeholders: &[(&str, &str)],
     ) -> Result<Response, HttpError> {
         let query = request.uri().query().unwrap_or_default();
         let mut pairs = form_urlencoded::parse(query.as_bytes());
@@ -150,21 +150,21 @@ impl Texts {
         };
         let filled = || {
             let mut text = text.clone();
-            for (place, value) in told {
-                // As it stands within quotes, in JSON and in YAML.
+            for (place, value) in placeholders {
+                // Quoted, as it appears in JSON and in YAML.
                 let quoted = Value::from(*value).to_string();
                 text = text.replacen(&format!("\"{place}\""), &quoted, 1);
             }
             Bytes::from(text)
         };
         let mut response = if shared.parts.configured_url {
-            let prepared = document.get_or_init(|| Prepared::of(filled()));
-            let mut response = Kept::REFERENCE.answer_prepared(request.headers(), prepared);
+            let body = document.get_or_init(|| SharedBody::of(filled()));
+            let mut response = CacheControl::REFERENCE.answer_shared(request.headers(), body);
             response.extensions_mut().insert(Permanent);
             response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
             response
         } else {
-            let mut response = Kept::REFERENCE.answer_bytes(request.headers(), filled());
+            let mut response = CacheControl::REFERENCE.answer_bytes(request.headers(), filled());
             response.headers_mut().insert(CACHE_CONTROL, OWN);
             response.headers_mut().insert(VARY, ADDRESS_FIELDS);
             response

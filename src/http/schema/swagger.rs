@@ -1,4 +1,4 @@
-//! Swagger UI, of which the program has the files in itself (Apache-2.0, by SmartBear), on a page of ours.
+//! Swagger UI, compiled into the program (Apache-2.0, by SmartBear).
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +14,7 @@ use utoipa_swagger_ui::Config;
 
 use crate::http::{asset::Asset, error::HttpError};
 
-/// Scripts from here alone. The library draws icons with `data:` addresses and sets a few styles itself.
+/// Scripts from this host only. The library draws icons with `data:` URLs and sets a few styles itself.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -36,7 +36,7 @@ const PAGE: &str = r##"<!doctype html>
 </html>
 "##;
 
-/// The key goes into a header as clients send it: the first scheme is a header's whole value.
+/// Sends the key in a header, as clients do: the first scheme is the value of a whole header.
 const START: &str = r##"SwaggerUIBundle({
   url: "/api/schema/",
   dom_id: "#swagger-ui",
@@ -52,11 +52,11 @@ const START: &str = r##"SwaggerUIBundle({
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// What the page needs of Swagger UI, and its kind.
+/// The files of Swagger UI that the page needs, and their content types.
 const FILES: [(&str, &str); 2] =
     [("swagger-ui.css", "text/css; charset=utf-8"), ("swagger-ui-bundle.js", JAVASCRIPT)];
 
-/// `/api/docs/`. Who takes JSON alone is told so, and not given HTML: SERVICE section 6.
+/// `/api/docs/`. A client that accepts only JSON gets an error instead of HTML: SERVICE section 6.
 pub(super) async fn page(request: Request) -> Result<Response, HttpError> {
     let accept = request.headers().get_all(ACCEPT).iter();
     let accept: Vec<_> = accept.filter_map(|it| it.to_str().ok()).collect();
@@ -94,7 +94,7 @@ pub(super) async fn file(
     request: Request,
 ) -> Result<Response, HttpError> {
     let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(HttpError::NotFound)?;
-    // They change with the version of the program alone.
+    // They change only with the version of the program.
     Ok(asset.answer(&request, "public, max-age=3600"))
 }
 

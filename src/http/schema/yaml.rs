@@ -1,9 +1,9 @@
-//! JSON as YAML in blocks.
+//! Writes JSON as block YAML.
 
 use serde_json::Value;
 
-/// The same values. Texts are in double quotes, which YAML reads as JSON does, so none is taken for a
-/// number or a truth value.
+/// Converts a document. Strings are in double quotes, which YAML reads as JSON does, so that none is read as
+/// a number or a boolean.
 pub(super) fn of(value: &Value) -> String {
     let mut out = String::new();
     write(value, 0, &mut out);
@@ -38,7 +38,7 @@ fn write(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
-/// What stands behind a name or a dash: a plain value on the same line, others on lines of their own.
+/// Writes a value after a name or a dash: scalars on the same line, others on their own lines.
 fn write_behind(value: &Value, depth: usize, out: &mut String) {
     let is_block = match value {
         Value::Object(fields) => !fields.is_empty(),
@@ -71,7 +71,7 @@ mod tests {
             "  \"d\": []\n",
         );
         let mut lines: Vec<_> = expected.lines().collect();
-        // The order of names is that of the JSON library, which a feature of it may change.
+        // The order of names is the JSON library's; one of its features may change it.
         if of(&value).starts_with("\"a\"") {
             lines.rotate_left(1);
         }

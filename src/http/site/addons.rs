@@ -1,4 +1,4 @@
-//! `/addons/`: what can be bought, for how much, and what was bought before.
+//! `/addons/`: what an account can buy, the prices, and its orders.
 
 use askama::Template;
 use axum::response::Response;
@@ -9,7 +9,7 @@ use super::{
     error::{SiteError, see_other},
     form::SignedForm,
     moment::Moment,
-    offer::{self, Standing},
+    offer::{self, AddonStatus},
     page::Shell,
     visit::SignedIn,
 };
@@ -36,9 +36,9 @@ struct AddonsPage<'a> {
 /// An add-on with its prices.
 #[derive(Debug)]
 struct Offer {
-    standing: Standing,
+    standing: AddonStatus,
     unlocks: &'static str,
-    /// What others pay, where this account pays less.
+    /// The regular price, if this account pays less.
     list_price: Option<String>,
     free_until: Option<Moment>,
     terms: Vec<Term>,
@@ -56,7 +56,7 @@ struct RailButton {
     words: &'static str,
 }
 
-/// An order in words.
+/// An order as shown.
 #[derive(Debug)]
 pub(super) struct OrderRow {
     pub(super) id: String,
@@ -109,7 +109,7 @@ fn offer(SignedIn { visit, customer }: &SignedIn, parts: &Parts, addon: Addon) -
     let list = catalogue.price(addon, false);
     let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
     Offer {
-        standing: Standing::new(catalogue, addon, founder, &customer.addons, visit.now),
+        standing: AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now),
         unlocks: offer::unlocks(addon),
         list_price: (list != price).then(|| list.to_string()),
         free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),
@@ -125,8 +125,8 @@ fn button(rail: Rail) -> RailButton {
     RailButton { slug: rail.as_str(), words }
 }
 
-/// The form of `/addons/`: takes an order. The way to the provider is a link on the page after, because
-/// our policy lets no form lead to another host.
+/// The form of `/addons/`: creates an order. The next page links to the provider, because the content
+/// security policy lets no form lead to another host.
 pub(super) async fn buy(
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
@@ -196,7 +196,7 @@ impl From<&LedgerEntry> for LedgerRow {
     }
 }
 
-/// `9.00 USD`: what is charged, to the cent.
+/// `9.00 USD`: the charge, to the cent.
 pub(super) fn exact(price: &Price) -> String {
     format!("{:.2} {}", price.amount, price.currency)
 }

@@ -1,34 +1,34 @@
-//! A bar for each of the last thirty days, as numbers for an SVG. Pure; `dashboard.html` draws it.
+//! A bar chart of the last thirty days, as numbers for an SVG. Pure; `dashboard.html` draws it.
 
 use crate::usage::Day;
 
 /// Days shown.
 pub(super) const DAYS: i64 = 30;
 
-/// Where the drawing ends, in its own units.
+/// The size of the drawing, in its own units.
 const WIDTH: i64 = 480;
 const HEIGHT: i64 = 170;
-/// Where the bars begin: left of them stand the figures of the scale.
+/// Where the bars begin; the labels of the scale are to their left.
 const LEFT: i64 = 48;
-/// The highest bar, and the line on which all stand.
+/// The height of the tallest bar, and the base line.
 const TOP: i64 = 8;
 const GROUND: i64 = 148;
-/// Between two bars.
+/// The gap between two bars.
 const GAP: i64 = 3;
 
-/// A chart as it is drawn.
+/// A chart ready to be drawn.
 #[derive(Debug)]
 pub(super) struct Chart {
     pub(super) title: &'static str,
-    /// All days together, in words.
+    /// The total of all days.
     pub(super) sum: String,
-    /// The whole chart in a sentence, for those who do not see it.
+    /// The chart in one sentence, for screen readers.
     pub(super) summary: String,
     pub(super) width: i64,
     pub(super) height: i64,
     pub(super) left: i64,
     pub(super) bars: Vec<Bar>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<GridLine>,
     pub(super) days: Vec<Label>,
 }
 
@@ -44,22 +44,22 @@ pub(super) struct Bar {
 
 /// A line of the scale.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct GridLine {
     pub(super) y: i64,
     pub(super) text: String,
 }
 
-/// A day written below the bars.
+/// The label of a day below the bars.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) x: i64,
     pub(super) text: String,
-    /// How it stands to its place: `start`, `middle` or `end`.
+    /// Its alignment: `start`, `middle` or `end`.
     pub(super) side: &'static str,
 }
 
 impl Chart {
-    /// The days up to and with `today`; `count` says how many there were on one.
+    /// The days up to and including `today`; `count` returns the count of a day.
     pub(super) fn new(title: &'static str, today: Day, count: impl Fn(Day) -> u64) -> Self {
         let counts: Vec<(Day, u64)> =
             (1 - DAYS..=0).map(|back| Day(today.0 + back)).map(|day| (day, count(day))).collect();
@@ -90,7 +90,7 @@ fn bars(counts: &[(Day, u64)], scale: u64) -> Vec<Bar> {
     let step = (WIDTH - LEFT) / DAYS;
     let used = counts.iter().zip(0..).filter(|&(&(_, count), _)| count > 0);
     let bar = |(&(day, count), place): (&(Day, u64), i64)| {
-        // Whatever was used is seen, be it one call among thousands.
+        // Every use is visible, even one call among thousands.
         let height = height(count, scale).max(1);
         let text = format!("{}: {}", date(day), grouped(count));
         Bar { x: LEFT + place * step, y: GROUND - height, width: step - GAP, height, text }
@@ -98,8 +98,8 @@ fn bars(counts: &[(Day, u64)], scale: u64) -> Vec<Bar> {
     used.map(bar).collect()
 }
 
-fn line(count: u64, scale: u64) -> Line {
-    Line { y: GROUND - height(count, scale), text: short(count) }
+fn line(count: u64, scale: u64) -> GridLine {
+    GridLine { y: GROUND - height(count, scale), text: short(count) }
 }
 
 fn labels(today: Day) -> Vec<Label> {
@@ -120,7 +120,7 @@ fn height(count: u64, scale: u64) -> i64 {
     i64::try_from(height).unwrap_or(GROUND - TOP)
 }
 
-/// The next number of the kind 2, 4, 10, 20, 40, 100 …: half of it is whole.
+/// The next number in the series 2, 4, 10, 20, 40, 100 …, whose halves are whole.
 fn round_up(count: u64) -> u64 {
     let mut tens = 1_u64;
     loop {

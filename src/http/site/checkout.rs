@@ -1,5 +1,5 @@
-//! `/checkout/{order}/`: one order, the way to pay it, and the way back. An order of somebody else is as
-//! unknown as one that there never was.
+//! `/checkout/{order}/`: one order, the link to pay it, and the return from the provider. Another customer's
+//! order looks like one that does not exist.
 
 use askama::Template;
 use axum::{
@@ -37,14 +37,14 @@ struct CheckoutPage<'a> {
     addon: &'static str,
     refunded: Option<String>,
     paid: Option<Moment>,
-    /// When the add-on ends now.
+    /// When the add-on currently ends.
     expiry: Option<Moment>,
     /// The provider's page, while the order is open.
     pay_url: Option<&'a str>,
     pay_words: &'static str,
 }
 
-/// The order's id, as it stands in the path.
+/// The order's id in the path.
 #[derive(Debug)]
 pub(super) struct OrderId(String);
 
@@ -78,8 +78,8 @@ pub(super) async fn show(OrderId(id): OrderId, signed_in: SignedIn) -> Result<Re
     page(signed_in, &order, title, note).await
 }
 
-/// `/checkout/{order}/return/`: the customer comes back from the provider, which is asked at once how the
-/// order stands. What it says by itself, by webhook, may come earlier or later.
+/// `/checkout/{order}/return/`: the customer returns from the provider, whose state of the order is fetched
+/// at once. The provider's webhook may arrive earlier or later.
 pub(super) async fn returned(
     OrderId(id): OrderId,
     signed_in: SignedIn,
@@ -87,10 +87,13 @@ pub(super) async fn returned(
     let (payments, account) = (&signed_in.visit.shared.parts.payments, signed_in.customer.account);
     let order = match payments.returned(&id, account, signed_in.visit.now).await {
         Err(PaymentError::Provider(error)) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "cannot ask for an order");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the state of an order could not be fetched"
+            );
             payments.order(&id, account).await?
         }
-        told => told?,
+        result => result?,
     };
     let (title, note) = match order.state() {
         OrderState::Open => (
@@ -109,8 +112,8 @@ pub(super) async fn returned(
     page(signed_in, &order, title, Some(note)).await
 }
 
-/// `/checkout/{order}/cancel/`: the customer turned back at the provider. Nothing has changed by that: the
-/// order can still be paid, or given up by the form.
+/// `/checkout/{order}/cancel/`: the customer cancelled at the provider. The order is unchanged: it can still
+/// be paid, or be cancelled by the form.
 pub(super) async fn turned_back(
     OrderId(id): OrderId,
     signed_in: SignedIn,
@@ -126,7 +129,7 @@ pub(super) async fn turned_back(
     }
 }
 
-/// The form that gives an order up.
+/// The form that cancels an order.
 pub(super) async fn cancel(OrderId(id): OrderId, form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
     let payments = &visit.shared.parts.payments;
@@ -141,7 +144,7 @@ async fn page(
     note: Option<(&'static str, &'static str)>,
 ) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
-    // Read again: the payment may have just moved the end.
+    // Read again: the payment may have just extended the add-on.
     let accounts = &visit.shared.parts.accounts;
     let addons = accounts.customer(customer.account).await?.map(|it| it.addons);
     let expiry = addons.and_then(|addons| addons.expiry(order.addon));
@@ -167,7 +170,7 @@ async fn page(
     })
 }
 
-/// Where to pay, if it can be paid, and if the provider named a page and nothing else.
+/// The payment link, if the order can be paid and the provider returned an HTTP URL.
 fn pay_url(order: &Order) -> Option<&str> {
     let url = order.checkout_url.as_deref().filter(|_| order.state() == OrderState::Open)?;
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)).then_some(url)

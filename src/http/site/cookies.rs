@@ -1,9 +1,9 @@
 //! Cookies of the pages: their names, and how they are read and set.
 //!
-//! Over https each name begins with `__Host-`, which a browser takes from this very host alone, for the
-//! whole of it, over TLS: no other host of the domain can plant one. The operator's is sent to the
-//! operator's pages alone, and never along with a link from elsewhere; that takes `__Secure-`. Scripts
-//! never see any of them.
+//! Over https each name begins with `__Host-`, which a browser accepts only from this host, for the whole
+//! host and over TLS: no other host of the domain can plant one. The operator's cookie is sent only to the
+//! operator's pages and never with a link from elsewhere, which requires `__Secure-`. No cookie is visible to
+//! scripts.
 
 use cookie::{Cookie, SameSite, time::Duration};
 use hyper::{
@@ -11,16 +11,16 @@ use hyper::{
     header::{COOKIE, HeaderValue},
 };
 
-/// A cookie that the pages use.
+/// A cookie of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum CookieName {
-    /// An anonymous browser: it carries the tokens of forms before log-in.
+    /// An anonymous browser: holds the secret of form tokens before log-in.
     Visitor,
     /// A customer who is logged in.
     Session,
-    /// A browser that is known to an account.
+    /// A browser that an account recognises.
     Device,
-    /// Somebody who operates the service. Another cookie, so that neither is taken for the other.
+    /// An operator. A separate cookie, so that it cannot be confused with a customer's.
     Admin,
 }
 
@@ -38,7 +38,7 @@ impl CookieName {
         }
     }
 
-    /// The cookie's value as the browser sent it: the first, where there are several.
+    /// The cookie's value; the first, if there are several.
     pub(in crate::http) fn read(self, headers: &HeaderMap, secure: bool) -> Option<&str> {
         let name = self.as_str(secure);
         let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
@@ -47,7 +47,8 @@ impl CookieName {
         pairs.find(|(own, _)| own.trim() == name).map(|(_, value)| value.trim())
     }
 
-    /// `Set-Cookie` for this value, which is hex digits and dots; without an age it ends with the browser.
+    /// `Set-Cookie` for this value, which consists of hex digits and dots; without a maximum age it ends with
+    /// the browser session.
     pub(in crate::http) fn set(
         self,
         value: &str,
@@ -69,7 +70,7 @@ impl CookieName {
         HeaderValue::try_from(cookie.build().to_string()).ok()
     }
 
-    /// `Set-Cookie` that makes the browser forget it.
+    /// `Set-Cookie` that deletes the cookie.
     pub(in crate::http) fn forget(self, secure: bool) -> Option<HeaderValue> {
         self.set("", Some(0), secure)
     }
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(read("xmw_session=12; mw_sessions=1", false), None);
     }
 
-    /// A host of the same domain may set a bare name, never one with the prefix.
+    /// A host of the same domain may set a bare name, but never one with the prefix.
     #[test]
     fn over_https_the_bare_name_counts_for_nothing() {
         assert_eq!(read("mw_session=12", true), None);
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_for_this_host_and_for_no_script() {
+    fn cookies_are_for_this_host_and_not_for_scripts() {
         let set = |secure| CookieName::Session.set("ab", Some(60), secure).unwrap();
         let (plain, secure) = (set(false), set(true));
         assert_eq!(plain, "mw_session=ab; HttpOnly; SameSite=Lax; Path=/; Max-Age=60");

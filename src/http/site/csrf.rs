@@ -1,8 +1,8 @@
-//! Whether a form was sent from a page of ours, by whoever was shown it.
+//! Protects forms against cross-site request forgery.
 //!
-//! Two things have to hold. Each form carries a token, the keyed hash of the cookie of whom it was shown
-//! to, which nobody can make who does not know the cookie and the pepper. And where the browser says from
-//! which site the form comes, it must be ours.
+//! Two conditions must hold. Each form carries a token, the keyed hash of the cookie of the browser that it
+//! was rendered for, which requires both the cookie and the pepper to compute. And if the browser reports the
+//! site that the form comes from, it must be this one.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// To whom a form is shown, by the secret of their cookie.
+/// Whom a form is rendered for, by the secret of their cookie.
 #[derive(Clone, Copy)]
 pub(in crate::http) enum Holder<'a> {
     Visitor(&'a str),
@@ -24,8 +24,8 @@ pub(in crate::http) enum Holder<'a> {
     Operator(&'a str),
 }
 
-/// The secret under which tokens are made. It is derived from the pepper, so a form that is open while the
-/// hub starts again stays good.
+/// The secret that signs tokens. It is derived from the pepper, so an open form stays valid when the hub
+/// restarts.
 pub(in crate::http) struct FormKey(Zeroizing<[u8; 32]>);
 
 impl FormKey {
@@ -33,7 +33,7 @@ impl FormKey {
         Self(secret)
     }
 
-    /// The token of forms that are shown to them, 64 hex digits.
+    /// The token for their forms, 64 hex digits.
     pub(in crate::http) fn token(&self, holder: Holder<'_>) -> String {
         use fmt::Write as _;
         let mut token = String::with_capacity(64);
@@ -43,7 +43,7 @@ impl FormKey {
         token
     }
 
-    /// Whether the token is theirs; how long this takes tells nothing of it.
+    /// Whether the token is theirs; compared in constant time.
     pub(in crate::http) fn accepts(&self, holder: Holder<'_>, token: &str) -> bool {
         self.token(holder).as_bytes().ct_eq(token.as_bytes()).into()
     }
@@ -69,9 +69,9 @@ impl fmt::Debug for FormKey {
     }
 }
 
-/// Whether what the browser says of a form's origin allows it to be ours. Browsers too old to say
-/// anything are left to the token, and so is the origin `null`: it is what they say of our own forms, too,
-/// because our pages ask them to keep their addresses to themselves.
+/// Whether the origin that the browser reports allows the form. Old browsers that report nothing rely on the
+/// token. So does the origin `null`, which browsers also send for the hub's own forms, because its pages ask
+/// them not to reveal their URLs.
 pub(in crate::http) fn may_be_ours(headers: &HeaderMap, public_url: &str) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let site_is_ours = match text("sec-fetch-site") {
@@ -81,7 +81,7 @@ pub(in crate::http) fn may_be_ours(headers: &HeaderMap, public_url: &str) -> boo
     let origin_is_ours = match text(ORIGIN.as_str()) {
         None | Some("null") => true,
         Some(origin) if origin == origin_of(public_url) => true,
-        // Without TLS the hub may be reached by several names; with it there is one.
+        // Without TLS the hub may be reached by several names; with TLS there is only one.
         Some(origin) => {
             !public_url.starts_with("https://") && host_of(origin) == text(HOST.as_str())
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_other_sites_are_told_by_what_the_browser_says() {
+    fn forms_of_other_sites_are_recognised_by_browser_headers() {
         for url in ["https://sports.example/base", "http://sports.example"] {
             check(url, &[], true);
             check(url, &[("origin", origin_of(url))], true);

@@ -1,4 +1,4 @@
-//! `/dashboard/`: the key, the add-ons, what was used; and Regenerate.
+//! `/dashboard/`: the key, the add-ons, the usage, and Regenerate.
 
 use askama::Template;
 use axum::{
@@ -12,7 +12,7 @@ use super::{
     error::{SiteError, see_other},
     form::SignedForm,
     moment::Moment,
-    offer::Standing,
+    offer::AddonStatus,
     page::Shell,
     visit::SignedIn,
 };
@@ -29,15 +29,15 @@ struct DashboardPage<'a> {
     email: &'a str,
     founder: bool,
     blocked: bool,
-    /// In full, right after it was made.
+    /// The full key, right after it was created.
     new_key: Option<&'a str>,
     key_prefix: Option<&'a str>,
     key_created: String,
-    addons: Vec<Standing>,
+    addons: Vec<AddonStatus>,
     odds_free_until: Option<Moment>,
     sockets: usize,
     charts: Vec<Chart>,
-    /// By product and day, by product, and all together.
+    /// By product and day, by product, and in total.
     usage: Vec<Row>,
     products: Vec<Row>,
     total: Row,
@@ -70,14 +70,14 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
     let SignedIn { visit, customer } = &signed_in;
     let parts = &visit.shared.parts;
     let usage = parts.meter.last_30_days(customer.account, visit.now).await?;
-    // A page that nobody looks at yet must not be the one time that the key is shown.
+    // A prefetched page must not use up the one time that the key is shown.
     let new_key: Option<Key> = match is_fetched_early(&headers) {
         true => None,
         false => parts.accounts.take_new_key(customer.account, visit.now),
     };
     let founder = customer.founder.is_some();
     let standing =
-        |addon| Standing::new(&parts.catalogue, addon, founder, &customer.addons, visit.now);
+        |addon| AddonStatus::new(&parts.catalogue, addon, founder, &customer.addons, visit.now);
     let created = customer.key_created.map(|at| Moment::day(at).text);
     visit.show(&DashboardPage {
         shell: visit.shell("/dashboard/"),
@@ -134,12 +134,12 @@ fn by_product(usage: &[UsageDay]) -> Vec<Row> {
     UsageDay::by_product(usage).into_iter().map(row).collect()
 }
 
-/// Who only looks whether the page is there sees no key, and uses none up.
+/// A HEAD request sees no key and does not use up its display.
 pub(super) async fn head(_: SignedIn) -> Response {
     StatusCode::OK.into_response()
 }
 
-/// Regenerate: the key is shown by the page after, so that loading that page again makes no other.
+/// Regenerate: the next page shows the key, so that reloading it creates no other.
 pub(super) async fn regenerate(form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
     let accounts = &visit.shared.parts.accounts;

@@ -1,4 +1,4 @@
-//! Every error of the pages as a page, in one place.
+//! All errors of the pages and the pages that show them, in one place.
 
 use std::borrow::Cow;
 
@@ -21,30 +21,30 @@ use crate::{
 /// Why a page is not shown.
 #[derive(Debug)]
 pub(in crate::http) enum SiteError {
-    /// Only for customers: they may log in and come back to this path.
+    /// Only for customers: they may log in and return to this path.
     LogIn {
         next: String,
     },
     NotFound,
-    /// A form's address, opened as a page.
+    /// The URL of a form, opened as a page.
     WrongMethod,
-    /// The account was blocked or deleted meanwhile.
+    /// The account has been blocked or deleted in the meantime.
     Gone,
-    /// The form was not sent from a page of ours, or by somebody else than it was shown to.
+    /// The form does not come from this site, or from the browser that it was rendered for.
     ForeignForm,
-    /// What came is no form, or too long, or did not come to its end.
+    /// The body is not a form, is too long, or is incomplete.
     NoForm(StatusCode),
-    /// Too often from this address or for this account.
+    /// Too many requests from this address or for this account.
     TooMany {
         wait_s: u64,
     },
-    /// The request cannot be answered as it is.
+    /// The request is not valid.
     Refused(StatusCode),
-    /// The same of log-ins, which a mailed link gets around.
+    /// Too many log-ins; a mailed link still works.
     TooManyLogIns {
         wait_s: u64,
     },
-    /// What we need for this does not answer, or is not to be had now.
+    /// A service that this needs does not answer, or is not available now.
     Unavailable(&'static str),
     Internal,
 }
@@ -55,7 +55,7 @@ struct ErrorPage {
     shell: Shell<'static>,
     title: &'static str,
     text: Cow<'static, str>,
-    /// Seconds, where it is worth while to come back.
+    /// Seconds, if retrying makes sense.
     wait_s: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ impl From<Wait> for SiteError {
     }
 }
 
-/// The system gave no random bytes.
+/// The system returned no random bytes.
 impl From<NoEntropy> for SiteError {
     fn from(error: NoEntropy) -> Self {
         Self::internal(&error)
@@ -189,7 +189,7 @@ impl SiteError {
         }
     }
 
-    /// What a page says of an error that came with this status.
+    /// The text for an error with this status.
     pub(in crate::http) fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,
@@ -213,7 +213,7 @@ impl SiteError {
         let (title, text) = self.words();
         let wait_s = self.wait_s();
         let page = ErrorPage { shell: Shell::bare(""), title, text, wait_s };
-        // Where even this cannot be rendered, the status has to do.
+        // If even this page cannot be rendered, the status has to do.
         page::html(self.status(), &page).unwrap_or_else(|_| self.status().into_response())
     }
 }
@@ -238,7 +238,7 @@ impl IntoResponse for SiteError {
     }
 }
 
-/// To the log-in page, and from there back.
+/// Redirects to the log-in page, which returns there afterwards.
 fn log_in(next: &str) -> Response {
     let mut query = String::from("/login/?next=");
     for byte in next.bytes() {
@@ -252,7 +252,7 @@ fn log_in(next: &str) -> Response {
     see_other(&query)
 }
 
-/// To another page, which the browser asks for by GET.
+/// Redirects to another page, which the browser fetches by GET.
 pub(in crate::http) fn see_other(path: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let location = HeaderValue::try_from(path).unwrap_or_else(|_| HeaderValue::from_static("/"));
@@ -263,7 +263,7 @@ pub(in crate::http) fn see_other(path: &str) -> Response {
     response
 }
 
-/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that nobody comes back too early.
+/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that nobody retries too early.
 fn in_words(seconds: u64) -> String {
     let (count, unit) = match seconds {
         0..=90 => (seconds.max(1), "second"),
@@ -279,8 +279,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_told_in_words() {
-        let told = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
+    fn a_wait_is_put_in_words() {
+        let words = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
         let expected = [
             "1 second",
             "1 second",
@@ -290,7 +290,7 @@ mod tests {
             "2 hours",
             "24 hours",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(words, expected);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A form as it was sent, after the check that it came from a page of ours.
+//! Submitted forms, after the check that they come from this site.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,29 +17,29 @@ use super::{
 };
 use crate::http::Shared;
 
-/// Bytes of a form. The longest of ours has an address, two passwords and a token.
+/// Maximum bytes of a form. The longest has an address, two passwords and a token.
 pub(in crate::http) const FORM_BYTES_MAX: usize = 16 * 1024;
 
-/// How long a form may take to come in, once its head has.
+/// How long the body of a form may take to arrive after its head.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A form that was shown to whoever sent it.
+/// A form from the browser that it was rendered for.
 #[derive(Debug)]
-pub(in crate::http) struct Submitted {
+pub(in crate::http) struct FormSubmission {
     pub(in crate::http) visit: Visit,
     pub(in crate::http) fields: Fields,
 }
 
-/// The fields of a form. Those that are missing are empty.
+/// The fields of a form. Missing ones read as empty.
 pub(in crate::http) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// The first field of this name, without white space around it.
+    /// The first field of this name, trimmed.
     pub(in crate::http) fn text(&self, name: &str) -> &str {
         self.raw(name).trim()
     }
 
-    /// The first field of this name as it is: a password may begin with a space.
+    /// The first field of this name, unchanged: a password may begin with a space.
     pub(in crate::http) fn secret(&self, name: &str) -> String {
         self.raw(name).to_owned()
     }
@@ -48,12 +48,12 @@ impl Fields {
         self.0.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value)
     }
 
-    /// Whether there is a field of this name, be it empty.
+    /// Whether there is a field of this name, even an empty one.
     pub(in crate::http) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(own, _)| own == name)
     }
 
-    /// What stands behind the `?`; nothing where that cannot be read.
+    /// The fields of a query; empty if it cannot be read.
     pub(super) fn of_query(uri: &Uri) -> Self {
         let read = Query::<Vec<(String, String)>>::try_from_uri(uri);
         Self(read.map(|Query(fields)| fields).unwrap_or_default())
@@ -71,7 +71,7 @@ impl Fields {
 }
 
 impl std::fmt::Debug for Fields {
-    /// The names alone: among the values are passwords.
+    /// Only the names: the values include passwords.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
@@ -81,7 +81,7 @@ fn status(refused: FormRejection) -> StatusCode {
     refused.into_response().status()
 }
 
-impl FromRequest<Arc<Shared>> for Submitted {
+impl FromRequest<Arc<Shared>> for FormSubmission {
     type Rejection = SiteError;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {
@@ -93,7 +93,7 @@ impl FromRequest<Arc<Shared>> for Submitted {
     }
 }
 
-/// A form that was shown to the customer who sent it.
+/// A form from the customer that it was rendered for.
 #[derive(Debug)]
 pub(in crate::http) struct SignedForm {
     pub(in crate::http) signed_in: SignedIn,
@@ -103,7 +103,7 @@ pub(in crate::http) struct SignedForm {
 impl FromRequest<Arc<Shared>> for SignedForm {
     type Rejection = SiteError;
 
-    /// Whose session has run out is sent to log in, and not told that the form is out of date.
+    /// A customer whose session has expired is sent to log in, rather than told that the form is out of date.
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {
         let (mut parts, body) = request.into_parts();
         check_origin(&parts, shared)?;

@@ -1,7 +1,6 @@
 //! `/login/` and `/logout/`.
 //!
-//! Refusals are all alike: they tell neither whether an address is registered nor whether it was
-//! confirmed.
+//! All failures look the same: they do not reveal whether an address is registered or confirmed.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -9,7 +8,7 @@ use hyper::StatusCode;
 
 use super::{
     error::{SiteError, see_other},
-    form::{SignedForm, Submitted},
+    form::{FormSubmission, SignedForm},
     next,
     page::Shell,
     visit::Visit,
@@ -31,7 +30,7 @@ struct LogInPage<'a> {
     problem: Option<&'static str>,
 }
 
-/// `/login/`; `?next=` is where to go then, `?done=` what was done before.
+/// `/login/`; `?next=` is where to go afterwards, `?done=` what was done before.
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     let next = next::own_path(visit.query.text("next")).unwrap_or_default();
     if visit.customer().is_some() {
@@ -51,7 +50,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 /// The form of `/login/`.
 pub(super) async fn log_in(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let (typed, next) = (fields.text("email"), next::own_path(fields.text("next")));

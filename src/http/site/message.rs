@@ -1,4 +1,4 @@
-//! A page that says one thing and leads on.
+//! A page with one message and a link to continue.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,14 +6,14 @@ use hyper::StatusCode;
 
 use super::{error::SiteError, page::Shell, visit::Visit};
 
-/// Where the page leads.
+/// The link to continue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Onward {
+pub(super) struct NextLink {
     pub(super) path: &'static str,
     pub(super) name: &'static str,
 }
 
-impl Onward {
+impl NextLink {
     pub(super) const LOG_IN: Self = Self { path: "/login/", name: "Log in" };
     pub(super) const HOME: Self = Self { path: "/", name: "Back to home" };
 }
@@ -24,10 +24,10 @@ struct MessagePage<'a> {
     shell: Shell<'a>,
     title: &'static str,
     text: &'static str,
-    onward: Onward,
+    onward: NextLink,
 }
 
-/// Says it.
+/// Shows a message.
 ///
 /// # Errors
 ///
@@ -37,12 +37,12 @@ pub(super) fn show(
     status: StatusCode,
     title: &'static str,
     text: &'static str,
-    onward: Onward,
+    onward: NextLink,
 ) -> Result<Response, SiteError> {
     visit.show_as(status, &MessagePage { shell: visit.shell(""), title, text, onward })
 }
 
-/// For a link that none is, or that can do nothing any more.
+/// For a link that does not exist, or has expired for good.
 ///
 /// # Errors
 ///
@@ -54,11 +54,11 @@ pub(super) fn no_link(visit: &Visit) -> Result<Response, SiteError> {
         "This link does not work",
         "Your email program may have cut it off, or a newer link has replaced it. Open the latest \
          email and copy the whole link.",
-        Onward::HOME,
+        NextLink::HOME,
     )
 }
 
-/// For a link that was used before.
+/// For a link that has already been used.
 ///
 /// # Errors
 ///
@@ -69,6 +69,6 @@ pub(super) fn used_link(visit: &Visit) -> Result<Response, SiteError> {
         StatusCode::GONE,
         "This link has already been used",
         "Each link works once. If you did not use it, set a new password.",
-        Onward { path: "/reset/", name: "Set a new password" },
+        NextLink { path: "/reset/", name: "Set a new password" },
     )
 }

@@ -1,8 +1,8 @@
-//! The pages of customers: registration, log-in, the dashboard, what is bought and paid.
+//! The pages of customers: registration, log-in, the dashboard, orders and payment.
 //!
-//! Each page is readable and works without scripts. A form changes something by POST alone, after the
-//! check in `csrf`, and answers by sending the browser on to a page. Nothing here decides about accounts
-//! or money: it asks [`crate::accounts`] and [`crate::payments`] and shows what they say.
+//! Each page is readable and works without scripts. A form changes something by POST only, after the check in
+//! `csrf`, and is answered with a redirect. Nothing here decides about accounts or money: it calls
+//! [`crate::accounts`] and [`crate::payments`] and shows the result.
 //!
 //! In reading order: `cookies`, `csrf`, `visit`, `form`, `page`, `error`, then the pages.
 
@@ -39,16 +39,16 @@ pub(in crate::http) use self::{
     csrf::{FormKey, Holder, may_be_ours},
     dashboard::last_day,
     error::{SiteError, see_other},
-    form::{FORM_BYTES_MAX, Fields, SignedForm, Submitted},
+    form::{FORM_BYTES_MAX, Fields, FormSubmission, SignedForm},
     moment::Moment,
-    offer::{Standing, title, unlocks},
+    offer::{AddonStatus, title, unlocks},
     page::{Shell, Who, html},
     visit::{SignedIn, Visit},
 };
 use super::Shared;
 
-/// The pages and their forms. A GET changes nothing, with one exception: a mailed link, in the browser
-/// that asked for it.
+/// The pages and their forms. A GET changes nothing, with one exception: a mailed link, in the browser that
+/// requested it.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let pages = Router::new()
         .route("/register/", get(register::show).post(register::register))
@@ -76,7 +76,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/checkout/{order}/", get(checkout::show))
         .route("/checkout/{order}/return/", get(checkout::returned))
         .route("/checkout/{order}/cancel/", get(checkout::turned_back).post(checkout::cancel));
-    // Asked for without the slash, they lead to the page.
+    // Without the trailing slash they redirect to the page.
     let bare = ["register", "login", "reset", "dashboard", "addons", "dashboard/settings"];
     let pages = bare.into_iter().fold(pages, |pages, path| {
         let page = move || async move { see_other(&format!("/{path}/")) };

@@ -1,4 +1,4 @@
-//! Moments in words, always of UTC.
+//! Dates and times as text, always in UTC.
 
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -7,7 +7,7 @@ use crate::accounts::Micros;
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 const DAY_US: Micros = 24 * HOUR_US;
 
-/// A moment for people and for machines: the text, and the attribute `datetime`.
+/// A time for people and for machines: the text, and the attribute `datetime`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) struct Moment {
     pub(in crate::http) iso: String,
@@ -26,7 +26,7 @@ impl Moment {
     }
 
     fn written(at: Micros, format: &str) -> Self {
-        // Only what no clock shows is out of range.
+        // Only times that no clock shows are out of range.
         let at = Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX);
         let text = at.to_zoned(TimeZone::UTC).strftime(format).to_string();
         Self { iso: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), text }
@@ -59,17 +59,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_rounded_up() {
-        let told = |left_us| left(1_000 + left_us, 1_000);
-        assert_eq!(told(30 * DAY_US).as_deref(), Some("30 days left"));
-        assert_eq!(told(30 * DAY_US - 1).as_deref(), Some("30 days left"));
-        assert_eq!(told(29 * DAY_US).as_deref(), Some("29 days left"));
-        assert_eq!(told(DAY_US).as_deref(), Some("1 day left"));
-        assert_eq!(told(DAY_US - 1).as_deref(), Some("24 hours left"));
-        assert_eq!(told(HOUR_US).as_deref(), Some("1 hour left"));
-        assert_eq!(told(HOUR_US - 1).as_deref(), Some("less than an hour left"));
-        assert_eq!(told(1).as_deref(), Some("less than an hour left"));
-        assert_eq!(told(0), None);
-        assert_eq!(told(-5), None);
+    fn time_left_is_rounded_up() {
+        let left_after = |left_us| left(1_000 + left_us, 1_000);
+        assert_eq!(left_after(30 * DAY_US).as_deref(), Some("30 days left"));
+        assert_eq!(left_after(30 * DAY_US - 1).as_deref(), Some("30 days left"));
+        assert_eq!(left_after(29 * DAY_US).as_deref(), Some("29 days left"));
+        assert_eq!(left_after(DAY_US).as_deref(), Some("1 day left"));
+        assert_eq!(left_after(DAY_US - 1).as_deref(), Some("24 hours left"));
+        assert_eq!(left_after(HOUR_US).as_deref(), Some("1 hour left"));
+        assert_eq!(left_after(HOUR_US - 1).as_deref(), Some("less than an hour left"));
+        assert_eq!(left_after(1).as_deref(), Some("less than an hour left"));
+        assert_eq!(left_after(0), None);
+        assert_eq!(left_after(-5), None);
     }
 }

@@ -1,10 +1,10 @@
-//! Where to go after log-in: a page of ours, whatever the address says.
+//! Where to go after log-in: always a page of this host, whatever the URL says.
 
-/// Longer ones are no page of ours.
+/// No page of this host has a longer path.
 const BYTES_MAX: usize = 512;
 
-/// The path if it can lead nowhere but to this host. A browser takes `//host` and `/\host` for another
-/// host, and drops tabs and line ends before it looks, so none of those may be in it.
+/// The path, if it can only lead to this host. Browsers treat `//host` and `/\host` as another host, and drop
+/// tabs and line breaks first, so none of those may be in it.
 pub(super) fn own_path(path: &str) -> Option<&str> {
     let begins_here = path.starts_with('/') && !path.starts_with("//");
     let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');

@@ -1,5 +1,5 @@
-//! How an add-on stands for one account, and what it costs there: as shown on the dashboard, among the
-//! add-ons and on the price list.
+//! The state and price of an add-on for one account, as shown on the dashboard, among the add-ons and on the
+//! price list.
 
 use super::moment::{Moment, left};
 use crate::{
@@ -7,9 +7,9 @@ use crate::{
     products::Catalogue,
 };
 
-/// An add-on as one account sees it.
+/// An add-on for one account.
 #[derive(Debug)]
-pub(in crate::http) struct Standing {
+pub(in crate::http) struct AddonStatus {
     pub(in crate::http) slug: &'static str,
     pub(in crate::http) title: &'static str,
     /// `active`, `expired` or `inactive`, and the class of its chip.
@@ -17,16 +17,16 @@ pub(in crate::http) struct Standing {
     pub(in crate::http) tone: &'static str,
     pub(in crate::http) expiry: Option<Moment>,
     pub(in crate::http) left: Option<String>,
-    /// A month of it, for this account.
+    /// The monthly price for this account.
     pub(in crate::http) price: String,
     pub(in crate::http) is_founder_price: bool,
 }
 
-/// Days before the end from which on the chip warns.
+/// Days before the end from which the chip warns.
 const WARNING_DAYS: Micros = 7;
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-impl Standing {
+impl AddonStatus {
     pub(in crate::http) fn new(
         catalogue: &Catalogue,
         addon: Addon,
@@ -54,7 +54,7 @@ impl Standing {
     }
 }
 
-/// The add-on for people.
+/// The name of the add-on.
 pub(in crate::http) fn title(addon: Addon) -> &'static str {
     match addon {
         Addon::Websocket => "WebSocket",
@@ -63,7 +63,7 @@ pub(in crate::http) fn title(addon: Addon) -> &'static str {
     }
 }
 
-/// What it opens.
+/// What it unlocks.
 pub(in crate::http) fn unlocks(addon: Addon) -> &'static str {
     match addon {
         Addon::Websocket => "Live channels for football and tennis over WebSockets.",

@@ -1,4 +1,4 @@
-//! A page as an answer: the frame that all of them share, and the headers that go with it.
+//! Renders pages: the layout that all of them share, and the response headers.
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
@@ -14,7 +14,7 @@ use crate::http::pages::POLICY;
 /// What `layout.html` shows around every page.
 #[derive(Debug)]
 pub(in crate::http) struct Shell<'a> {
-    /// The path of the entry of the navigation that is this page.
+    /// The path of the current entry in the navigation.
     pub(in crate::http) here: &'static str,
     pub(in crate::http) who: Who<'a>,
     /// The token for each form on the page: the hidden field `csrf`.
@@ -29,9 +29,9 @@ pub(in crate::http) enum Who<'a> {
     Customer {
         email: &'a str,
     },
-    /// Somebody who operates the service, on a page for operators.
+    /// An operator, on a page for operators.
     Operator,
-    /// The page does not know, and offers neither log-in nor log-out.
+    /// Unknown: the page offers neither log-in nor log-out.
     Unknown,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Shell<'a> {
         Self { here, who, token, version: env!("CARGO_PKG_VERSION") }
     }
 
-    /// The address of the customer who is logged in.
+    /// The email address of the customer who is logged in.
     pub(in crate::http) fn email(&self) -> Option<&str> {
         if let Who::Customer { email } = self.who { Some(email) } else { None }
     }
@@ -61,11 +61,11 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// The page, which nobody may keep and which loads nothing from elsewhere.
+/// Renders a page that may not be cached and loads nothing from other hosts.
 ///
 /// # Errors
 ///
-/// If it cannot be rendered, which is logged.
+/// If rendering fails, which is logged.
 pub(in crate::http) fn html(
     status: StatusCode,
     template: &impl Template,

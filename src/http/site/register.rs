@@ -1,7 +1,7 @@
-//! `/register/` and what follows by mail: `/register/sent/`, `/verify/`.
+//! `/register/` and its mails: `/register/sent/`, `/verify/`.
 //!
-//! Whoever registers is told the same whether the address is known or not. What there is to say of an
-//! address is said in the mail to it.
+//! Registration answers the same whether the address is known or not. What depends on the address is only
+//! said in the mail to it.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -9,8 +9,8 @@ use hyper::StatusCode;
 
 use super::{
     error::{SiteError, see_other},
-    form::Submitted,
-    message::{self, Onward},
+    form::FormSubmission,
+    message::{self, NextLink},
     page::Shell,
     visit::Visit,
 };
@@ -19,7 +19,7 @@ use crate::{
     http::Peer,
 };
 
-/// What is said of an address that none is.
+/// The message for an invalid address.
 pub(super) const NO_ADDRESS: &str = "Enter a valid email address.";
 
 #[derive(Debug, Template)]
@@ -60,7 +60,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 /// The form of `/register/`.
 pub(super) async fn register(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
     let typed = fields.text("email");
@@ -82,15 +82,15 @@ fn page<'a>(visit: &'a Visit, email: &'a str, problem: Option<String>) -> Regist
     RegisterPage { shell: visit.shell("/register/"), email, chars_min, problem }
 }
 
-/// `/register/sent/`; `?again` after a mail was asked for once more.
+/// `/register/sent/`; `?again` after the mail was requested again.
 pub(super) async fn sent(visit: Visit) -> Result<Response, SiteError> {
     visit.show(&sent_page(&visit, visit.query.has("again"), None))
 }
 
-/// The form of `/register/sent/`: the mail once more.
+/// The form of `/register/sent/`: sends the mail again.
 pub(super) async fn resend(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let Some(email) = Email::parse(fields.text("email")) else {
         let page = sent_page(&visit, false, Some(NO_ADDRESS));
@@ -107,8 +107,8 @@ fn sent_page<'a>(visit: &'a Visit, again: bool, problem: Option<&'static str>) -
     SentPage { shell: visit.shell("/register/"), demo, again, problem }
 }
 
-/// `/verify/?link=`: confirms the address at once in a browser that registered it. Any other, a mail
-/// scanner among them, changes nothing by looking: it is asked to choose the password.
+/// `/verify/?link=`: confirms the address at once in the browser that registered it. In any other, such as a
+/// mail scanner, the GET changes nothing: the page asks for the password to set.
 pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
     let accounts = &visit.shared.parts.accounts;
     let (link, now) = (visit.query.text("link"), visit.now);
@@ -119,9 +119,9 @@ pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
     }
 }
 
-/// The form of `/verify/`: the password, chosen by whoever reads the mail.
+/// The form of `/verify/`: the password, chosen by the reader of the mail.
 pub(super) async fn verify_with(
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
     let owner = accounts.email_of_link(link).await?;
@@ -160,25 +160,25 @@ async fn verified_page(
             StatusCode::OK,
             "Already confirmed",
             "This link has already been used, and your account is active. Log in to continue.",
-            Onward::LOG_IN,
+            NextLink::LOG_IN,
         ),
         Verified::Expired => message::show(
             visit,
             StatusCode::GONE,
             "This link has expired",
             "Links are valid for a limited time. Request a new one.",
-            Onward { path: "/register/sent/", name: "Request a new link" },
+            NextLink { path: "/register/sent/", name: "Request a new link" },
         ),
         Verified::Unknown => message::no_link(visit),
     }
 }
 
-/// A link is never followed by HEAD: what only looks whether there is a page must not use it up.
+/// HEAD never follows a link: probing whether the page exists must not use it up.
 pub(super) async fn not_followed() -> StatusCode {
     StatusCode::OK
 }
 
-/// What an error says, as a sentence.
+/// The message of an error.
 pub(super) fn sentence(fragment: &str) -> String {
     let mut letters = fragment.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

@@ -1,4 +1,4 @@
-//! `/reset/`: another password by a link in a mail; and `/email/`, the link of a new address.
+//! `/reset/`: a new password by a mailed link; and `/email/`, the link of a new address.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -6,8 +6,8 @@ use hyper::StatusCode;
 
 use super::{
     error::{SiteError, see_other},
-    form::Submitted,
-    message::{self, Onward},
+    form::FormSubmission,
+    message::{self, NextLink},
     page::Shell,
     register::{NO_ADDRESS, sentence},
     visit::Visit,
@@ -41,8 +41,8 @@ struct ConfirmPage<'a> {
     link: &'a str,
 }
 
-/// `/reset/`: asks for the address, or, by a link, for the new password. The link is used up by the form
-/// that this shows, not by looking at it.
+/// `/reset/`: asks for the address, or, with a link, for the new password. Submitting the form uses the link
+/// up; opening the page does not.
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     match visit.query.text("link") {
         "" => visit.show(&ask_page(&visit, visit.query.has("asked"), None)),
@@ -59,10 +59,10 @@ fn set_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> Set
     SetPage { shell: visit.shell("/login/"), link, chars_min, problem }
 }
 
-/// The form of `/reset/`: a mail, if there is such an account; the answer is the same if there is none.
+/// The form of `/reset/`: sends a mail if the account exists; the answer is the same if it does not.
 pub(super) async fn ask(
     Extension(Peer(address)): Extension<Peer>,
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     let Some(email) = Email::parse(fields.text("email")) else {
         let page = ask_page(&visit, false, Some(NO_ADDRESS));
@@ -76,7 +76,9 @@ pub(super) async fn ask(
 }
 
 /// The form of `/reset/?link=`.
-pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Response, SiteError> {
+pub(super) async fn set(
+    FormSubmission { visit, fields }: FormSubmission,
+) -> Result<Response, SiteError> {
     let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
     let owner = accounts.email_of_link(link).await?;
     let password = match accounts.new_password(fields.secret("password"), owner.as_ref()) {
@@ -87,20 +89,22 @@ pub(super) async fn set(Submitted { visit, fields }: Submitted) -> Result<Respon
         }
     };
     match accounts.reset(link, password, visit.now).await? {
-        // All sessions have ended, one of this browser too.
+        // All sessions have ended, including this browser's.
         LinkUse::Done => {
             let response = visit.forget_session(see_other("/login/?done=reset"));
             visit.make_known(response, owner.as_ref())
         }
         LinkUse::Already => message::used_link(&visit),
-        LinkUse::Expired => too_old(&visit, Onward { path: "/reset/", name: "Request a new link" }),
+        LinkUse::Expired => {
+            too_old(&visit, NextLink { path: "/reset/", name: "Request a new link" })
+        }
         LinkUse::Unknown => message::no_link(&visit),
     }
 }
 
-/// `/email/?link=`: makes a new address the account's, at once where the account's owner is logged in.
-/// Anybody else confirms it by a form: a mail scanner that fetches the link must not give a stranger's
-/// account the address of whoever the mail came to.
+/// `/email/?link=`: sets an account's new address, at once if its owner is logged in. Everybody else confirms
+/// it by a form: a mail scanner that fetches the link must not attach the mail's recipient to a stranger's
+/// account.
 pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
     let link = visit.query.text("link");
     let Some(account) = visit.shared.parts.accounts.email_change_of(link).await? else {
@@ -114,7 +118,7 @@ pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
 
 /// The form of `/email/?link=`.
 pub(super) async fn confirm_email(
-    Submitted { visit, fields }: Submitted,
+    FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
     follow_email_change(&visit, fields.text("link")).await
 }
@@ -128,13 +132,13 @@ async fn follow_email_change(visit: &Visit, link: &str) -> Result<Response, Site
         LinkUse::Done => Ok(see_other("/login/?done=email")),
         LinkUse::Already => message::used_link(visit),
         LinkUse::Expired => {
-            too_old(visit, Onward { path: "/dashboard/settings/", name: "Request a new link" })
+            too_old(visit, NextLink { path: "/dashboard/settings/", name: "Request a new link" })
         }
         LinkUse::Unknown => message::no_link(visit),
     }
 }
 
-fn too_old(visit: &Visit, onward: Onward) -> Result<Response, SiteError> {
+fn too_old(visit: &Visit, onward: NextLink) -> Result<Response, SiteError> {
     let text = "Links are valid for a limited time. Request a new one.";
     message::show(visit, StatusCode::GONE, "This link has expired", text, onward)
 }

@@ -1,4 +1,4 @@
-//! `/dashboard/settings/`: password, address, log-ins, and the end of the account.
+//! `/dashboard/settings/`: password, email address, sessions, and deletion of the account.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -26,7 +26,7 @@ struct SettingsPage<'a> {
     chars_min: usize,
     done: Option<&'static str>,
     problem: Option<&'a str>,
-    /// The part about deletion is open.
+    /// Whether the deletion section is open.
     deleting: bool,
 }
 
@@ -57,13 +57,13 @@ fn refused(signed_in: &SignedIn, problem: &str) -> Result<Response, SiteError> {
     signed_in.visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
 }
 
-/// Whoever is asked for the password once more may be guessing it. Only those who are logged in count, so
-/// that nobody else can keep the owner from it.
+/// Limits guesses at the password in these forms. Only requests with a session count, so that nobody else can
+/// lock the owner out.
 fn guard(SignedIn { visit, customer }: &SignedIn) -> Result<(), SiteError> {
     Ok(visit.shared.parts.limits.confirm(customer.account)?)
 }
 
-/// Another password. All sessions end, and this browser gets a new one.
+/// Changes the password. All sessions end, and this browser gets a new one.
 pub(super) async fn change_password(
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
@@ -88,7 +88,7 @@ pub(super) async fn change_password(
     }
 }
 
-/// Asks for another address.
+/// Requests a change of the address.
 pub(super) async fn change_email(
     Extension(peer): Extension<Peer>,
     SignedForm { signed_in, fields }: SignedForm,

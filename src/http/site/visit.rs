@@ -1,4 +1,4 @@
-//! Who asks for a page: a browser, by its anonymous cookie, and a customer, by that of a session.
+//! Identifies the visitor of a page: a browser by its anonymous cookie, a customer by a session cookie.
 
 use std::{fmt, sync::Arc};
 
@@ -23,30 +23,30 @@ use crate::{
     http::Shared,
 };
 
-/// A browser that asks for a page.
+/// A browser that requests a page.
 pub(in crate::http) struct Visit {
     pub(in crate::http) shared: Arc<Shared>,
-    /// When it asked.
+    /// The time of the request.
     pub(in crate::http) now: Micros,
-    /// What stands behind the `?`.
+    /// The query.
     pub(in crate::http) query: Fields,
     visitor: Visitor,
-    /// The browser had no anonymous cookie yet and is to be given one.
+    /// The browser has no anonymous cookie yet and gets one.
     is_new: bool,
-    member: Option<Member>,
-    /// The cookie by which the browser may be known to an account.
+    member: Option<CustomerSession>,
+    /// The cookie by which an account may recognise the browser.
     device: Option<String>,
 }
 
 /// A customer's session.
-struct Member {
+struct CustomerSession {
     secret: SessionSecret,
     customer: Customer,
 }
 
 impl Visit {
-    /// Whatever is not a secret of ours was put into the cookie by somebody else, and a session that is
-    /// not in the store is none: neither is ever taken up.
+    /// A value that the hub has not issued, or a session that is not in the store, is ignored and never
+    /// adopted.
     async fn of(parts: &Parts, shared: &Arc<Shared>) -> Result<Self, SiteError> {
         let (now, headers) = (clock::wall(), &parts.headers);
         let secure = shared.is_https();
@@ -68,18 +68,18 @@ impl Visit {
         &self.visitor
     }
 
-    /// The browser as it is known to the account of this address.
+    /// The browser as the account of this address recognises it.
     pub(super) fn device(&self, email: &Email) -> Option<Device> {
         let cookie = self.device.as_deref()?;
         self.shared.parts.accounts.device(cookie, email, self.now)
     }
 
-    /// Makes the browser known to the account of this address, because it has shown the password or a
-    /// link from a mail.
+    /// Makes the account of this address recognise the browser, because it has presented the password or a
+    /// mailed link.
     ///
     /// # Errors
     ///
-    /// If the system gives no random bytes.
+    /// If the system returns no random bytes.
     pub(super) fn make_known(
         &self,
         mut response: Response,
@@ -105,7 +105,7 @@ impl Visit {
         self.member.as_ref().map(|member| member.secret.expose())
     }
 
-    /// The frame of a page for them.
+    /// The layout of a page for this visitor.
     pub(in crate::http) fn shell(&self, here: &'static str) -> Shell<'_> {
         let who = match self.customer() {
             Some(customer) => {
@@ -116,12 +116,12 @@ impl Visit {
         Shell::new(here, who, self.shared.forms.token(self.holder()))
     }
 
-    /// Whether a form was shown to them.
+    /// Whether a form was rendered for this visitor.
     pub(super) fn owns(&self, token: &str) -> bool {
         self.shared.forms.accepts(self.holder(), token)
     }
 
-    /// The page for them, status 200.
+    /// Renders the page with status 200.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Visit {
         self.show_as(StatusCode::OK, template)
     }
 
-    /// The page for them.
+    /// Renders the page.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Visit {
         Ok(response)
     }
 
-    /// Gives the browser the cookie of a new session, in place of any that it had.
+    /// Sets the cookie of a new session, replacing any other.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl Visit {
         Ok(response)
     }
 
-    /// Makes the browser forget its session and who it was.
+    /// Deletes the cookies of the session and of the recognised browser.
     pub(super) fn forget_session(&self, mut response: Response) -> Response {
         let secure = self.shared.is_https();
         for name in [CookieName::Session, CookieName::Visitor] {
@@ -197,12 +197,12 @@ async fn member(
     shared: &Arc<Shared>,
     secret: SessionSecret,
     now: Micros,
-) -> Result<Option<Member>, SiteError> {
+) -> Result<Option<CustomerSession>, SiteError> {
     let accounts = &shared.parts.accounts;
     let Some(session) = accounts.session(secret.expose(), now).await? else { return Ok(None) };
     let accounts::Who::Customer(account) = session.who else { return Ok(None) };
     let customer = accounts.customer(account).await?;
-    Ok(customer.map(|customer| Member { secret, customer }))
+    Ok(customer.map(|customer| CustomerSession { secret, customer }))
 }
 
 impl FromRequestParts<Arc<Shared>> for Visit {
@@ -222,7 +222,8 @@ impl fmt::Debug for Visit {
     }
 }
 
-/// A visit by a customer who is logged in. Everybody else is sent to the log-in page, and from there back.
+/// A visit by a customer who is logged in. Everybody else is redirected to the log-in page, which returns
+/// here.
 #[derive(Debug)]
 pub(in crate::http) struct SignedIn {
     pub(in crate::http) visit: Visit,
@@ -232,7 +233,7 @@ pub(in crate::http) struct SignedIn {
 impl SignedIn {
     /// # Errors
     ///
-    /// If nobody is logged in: where to come back to.
+    /// If nobody is logged in; the error carries the path to return to.
     pub(super) fn of(visit: Visit, parts: &Parts) -> Result<Self, SiteError> {
         match visit.customer().cloned() {
             Some(customer) => Ok(Self { visit, customer }),
@@ -241,7 +242,7 @@ impl SignedIn {
     }
 }
 
-/// The page that was asked for. A form cannot be sent again by coming back.
+/// The page to return to. A form cannot be sent again by returning.
 fn way_back(parts: &Parts) -> String {
     match parts.method {
         Method::GET | Method::HEAD => {

@@ -1,4 +1,4 @@
-//! Requests in, answers out, over a small archive and one match in play.
+//! Requests and responses over a small archive and one match in play.
 
 mod shapes;
 mod world;
@@ -77,7 +77,7 @@ async fn every_path_answers_what_is_there_and_404_what_is_not() {
 #[tokio::test]
 async fn match_in_play_counts_as_the_hub_knows_it() {
     let world = World::new().await;
-    // The archive still has it as a match that has not begun.
+    // The archive still has it as not started.
     assert_eq!(ids(&world.get("events/?status=notstarted").await.body), [4]);
     assert_eq!(ids(&world.get("events/?status=live").await.body), [3]);
     let live = world.get("events/live/").await.body;
@@ -159,12 +159,12 @@ async fn live_list_is_from_five_minutes_before_to_ten_minutes_after() {
     ]);
     let live = world.get("events/live/").await.body;
     assert_eq!(ids(&live), [3, 13, 11, 15]);
-    let told = |row: usize| {
+    let status_fields = |row: usize| {
         let row = &live["events"][row];
         [row["status"].clone(), row["period"].clone(), row["home_score"].clone()]
     };
-    assert_eq!(told(2), [json!("notstarted"), json!(""), json!(null)]);
-    assert_eq!(told(3), [json!("finished"), json!("FT"), json!(2)]);
+    assert_eq!(status_fields(2), [json!("notstarted"), json!(""), json!(null)]);
+    assert_eq!(status_fields(3), [json!("finished"), json!("FT"), json!(2)]);
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn answers_at_hand_say_so_and_tell_their_place_in_the_stream() {
     let world = World::new().await;
     for path in ["events/live/", "events/3/", "events/1/"] {
         assert_eq!(world.get(path).await.header("x-cache-status"), Some("MISS"), "{path}");
-        // A second later it would be made anew, so one of many is at hand, however slow this is.
+        // It is cached for a second, so one of many requests hits, however slow this is.
         let mut was_hit = false;
         for _ in 0..100 {
             was_hit |= world.get(path).await.header("x-cache-status") == Some("HIT");
@@ -257,15 +257,15 @@ async fn table_is_made_of_results_without_extra_time() {
     assert_eq!(table["grouped"], false);
     assert_eq!(table["season"]["is_current"], true);
     let rows: Vec<_> = table["standings"].as_array().unwrap().iter().collect();
-    let told = |row: &Value| {
+    let values = |row: &Value| {
         let names =
             ["position", "team_id", "played", "won", "drawn", "lost", "gf", "ga", "gd", "pts"];
         names.map(|name| row[name].as_i64().unwrap())
     };
     // Alpha: 2-1, 1-1 and 1-0 in play. Beta: 1-2, 1-1. Gamma: 0-1 in play.
-    assert_eq!(told(rows[0]), [1, 100, 3, 2, 1, 0, 4, 2, 2, 7]);
-    assert_eq!(told(rows[1]), [2, 200, 2, 0, 1, 1, 2, 3, -1, 1]);
-    assert_eq!(told(rows[2]), [3, 300, 1, 0, 0, 1, 0, 1, -1, 0]);
+    assert_eq!(values(rows[0]), [1, 100, 3, 2, 1, 0, 4, 2, 2, 7]);
+    assert_eq!(values(rows[1]), [2, 200, 2, 0, 1, 1, 2, 3, -1, 1]);
+    assert_eq!(values(rows[2]), [3, 300, 1, 0, 0, 1, 0, 1, -1, 0]);
     let form: Vec<_> = rows.iter().map(|row| row["form"].as_str().unwrap()).collect();
     assert_eq!(form, ["WDW", "LD", "L"]);
     assert_eq!(rows[0]["xgf"], Value::Null);
@@ -282,8 +282,8 @@ async fn sums_are_those_of_the_matches_that_are_known() {
     assert_eq!(referee["avg_goals_per_match"], 3.0);
     assert_eq!(referee["career_games"], Value::Null);
     let manager = world.get(&format!("managers/{MANAGER}/")).await.body;
-    let told = ["matches_total", "wins", "draws", "losses"].map(|name| manager[name].as_u64());
-    assert_eq!(told, [Some(1), Some(1), Some(0), Some(0)]);
+    let counts = ["matches_total", "wins", "draws", "losses"].map(|name| manager[name].as_u64());
+    assert_eq!(counts, [Some(1), Some(1), Some(0), Some(0)]);
     assert_eq!(
         (&manager["win_pct"], &manager["preferred_formation"]),
         (&json!(100.0), &json!("4-4-2"))

@@ -1,4 +1,4 @@
-//! The names of keys and their order are what clients were written against.
+//! Existing clients depend on the names of keys and their order.
 
 use serde::Serialize;
 use serde_json::json;
@@ -53,7 +53,7 @@ fn match_has_the_keys_of_the_page_in_their_order() {
 }
 
 #[test]
-fn minute_stands_still_in_stoppage_time_and_is_told_in_play_only() {
+fn minute_stops_in_stoppage_time_and_is_present_in_play_only() {
     use super::super::event::minute;
     use crate::record::ClockRecord;
 
@@ -72,7 +72,7 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
     let text = written(&Incidents::of(&world::first(0)));
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let rows = value["incidents"].as_array().unwrap();
-    let told: Vec<_> = rows
+    let values: Vec<_> = rows
         .iter()
         .map(|row| (row["type"].as_str().unwrap(), row["minute"].as_u64().unwrap()))
         .collect();
@@ -84,10 +84,10 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
         ("goal", 40),
         ("goal", 12),
     ];
-    assert_eq!(told, expected, "the newest first");
+    assert_eq!(values, expected, "the newest first");
     assert_eq!(rows[2]["rescinded"], true);
     assert_eq!((&rows[1]["player_in_id"], &rows[1]["player_out_id"]), (&json!(1012), &json!(1001)));
-    // The side that is credited, whose player did not score it: SERVICE section 8, row 19.
+    // The credited side, although its player did not score: SERVICE section 8, row 19.
     assert_eq!((&rows[4]["goal_type"], &rows[4]["is_home"]), (&json!("own_goal"), &json!(true)));
     let last = concat!(
         r#"{"type":"card","minute":45,"added_time":null,"period_second":null,"is_home":false,"#,
@@ -109,23 +109,23 @@ fn periods_tell_the_score_and_checks_their_decision() {
 
     let first = world::first(0);
     let Some(mut football) = first.play.football().cloned() else { panic!("it is of football") };
-    let told = football.incidents.last().expect("a goal").clone();
-    let told = |kind: &str, detail: Option<&str>, minute, added| IncidentRecord {
+    let incident = football.incidents.last().expect("a goal").clone();
+    let incident = |kind: &str, detail: Option<&str>, minute, added| IncidentRecord {
         eid: format!("{kind} {minute}").into(),
         kind: kind.into(),
         detail: detail.map(Into::into),
         minute,
         added,
         score: None,
-        ..told.clone()
+        ..incident.clone()
     };
     football.incidents.extend([
-        told("period", Some("first_half"), 1, None),
-        told("period", Some("half_time"), 45, Some(3)),
-        told("period", Some("second_half"), 46, None),
-        told("var", Some("checking"), 56, None),
-        told("var", Some("overturned"), 57, None),
-        told("second_yellow", None, 70, None),
+        incident("period", Some("first_half"), 1, None),
+        incident("period", Some("half_time"), 45, Some(3)),
+        incident("period", Some("second_half"), 46, None),
+        incident("var", Some("checking"), 56, None),
+        incident("var", Some("overturned"), 57, None),
+        incident("second_yellow", None, 70, None),
     ]);
     let playing = |football, status| MatchRecord {
         brief: Brief { status, ..Brief::clone(&first.brief) }.into(),
@@ -160,7 +160,7 @@ fn periods_tell_the_score_and_checks_their_decision() {
     assert_eq!(decisions, expected);
     assert_eq!(of(&live, "card")[0]["card_type"], "yellowRed");
 
-    football.incidents.push(told("period", Some("finished"), 90, Some(5)));
+    football.incidents.push(incident("period", Some("finished"), 90, Some(5)));
     let over = rows(&playing(football, Status::Finished));
     assert_eq!(over[0], period("FT", 90, Some(5), [2, 1], false), "the end comes first");
     assert_eq!(over[1], json!({"type": "injuryTime", "minute": 90, "length": 5}));
@@ -168,7 +168,7 @@ fn periods_tell_the_score_and_checks_their_decision() {
 }
 
 #[test]
-fn line_up_of_one_side_is_told_when_the_other_is_not_known() {
+fn line_up_of_one_side_is_present_without_the_other() {
     let text = written(&LineUps::of(&world::first(0)));
     let expected = concat!(
         r#"{"event_id":1,"lineup_status":"confirmed","lineups":{"home":{"team_id":100,"#,
@@ -203,7 +203,7 @@ fn stats_tell_zero_of_what_is_counted_and_leave_out_the_rest() {
 fn everybody_who_was_on_the_pitch_has_a_row() {
     let rows = MatchPlayerStats::of(&world::first(0));
     let value: serde_json::Value = serde_json::from_str(&written(&rows)).unwrap();
-    // Eleven and one who came on, and two of the other side of whom incidents tell.
+    // Eleven starters, one substitute, and two of the other side known from incidents.
     assert_eq!(value["count"], 14);
     let of = |id: u64| {
         let rows = value["player_stats"].as_array().unwrap();
@@ -212,7 +212,7 @@ fn everybody_who_was_on_the_pitch_has_a_row() {
     assert_eq!((&of(1001)["goals"], &of(1002)["goal_assist"]), (&json!(1), &json!(1)));
     assert_eq!((&of(2001)["goals"], &of(2001)["team_id"]), (&json!(0), &json!(200)));
     assert_eq!(of(2002)["red_card"], 0, "a card that was taken back is counted");
-    // SERVICE section 8, row 7: what may be not known, and nothing else.
+    // SERVICE section 8, row 7: only these may be missing.
     let row = of(1003);
     let nulls = row.as_object().unwrap().iter().filter(|(_, value)| value.is_null());
     let nulls: Vec<_> = nulls.map(|(name, _)| name.as_str()).collect();
@@ -250,12 +250,12 @@ async fn rows_of_lists_have_the_keys_of_the_page_in_their_order() {
 }
 
 #[tokio::test]
-async fn earlier_meetings_are_told_from_the_home_side() {
+async fn earlier_meetings_are_from_the_home_side() {
     let world = World::new().await;
     let met = world.get("events/2/h2h/").await.body;
-    let told = ["total_matches", "home_wins", "draws", "away_wins", "home_goals", "away_goals"];
-    let told = told.map(|name| met[name].as_u64().unwrap());
-    assert_eq!(told, [1, 0, 0, 1, 1, 2], "{met}");
+    let counts = ["total_matches", "home_wins", "draws", "away_wins", "home_goals", "away_goals"];
+    let counts = counts.map(|name| met[name].as_u64().unwrap());
+    assert_eq!(counts, [1, 0, 0, 1, 1, 2], "{met}");
     assert_eq!(met["away_win_rate"], 1.0);
     let recent = &met["recent_matches"][0];
     assert_eq!((&recent["score"], &recent["home"]), (&json!("2-1"), &json!("name 100")));
@@ -269,7 +269,7 @@ async fn earlier_meetings_are_told_from_the_home_side() {
 
 /// SERVICE section 8, rows 14 and 20.
 #[tokio::test]
-async fn season_is_told_below_its_key_and_at_the_top() {
+async fn season_is_present_below_its_key_and_at_the_top() {
     let world = World::new().await;
     let own = world.get("leagues/5/season/").await.body;
     assert_eq!((&own["league_id"], &own["season"]["id"]), (&json!(5), &json!(50)));
@@ -278,7 +278,7 @@ async fn season_is_told_below_its_key_and_at_the_top() {
     }
     let first_year = own["start_date"].as_str().expect("a day")[..4].parse::<u16>();
     assert_eq!(own["year"], first_year.expect("a year"), "the name has no year");
-    // The name of the season names the league already.
+    // The season's name contains the league's.
     assert_eq!(own["name"], "name 50");
     let league = world.get("leagues/5/").await.body;
     assert_eq!(league["current_season"], own["season"]);

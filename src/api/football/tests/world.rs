@@ -1,4 +1,4 @@
-//! A league of three teams: two matches are over, one is in play, one is to come.
+//! A league of three teams: two matches are over, one is in play, one is scheduled.
 
 use std::sync::Arc;
 
@@ -117,33 +117,34 @@ impl World {
         Self { router, reader, now: now(), _folder: folder }
     }
 
-    /// The match in play ends, and the archive does not know yet.
+    /// The match in play ends before the archive knows.
     pub(super) fn end_live(&self) {
         self.reader.show(&[Arc::new(live(self.now, Status::Finished))], &[]);
     }
 
-    /// The hub knows these as well.
+    /// Adds matches to the hub.
     pub(super) fn show(&self, briefs: impl IntoIterator<Item = Brief>) {
-        let shown = |brief: Brief| MatchRecord {
+        let live_record = |brief: Brief| MatchRecord {
             brief: brief.into(),
             play: PlayRecord::Football(Box::default()),
             ..record(0, [ALPHA, BETA])
         };
-        let records: Vec<_> = briefs.into_iter().map(|brief| Arc::new(shown(brief))).collect();
+        let records: Vec<_> =
+            briefs.into_iter().map(|brief| Arc::new(live_record(brief))).collect();
         self.reader.show(&records, &[]);
     }
 
-    /// A match that begins so many minutes from now.
+    /// A match that begins in this many minutes.
     pub(super) fn in_minutes(&self, id: Key, minutes: Micros, status: Status) -> Brief {
         brief(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
     }
 
-    /// The moment so many minutes ago.
+    /// The time this many minutes ago.
     pub(super) fn ago(&self, minutes: Micros) -> Micros {
         self.now - minutes * 60_000_000
     }
 
-    /// The day so many days from now.
+    /// The day this many days from now.
     pub(super) fn day(&self, days: Micros) -> String {
         super::super::event::day(self.now + days * DAY_US).unwrap()
     }
@@ -153,13 +154,13 @@ impl World {
     }
 
     pub(super) async fn at(&self, address: &str) -> Answer {
-        let path = address.strip_prefix("http://hub.example").expect("an address of ours");
+        let path = address.strip_prefix("http://hub.example").expect("an address built here");
         let request = Request::get(path).body(Body::empty()).unwrap();
         let response = self.router.call(request).await.unwrap();
         let (head, body) = response.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         let nothing = serde_json::json!({"error": true, "status": 404, "detail": "Not found"});
-        // Paths that nobody has are answered by the hub's own router.
+        // Unknown paths are answered by the hub's own router.
         let body = if body.is_empty() { nothing } else { serde_json::from_slice(&body).unwrap() };
         Answer { status: head.status, body, headers: head.headers }
     }
@@ -243,7 +244,7 @@ fn live(now: Micros, status: Status) -> MatchRecord {
     }
 }
 
-/// Alpha - Beta 2-1, of which all is known.
+/// Alpha - Beta 2-1, with everything known.
 pub(super) fn first(start: Micros) -> MatchRecord {
     let incident = |kind: &str, detail: Option<&str>, minute, side, player| IncidentRecord {
         eid: format!("{kind} {minute}").into(),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page, Params, Place, Spec,
+        Api, ApiError, CacheControl, Page, PageUrl, Params, Spec,
         odds::{quote, status},
         view::View,
     },
@@ -81,13 +81,13 @@ pub(super) async fn board(
     let view = View::now(&api, None);
     let found = view.find(&filter, window);
     let records = view.records(&found.briefs).await?;
-    let asked = OddsFilter {
+    let odds_filter = OddsFilter {
         matches: Some(records.iter().map(|record| record.brief.id).collect()),
         period: Period::Any,
         ..OddsFilter::default()
     };
     let mut kept: HashMap<Key, Vec<OddsRow>> = HashMap::new();
-    for row in api.archive.odds(&asked, Window::ALL).await?.1 {
+    for row in api.archive.odds(&odds_filter, Window::ALL).await?.1 {
         kept.entry(row.match_id).or_default().push(row);
     }
     let mut rows = Vec::with_capacity(records.len());
@@ -98,6 +98,6 @@ pub(super) async fn board(
         choose(&params, &mut prices)?;
         rows.push(EventOdds::new(record, &prices, &highest, None));
     }
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::ODDS.answer(&headers, &Page::new(&place, window, found.count, rows))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::ODDS.answer(&headers, &Page::new(&page_url, window, found.count, rows))
 }

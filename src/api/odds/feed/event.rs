@@ -21,10 +21,10 @@ use super::{
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Number, Params, Spec,
+        Api, ApiError, CacheControl, Number, Params, Spec,
         odds::{
             bookmaker, id_of,
-            quote::{self, Thing},
+            quote::{self, OutcomeKey},
             quotes,
         },
     },
@@ -124,7 +124,7 @@ impl EventOdds {
     pub(super) fn new(
         record: &MatchRecord,
         rows: &[OddsRow],
-        highest: &HashMap<Thing, Decimal>,
+        highest: &HashMap<OutcomeKey, Decimal>,
         mut history: Option<HashMap<Key, Vec<TickRow>>>,
     ) -> Self {
         let bookmakers: BTreeSet<_> =
@@ -144,7 +144,7 @@ impl EventOdds {
             }
             let own = history.as_mut().map(|history| history.remove(&row.id).unwrap_or_default());
             let is_max =
-                !quote::is_consensus(row) && highest.get(&Thing::of(row)) == Some(&row.price);
+                !quote::is_consensus(row) && highest.get(&OutcomeKey::of(row)) == Some(&row.price);
             if let Some(market) = markets.last_mut() {
                 market.add(row, PriceRow::new(row, is_max, own));
             }
@@ -232,7 +232,7 @@ pub(super) async fn event(
     } else {
         None
     };
-    Kept::ODDS.answer(&headers, &EventOdds::new(&record, &rows, &highest, history))
+    CacheControl::ODDS.answer(&headers, &EventOdds::new(&record, &rows, &highest, history))
 }
 
 async fn last_ticks(api: &Api, rows: &[OddsRow]) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {

@@ -7,7 +7,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status, params, time, view::View},
+    api::{
+        Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, odds::status, params, time,
+        view::View,
+    },
     archive::{EntityKind, Filter},
     record::{Brief, Key, MatchRecord},
 };
@@ -79,7 +82,7 @@ pub(super) fn filter(params: &Params) -> Result<Filter, ApiError> {
         team: params.id("team_id")?,
         from: params.from("date_from")?,
         before: params.before("date_to")?,
-        statuses: params.text("status").and_then(status::wanted),
+        statuses: params.text("status").and_then(status::parse),
         ..Filter::default()
     })
 }
@@ -123,6 +126,6 @@ pub(super) async fn events(
     let window = params.window()?;
     let found = View::now(&api, None).find(&filter(&params)?, window);
     let rows = found.briefs.iter().map(|brief| OddsEvent::of_brief(&api, brief)).collect();
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::LIST.answer(&headers, &Page::new(&place, window, found.count, rows))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::LIST.answer(&headers, &Page::new(&page_url, window, found.count, rows))
 }

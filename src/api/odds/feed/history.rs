@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::event::choose;
 use crate::{
     api::{
-        Api, ApiError, Kept, Number, Page, Params, Place, Spec,
+        Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec,
         odds::{id_of, quotes},
     },
     archive::{OddsRow, Tick},
@@ -147,6 +147,6 @@ pub(super) async fn history(
     let rows: HashMap<Key, &OddsRow> = rows.iter().map(|row| (row.id, row)).collect();
     let page = ticks.iter().skip(window.offset).take(window.limit);
     let page = page.filter_map(|tick| Some(HistoryRow::new(rows.get(&tick.odds)?, tick))).collect();
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::ODDS.answer(&headers, &Page::new(&place, window, ticks.len(), page))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::ODDS.answer(&headers, &Page::new(&page_url, window, ticks.len(), page))
 }

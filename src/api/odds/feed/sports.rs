@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status, view::View},
+    api::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, odds::status, view::View},
     archive::{Filter, Window},
     clock::now,
 };
@@ -27,7 +27,7 @@ impl SportRow {
     fn new(api: &Api, sport: Sport) -> Self {
         let filter = Filter {
             sport: Some(sport),
-            statuses: status::wanted("upcoming"),
+            statuses: status::parse("upcoming"),
             from: Some(now()),
             ..Filter::default()
         };
@@ -74,6 +74,6 @@ pub(super) async fn sports(
 ) -> Result<Response, ApiError> {
     let params = Params::read(uri.query(), LIST)?;
     let all = Sport::ALL.into_iter().map(|sport| SportRow::new(&api, sport)).collect();
-    let place = Place { api: &api, headers: &headers, path: uri.path(), params: &params };
-    Kept::LIST.answer(&headers, &Page::of_all(&place, params.window()?, all))
+    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
+    CacheControl::LIST.answer(&headers, &Page::of_all(&page_url, params.window()?, all))
 }

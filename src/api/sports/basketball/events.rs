@@ -6,17 +6,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Answer, Days, Paging, Request},
-    digest::Digest,
     form::{HeadToHead, Report, TeamForm},
+    match_odds::StickOdds,
     matches,
+    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
     shape::{self, LeagueBrief, TeamBrief},
+    sport_stats::SportStats,
     status,
-    stick::StickOdds,
 };
 use crate::{
     api::{
-        Api, Kept, Page, Spec,
+        Api, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Key, MatchRecord},
@@ -25,7 +25,7 @@ use crate::{
 const SPORT: Sport = Sport::Basketball;
 
 const MATCHES: Spec =
-    asked::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
+    request::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BasketballEvent {
@@ -93,18 +93,18 @@ struct TeamPoints {
 /// Matches: the newest first, unless the request says from when on.
 #[utoipa::path(get, path = "/basketball/api/v2/events/", tag = "basketball",
     params(
-        Days,
+        DateParams,
         ("league" = Option<u64>, Query, description = "Filter by league."),
         ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
         ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, postponed, cancelled, unresolved."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<BasketballEvent>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
     matches::list(&request, SPORT, MATCHES, BasketballEvent::of).await
 }
 
@@ -113,14 +113,14 @@ pub(super) async fn list(request: Request) -> Answer {
     params(
         ("league" = Option<u64>, Query, description = "Filter by league."),
         ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<BasketballEvent>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(request: Request) -> Answer {
+pub(super) async fn live(request: SportsRequest) -> ApiResult {
     matches::live(&request, SPORT, MATCHES, BasketballEvent::of).await
 }
 
@@ -135,8 +135,8 @@ pub(super) async fn live(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::LIST, BasketballEvent::of).await
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::LIST, BasketballEvent::of).await
 }
 
 /// What each player did, as far as a feed tells it.
@@ -150,8 +150,8 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn box_score(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::LIST, |_, _| BoxScore::default()).await
+pub(super) async fn box_score(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::LIST, |_, _| BoxScore::default()).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -165,7 +165,7 @@ pub(super) async fn box_score(Path(id): Path<String>, request: Request) -> Answe
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     matches::odds(&request, SPORT, &id).await
 }
 
@@ -180,8 +180,8 @@ pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn pregame(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::REFERENCE, Pregame::of).await
+pub(super) async fn pregame(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, Pregame::of).await
 }
 
 /// What is counted of each team.
@@ -195,8 +195,8 @@ pub(super) async fn pregame(Path(id): Path<String>, request: Request) -> Answer 
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team_stats(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::LIST, TeamStats::of).await
+pub(super) async fn team_stats(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::LIST, TeamStats::of).await
 }
 
 impl Pregame {
@@ -217,9 +217,9 @@ impl TeamStats {
 }
 
 impl BasketballEvent {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
-        let [home_team, away_team] = TeamBrief::both(api, record, digest);
+        let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
         let quarters = brief.parts.iter();
         let board = record.play.scoreboard().filter(|_| brief.status.is_live());
         Self {

@@ -6,18 +6,18 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Answer, Days, Paging, Request},
     form,
     lists::{self, Inactive, Named},
     matches,
     predicted::{self, Predicted},
+    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
     shape::{LeagueRow, NamedRow, PersonRow, TeamRow},
-    standings::{self, Line},
+    standings::{self, StandingsRow},
     team_prediction::TeamPrediction,
 };
 use crate::{
     api::{
-        Api, Kept, Page,
+        Api, CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::EntityKind,
@@ -57,14 +57,14 @@ struct BasketballLine {
     params(
         Named,
         Inactive,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<LeagueRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn leagues(request: Request) -> Answer {
+pub(super) async fn leagues(request: SportsRequest) -> ApiResult {
     lists::leagues(&request, SPORT).await
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn leagues(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn league(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::league(&request, SPORT, &id).await
 }
 
@@ -88,14 +88,14 @@ pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
     params(
         Named,
         ("team" = Option<u64>, Query, description = "Filter by team."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<PersonRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn managers(request: Request) -> Answer {
+pub(super) async fn managers(request: SportsRequest) -> ApiResult {
     lists::people(&request, SPORT, EntityKind::Manager)
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn managers(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn manager(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn manager(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::person(&request, SPORT, EntityKind::Manager, &id)
 }
 
@@ -119,14 +119,14 @@ pub(super) async fn manager(Path(id): Path<String>, request: Request) -> Answer 
     params(
         Named,
         ("team" = Option<u64>, Query, description = "Filter by team."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<PersonRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn players(request: Request) -> Answer {
+pub(super) async fn players(request: SportsRequest) -> ApiResult {
     lists::people(&request, SPORT, EntityKind::Player)
 }
 
@@ -141,7 +141,7 @@ pub(super) async fn players(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn player(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::person(&request, SPORT, EntityKind::Player, &id)
 }
 
@@ -149,7 +149,7 @@ pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/basketball/api/v2/players/{id}/games/", tag = "basketball",
     params(
         ("id" = u64, Path),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<PlayerGame>),
@@ -157,25 +157,25 @@ pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn games(Path(id): Path<String>, request: Request) -> Answer {
-    let asked = request.read(asked::spec(&["limit", "offset"]))?;
-    asked::entity(&request.api, EntityKind::Player, SPORT, &id)?;
-    asked.page(Kept::LIST, &Vec::<PlayerGame>::new(), Clone::clone)
+pub(super) async fn games(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    let query = request.read(request::spec(&["limit", "offset"]))?;
+    request::entity(&request.api, EntityKind::Player, SPORT, &id)?;
+    query.page(CacheControl::LIST, &Vec::<PlayerGame>::new(), Clone::clone)
 }
 
 /// Predictions: unless something else is asked for, of matches that are still to begin.
 #[utoipa::path(get, path = "/basketball/api/v2/predictions/", tag = "basketball",
     params(
         Predicted,
-        Days,
-        Paging,
+        DateParams,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TeamPrediction>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(request: Request) -> Answer {
+pub(super) async fn predictions(request: SportsRequest) -> ApiResult {
     predicted::list(&request, SPORT, TeamPrediction::of).await
 }
 
@@ -190,8 +190,8 @@ pub(super) async fn predictions(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, TeamPrediction::of).await
+pub(super) async fn prediction(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::PREDICTIONS, TeamPrediction::of).await
 }
 
 /// Who stands where in a league, by the results that are kept.
@@ -206,7 +206,7 @@ pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answ
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings(request: Request) -> Answer {
+pub(super) async fn standings(request: SportsRequest) -> ApiResult {
     standings::table(&request, SPORT, None, |_| false, BasketballStandings::of)
 }
 
@@ -222,7 +222,7 @@ pub(super) async fn standings(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings_of(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn standings_of(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     standings::table(&request, SPORT, Some(&id), |_| false, BasketballStandings::of)
 }
 
@@ -230,14 +230,14 @@ pub(super) async fn standings_of(Path(id): Path<String>, request: Request) -> An
 #[utoipa::path(get, path = "/basketball/api/v2/teams/", tag = "basketball",
     params(
         Named,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TeamRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn teams(request: Request) -> Answer {
+pub(super) async fn teams(request: SportsRequest) -> ApiResult {
     lists::teams(&request, SPORT).await
 }
 
@@ -252,7 +252,7 @@ pub(super) async fn teams(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn team(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::side(&request, SPORT, &id, TeamRow::of).await
 }
 
@@ -260,14 +260,14 @@ pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/basketball/api/v2/venues/", tag = "basketball",
     params(
         Named,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<NamedRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn venues(request: Request) -> Answer {
+pub(super) async fn venues(request: SportsRequest) -> ApiResult {
     lists::named(&request, SPORT, EntityKind::Venue)
 }
 
@@ -282,16 +282,16 @@ pub(super) async fn venues(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn venue(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn venue(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::name(&request, SPORT, EntityKind::Venue, &id)
 }
 
 impl BasketballStandings {
-    fn of(api: &Api, league_id: Key, mut lines: Vec<Line>) -> Self {
-        let share = |line: &Line| {
+    fn of(api: &Api, league_id: Key, mut lines: Vec<StandingsRow>) -> Self {
+        let share = |line: &StandingsRow| {
             form::ratio(f64::from(line.wins), usize::try_from(line.played).unwrap_or(usize::MAX))
         };
-        let difference = |line: &Line| i64::from(line.scored) - i64::from(line.conceded);
+        let difference = |line: &StandingsRow| i64::from(line.scored) - i64::from(line.conceded);
         lines.sort_by(|a, b| {
             let by_share = share(b).unwrap_or_default().total_cmp(&share(a).unwrap_or_default());
             by_share.then(difference(b).cmp(&difference(a))).then(a.team.cmp(&b.team))

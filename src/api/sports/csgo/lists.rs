@@ -6,17 +6,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{Answer, Days, Paging, Request},
-    digest::{self, Digest},
     lists::{self, Inactive, Named},
     matches,
     predicted::{self, Predicted},
+    request::{ApiResult, DateParams, PageParams, SportsRequest},
     shape::{self, LeagueRow, PersonRow},
+    sport_stats::{self, SportStats},
     team_prediction::TeamPrediction,
 };
 use crate::{
     api::{
-        Kept, Page,
+        CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind},
@@ -56,14 +56,14 @@ struct CsgoMapStats {
     params(
         Named,
         ("team" = Option<u64>, Query, description = "Filter by team."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<PersonRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn players(request: Request) -> Answer {
+pub(super) async fn players(request: SportsRequest) -> ApiResult {
     lists::people(&request, SPORT, EntityKind::Player)
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn players(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn player(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::person(&request, SPORT, EntityKind::Player, &id)
 }
 
@@ -86,15 +86,15 @@ pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/csgo/api/v2/predictions/", tag = "csgo",
     params(
         Predicted,
-        Days,
-        Paging,
+        DateParams,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TeamPrediction>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(request: Request) -> Answer {
+pub(super) async fn predictions(request: SportsRequest) -> ApiResult {
     predicted::list(&request, SPORT, TeamPrediction::of).await
 }
 
@@ -109,22 +109,22 @@ pub(super) async fn predictions(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, TeamPrediction::of).await
+pub(super) async fn prediction(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::PREDICTIONS, TeamPrediction::of).await
 }
 
 /// Teams, by name.
 #[utoipa::path(get, path = "/csgo/api/v2/teams/", tag = "csgo",
     params(
         Named,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<CsgoTeam>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn teams(request: Request) -> Answer {
+pub(super) async fn teams(request: SportsRequest) -> ApiResult {
     lists::sides(&request, SPORT, CsgoTeam::of).await
 }
 
@@ -139,7 +139,7 @@ pub(super) async fn teams(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn team(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::side(&request, SPORT, &id, CsgoTeam::of).await
 }
 
@@ -148,14 +148,14 @@ pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
     params(
         Named,
         Inactive,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<LeagueRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn tournaments(request: Request) -> Answer {
+pub(super) async fn tournaments(request: SportsRequest) -> ApiResult {
     lists::leagues(&request, SPORT).await
 }
 
@@ -170,20 +170,20 @@ pub(super) async fn tournaments(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn tournament(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn tournament(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::league(&request, SPORT, &id).await
 }
 
 impl CsgoTeam {
-    fn of(team: &Entity, digest: &Digest) -> Self {
-        let peak = digest.table.get(team.id).map(|rated| digest::whole(rated.peak));
+    fn of(team: &Entity, sport_stats: &SportStats) -> Self {
+        let peak = sport_stats.table.get(team.id).map(|rated| sport_stats::whole(rated.peak));
         Self {
             id: team.id,
             name: team.name.to_string(),
             short_name: None,
             country: shape::country_name(team.country.as_ref()),
             country_code: shape::country_code(team.country.as_ref()),
-            elo_rating: digest.elo(team.id),
+            elo_rating: sport_stats.elo(team.id),
             elo_peak: peak,
             map_stats: None,
         }

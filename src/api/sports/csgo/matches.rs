@@ -6,18 +6,18 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Answer, Days, Paging, Request},
-    digest::Digest,
     form::{self, HeadToHead, Report},
+    match_odds::StickOdds,
     matches,
-    meetings::Seen,
+    meetings::SideMatch,
+    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
     shape::{self, NamedRow, TeamBrief},
+    sport_stats::SportStats,
     status,
-    stick::StickOdds,
 };
 use crate::{
     api::{
-        Api, Kept, Page, Spec,
+        Api, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Key, MatchRecord},
@@ -26,7 +26,7 @@ use crate::{
 const SPORT: Sport = Sport::Cs2;
 
 const MATCHES: Spec =
-    asked::spec(&["date_from", "date_to", "limit", "offset", "status", "team", "tournament"]);
+    request::spec(&["date_from", "date_to", "limit", "offset", "status", "team", "tournament"]);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CsgoMatch {
@@ -94,18 +94,18 @@ pub(super) struct CsgoPlayerStats {
 /// Matches: the newest first, unless the request says from when on.
 #[utoipa::path(get, path = "/csgo/api/v2/matches/", tag = "csgo",
     params(
-        Days,
+        DateParams,
         ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
         ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
         ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: notstarted, inprogress, finished, postponed, cancelled, unresolved."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<CsgoMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
     matches::list(&request, SPORT, MATCHES, CsgoMatch::of).await
 }
 
@@ -114,14 +114,14 @@ pub(super) async fn list(request: Request) -> Answer {
     params(
         ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
         ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<CsgoMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(request: Request) -> Answer {
+pub(super) async fn live(request: SportsRequest) -> ApiResult {
     matches::live(&request, SPORT, MATCHES, CsgoMatch::of).await
 }
 
@@ -136,8 +136,8 @@ pub(super) async fn live(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::LIST, CsgoDetail::of).await
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::LIST, CsgoDetail::of).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -151,7 +151,7 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     matches::odds(&request, SPORT, &id).await
 }
 
@@ -166,8 +166,8 @@ pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player_stats(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::LIST, CsgoPlayerStats::of).await
+pub(super) async fn player_stats(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::LIST, CsgoPlayerStats::of).await
 }
 
 /// How both teams did before the match, by the results that are kept.
@@ -181,14 +181,14 @@ pub(super) async fn player_stats(Path(id): Path<String>, request: Request) -> An
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn stats(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::REFERENCE, CsgoStats::of).await
+pub(super) async fn stats(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, CsgoStats::of).await
 }
 
 impl CsgoMatch {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
-        let [home_team, away_team] = TeamBrief::both(api, record, digest);
+        let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
         Self {
             id: brief.id,
             tournament: record.names.competition.as_ref().map(NamedRow::of),
@@ -205,14 +205,14 @@ impl CsgoMatch {
 }
 
 impl CsgoDetail {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let maps = record.brief.parts.iter().zip(1..).map(|([home, away], number)| CsgoMap {
             map: format!("map {number}"),
             map_name: None,
             home_rounds: *home,
             away_rounds: *away,
         });
-        Self { maps: maps.collect(), row: CsgoMatch::of(api, record, digest) }
+        Self { maps: maps.collect(), row: CsgoMatch::of(api, record, sport_stats) }
     }
 }
 
@@ -232,10 +232,10 @@ impl CsgoStats {
 }
 
 impl CsgoTeamStats {
-    fn of(team: NamedRow, results: &[Seen]) -> Self {
-        let maps = share(results.iter().filter_map(Seen::score));
-        let rounds = share(results.iter().flat_map(Seen::parts));
-        let form = results.iter().take(5).map(|seen| form::letter(seen).to_string());
+    fn of(team: NamedRow, results: &[SideMatch]) -> Self {
+        let maps = share(results.iter().filter_map(SideMatch::score));
+        let rounds = share(results.iter().flat_map(SideMatch::parts));
+        let form = results.iter().take(5).map(|side_match| form::letter(side_match).to_string());
         Self {
             team,
             map_winrate: maps,
@@ -250,7 +250,7 @@ impl CsgoTeamStats {
     }
 }
 
-/// What share of all the first of each pair is.
+/// The first values' share of the sum of all pairs.
 fn share(pairs: impl Iterator<Item = [u32; 2]>) -> Option<f64> {
     let [own, all] = pairs.fold([0_u32, 0_u32], |[own, all], [won, lost]| {
         [own.saturating_add(won), all.saturating_add(won).saturating_add(lost)]

@@ -9,20 +9,20 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Answer, Days, Paging, Request},
-        digest::{self, Digest},
         forecast::{Forecast, Model, percent},
         lists::{self, Inactive, Named},
         matches,
         predicted::{self, Predicted},
+        request::{self, ApiResult, DateParams, PageParams, SportsRequest},
         shape::{self, LeagueRow, NamedRow},
+        sport_stats::{self, SportStats},
         status,
     },
     matches::{DartsPlayerBrief, DartsTournament},
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page,
+        Api, ApiError, CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind, Filter},
@@ -32,11 +32,11 @@ use crate::{
 
 const SPORT: Sport = Sport::Darts;
 
-/// The types of rankings that we have, each Elo over results that are kept: `PDC` is of all of them,
-/// `ProTour` of those of the tour's tournaments.
+/// The types of rankings, each Elo over archived results: `PDC` covers all of them, `ProTour` those of the
+/// tour's tournaments.
 const TYPES: [&str; 2] = ["PDC", "ProTour"];
 
-/// What is in the names of the tour's tournaments, in lower case.
+/// Words in the names of the tour's tournaments, in lower case.
 const TOUR: [&str; 4] = ["protour", "pro tour", "players championship", "european tour"];
 
 /// What no feed of ours tells of players is null.
@@ -98,14 +98,14 @@ pub(super) struct DartsPrediction {
 #[utoipa::path(get, path = "/darts/api/v2/players/", tag = "darts",
     params(
         Named,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<DartsPlayer>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn players(request: Request) -> Answer {
+pub(super) async fn players(request: SportsRequest) -> ApiResult {
     lists::sides(&request, SPORT, DartsPlayer::of).await
 }
 
@@ -120,7 +120,7 @@ pub(super) async fn players(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn player(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::side(&request, SPORT, &id, DartsPlayer::of).await
 }
 
@@ -129,28 +129,28 @@ pub(super) async fn player(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/darts/api/v2/rankings/", tag = "darts",
     params(
         ("type" = Option<String>, Query, description = "`PDC` (default) or `ProTour`, case-insensitive."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<DartsRanking>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn rankings(request: Request) -> Answer {
-    let asked = request.read(asked::spec(&["limit", "offset", "type"]))?;
-    let wanted = asked.params.text("type").unwrap_or(TYPES[0]);
+pub(super) async fn rankings(request: SportsRequest) -> ApiResult {
+    let query = request.read(request::spec(&["limit", "offset", "type"]))?;
+    let wanted = query.params.text("type").unwrap_or(TYPES[0]);
     let kind = TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(wanted));
     let (kind, ranked) = match kind {
         Some(kind) if kind == TYPES[1] => (kind, tour(&request).await?.table.ranked()),
-        Some(kind) => (kind, request.digest(SPORT).await?.table.ranked()),
+        Some(kind) => (kind, request.sport_stats(SPORT).await?.table.ranked()),
         None => (TYPES[0], Vec::new()),
     };
     let rows: Vec<_> = (1..).zip(ranked).collect();
-    asked.page(Kept::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
+    query.page(CacheControl::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
 }
 
-/// What the results of the tour say; of all tournaments where none is known to be of the tour.
-async fn tour(request: &Request) -> Result<Arc<Digest>, ApiError> {
+/// The statistics over the tour's results; over all tournaments if none is known to be part of the tour.
+async fn tour(request: &SportsRequest) -> Result<Arc<SportStats>, ApiError> {
     let archive = &request.api.archive;
     let is_of_tour = |it: &Entity| {
         let category = it.about.get("category").and_then(|category| category.as_str());
@@ -160,11 +160,11 @@ async fn tour(request: &Request) -> Result<Arc<Digest>, ApiError> {
     let of_tour =
         archive.entities(EntityKind::Competition, |it| it.sport == SPORT && is_of_tour(it));
     if of_tour.is_empty() {
-        return request.digest(SPORT).await;
+        return request.sport_stats(SPORT).await;
     }
     let competitions = Some(of_tour.iter().map(|it| it.id).collect());
     let filter = Filter { sport: Some(SPORT), competitions, ..Filter::default() };
-    Digest::under(archive, filter).await
+    SportStats::under(archive, filter).await
 }
 
 /// One row of the ranking, by the player's id.
@@ -178,13 +178,13 @@ async fn tour(request: &Request) -> Result<Arc<Digest>, ApiError> {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn ranking(Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let digest = request.digest(SPORT).await?;
-    let player = asked::key(&id)?;
-    let mut rows = (1..).zip(digest.table.ranked());
+pub(super) async fn ranking(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    request.read(request::NONE)?;
+    let sport_stats = request.sport_stats(SPORT).await?;
+    let player = request::key(&id)?;
+    let mut rows = (1..).zip(sport_stats.table.ranked());
     let row = rows.find(|(_, (own, _))| *own == player).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &DartsRanking::of(&request.api, &row, TYPES[0]))
+    request.answer(CacheControl::REFERENCE, &DartsRanking::of(&request.api, &row, TYPES[0]))
 }
 
 /// Tournaments: those of which most is played first.
@@ -192,14 +192,14 @@ pub(super) async fn ranking(Path(id): Path<String>, request: Request) -> Answer 
     params(
         Named,
         Inactive,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<LeagueRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn tournaments(request: Request) -> Answer {
+pub(super) async fn tournaments(request: SportsRequest) -> ApiResult {
     lists::leagues(&request, SPORT).await
 }
 
@@ -214,7 +214,7 @@ pub(super) async fn tournaments(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn tournament(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn tournament(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::league(&request, SPORT, &id).await
 }
 
@@ -222,15 +222,15 @@ pub(super) async fn tournament(Path(id): Path<String>, request: Request) -> Answ
 #[utoipa::path(get, path = "/darts/api/v2/predictions/", tag = "darts",
     params(
         Predicted,
-        Days,
-        Paging,
+        DateParams,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<DartsPrediction>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(request: Request) -> Answer {
+pub(super) async fn predictions(request: SportsRequest) -> ApiResult {
     predicted::list(&request, SPORT, DartsPrediction::of).await
 }
 
@@ -245,12 +245,12 @@ pub(super) async fn predictions(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, DartsPrediction::of).await
+pub(super) async fn prediction(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::PREDICTIONS, DartsPrediction::of).await
 }
 
 impl DartsPlayer {
-    fn of(player: &Entity, digest: &Digest) -> Self {
+    fn of(player: &Entity, sport_stats: &SportStats) -> Self {
         Self {
             id: player.id,
             api_id: None,
@@ -258,7 +258,7 @@ impl DartsPlayer {
             short_name: None,
             country_code: shape::country_code(player.country.as_ref()),
             country_name: shape::country_name(player.country.as_ref()),
-            elo_overall: digest.elo(player.id),
+            elo_overall: sport_stats.elo(player.id),
             elo_major: None,
             elo_protour: None,
             avg_average: None,
@@ -279,7 +279,7 @@ impl DartsRanking {
         Self {
             position: *position,
             prize_money: None,
-            points: digest::whole(rated.rating),
+            points: sport_stats::whole(rated.rating),
             player: entity.map(|entity| NamedRow::of_entity(&entity)),
             kind,
         }
@@ -287,11 +287,11 @@ impl DartsRanking {
 }
 
 impl DartsPrediction {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
-        let forecast = Forecast::of(record, digest);
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let forecast = Forecast::of(record, sport_stats);
         let predicted = forecast.map(|it| u8::from(it.winner() == 1) + 1);
         let actual = rating::winner(&record.brief).map(|winner| winner + 1);
-        let [player1, player2] = DartsPlayerBrief::both(api, record, digest);
+        let [player1, player2] = DartsPlayerBrief::both(api, record, sport_stats);
         Self {
             id: record.brief.id,
             match_id: record.brief.id,

@@ -6,17 +6,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Answer, Days, Paging, Request},
-    digest::Digest,
+    match_odds::StickOdds,
     matches,
-    meetings::{self, Seen},
-    shape, status,
-    stick::StickOdds,
-    team_prediction,
+    meetings::{self, SideMatch},
+    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
+    shape,
+    sport_stats::SportStats,
+    status, team_prediction,
 };
 use crate::{
     api::{
-        Api, Kept, Page, Spec,
+        Api, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -27,7 +27,7 @@ use crate::{
 const SPORT: Sport = Sport::Darts;
 
 const MATCHES: Spec =
-    asked::spec(&["date_from", "date_to", "limit", "offset", "player", "status", "tournament"]);
+    request::spec(&["date_from", "date_to", "limit", "offset", "player", "status", "tournament"]);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsMatch {
@@ -131,18 +131,18 @@ struct DartsMeeting {
 /// Matches: the newest first, unless the request says from when on.
 #[utoipa::path(get, path = "/darts/api/v2/matches/", tag = "darts",
     params(
-        Days,
+        DateParams,
         ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
         ("player" = Option<u64>, Query, description = "Filter by player."),
         ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, walkover, postponed, cancelled, unresolved."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<DartsMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
     matches::list(&request, SPORT, MATCHES, DartsMatch::of).await
 }
 
@@ -151,14 +151,14 @@ pub(super) async fn list(request: Request) -> Answer {
     params(
         ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
         ("player" = Option<u64>, Query, description = "Filter by player."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<DartsMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(request: Request) -> Answer {
+pub(super) async fn live(request: SportsRequest) -> ApiResult {
     matches::live(&request, SPORT, MATCHES, DartsMatch::of).await
 }
 
@@ -173,8 +173,8 @@ pub(super) async fn live(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::LIST, DartsDetail::of).await
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::LIST, DartsDetail::of).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -188,7 +188,7 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     matches::odds(&request, SPORT, &id).await
 }
 
@@ -203,15 +203,15 @@ pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::REFERENCE, DartsH2h::of).await
+pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, DartsH2h::of).await
 }
 
 impl DartsMatch {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
-        let [player1, player2] = DartsPlayerBrief::both(api, record, digest);
-        // What decides is sets, where legs are told set by set, and else legs.
+        let [player1, player2] = DartsPlayerBrief::both(api, record, sport_stats);
+        // Sets decide if legs are known per set, otherwise legs do.
         let in_sets = !brief.parts.is_empty();
         let sets = brief.score.filter(|_| in_sets);
         let legs = match in_sets {
@@ -244,8 +244,8 @@ impl DartsMatch {
 }
 
 impl DartsDetail {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
-        Self { row: DartsMatch::of(api, record, digest), stats: DartsStats::default() }
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        Self { row: DartsMatch::of(api, record, sport_stats), stats: DartsStats::default() }
     }
 }
 
@@ -258,7 +258,11 @@ impl DartsTournament {
 }
 
 impl DartsPlayerBrief {
-    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+    pub(super) fn both(
+        api: &Api,
+        record: &MatchRecord,
+        sport_stats: &SportStats,
+    ) -> [Option<Self>; 2] {
         let player = |named: &Named| {
             let entity = api.archive.entity(EntityKind::Player, named.id);
             let country = entity.and_then(|entity| entity.country.clone());
@@ -268,7 +272,7 @@ impl DartsPlayerBrief {
                 short_name: None,
                 country_code: shape::country_code(country.as_ref()),
                 country_name: shape::country_name(country.as_ref()),
-                elo_overall: digest.elo(named.id),
+                elo_overall: sport_stats.elo(named.id),
             }
         };
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
@@ -283,7 +287,8 @@ impl DartsH2h {
         let results = results.unwrap_or_default();
         let between = sides.into_iter().flat_map(|[_, other]| meetings::between(&results, other));
         let all: Vec<_> = between.collect();
-        let wins = |won: bool| all.iter().filter(|seen| seen.won() == Some(won)).count();
+        let wins =
+            |won: bool| all.iter().filter(|side_match| side_match.won() == Some(won)).count();
         Self {
             match_id: record.brief.id,
             total_matches: all.len(),
@@ -291,22 +296,26 @@ impl DartsH2h {
             player2_wins: wins(false),
             player1_avg: None,
             player2_avg: None,
-            recent_matches: all.iter().take(10).map(|seen| DartsMeeting::of(api, seen)).collect(),
+            recent_matches: all
+                .iter()
+                .take(10)
+                .map(|side_match| DartsMeeting::of(api, side_match))
+                .collect(),
         }
     }
 }
 
 impl DartsMeeting {
-    fn of(api: &Api, seen: &Seen) -> Self {
-        let tournament = seen.brief.competition;
+    fn of(api: &Api, side_match: &SideMatch) -> Self {
+        let tournament = side_match.brief.competition;
         let tournament = tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
         Self {
-            date: seen.brief.start.and_then(time::offset),
+            date: side_match.brief.start.and_then(time::offset),
             tournament: tournament.map(|it| it.name.to_string()),
-            round_name: shape::text(seen.brief.round_name.as_ref()),
-            winner: seen.won().map(|won| if won { "player1" } else { "player2" }),
-            player1_sets: shape::of_pair(seen.score(), 0),
-            player2_sets: shape::of_pair(seen.score(), 1),
+            round_name: shape::text(side_match.brief.round_name.as_ref()),
+            winner: side_match.won().map(|won| if won { "player1" } else { "player2" }),
+            player1_sets: shape::of_pair(side_match.score(), 0),
+            player2_sets: shape::of_pair(side_match.score(), 1),
         }
     }
 }

@@ -7,19 +7,19 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{Answer, Days, Paging, Request},
         lists::{self, Inactive, Named},
         matches,
         predicted::{self, Predicted},
+        request::{ApiResult, DateParams, PageParams, SportsRequest},
         shape::{LeagueRow, NamedRow, TeamRow},
-        standings::{self, Line},
+        standings::{self, StandingsRow},
         team_prediction::TeamPrediction,
     },
     matches::had_overtime,
 };
 use crate::{
     api::{
-        Api, Kept, Page,
+        Api, CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::EntityKind,
@@ -59,14 +59,14 @@ struct HockeyLine {
     params(
         Named,
         Inactive,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<LeagueRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn leagues(request: Request) -> Answer {
+pub(super) async fn leagues(request: SportsRequest) -> ApiResult {
     lists::leagues(&request, SPORT).await
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn leagues(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn league(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::league(&request, SPORT, &id).await
 }
 
@@ -89,15 +89,15 @@ pub(super) async fn league(Path(id): Path<String>, request: Request) -> Answer {
 #[utoipa::path(get, path = "/hockey/api/v2/predictions/", tag = "hockey",
     params(
         Predicted,
-        Days,
-        Paging,
+        DateParams,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TeamPrediction>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn predictions(request: Request) -> Answer {
+pub(super) async fn predictions(request: SportsRequest) -> ApiResult {
     predicted::list(&request, SPORT, TeamPrediction::of).await
 }
 
@@ -112,8 +112,8 @@ pub(super) async fn predictions(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::PREDICTIONS, TeamPrediction::of).await
+pub(super) async fn prediction(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::PREDICTIONS, TeamPrediction::of).await
 }
 
 /// Who stands where in a league, by the results that are kept.
@@ -128,7 +128,7 @@ pub(super) async fn prediction(Path(id): Path<String>, request: Request) -> Answ
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings(request: Request) -> Answer {
+pub(super) async fn standings(request: SportsRequest) -> ApiResult {
     standings::table(&request, SPORT, None, had_overtime, HockeyStandings::of)
 }
 
@@ -144,7 +144,7 @@ pub(super) async fn standings(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn standings_of(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn standings_of(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     standings::table(&request, SPORT, Some(&id), had_overtime, HockeyStandings::of)
 }
 
@@ -152,14 +152,14 @@ pub(super) async fn standings_of(Path(id): Path<String>, request: Request) -> An
 #[utoipa::path(get, path = "/hockey/api/v2/teams/", tag = "hockey",
     params(
         Named,
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TeamRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn teams(request: Request) -> Answer {
+pub(super) async fn teams(request: SportsRequest) -> ApiResult {
     lists::teams(&request, SPORT).await
 }
 
@@ -174,15 +174,16 @@ pub(super) async fn teams(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn team(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn team(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     lists::side(&request, SPORT, &id, TeamRow::of).await
 }
 
 impl HockeyStandings {
-    fn of(api: &Api, league_id: Key, mut lines: Vec<Line>) -> Self {
-        let points = |it: &Line| it.wins * 3 + it.overtime_wins * 2 + it.overtime_losses + it.draws;
-        let difference = |line: &Line| i64::from(line.scored) - i64::from(line.conceded);
-        let order = |line: &Line| (points(line), difference(line), line.scored);
+    fn of(api: &Api, league_id: Key, mut lines: Vec<StandingsRow>) -> Self {
+        let points =
+            |it: &StandingsRow| it.wins * 3 + it.overtime_wins * 2 + it.overtime_losses + it.draws;
+        let difference = |line: &StandingsRow| i64::from(line.scored) - i64::from(line.conceded);
+        let order = |line: &StandingsRow| (points(line), difference(line), line.scored);
         lines.sort_by(|a, b| order(b).cmp(&order(a)).then(a.team.cmp(&b.team)));
         let rows = lines.iter().zip(1..).map(|(line, position)| HockeyLine {
             position,

@@ -6,18 +6,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{self, Answer, Days, Paging, Request},
-    digest::Digest,
     form::{HeadToHead, Report, TeamForm},
+    match_odds::StickOdds,
     matches,
+    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
     shape::{self, LeagueBrief, TeamBrief},
-    status,
-    stick::StickOdds,
-    team_prediction,
+    sport_stats::SportStats,
+    status, team_prediction,
 };
 use crate::{
     api::{
-        Api, Kept, Page, Spec,
+        Api, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Brief, Key, MatchRecord},
@@ -26,7 +25,7 @@ use crate::{
 const SPORT: Sport = Sport::Hockey;
 
 const MATCHES: Spec =
-    asked::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
+    request::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
 
 /// Periods of regular time; a fourth is overtime, a fifth the shoot-out.
 const PERIODS: usize = 3;
@@ -70,18 +69,18 @@ pub(super) struct HockeyH2h {
 /// Matches: the newest first, unless the request says from when on.
 #[utoipa::path(get, path = "/hockey/api/v2/matches/", tag = "hockey",
     params(
-        Days,
+        DateParams,
         ("league" = Option<u64>, Query, description = "Filter by league."),
         ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
         ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, awarded, postponed, cancelled, unresolved."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<HockeyMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
     matches::list(&request, SPORT, MATCHES, HockeyMatch::of).await
 }
 
@@ -90,14 +89,14 @@ pub(super) async fn list(request: Request) -> Answer {
     params(
         ("league" = Option<u64>, Query, description = "Filter by league."),
         ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<HockeyMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(request: Request) -> Answer {
+pub(super) async fn live(request: SportsRequest) -> ApiResult {
     matches::live(&request, SPORT, MATCHES, HockeyMatch::of).await
 }
 
@@ -112,8 +111,8 @@ pub(super) async fn live(request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, SPORT, &id, Kept::LIST, HockeyDetail::of).await
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, SPORT, &id, CacheControl::LIST, HockeyDetail::of).await
 }
 
 /// What each bookmaker gives. Who may ask sees them by name.
@@ -127,7 +126,7 @@ pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
+pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
     matches::odds(&request, SPORT, &id).await
 }
 
@@ -142,11 +141,11 @@ pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, SPORT, &id, Kept::REFERENCE, HockeyH2h::of).await
+pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, HockeyH2h::of).await
 }
 
-/// Whether it was not decided in regular time.
+/// Whether overtime or a shoot-out decided it.
 pub(super) fn had_overtime(brief: &Brief) -> bool {
     brief.parts.len() > PERIODS
 }
@@ -159,10 +158,10 @@ impl HockeyH2h {
 }
 
 impl HockeyMatch {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
-        let [home_team, away_team] = TeamBrief::both(api, record, digest);
-        // Of a result alone nobody knows how it came about.
+        let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
+        // A result without periods does not tell how it was decided.
         let is_known = !brief.parts.is_empty() || !brief.status.has_result();
         Self {
             id: brief.id,
@@ -181,13 +180,13 @@ impl HockeyMatch {
 }
 
 impl HockeyDetail {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
         let board = record.play.scoreboard().filter(|_| brief.status.is_live());
         let periods = brief.parts.iter().map(|[home, away]| format!("{home}-{away}"));
         let periods: Vec<_> = periods.collect();
         Self {
-            row: HockeyMatch::of(api, record, digest),
+            row: HockeyMatch::of(api, record, sport_stats),
             periods_score: (!periods.is_empty()).then(|| periods.join(", ")),
             current_period: board.and_then(|board| shape::text(board.period.as_ref())),
             current_minute: board.and_then(|board| Some(board.clock?.second / 60)),

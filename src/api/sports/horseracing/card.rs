@@ -1,4 +1,4 @@
-//! Who runs in a race, and what bookmakers say of each.
+//! The card of a race: its runners and their prices.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::record::{
     Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status, fold_name,
 };
 
-/// What lists tell of a race, and by what they are filtered.
+/// The card of a race, as used by lists and filters.
 #[derive(Debug, Clone)]
 pub(super) struct Card {
     pub(super) race: Key,
@@ -20,7 +20,7 @@ pub(super) struct Card {
     pub(super) region: Option<String>,
     pub(super) provider: Option<String>,
     pub(super) runners: Vec<Runner>,
-    /// When what it was made of was changed.
+    /// When its record last changed.
     pub(super) updated: Micros,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Card {
 #[derive(Debug, Clone)]
 pub(super) struct Runner {
     pub(super) id: Key,
-    /// No feed of ours may tell what it is called.
+    /// `None` if no feed provides the name.
     pub(super) horse: Option<NamedRow>,
     pub(super) number: Option<u16>,
     pub(super) jockey: Option<NamedRow>,
@@ -37,7 +37,7 @@ pub(super) struct Runner {
 }
 
 impl Card {
-    /// `None` of what is no race.
+    /// `None` if the match is not a race.
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
         let race = record.play.race()?;
         let names = &record.names;
@@ -57,18 +57,18 @@ impl Card {
     }
 }
 
-/// The runners of a race, each with its prices. Those that a feed of races tells; where there is
-/// none, those of the bookmakers' markets.
+/// The runners of a race with their prices: those of a racing feed, or, without one, those of the bookmakers'
+/// markets.
 pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>)> {
     let mut runners: Vec<_> = race
         .runners
         .iter()
-        .map(|told| {
-            let name = fold_name(&told.name);
+        .map(|record| {
+            let name = fold_name(&record.name);
             let is_own = |price: &&RunnerPriceRecord| {
                 price.name.as_deref().is_some_and(|own| fold_name(own) == name)
             };
-            (Runner::told(told), race.prices.iter().filter(is_own).collect())
+            (Runner::from_record(record), race.prices.iter().filter(is_own).collect())
         })
         .collect();
     if race.runners.is_empty() {
@@ -90,16 +90,16 @@ pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>
 }
 
 impl Runner {
-    fn told(told: &RunnerRecord) -> Self {
-        let jockey = told.jockey.as_ref().zip(told.jockey_id);
+    fn from_record(record: &RunnerRecord) -> Self {
+        let jockey = record.jockey.as_ref().zip(record.jockey_id);
         let jockey = jockey.map(|(name, id)| NamedRow { id, name: name.to_string() });
         Self {
-            id: told.runner,
-            horse: Some(NamedRow { id: told.id, name: told.name.to_string() }),
-            number: told.number,
+            id: record.runner,
+            horse: Some(NamedRow { id: record.id, name: record.name.to_string() }),
+            number: record.number,
             jockey,
-            status: Arc::clone(&told.status),
-            position: told.position,
+            status: Arc::clone(&record.status),
+            position: record.position,
         }
     }
 
@@ -112,7 +112,7 @@ impl Runner {
             number: None,
             jockey: None,
             status: Arc::clone(&price.status),
-            // Who wins the market has won the race.
+            // The winner of the market won the race.
             position: (&*price.market == "win" && &*price.status == "winner").then_some(1),
         }
     }

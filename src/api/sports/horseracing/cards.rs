@@ -1,6 +1,6 @@
-//! All races that are kept, small enough to be in memory: who ran in which is asked from all sides.
+//! All archived races in memory, which is small, as many endpoints look up runners.
 //!
-//! What is new is read when somebody asks, every [`FRESH`] at most, whoever asks.
+//! New races are read on request, at most once every [`FRESH`].
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,65 +20,65 @@ use crate::{
     record::Key,
 };
 
-/// For how long an answer is made of the same, in microseconds.
+/// How long the cards are reused, in microseconds.
 const FRESH: Micros = 1_000_000;
 
-/// Races that are read from the archive at a time.
+/// Races read from the archive at a time.
 const BATCH: usize = 200;
 
-/// A handle; clones share it.
+/// A cache of all race cards; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(in super::super) struct Cards {
-    known: Arc<Mutex<Known>>,
+pub(in super::super) struct RaceCardCache {
+    cached: Arc<Mutex<CachedCards>>,
 }
 
-/// How a handler gets at it.
-pub(super) type Shared = Extension<Cards>;
+/// The extractor with which handlers access it.
+pub(super) type CardsExtension = Extension<RaceCardCache>;
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedCards {
     at: Micros,
-    all: Arc<All>,
+    all: Arc<RaceCards>,
 }
 
 /// Every race.
 #[derive(Debug, Clone, Default)]
-pub(super) struct All {
+pub(super) struct RaceCards {
     cards: HashMap<Key, Arc<Card>>,
-    /// By their start; those without one last.
+    /// By start; races without one come last.
     order: BTreeMap<(Micros, Key), Arc<Card>>,
     /// The race of each runner.
     runners: HashMap<Key, Key>,
 }
 
-impl Cards {
-    pub(super) async fn all(&self, api: &Api) -> Result<Arc<All>, ApiError> {
-        let mut known = self.known.lock().await;
+impl RaceCardCache {
+    pub(super) async fn all(&self, api: &Api) -> Result<Arc<RaceCards>, ApiError> {
+        let mut cached = self.cached.lock().await;
         let now = clock::now();
-        if (known.at..known.at.saturating_add(FRESH)).contains(&now) {
-            return Ok(Arc::clone(&known.all));
+        if (cached.at..cached.at.saturating_add(FRESH)).contains(&now) {
+            return Ok(Arc::clone(&cached.all));
         }
         let filter = Filter { sport: Some(Sport::HorseRacing), ..Filter::default() };
         let view = View::now(api, Some(Sport::HorseRacing));
         let briefs = view.all(&filter);
         let is_known =
-            |id, updated| known.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
+            |id, updated| cached.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
         let new = briefs.iter().filter(|brief| !is_known(brief.id, brief.updated));
         let new: Vec<_> = new.map(Arc::clone).collect();
         if !new.is_empty() {
-            let mut all = All::clone(&known.all);
+            let mut all = RaceCards::clone(&cached.all);
             for briefs in new.chunks(BATCH) {
                 let records = view.records(briefs).await?;
                 records.iter().filter_map(|record| Card::of(record)).for_each(|it| all.put(it));
             }
-            known.all = Arc::new(all);
+            cached.all = Arc::new(all);
         }
-        known.at = now;
-        Ok(Arc::clone(&known.all))
+        cached.at = now;
+        Ok(Arc::clone(&cached.all))
     }
 }
 
-impl All {
+impl RaceCards {
     fn put(&mut self, card: Card) {
         let card = Arc::new(card);
         if let Some(before) = self.cards.insert(card.race, Arc::clone(&card)) {
@@ -91,17 +91,17 @@ impl All {
         self.order.insert(place(&card), card);
     }
 
-    /// By their start.
+    /// All races, by start.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Card>> {
         self.order.values()
     }
 
-    /// The race of this id.
+    /// The race with this id.
     pub(super) fn get(&self, race: Key) -> Option<&Arc<Card>> {
         self.cards.get(&race)
     }
 
-    /// The race in which this runner runs.
+    /// The race of this runner.
     pub(super) fn of_runner(&self, runner: Key) -> Option<&Arc<Card>> {
         self.get(*self.runners.get(&runner)?)
     }

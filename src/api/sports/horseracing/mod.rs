@@ -29,5 +29,5 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(runners::jockeys))
         .routes(routes!(runners::jockey))
         .routes(routes!(runners::trainers))
-        .layer(Extension(cards::Cards::default()))
+        .layer(Extension(cards::RaceCardCache::default()))
 }

@@ -5,16 +5,16 @@ use ingest::event::Sport;
 
 use super::{
     super::{
-        asked::{self, Answer, Asked, DAY, Days, Paging, Request},
+        request::{self, ApiResult, DAY, DateParams, PageParams, SportsQuery, SportsRequest},
         status,
     },
     card::Card,
-    cards::Shared,
+    cards::CardsExtension,
     row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
 };
 use crate::{
     api::{
-        ApiError, Kept, Page, Spec,
+        ApiError, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
     record::{Key, Status},
@@ -30,39 +30,39 @@ const RACES: Spec = Spec {
         ("state", "status"),
         ("track_id", "track"),
     ],
-    tolerated: asked::TOLERATED,
+    tolerated: request::TOLERATED,
 };
 
-/// Races of the last three days and of the next seven, unless dates are asked for.
+/// The default range: races of the last three days and the next seven.
 pub(super) const PAST_DAYS: i64 = 3;
 pub(super) const COMING_DAYS: i64 = 7;
 
-/// Races that are next, unless the request says how many, and at most.
+/// The default and the maximum number of next races.
 const NEXT_DEFAULT: usize = 10;
 const NEXT_MAX: usize = 50;
 
-/// For so long after its time a race may still be waiting for its start, in microseconds.
+/// How long after its scheduled time a race may still be waiting to start, in microseconds.
 const LATE: i64 = 30 * 60 * 1_000_000;
 
 /// Races by their start: of the last three days and of the next seven, unless dates are asked for.
 #[utoipa::path(get, path = "/horseracing/api/v2/races/", tag = "horseracing",
     params(
-        Days,
+        DateParams,
         ("track" = Option<u64>, Query, description = "Filter by track."),
         ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
         ("status" = Option<String>, Query, description = "One or more states, separated by commas: prematch, idle, live, archived, cancelled, unresolved."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<RaceRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(RACES)?;
+pub(super) async fn list(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(RACES)?;
     let all = cards.all(&request.api).await?;
-    let races = wanted(&asked, all.iter().map(AsRef::as_ref))?;
-    asked.page(Kept::LIST, &races, |card| RaceRow::of(card))
+    let races = filter_races(&query, all.iter().map(AsRef::as_ref))?;
+    query.page(CacheControl::LIST, &races, |card| RaceRow::of(card))
 }
 
 /// Races that are being run.
@@ -70,20 +70,20 @@ pub(super) async fn list(cards: Shared, request: Request) -> Answer {
     params(
         ("track" = Option<u64>, Query, description = "Filter by track."),
         ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<RaceRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(request: Request) -> Answer {
-    let asked = request.read(RACES)?;
-    asked.params.id("track")?;
+pub(super) async fn live(request: SportsRequest) -> ApiResult {
+    let query = request.read(RACES)?;
+    query.params.id("track")?;
     let live: Vec<_> =
         request.api.reader.live(SPORT).iter().filter_map(|record| Card::of(record)).collect();
-    let live: Vec<_> = live.iter().filter(|card| is_at(&asked, card)).collect();
-    asked.page(Kept::LIVE, &live, |card| RaceRow::of(card))
+    let live: Vec<_> = live.iter().filter(|card| is_at(&query, card)).collect();
+    query.page(CacheControl::LIVE, &live, |card| RaceRow::of(card))
 }
 
 /// The races that start next, without an envelope.
@@ -98,19 +98,19 @@ pub(super) async fn live(request: Request) -> Answer {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn next_to_jump(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(asked::spec(&["limit", "region", "track"]))?;
-    asked.params.id("track")?;
+pub(super) async fn next_to_jump(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(request::spec(&["limit", "region", "track"]))?;
+    query.params.id("track")?;
     let all = cards.all(&request.api).await?;
-    let window = asked.params.window_of(NEXT_DEFAULT, NEXT_MAX)?;
+    let window = query.params.window_of(NEXT_DEFAULT, NEXT_MAX)?;
     let is_next = |card: &&Card| {
         matches!(card.status, Status::NotStarted | Status::AtThePost)
-            && card.start.is_some_and(|start| start > asked.now - LATE)
-            && is_at(&asked, card)
+            && card.start.is_some_and(|start| start > query.now - LATE)
+            && is_at(&query, card)
     };
     let next = all.iter().map(AsRef::as_ref).filter(is_next).take(window.limit);
     let rows: Vec<_> = next.map(RaceRow::of).collect();
-    request.answer(Kept::LIVE, &rows)
+    request.answer(CacheControl::LIVE, &rows)
 }
 
 /// One race, and who runs.
@@ -124,31 +124,31 @@ pub(super) async fn next_to_jump(cards: Shared, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let record = asked::record(&request.api, SPORT, &id).await?;
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    request.read(request::NONE)?;
+    let record = request::record(&request.api, SPORT, &id).await?;
     let card = Card::of(&record).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::LIST, &RaceDetail::of(&card))
+    request.answer(CacheControl::LIST, &RaceDetail::of(&card))
 }
 
 /// Meetings by day: the races of one track on one day.
 #[utoipa::path(get, path = "/horseracing/api/v2/meetings/", tag = "horseracing",
     params(
-        Days,
+        DateParams,
         ("track" = Option<u64>, Query, description = "Filter by track."),
         ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
         ("status" = Option<String>, Query, description = "One or more race states, separated by commas."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<MeetingRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn meetings(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(RACES)?;
+pub(super) async fn meetings(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(RACES)?;
     let all = cards.all(&request.api).await?;
-    let races = wanted(&asked, all.iter().map(AsRef::as_ref))?;
+    let races = filter_races(&query, all.iter().map(AsRef::as_ref))?;
     let mut meetings: Vec<MeetingRow> = Vec::new();
     for card in races {
         let Some(new) = MeetingRow::of(card) else { continue };
@@ -157,7 +157,7 @@ pub(super) async fn meetings(cards: Shared, request: Request) -> Answer {
             None => meetings.push(new),
         }
     }
-    asked.page(Kept::LIST, &meetings, Clone::clone)
+    query.page(CacheControl::LIST, &meetings, Clone::clone)
 }
 
 /// One meeting.
@@ -171,15 +171,19 @@ pub(super) async fn meetings(cards: Shared, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn meeting(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
+pub(super) async fn meeting(
+    cards: CardsExtension,
+    Path(id): Path<String>,
+    request: SportsRequest,
+) -> ApiResult {
+    request.read(request::NONE)?;
     let all = cards.all(&request.api).await?;
     let own = all.iter().filter_map(|card| MeetingRow::of(card)).filter(|it| it.id == id);
     let meeting = own.reduce(|mut known, new| {
         known.add(new);
         known
     });
-    request.answer(Kept::LIST, &meeting.ok_or(ApiError::NotFound)?)
+    request.answer(CacheControl::LIST, &meeting.ok_or(ApiError::NotFound)?)
 }
 
 /// Tracks, by name.
@@ -187,23 +191,23 @@ pub(super) async fn meeting(cards: Shared, Path(id): Path<String>, request: Requ
     params(
         ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
         ("region" = Option<String>, Query, description = "Filter by country code (ISO 3166-1 alpha-2)."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TrackRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn tracks(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(asked::spec(&["limit", "offset", "region", "search"]))?;
+pub(super) async fn tracks(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(request::spec(&["limit", "offset", "region", "search"]))?;
     let all = cards.all(&request.api).await?;
-    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
+    let is_like = request::search(query.params.text("search").unwrap_or_default());
     let tracks =
-        all.iter().filter(|card| is_at(&asked, card)).filter_map(|card| TrackRow::of(card));
+        all.iter().filter(|card| is_at(&query, card)).filter_map(|card| TrackRow::of(card));
     let mut tracks: Vec<_> = tracks.filter(|track| is_like(&track.brief.name)).collect();
     tracks.sort_by(|a, b| (&a.brief.name, a.brief.id).cmp(&(&b.brief.name, b.brief.id)));
     tracks.dedup_by_key(|track| track.brief.id);
-    asked.page(Kept::REFERENCE, &tracks, Clone::clone)
+    query.page(CacheControl::REFERENCE, &tracks, Clone::clone)
 }
 
 /// One track.
@@ -217,41 +221,45 @@ pub(super) async fn tracks(cards: Shared, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn track(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let id = asked::key(&id)?;
+pub(super) async fn track(
+    cards: CardsExtension,
+    Path(id): Path<String>,
+    request: SportsRequest,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let id = request::key(&id)?;
     let all = cards.all(&request.api).await?;
     let mut tracks = all.iter().rev().filter_map(|card| TrackRow::of(card));
     let track = tracks.find(|track| track.brief.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &track)
+    request.answer(CacheControl::REFERENCE, &track)
 }
 
-/// Those of the races that a request asks for.
-fn wanted<'a>(
-    asked: &Asked<'_>,
+/// The races that pass the request's filters.
+fn filter_races<'a>(
+    query: &SportsQuery<'_>,
     races: impl Iterator<Item = &'a Card>,
 ) -> Result<Vec<&'a Card>, ApiError> {
-    let (mut from, mut before) = asked.days()?;
+    let (mut from, mut before) = query.days()?;
     if from.is_none() && before.is_none() {
-        from = Some(asked.now - PAST_DAYS * DAY);
-        before = Some(asked.now + COMING_DAYS * DAY);
+        from = Some(query.now - PAST_DAYS * DAY);
+        before = Some(query.now + COMING_DAYS * DAY);
     }
-    let statuses = asked.params.text("status").and_then(|text| status::read(SPORT, text));
-    asked.params.id("track")?;
+    let statuses = query.params.text("status").and_then(|text| status::read(SPORT, text));
+    query.params.id("track")?;
     let races = races.filter(|card| {
         card.start.is_some_and(|start| {
             from.is_none_or(|from| from <= start) && before.is_none_or(|before| start < before)
         }) && statuses.as_ref().is_none_or(|statuses| statuses.contains(&card.status))
-            && is_at(asked, card)
+            && is_at(query, card)
     });
     Ok(races.collect())
 }
 
-/// Whether it is run at the track and in the country that a request asks for.
-fn is_at(asked: &Asked<'_>, card: &Card) -> bool {
-    let track = asked.params.text("track").and_then(|track| track.parse::<Key>().ok());
+/// Whether a race is at the requested track and in the requested country.
+fn is_at(query: &SportsQuery<'_>, card: &Card) -> bool {
+    let track = query.params.text("track").and_then(|track| track.parse::<Key>().ok());
     let own = card.track.as_ref().map(|track| track.id);
-    let region = asked.params.text("region");
+    let region = query.params.text("region");
     (track.is_none() || own == track)
         && region.is_none_or(|region| {
             card.region.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(region))

@@ -1,4 +1,4 @@
-//! Races, meetings and tracks as lists show them.
+//! Races, meetings and tracks as rows of lists.
 
 use ingest::event::Sport;
 use serde::Serialize;
@@ -130,7 +130,7 @@ impl MeetingRow {
         })
     }
 
-    /// Races come by their start.
+    /// Races are ordered by start.
     pub(super) fn add(&mut self, later: Self) {
         self.races_count += later.races_count;
         self.last_race_at = later.last_race_at;
@@ -138,7 +138,7 @@ impl MeetingRow {
     }
 }
 
-/// Lower case letters and digits, with dashes between.
+/// Lower-case letters and digits, separated by dashes.
 fn slug(name: &str) -> String {
     let name = name.to_lowercase();
     let words = name.split(|letter: char| !letter.is_alphanumeric());

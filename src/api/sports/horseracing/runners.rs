@@ -9,17 +9,17 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Answer, DAY, Paging, Request},
         price::{self, Movement, Source},
+        request::{self, ApiResult, DAY, PageParams, SportsRequest},
         shape::NamedRow,
     },
     card::{self, Card, Runner},
-    cards::Shared,
+    cards::CardsExtension,
     races::{COMING_DAYS, PAST_DAYS},
 };
 use crate::{
     api::{
-        ApiError, Kept, Page, Spec,
+        ApiError, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
         number::Number,
         time,
@@ -27,9 +27,9 @@ use crate::{
     record::{Key, RunnerPriceRecord},
 };
 
-const RUNNERS: Spec = asked::spec(&["horse", "jockey", "limit", "offset", "race"]);
+const RUNNERS: Spec = request::spec(&["horse", "jockey", "limit", "offset", "race"]);
 
-const NAMED: Spec = asked::spec(&["limit", "offset", "search"]);
+const NAMED: Spec = request::spec(&["limit", "offset", "search"]);
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct RunnerRow {
@@ -90,34 +90,34 @@ struct RunnerBook {
         ("race" = Option<u64>, Query, description = "Filter by race."),
         ("horse" = Option<u64>, Query, description = "Filter by horse."),
         ("jockey" = Option<u64>, Query, description = "Filter by jockey."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<RunnerRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(RUNNERS)?;
-    let (race, horse) = (asked.params.id("race")?, asked.params.id("horse")?);
-    let jockey = asked.params.id("jockey")?;
+pub(super) async fn list(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(RUNNERS)?;
+    let (race, horse) = (query.params.id("race")?, query.params.id("horse")?);
+    let jockey = query.params.id("jockey")?;
     let all = cards.all(&request.api).await?;
     let is_free = race.is_none() && horse.is_none() && jockey.is_none();
     let is_near = |start: Micros| {
-        (asked.now - PAST_DAYS * DAY..asked.now + COMING_DAYS * DAY).contains(&start)
+        (query.now - PAST_DAYS * DAY..query.now + COMING_DAYS * DAY).contains(&start)
     };
     let cards = all.iter().filter(|card| match race {
         Some(race) => card.race == race,
         None => !is_free || card.start.is_some_and(is_near),
     });
-    let is = |own: Option<&NamedRow>, asked: Option<Key>| {
-        asked.is_none() || own.map(|own| own.id) == asked
+    let is = |own: Option<&NamedRow>, query: Option<Key>| {
+        query.is_none() || own.map(|own| own.id) == query
     };
     let runners = cards.flat_map(|card| card.runners.iter().map(move |runner| (card, runner)));
     let runners: Vec<_> = runners
         .filter(|(_, it)| is(it.horse.as_ref(), horse) && is(it.jockey.as_ref(), jockey))
         .collect();
-    asked.page(Kept::LIST, &runners, |(card, runner)| RunnerRow::of(card, runner))
+    query.page(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::of(card, runner))
 }
 
 /// One horse in one race.
@@ -131,13 +131,17 @@ pub(super) async fn list(cards: Shared, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn detail(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let id = asked::key(&id)?;
+pub(super) async fn detail(
+    cards: CardsExtension,
+    Path(id): Path<String>,
+    request: SportsRequest,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let id = request::key(&id)?;
     let all = cards.all(&request.api).await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let runner = card.runners.iter().find(|runner| runner.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::LIST, &RunnerRow::of(card, runner))
+    request.answer(CacheControl::LIST, &RunnerRow::of(card, runner))
 }
 
 /// What each bookmaker gives for a horse in a race. Who may ask sees them by name.
@@ -151,36 +155,40 @@ pub(super) async fn detail(cards: Shared, Path(id): Path<String>, request: Reque
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn odds(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let id = asked::key(&id)?;
+pub(super) async fn odds(
+    cards: CardsExtension,
+    Path(id): Path<String>,
+    request: SportsRequest,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let id = request::key(&id)?;
     let all = cards.all(&request.api).await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = record.play.race().ok_or(ApiError::NotFound)?;
     let runners = card::runners(race);
     let own = runners.iter().find(|(runner, _)| runner.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::ODDS, &RunnerOdds::of(card, own))
+    request.answer(CacheControl::ODDS, &RunnerOdds::of(card, own))
 }
 
 /// Horses, by name.
 #[utoipa::path(get, path = "/horseracing/api/v2/horses/", tag = "horseracing",
     params(
         ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<HorseRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn horses(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(NAMED)?;
+pub(super) async fn horses(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(NAMED)?;
     let all = cards.all(&request.api).await?;
-    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
+    let is_like = request::search(query.params.text("search").unwrap_or_default());
     let horses = known_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| is_like(&horse.name)).collect();
-    asked.page(Kept::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
+    query.page(CacheControl::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
 }
 
 /// One horse.
@@ -194,33 +202,37 @@ pub(super) async fn horses(cards: Shared, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn horse(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let id = asked::key(&id)?;
+pub(super) async fn horse(
+    cards: CardsExtension,
+    Path(id): Path<String>,
+    request: SportsRequest,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let id = request::key(&id)?;
     let all = cards.all(&request.api).await?;
     let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
     let (horse, start) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &HorseRow::of(horse, start))
+    request.answer(CacheControl::REFERENCE, &HorseRow::of(horse, start))
 }
 
 /// Jockeys, by name.
 #[utoipa::path(get, path = "/horseracing/api/v2/jockeys/", tag = "horseracing",
     params(
         ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<NamedRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn jockeys(cards: Shared, request: Request) -> Answer {
-    let asked = request.read(NAMED)?;
+pub(super) async fn jockeys(cards: CardsExtension, request: SportsRequest) -> ApiResult {
+    let query = request.read(NAMED)?;
     let all = cards.all(&request.api).await?;
-    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
+    let is_like = request::search(query.params.text("search").unwrap_or_default());
     let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
     let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| is_like(&jockey.name)).collect();
-    asked.page(Kept::REFERENCE, &jockeys, Clone::clone)
+    query.page(CacheControl::REFERENCE, &jockeys, Clone::clone)
 }
 
 /// One jockey.
@@ -234,31 +246,35 @@ pub(super) async fn jockeys(cards: Shared, request: Request) -> Answer {
         (status = 404, body = ErrorBody),
     )
 )]
-pub(super) async fn jockey(cards: Shared, Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let id = asked::key(&id)?;
+pub(super) async fn jockey(
+    cards: CardsExtension,
+    Path(id): Path<String>,
+    request: SportsRequest,
+) -> ApiResult {
+    request.read(request::NONE)?;
+    let id = request::key(&id)?;
     let all = cards.all(&request.api).await?;
     let mut jockeys = known_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
     let jockey = jockeys.find(|jockey| jockey.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &jockey)
+    request.answer(CacheControl::REFERENCE, &jockey)
 }
 
 /// Trainers: none, since no feed of ours tells them.
 #[utoipa::path(get, path = "/horseracing/api/v2/trainers/", tag = "horseracing",
     params(
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<NamedRow>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn trainers(request: Request) -> Answer {
-    let asked = request.read(NAMED)?;
-    asked.page(Kept::REFERENCE, &Vec::<NamedRow>::new(), Clone::clone)
+pub(super) async fn trainers(request: SportsRequest) -> ApiResult {
+    let query = request.read(NAMED)?;
+    query.page(CacheControl::REFERENCE, &Vec::<NamedRow>::new(), Clone::clone)
 }
 
-/// By name; of each the last race.
+/// By name; each with the start of its last race.
 fn known_horses<'a>(
     cards: impl Iterator<Item = &'a Card>,
 ) -> Vec<(&'a NamedRow, Option<Micros>)> {

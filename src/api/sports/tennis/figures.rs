@@ -1,28 +1,28 @@
-//! What each player did on serve and on return, counted from the games and the points of a match.
+//! Serve and return statistics of each player, counted from the games and points of a match.
 
 use crate::record::{MatchRecord, PointRecord, TennisRecord};
 
-/// Of one player. `None` is what cannot be counted from what was told.
+/// The statistics of one player. `None` means that the feed's data is not sufficient.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Figures {
     pub(super) games_won: Option<u32>,
     /// Without tie-breaks.
     pub(super) service_games: Option<u32>,
     pub(super) service_games_won: Option<u32>,
-    /// Of the break points that the player had to save, in percent; `None` without one.
+    /// Of the break points faced, in percent; `None` without one.
     pub(super) break_points_saved_pct: Option<f64>,
-    /// Of the break points that the player had, in percent; `None` without one.
+    /// Of the player's break point chances, in percent; `None` without one.
     pub(super) break_points_converted_pct: Option<f64>,
 }
 
-/// Of both players.
+/// The statistics of both players.
 pub(super) fn of(record: &MatchRecord) -> [Figures; 2] {
     let parts = &record.brief.parts;
     let games = |side: usize| parts.iter().map(|set| set[side]).fold(0, u32::saturating_add);
-    let served = record.play.tennis().filter(|it| is_complete(it, parts)).map(Served::of);
+    let served = record.play.tennis().filter(|it| is_complete(it, parts)).map(ServeCounts::of);
     [0, 1].map(|side| {
         let counted = served.as_ref();
-        let chances = |it: &Served, side: usize| percent(it.breaks[side], it.chances[side]);
+        let chances = |it: &ServeCounts, side: usize| percent(it.breaks[side], it.chances[side]);
         Figures {
             games_won: (!parts.is_empty()).then(|| games(side)),
             service_games: counted.map(|it| it.games[side]),
@@ -34,11 +34,11 @@ pub(super) fn of(record: &MatchRecord) -> [Figures; 2] {
     })
 }
 
-/// Whether every game was told point by point: who joins late counts too few.
+/// Whether the feed gave every point of every game: a feed that joined late counts too few.
 fn is_complete(tennis: &TennisRecord, sets: &[[u32; 2]]) -> bool {
-    let told = tennis.points.iter().filter(|point| point.ended_game).count();
+    let finished_games = tennis.points.iter().filter(|point| point.ended_game).count();
     let played: u32 = sets.iter().flatten().copied().fold(0, u32::saturating_add);
-    !tennis.points.is_empty() && u32::try_from(told) == Ok(played)
+    !tennis.points.is_empty() && u32::try_from(finished_games) == Ok(played)
 }
 
 fn percent(part: u32, of: u32) -> Option<f64> {
@@ -47,16 +47,16 @@ fn percent(part: u32, of: u32) -> Option<f64> {
 
 /// Counts of both players.
 #[derive(Debug, Default)]
-struct Served {
-    /// Service games, and those of them that the server won.
+struct ServeCounts {
+    /// Service games, and those that the server won.
     games: [u32; 2],
     held: [u32; 2],
-    /// Break points that each player had, and those that won the game.
+    /// Break points of each player, and those that won the game.
     chances: [u32; 2],
     breaks: [u32; 2],
 }
 
-impl Served {
+impl ServeCounts {
     fn of(tennis: &TennisRecord) -> Self {
         let mut own = Self::default();
         let (mut before, mut is_tie_break) = (["0", "0"], false);
@@ -96,14 +96,14 @@ impl Served {
     }
 }
 
-/// As the umpire calls points of a game; those of a tie-break are counted.
+/// The score of a game as umpires call it; points of a tie-break are counted.
 const CALLS: [&str; 5] = ["0", "15", "30", "40", "A"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A game of these points, each by its winner.
+    /// A game with these points, each given by its winner.
     fn game(server: u8, winners: &[u8], games: [u8; 2]) -> Vec<PointRecord> {
         const CALL: [&str; 4] = ["0", "15", "30", "40"];
         let mut won = [0_usize; 2];
@@ -138,7 +138,7 @@ mod tests {
         let tennis = TennisRecord { points, ..TennisRecord::default() };
         assert!(is_complete(&tennis, &[[2, 0]]));
         assert!(!is_complete(&tennis, &[[3, 0]]), "a game was not told");
-        let served = Served::of(&tennis);
+        let served = ServeCounts::of(&tennis);
         assert_eq!((served.games, served.held), ([1, 1], [1, 0]));
         assert_eq!((served.chances, served.breaks), ([3, 0], [1, 0]));
     }
@@ -156,7 +156,7 @@ mod tests {
             ended_set: ended_game,
         };
         let points = vec![point(0, ["1", "0"], false), point(0, ["0", "0"], true)];
-        let served = Served::of(&TennisRecord { points, ..TennisRecord::default() });
+        let served = ServeCounts::of(&TennisRecord { points, ..TennisRecord::default() });
         assert_eq!((served.games, served.chances), ([0, 0], [0, 0]));
     }
 }

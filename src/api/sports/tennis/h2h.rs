@@ -9,15 +9,15 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{Answer, Request},
-        digest::Digest,
         matches,
-        meetings::{self, Seen},
+        meetings::{self, SideMatch},
+        request::{ApiResult, SportsRequest},
+        sport_stats::SportStats,
     },
     row::{PlayerBrief, SetGames, TournamentBrief},
 };
 use crate::{
-    api::{Api, Kept, error::ErrorBody, time},
+    api::{Api, CacheControl, error::ErrorBody, time},
     archive::EntityKind,
     record::{Key, MatchRecord, Named},
 };
@@ -71,13 +71,13 @@ struct TennisResult {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisH2h), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, Sport::Tennis, &id, Kept::REFERENCE, TennisH2h::of).await
+pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, Sport::Tennis, &id, CacheControl::REFERENCE, TennisH2h::of).await
 }
 
 impl TennisH2h {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
-        let [player1, player2] = PlayerBrief::both(api, record, digest);
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         let mut answer = Self {
             match_id: record.brief.id,
             player1,
@@ -90,7 +90,10 @@ impl TennisH2h {
             let results = [first, second].map(|side| meetings::results(api, record, side));
             answer.h2h = TennisMeetings::of(api, meetings::between(&results[0], second));
             let [last5, other] = results.map(|all| {
-                all.iter().take(5).map(|seen| TennisResult::of(api, seen, digest)).collect()
+                all.iter()
+                    .take(5)
+                    .map(|side_match| TennisResult::of(api, side_match, sport_stats))
+                    .collect()
             });
             (answer.player1_last5, answer.player2_last5) = (last5, other);
         }
@@ -99,14 +102,15 @@ impl TennisH2h {
 }
 
 impl TennisMeetings {
-    fn of<'a>(api: &Api, between: impl Iterator<Item = &'a Seen>) -> Option<Self> {
+    fn of<'a>(api: &Api, between: impl Iterator<Item = &'a SideMatch>) -> Option<Self> {
         let mut own = Self::default();
-        for seen in between {
-            let wins = [seen.won() == Some(true), seen.won() == Some(false)].map(usize::from);
+        for side_match in between {
+            let wins =
+                [side_match.won() == Some(true), side_match.won() == Some(false)].map(usize::from);
             own.total_matches += 1;
             own.player1_wins += wins[0];
             own.player2_wins += wins[1];
-            let tournament = seen.brief.competition;
+            let tournament = side_match.brief.competition;
             let tournament =
                 tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
             let surface =
@@ -122,24 +126,25 @@ impl TennisMeetings {
 }
 
 impl TennisResult {
-    fn of(api: &Api, seen: &Seen, digest: &Digest) -> Self {
-        let brief = &seen.brief;
+    fn of(api: &Api, side_match: &SideMatch, sport_stats: &SportStats) -> Self {
+        let brief = &side_match.brief;
         let tournament = brief.competition;
         let tournament = tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
         let tournament = tournament.map(|entity| TournamentBrief::of_entity(&entity));
         let circuit = tournament.as_ref().and_then(|tournament| tournament.circuit);
-        let opponent = seen.opponent().and_then(|id| api.archive.entity(EntityKind::Player, id));
+        let opponent =
+            side_match.opponent().and_then(|id| api.archive.entity(EntityKind::Player, id));
         let opponent = opponent.map(|it| Named { id: it.id, name: it.name.clone() });
-        let score = seen.score();
+        let score = side_match.score();
         Self {
             id: brief.id,
             date: brief.start.and_then(time::offset),
             surface: tournament.as_ref().and_then(|tournament| tournament.surface.clone()),
             round: brief.round_name.as_ref().map(|round| round.to_string()),
-            opponent: opponent.map(|named| PlayerBrief::of(api, &named, circuit, digest)),
+            opponent: opponent.map(|named| PlayerBrief::of(api, &named, circuit, sport_stats)),
             tournament,
             score: brief.parts.iter().map(|[p1, p2]| SetGames { p1: *p1, p2: *p2 }).collect(),
-            won: seen.won(),
+            won: side_match.won(),
             sets_won: score.map(|score| score[0]),
             sets_lost: score.map(|score| score[1]),
         }

@@ -1,24 +1,24 @@
-//! `/tennis/api/v2/matches/`: the list, those in play, one.
+//! `/tennis/api/v2/matches/`: the list, matches in play, and one match.
 
 use axum::extract::Path;
 use ingest::event::Sport;
 
 use super::{
     super::{
-        asked::{self, Answer, DAY, Days, Paging, Request},
         matches,
+        request::{self, ApiResult, DAY, DateParams, PageParams, SportsRequest},
     },
     row::TennisMatch,
 };
 use crate::api::{
-    Kept, Page, Spec,
+    CacheControl, Page, Spec,
     error::{ErrorBody, UnknownParametersBody},
 };
 
 const LIST: Spec = Spec {
     accepted: &["date_from", "date_to", "limit", "offset", "player", "status", "tournament"],
-    aliases: asked::ALIASES,
-    // Old clients send `player_id`, which never did anything.
+    aliases: request::ALIASES,
+    // Old clients send `player_id`, which never had an effect.
     tolerated: &["date", "full", "ordering", "player_id", "tz"],
 };
 
@@ -26,31 +26,31 @@ const LIST: Spec = Spec {
 /// what is over are asked for.
 #[utoipa::path(get, path = "/tennis/api/v2/matches/", tag = "tennis",
     params(
-        Days,
+        DateParams,
         ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
         ("player" = Option<u64>, Query, description = "Filter by player."),
         ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, \
             live, interrupted, finished, walkover, retired, postponed, cancelled, unresolved."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TennisMatch>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
-    let asked = request.read(LIST)?;
-    let mut filter = asked.filter(Sport::Tennis)?;
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
+    let query = request.read(LIST)?;
+    let mut filter = query.filter(Sport::Tennis)?;
     let wants_over =
         filter.statuses.as_ref().is_some_and(|statuses| statuses.iter().all(|it| it.is_over()));
     let is_narrow = filter.competition.is_some() || filter.team.is_some() || wants_over;
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
-        filter.from = Some(asked.now - asked.now.rem_euclid(DAY));
-        filter.before = Some(asked.now + 7 * DAY);
+        filter.from = Some(query.now - query.now.rem_euclid(DAY));
+        filter.before = Some(query.now + 7 * DAY);
         filter.newest_first = false;
     }
-    let digest = request.digest(Sport::Tennis).await?;
-    asked.matches(&filter, |record| TennisMatch::of(&request.api, record, &digest)).await
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
+    query.matches(&filter, |record| TennisMatch::of(&request.api, record, &sport_stats)).await
 }
 
 /// Matches in play, without an envelope.
@@ -64,15 +64,15 @@ pub(super) async fn list(request: Request) -> Answer {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn live(request: Request) -> Answer {
+pub(super) async fn live(request: SportsRequest) -> ApiResult {
     const LIVE: Spec = Spec {
         accepted: &["player", "tournament"],
-        aliases: asked::ALIASES,
+        aliases: request::ALIASES,
         tolerated: &["date", "full", "limit", "offset", "ordering", "player_id", "tz"],
     };
     let params = request.read(LIVE)?.params;
     let (player, tournament) = (params.id("player")?, params.id("tournament")?);
-    let digest = request.digest(Sport::Tennis).await?;
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let live = request.api.reader.live(Sport::Tennis);
     let wanted = live.iter().filter(|record| {
         let sides = record.brief.sides.unwrap_or_default();
@@ -80,8 +80,8 @@ pub(super) async fn live(request: Request) -> Answer {
             && (tournament.is_none() || record.brief.competition == tournament)
     });
     let rows: Vec<_> =
-        wanted.map(|record| TennisMatch::of(&request.api, record, &digest)).collect();
-    request.answer(Kept::LIVE, &rows)
+        wanted.map(|record| TennisMatch::of(&request.api, record, &sport_stats)).collect();
+    request.answer(CacheControl::LIVE, &rows)
 }
 
 /// One match.
@@ -89,6 +89,6 @@ pub(super) async fn live(request: Request) -> Answer {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisMatch), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, Sport::Tennis, &id, Kept::LIST, TennisMatch::of).await
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, Sport::Tennis, &id, CacheControl::LIST, TennisMatch::of).await
 }

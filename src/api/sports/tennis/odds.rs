@@ -7,15 +7,15 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Answer, DAY, Days, Paging, Request},
         price::{self, Movement, Movements, Source},
+        request::{self, ApiResult, DAY, DateParams, PageParams, SportsRequest},
         shape,
     },
     row::TournamentBrief,
 };
 use crate::{
     api::{
-        Kept, Page, Spec,
+        CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
         number::Number,
         view::View,
@@ -51,11 +51,11 @@ struct TennisBook {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisOdds), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn odds(Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let record = asked::record(&request.api, Sport::Tennis, &id).await?;
+pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    request.read(request::NONE)?;
+    let record = request::record(&request.api, Sport::Tennis, &id).await?;
     let movements = price::movements(&request.api, record.brief.id).await?;
-    request.answer(Kept::ODDS, &TennisOdds::of(&record, &movements))
+    request.answer(CacheControl::ODDS, &TennisOdds::of(&record, &movements))
 }
 
 /// The highest price of each player. No interface that we know says what a row has: ours is named as
@@ -77,50 +77,50 @@ pub(super) struct TennisBestOdds {
 }
 
 const BEST: Spec =
-    asked::spec(&["date_from", "date_to", "limit", "match", "offset", "player", "tournament"]);
+    request::spec(&["date_from", "date_to", "limit", "match", "offset", "player", "tournament"]);
 
 /// The highest prices for the winners of matches that are still to begin: of the next seven days,
 /// unless dates are asked for. Who may ask sees the bookmakers by name.
 #[utoipa::path(get, path = "/tennis/api/v2/odds/best/", tag = "tennis",
     params(
-        Days,
+        DateParams,
         ("match" = Option<u64>, Query, description = "Filter by match."),
         ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
         ("player" = Option<u64>, Query, description = "Filter by player."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TennisBestOdds>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn best(request: Request) -> Answer {
-    let asked = request.read(BEST)?;
-    let (from, before) = asked.days()?;
-    let from = from.unwrap_or(asked.now);
+pub(super) async fn best(request: SportsRequest) -> ApiResult {
+    let query = request.read(BEST)?;
+    let (from, before) = query.days()?;
+    let from = from.unwrap_or(query.now);
     let filter = Filter {
         from: Some(from),
         before: Some(before.unwrap_or_else(|| from.saturating_add(7 * DAY))),
-        competition: asked.params.id("tournament")?,
-        team: asked.params.id("player")?,
+        competition: query.params.id("tournament")?,
+        team: query.params.id("player")?,
         statuses: Some(vec![Status::NotStarted]),
         ..Filter::default()
     };
-    let of_match = asked.params.id("match")?;
+    let of_match = query.params.id("match")?;
     let view = View::now(&request.api, Some(Sport::Tennis));
     let mut briefs = view.all(&filter);
     briefs.retain(|brief| of_match.is_none_or(|of_match| of_match == brief.id));
     let records = view.records(&briefs).await?;
     let rows: Vec<_> = records.iter().filter_map(|it| TennisBestOdds::of(it)).collect();
-    let (window, count) = (asked.params.window()?, rows.len());
+    let (window, count) = (query.params.window()?, rows.len());
     let page = rows.into_iter().skip(window.offset).take(window.limit);
-    asked.found(Kept::ODDS, count, page.collect())
+    query.found(CacheControl::ODDS, count, page.collect())
 }
 
 impl TennisBestOdds {
-    /// `None` where nobody has a price of either player.
+    /// `None` without a price of either player.
     fn of(record: &MatchRecord) -> Option<Self> {
-        let (_, books) = price::shown(price::winner(record).filter(|price| price.open));
+        let (_, books) = price::offered(price::winner(record).filter(|price| price.open));
         let name = |side: usize| {
             let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
             named.map(|named| named.name.to_string())
@@ -151,7 +151,7 @@ impl TennisBestOdds {
 
 impl TennisOdds {
     fn of(record: &MatchRecord, movements: &Movements) -> Self {
-        let (source, books) = price::shown(price::winner(record));
+        let (source, books) = price::offered(price::winner(record));
         let name = |side: usize| {
             let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
             named.map(|named| named.name.to_string())

@@ -7,15 +7,16 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Answer, Paging, Request},
-        digest::Digest,
-        lists, shape,
+        lists,
+        request::{self, ApiResult, PageParams, SportsRequest},
+        shape,
+        sport_stats::SportStats,
     },
     row::{self, CurrentRanking},
 };
 use crate::{
     api::{
-        Api, Kept, Page,
+        Api, CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind, Filter, Window},
@@ -52,22 +53,22 @@ pub(super) struct TennisPlayer {
         ("gender" = Option<String>, Query, description = "`M` or `F`."),
         ("country" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)."),
         ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TennisPlayer>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
-    let spec = asked::spec(&["country", "gender", "limit", "offset", "search"]);
-    let asked = request.read(spec)?;
-    let gender = asked.params.parsed("gender", "M or F", |text| {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
+    let spec = request::spec(&["country", "gender", "limit", "offset", "search"]);
+    let query = request.read(spec)?;
+    let gender = query.params.parsed("gender", "M or F", |text| {
         ["M", "F"].into_iter().find(|known| known.eq_ignore_ascii_case(text))
     })?;
-    let digest = request.digest(Sport::Tennis).await?;
-    let country = asked.params.text("country");
-    let is_like = asked::search(asked.params.text("search").unwrap_or_default());
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
+    let country = query.params.text("country");
+    let is_like = request::search(query.params.text("search").unwrap_or_default());
     let players = request.api.archive.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
             && is_like(&player.name)
@@ -76,10 +77,12 @@ pub(super) async fn list(request: Request) -> Answer {
     let players: Vec<_> = players
         .into_iter()
         .filter(|player| {
-            gender.is_none() || self::gender(&request.api, player.id, &digest) == gender
+            gender.is_none() || self::gender(&request.api, player.id, &sport_stats) == gender
         })
         .collect();
-    asked.page(Kept::REFERENCE, &players, |player| TennisPlayer::of(&request.api, player, &digest))
+    query.page(CacheControl::REFERENCE, &players, |player| {
+        TennisPlayer::of(&request.api, player, &sport_stats)
+    })
 }
 
 /// One player.
@@ -87,20 +90,20 @@ pub(super) async fn list(request: Request) -> Answer {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisPlayer), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    lists::side(&request, Sport::Tennis, &id, |player, digest| {
-        TennisPlayer::of(&request.api, player, digest)
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    lists::side(&request, Sport::Tennis, &id, |player, sport_stats| {
+        TennisPlayer::of(&request.api, player, sport_stats)
     })
     .await
 }
 
 impl TennisPlayer {
-    pub(super) fn of(api: &Api, player: &Entity, digest: &Digest) -> Self {
+    pub(super) fn of(api: &Api, player: &Entity, sport_stats: &SportStats) -> Self {
         Self {
             id: player.id,
             name: player.name.to_string(),
             short_name: None,
-            gender: gender(api, player.id, digest),
+            gender: gender(api, player.id, sport_stats),
             country_code: shape::country_code(player.country.as_ref()),
             country_name: shape::country_name(player.country.as_ref()),
             date_of_birth: None,
@@ -112,23 +115,23 @@ impl TennisPlayer {
             residence: None,
             prize_current_usd: None,
             prize_total_usd: None,
-            current_ranking: CurrentRanking::of(player.id, digest),
+            current_ranking: CurrentRanking::of(player.id, sport_stats),
         }
     }
 }
 
-fn gender(api: &Api, player: Key, digest: &Digest) -> Option<&'static str> {
-    if let Some(circuit) = digest.circuit(player) {
+fn gender(api: &Api, player: Key, sport_stats: &SportStats) -> Option<&'static str> {
+    if let Some(circuit) = sport_stats.circuit(player) {
         return row::gender(Some(circuit));
     }
-    let played = digest.table.get(player).and_then(|row| row.competition);
+    let played = sport_stats.table.get(player).and_then(|row| row.competition);
     let tournament = played.or_else(|| entered(api, player))?;
     let tournament = api.archive.entity(EntityKind::Competition, tournament)?;
     let category = tournament.about.get("category").and_then(|it| it.as_str());
     row::gender(row::circuit(&tournament.name, category))
 }
 
-/// The tournament of the player's last match that is known, played or not.
+/// The tournament of the player's last known match, played or not.
 fn entered(api: &Api, player: Key) -> Option<Key> {
     let filter = Filter {
         sport: Some(Sport::Tennis),

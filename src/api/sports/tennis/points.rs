@@ -6,11 +6,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
-    asked::{Answer, Request},
     matches,
+    request::{ApiResult, SportsRequest},
 };
 use crate::{
-    api::{Api, Kept, error::ErrorBody},
+    api::{Api, CacheControl, error::ErrorBody},
     record::{Key, MatchRecord, PointRecord, SetRecord},
 };
 
@@ -62,8 +62,8 @@ struct PlayedPoint {
     params(("id" = u64, Path)),
     responses((status = 200, body = PointByPoint), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn point_by_point(Path(id): Path<String>, request: Request) -> Answer {
-    matches::part(&request, Sport::Tennis, &id, Kept::LIVE, PointByPoint::of).await
+pub(super) async fn point_by_point(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::part(&request, Sport::Tennis, &id, CacheControl::LIVE, PointByPoint::of).await
 }
 
 impl PointByPoint {
@@ -74,8 +74,8 @@ impl PointByPoint {
         let by_set = points.chunk_by(|a, b| a.set == b.set);
         let played = by_set.filter_map(|points| {
             let set = points.first()?.set;
-            let told = sets.get(usize::from(set).checked_sub(1)?);
-            Some(PlayedSet { set, duration_seconds: None, games: games(points, told) })
+            let games_of_set = sets.get(usize::from(set).checked_sub(1)?);
+            Some(PlayedSet { set, duration_seconds: None, games: games(points, games_of_set) })
         });
         Self { match_id: record.brief.id, available: !points.is_empty(), sets: played.collect() }
     }
@@ -95,7 +95,7 @@ fn game(number: usize, points: &[PointRecord], set: Option<&SetRecord>) -> Optio
     if let Some(own) = winner.and_then(|winner| before.get_mut(usize::from(winner))) {
         *own = own.saturating_sub(1);
     }
-    // A tie-break is played when the games are even, six all or later, and ends the set.
+    // A tie-break is played when the games are level at six all or later, and ends the set.
     let is_tie_break = set.is_some_and(|set| {
         set.tie_break.is_some()
             && before[0] == before[1]

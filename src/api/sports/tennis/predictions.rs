@@ -7,18 +7,19 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{Answer, Days, Paging, Request},
-        digest::Digest,
         forecast::{Forecast, Model, percent},
         matches,
         predicted::{self, Predicted},
-        shape, status,
+        request::{ApiResult, DateParams, PageParams, SportsRequest},
+        shape,
+        sport_stats::SportStats,
+        status,
     },
     row::{PlayerBrief, TournamentBrief},
 };
 use crate::{
     api::{
-        Api, Kept, Page,
+        Api, CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
     },
     rating,
@@ -68,13 +69,13 @@ struct PredictedTennis {
 
 /// Predictions: unless something else is asked for, of matches that are still to begin.
 #[utoipa::path(get, path = "/tennis/api/v2/predictions/", tag = "tennis",
-    params(Predicted, Days, Paging),
+    params(Predicted, DateParams, PageParams),
     responses(
         (status = 200, body = Page<TennisPrediction>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
     predicted::list(&request, Sport::Tennis, TennisPrediction::of).await
 }
 
@@ -89,13 +90,13 @@ pub(super) struct OldTennisPrediction {
 
 /// The same at the address without a version, for clients of old.
 #[utoipa::path(get, path = "/tennis/api/predictions/", tag = "tennis",
-    params(Predicted, Days, Paging),
+    params(Predicted, DateParams, PageParams),
     responses(
         (status = 200, body = Page<OldTennisPrediction>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn old_list(request: Request) -> Answer {
+pub(super) async fn old_list(request: SportsRequest) -> ApiResult {
     predicted::list(&request, Sport::Tennis, OldTennisPrediction::of).await
 }
 
@@ -104,23 +105,24 @@ pub(super) async fn old_list(request: Request) -> Answer {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisPrediction), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    matches::one(&request, Sport::Tennis, &id, Kept::PREDICTIONS, TennisPrediction::of).await
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    matches::one(&request, Sport::Tennis, &id, CacheControl::PREDICTIONS, TennisPrediction::of)
+        .await
 }
 
 impl OldTennisPrediction {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
-        let [player1_obj, player2_obj] = PlayerBrief::both(api, record, digest);
-        Self { row: TennisPrediction::of(api, record, digest), player1_obj, player2_obj }
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let [player1_obj, player2_obj] = PlayerBrief::both(api, record, sport_stats);
+        Self { row: TennisPrediction::of(api, record, sport_stats), player1_obj, player2_obj }
     }
 }
 
 impl TennisPrediction {
-    fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
-        let forecast = Forecast::of(record, digest);
+    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let forecast = Forecast::of(record, sport_stats);
         let predicted = forecast.map(|it| u8::from(it.winner() == 1) + 1);
         let actual = rating::winner(&record.brief).map(|winner| winner + 1);
-        let [player1, player2] = PlayerBrief::both(api, record, digest);
+        let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         Self {
             id: record.brief.id,
             match_id: record.brief.id,

@@ -1,4 +1,4 @@
-//! `/tennis/api/v2/rankings/`: ours, since no feed tells those of the circuits.
+//! `/tennis/api/v2/rankings/`: the hub's own rankings, since no feed provides the circuits'.
 
 use axum::extract::Path;
 use fanout::Micros;
@@ -8,14 +8,14 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Answer, DAY, Request},
-        digest::{self, Digest},
+        request::{self, ApiResult, DAY, SportsRequest},
+        sport_stats::{self, SportStats},
     },
     people::TennisPlayer,
 };
 use crate::{
     api::{
-        Api, ApiError, Kept, Page,
+        Api, ApiError, CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -24,17 +24,17 @@ use crate::{
     record::Key,
 };
 
-/// The types of rankings, in the order in which their rows stand: Elo over the results that are kept,
-/// of the players of each circuit, and of those whose circuit nobody tells.
+/// The types of rankings, in the order of their rows: Elo over archived results, of the players of each
+/// circuit, and of those with an unknown circuit.
 const TYPES: [&str; 3] = ["ATP", "WTA", RESULTS];
 const RESULTS: &str = "results";
 
-/// In which of them a player stands.
-pub(super) fn kind(player: Key, digest: &Digest) -> &'static str {
-    digest.circuit(player).unwrap_or(RESULTS)
+/// The type of a player's ranking.
+pub(super) fn kind(player: Key, sport_stats: &SportStats) -> &'static str {
+    sport_stats.circuit(player).unwrap_or(RESULTS)
 }
 
-/// Rows of a page at most: SERVICE section 1.2.
+/// The maximum rows per page: SERVICE section 1.2.
 const LIMIT_MAX: usize = 500;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -69,16 +69,18 @@ pub(super) struct TennisRanking {
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
-    let spec = asked::spec(&["date", "limit", "offset", "type"]);
-    let asked = request.read(spec)?;
-    let window = asked.params.window_of(crate::api::params::LIMIT_DEFAULT, LIMIT_MAX)?;
-    let date = asked.params.before("date")?;
-    let mut ranking = Ranking::at(&request, date, asked.now).await?;
-    if let Some(wanted) = asked.params.text("type") {
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
+    let spec = request::spec(&["date", "limit", "offset", "type"]);
+    let query = request.read(spec)?;
+    let window = query.params.window_of(crate::api::params::LIMIT_DEFAULT, LIMIT_MAX)?;
+    let date = query.params.before("date")?;
+    let mut ranking = Ranking::at(&request, date, query.now).await?;
+    if let Some(wanted) = query.params.text("type") {
         ranking.rows.retain(|row| row.kind.eq_ignore_ascii_case(wanted));
     }
-    asked.page_of(Kept::REFERENCE, window, &ranking.rows, |row| ranking.row(&request.api, row))
+    query.page_of(CacheControl::REFERENCE, window, &ranking.rows, |row| {
+        ranking.row(&request.api, row)
+    })
 }
 
 /// One row of a ranking as it is now, by its id or by that of the player.
@@ -86,32 +88,32 @@ pub(super) async fn list(request: Request) -> Answer {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisRanking), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let id = asked::key(&id)?;
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    request.read(request::NONE)?;
+    let id = request::key(&id)?;
     let ranking = Ranking::at(&request, None, crate::clock::now()).await?;
     let row = ranking.rows.iter().find(|row| [self::id(row.player), row.player].contains(&id));
     let row = row.ok_or(ApiError::NotFound)?;
-    request.answer(Kept::REFERENCE, &ranking.row(&request.api, row))
+    request.answer(CacheControl::REFERENCE, &ranking.row(&request.api, row))
 }
 
-/// A player's row, whatever the day: each player has one, so the player's id is its id.
+/// A player's row on any day: each player has one, so the row's id is the player's.
 fn id(player: Key) -> Key {
     player
 }
 
-/// All rows, and what was a week before.
+/// All rows, and the statistics a week earlier.
 #[derive(Debug, Default)]
 struct Ranking {
-    rows: Vec<Row>,
-    before: std::sync::Arc<Digest>,
-    digest: std::sync::Arc<Digest>,
+    rows: Vec<RankedPlayer>,
+    before: std::sync::Arc<SportStats>,
+    sport_stats: std::sync::Arc<SportStats>,
     date: Option<String>,
 }
 
-/// Where a player stands.
+/// A player's rank.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct RankedPlayer {
     kind: &'static str,
     position: usize,
     player: Key,
@@ -119,35 +121,42 @@ struct Row {
 }
 
 impl Ranking {
-    async fn at(request: &Request, date: Option<Micros>, now: Micros) -> Result<Self, ApiError> {
-        let digest = match date {
-            Some(date) => Digest::before(&request.api.archive, Sport::Tennis, Some(date)).await?,
-            None => request.digest(Sport::Tennis).await?,
+    async fn at(
+        request: &SportsRequest,
+        date: Option<Micros>,
+        now: Micros,
+    ) -> Result<Self, ApiError> {
+        let sport_stats = match date {
+            Some(date) => {
+                SportStats::before(&request.api.archive, Sport::Tennis, Some(date)).await?
+            }
+            None => request.sport_stats(Sport::Tennis).await?,
         };
         let end = date.unwrap_or(now);
-        let week = Digest::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
+        let week =
+            SportStats::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
         let row = |(player, rated): (Key, Rated)| {
-            let position = digest.position(player)?;
-            Some(Row { kind: kind(player, &digest), position, player, rated })
+            let position = sport_stats.position(player)?;
+            Some(RankedPlayer { kind: kind(player, &sport_stats), position, player, rated })
         };
-        let mut rows: Vec<_> = digest.table.ranked().into_iter().filter_map(row).collect();
+        let mut rows: Vec<_> = sport_stats.table.ranked().into_iter().filter_map(row).collect();
         let place = |kind: &str| TYPES.iter().position(|own| *own == kind);
         rows.sort_by_key(|row| (place(row.kind), row.position));
         Ok(Self {
             rows,
             before: week,
-            digest,
+            sport_stats,
             date: time::zulu(end - 1).map(|at| at.chars().take(10).collect()),
         })
     }
 
-    fn row(&self, api: &Api, row: &Row) -> TennisRanking {
+    fn row(&self, api: &Api, row: &RankedPlayer) -> TennisRanking {
         let entity = api.archive.entity(EntityKind::Player, row.player);
         TennisRanking {
             id: id(row.player),
             position: row.position,
-            player: entity.map(|entity| TennisPlayer::of(api, &entity, &self.digest)),
-            points: digest::whole(row.rated.rating),
+            player: entity.map(|entity| TennisPlayer::of(api, &entity, &self.sport_stats)),
+            points: sport_stats::whole(row.rated.rating),
             previous_position: self.before.position(row.player),
             previous_points: self.before.elo(row.player),
             best_position: None,

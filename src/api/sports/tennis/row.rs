@@ -1,11 +1,11 @@
-//! A tennis match as lists and its own page show it.
+//! A tennis match as a row of lists and as a detail.
 
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    super::{digest::Digest, price, shape, status},
+    super::{price, shape, sport_stats::SportStats, status},
     figures,
 };
 use crate::{
@@ -113,10 +113,10 @@ pub(super) struct CurrentRanking {
 }
 
 impl TennisMatch {
-    pub(super) fn of(api: &Api, record: &MatchRecord, digest: &Digest) -> Self {
+    pub(super) fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let MatchRecord { brief, play, .. } = record;
         let tennis = play.tennis();
-        let [player1, player2] = PlayerBrief::both(api, record, digest);
+        let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         let [odds1, _, odds2] = price::consensus(record).map(|price| price.map(Number));
         let [p1, p2] = tennis.map_or([None, None], served);
         let figures = figures::of(record);
@@ -209,7 +209,7 @@ impl PlayerBrief {
         api: &Api,
         named: &Named,
         circuit: Option<&'static str>,
-        digest: &Digest,
+        sport_stats: &SportStats,
     ) -> Self {
         let entity = api.archive.entity(EntityKind::Player, named.id);
         let country = entity.and_then(|entity| entity.country.clone());
@@ -219,36 +219,40 @@ impl PlayerBrief {
             short_name: None,
             gender: gender(circuit),
             country_code: shape::country_code(country.as_ref()),
-            current_ranking: CurrentRanking::of(named.id, digest),
+            current_ranking: CurrentRanking::of(named.id, sport_stats),
         }
     }
 
-    pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
+    pub(super) fn both(
+        api: &Api,
+        record: &MatchRecord,
+        sport_stats: &SportStats,
+    ) -> [Option<Self>; 2] {
         let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
-        let player = |named: &Named| Self::of(api, named, circuit, digest);
+        let player = |named: &Named| Self::of(api, named, circuit, sport_stats);
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
         both.map_or([None, None], |both| both.map(Some))
     }
 }
 
 impl CurrentRanking {
-    pub(super) fn of(player: Key, digest: &Digest) -> Option<Self> {
-        let position = digest.position(player)?;
-        let kind = super::rankings::kind(player, digest);
-        Some(Self { position, points: digest.elo(player)?, kind })
+    pub(super) fn of(player: Key, sport_stats: &SportStats) -> Option<Self> {
+        let position = sport_stats.position(player)?;
+        let kind = super::rankings::kind(player, sport_stats);
+        Some(Self { position, points: sport_stats.elo(player)?, kind })
     }
 }
 
-/// What a player served beside play.
+/// The serves of one player that ended a point by themselves.
 #[derive(Debug, Clone, Copy, Default)]
-struct Served {
+struct ServeStats {
     aces: u32,
     double_faults: u32,
 }
 
-/// Aces and double faults of each player, where any is told at all.
-fn served(tennis: &TennisRecord) -> [Option<Served>; 2] {
-    let mut both: Option<[Served; 2]> = None;
+/// Aces and double faults of each player, if the feed reports any.
+fn served(tennis: &TennisRecord) -> [Option<ServeStats>; 2] {
+    let mut both: Option<[ServeStats; 2]> = None;
     for point in &tennis.points {
         let Some(how) = point.how.as_deref() else { continue };
         let both = both.get_or_insert_default();
@@ -277,17 +281,17 @@ fn aces_per_set(tennis: &TennisRecord) -> Option<Vec<SetGames>> {
     Some(sets)
 }
 
-/// `ATP` or `WTA`, where the name or the category of a tournament says it.
+/// `ATP` or `WTA`, if the name or the category of a tournament contains it.
 pub(in crate::api::sports) fn circuit(name: &str, kind: Option<&str>) -> Option<&'static str> {
     let texts = [name, kind.unwrap_or_default()];
     let words = || texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
     let named = ["ATP", "WTA"];
     let named = named.into_iter().find(|own| words().any(|word| word.eq_ignore_ascii_case(own)));
-    // Those of the women are `wta_1000`.
+    // Women's categories are `wta_1000` and the like.
     named.or_else(|| (category(kind).as_deref() == Some("masters_1000")).then_some("ATP"))
 }
 
-/// Who plays on a circuit.
+/// The gender of a circuit's players.
 pub(super) fn gender(circuit: Option<&str>) -> Option<&'static str> {
     match circuit {
         Some("ATP") => Some("M"),
@@ -296,10 +300,10 @@ pub(super) fn gender(circuit: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// `grand_slam`, `atp_500`: as the feed tells it, in one way of writing.
-pub(super) fn category(told: Option<&str>) -> Option<String> {
-    let told = told?.to_lowercase();
-    let words = told.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+/// `grand_slam`, `atp_500`: the feed's category, normalised.
+pub(super) fn category(category: Option<&str>) -> Option<String> {
+    let category = category?.to_lowercase();
+    let words = category.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     Some(words.collect::<Vec<_>>().join("_"))
 }
 
@@ -308,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn circuit_and_category_are_read_from_what_is_told() {
+    fn circuit_and_category_are_read_from_names() {
         assert_eq!(circuit("ATP Halle", None), Some("ATP"));
         assert_eq!(circuit("Halle", Some("atp_500")), Some("ATP"));
         assert_eq!(circuit("WTA 1000 Madrid", None), Some("WTA"));

@@ -8,15 +8,15 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        asked::{self, Answer, Paging, Request},
-        digest::Digest,
+        request::{self, ApiResult, PageParams, SportsRequest},
         shape,
+        sport_stats::SportStats,
     },
     row,
 };
 use crate::{
     api::{
-        Kept, Page,
+        CacheControl, Page,
         error::{ErrorBody, UnknownParametersBody},
         time,
     },
@@ -55,15 +55,15 @@ pub(super) struct TennisTournament {
         ("surface" = Option<String>, Query, description = "`hard`, `clay`, `grass` or `carpet`."),
         ("include_inactive" = Option<bool>, Query, description = "Include tournaments without a match in the last year."),
         ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        Paging,
+        PageParams,
     ),
     responses(
         (status = 200, body = Page<TennisTournament>),
         (status = 400, body = UnknownParametersBody),
     )
 )]
-pub(super) async fn list(request: Request) -> Answer {
-    let spec = asked::spec(&[
+pub(super) async fn list(request: SportsRequest) -> ApiResult {
+    let spec = request::spec(&[
         "category",
         "circuit",
         "include_inactive",
@@ -72,19 +72,19 @@ pub(super) async fn list(request: Request) -> Answer {
         "search",
         "surface",
     ]);
-    let asked = request.read(spec)?;
-    let digest = request.digest(Sport::Tennis).await?;
-    let params = &asked.params;
+    let query = request.read(spec)?;
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
+    let params = &query.params;
     let all = params.flag("include_inactive")?.unwrap_or(false);
-    let is_like = asked::search(params.text("search").unwrap_or_default());
+    let is_like = request::search(params.text("search").unwrap_or_default());
     let is = |own: Option<&str>, name: &str| {
-        params.text(name).is_none_or(|asked| own.is_some_and(|own| own.eq_ignore_ascii_case(asked)))
+        params.text(name).is_none_or(|query| own.is_some_and(|own| own.eq_ignore_ascii_case(query)))
     };
     let tournaments = request
         .api
         .archive
         .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && is_like(&it.name));
-    let rows = tournaments.iter().map(|it| TennisTournament::of(it, &digest, asked.now));
+    let rows = tournaments.iter().map(|it| TennisTournament::of(it, &sport_stats, query.now));
     let rows: Vec<_> = rows
         .filter(|row| {
             (all || row.active)
@@ -93,7 +93,7 @@ pub(super) async fn list(request: Request) -> Answer {
                 && is(row.surface.as_deref(), "surface")
         })
         .collect();
-    asked.page(Kept::LIST, &rows, Clone::clone)
+    query.page(CacheControl::LIST, &rows, Clone::clone)
 }
 
 /// One tournament.
@@ -101,17 +101,20 @@ pub(super) async fn list(request: Request) -> Answer {
     params(("id" = u64, Path)),
     responses((status = 200, body = TennisTournament), (status = 404, body = ErrorBody))
 )]
-pub(super) async fn detail(Path(id): Path<String>, request: Request) -> Answer {
-    request.read(asked::NONE)?;
-    let tournament = asked::entity(&request.api, EntityKind::Competition, Sport::Tennis, &id)?;
-    let digest = request.digest(Sport::Tennis).await?;
-    request.answer(Kept::REFERENCE, &TennisTournament::of(&tournament, &digest, clock::now()))
+pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
+    request.read(request::NONE)?;
+    let tournament = request::entity(&request.api, EntityKind::Competition, Sport::Tennis, &id)?;
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
+    request.answer(
+        CacheControl::REFERENCE,
+        &TennisTournament::of(&tournament, &sport_stats, clock::now()),
+    )
 }
 
 impl TennisTournament {
-    fn of(entity: &Entity, digest: &Digest, now: Micros) -> Self {
+    fn of(entity: &Entity, sport_stats: &SportStats, now: Micros) -> Self {
         let about = |key: &str| entity.about.get(key).and_then(|value| value.as_str());
-        let edition = digest.edition(entity.id);
+        let edition = sport_stats.edition(entity.id);
         let day = |at: Micros| time::zulu(at).map(|at| at.chars().take(10).collect());
         Self {
             id: entity.id,

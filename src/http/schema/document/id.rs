@@ -1,11 +1,11 @@
-//! What holds for an id in a path or an answer: it fits a signed 32-bit integer.
+//! Constraints of ids in paths and responses: they fit a signed 32-bit integer.
 
 use serde_json::{Value, json};
 
 use crate::ids::NUMBERS_MAX;
 
-/// Says so of every id in the document: of properties, by their names, and of parameters in paths.
-/// Filters take larger numbers, too, and find nothing by them.
+/// Adds the constraint to every id in the document: to properties by name, and to parameters in paths.
+/// Filters accept larger numbers, too, and match nothing.
 pub(super) fn complete(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -13,7 +13,7 @@ pub(super) fn complete(value: &mut Value) {
                 && fields.get("name").and_then(Value::as_str).is_some_and(is_id)
                 && let Some(schema) = fields.get_mut("schema").filter(|it| is_integer(it))
             {
-                // What is beyond is no error: nobody has such an id.
+                // A larger number is not an error: no id has it.
                 schema["format"] = "int32".into();
             }
             if let Some(Value::Object(properties)) = fields.get_mut("properties") {

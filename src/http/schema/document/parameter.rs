@@ -1,4 +1,4 @@
-//! What holds for a parameter wherever it is: which values it takes follows from its name and its path.
+//! Constraints of parameters, which follow from their names and paths.
 
 use fanout::channel::NAME_BYTES_MAX;
 use ingest::event::Sport;
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use crate::{api::odds::market, products::Product, signals::Kind};
 
-/// Numbers that are capped: beyond any width they are the most that there is.
+/// Numbers that are capped: larger values count as the maximum.
 const CAPPED: [&str; 8] =
     ["limit", "offset", "page", "page_size", "days", "min_capacity", "min_matches", "size"];
 
-/// Days and moments.
+/// Days and timestamps.
 const TIMES: [&str; 4] = ["date", "date_from", "date_to", "updated_after"];
 
 /// As `fanout` reads it.
 const CHANNEL: &str = "^[A-Za-z0-9_.@+:-]+(/[A-Za-z0-9_.@+:-]+)*$";
 
-/// Says of a parameter what the function that it belongs to says of none.
+/// Adds what the declaration of a parameter leaves out.
 pub(super) fn complete(path: &str, parameter: &mut Value) {
     let name = parameter["name"].as_str().unwrap_or_default();
     let first = path.split('/').nth(1).unwrap_or_default();

@@ -98,7 +98,7 @@ fn document_has_the_structure_of_openapi_3_1() {
 }
 
 #[test]
-fn what_stands_in_front_of_a_product_is_told_of_all_below_it() {
+fn shared_responses_of_a_product_apply_to_all_paths_below_it() {
     let document = openapi();
     let responses = |path: &str, method: &str| {
         let responses = document["paths"][path][method]["responses"].as_object();
@@ -166,7 +166,7 @@ fn every_route_for_programs_is_in_the_document() {
     }
     // The documents do not tell of themselves.
     let own = ["/api/schema/", "/api/asyncapi/"];
-    let mut told = 0;
+    let mut documented = 0;
     for text in sources(&src.join("http")) {
         let routes = text.split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next());
         for route in routes {
@@ -175,10 +175,10 @@ fn every_route_for_programs_is_in_the_document() {
             }
             let path = route.replace("/{*path}", "/{type}/{id}/").replace("{*", "{");
             assert!(document["paths"][&path].is_object(), "{route} is not in the document");
-            told += 1;
+            documented += 1;
         }
     }
-    assert_eq!(told, 4, "account, ticket, channel and image");
+    assert_eq!(documented, 4, "account, ticket, channel and image");
 }
 
 /// Components have the names of their types, without modules: the second of one name would take the place of

@@ -1,6 +1,6 @@
-//! What is done with every request around the router, from the outside inwards.
+//! The steps around the router for every request, from the outside inwards.
 //!
-//! None of it is a layer of the router: each would have a future in a box, and a copy of all that is below it,
+//! They are not layers of the router: each layer would cost a boxed future and a copy of everything below it,
 //! for every request.
 
 use std::{net::IpAddr, sync::Arc};
@@ -18,46 +18,48 @@ use hyper_util::service::TowerToHyperService;
 
 use super::{
     Parts, Peer, Shared, address,
-    arrival::{self, Asked},
-    compression::Wish,
+    authorize::{self, Admission},
+    compression::AcceptEncoding,
     cors,
     cpu_time::measured,
-    credential::InQuery,
+    credential::QueryCredentials,
     error_page,
-    gate::{self, Admitted},
+    request_context::{self, RequestTarget},
 };
 use crate::products::Product;
 
-/// The router and what stands before it.
+/// The router and the steps around it.
 #[derive(Debug, Clone)]
-pub(super) struct Front {
+pub(super) struct HttpService {
     shared: Arc<Shared>,
     router: TowerToHyperService<Router>,
-    /// What browsers are told of TLS.
+    /// The value of `Strict-Transport-Security`, if it is sent.
     hsts: Option<HeaderValue>,
 }
 
-impl Front {
+impl HttpService {
     pub(super) fn new(shared: Arc<Shared>, router: Router) -> Self {
         let hsts = hsts(&shared.parts);
         Self { shared, router: TowerToHyperService::new(router), hsts }
     }
 
-    /// Answers a request that came over a connection from this address.
+    /// Answers a request that arrived over a connection from this address.
     pub(super) async fn answer(&self, connection: IpAddr, mut request: Request) -> Response {
         let proxies = &self.shared.parts.proxies;
-        let (peer, asked) = arrival::receive(&self.shared, connection, &mut request);
-        let had_secret = request.extensions().get::<InQuery>().is_some();
-        let wish = Wish::of(&mut request);
-        let response = match asked {
-            Asked::Product(_) | Asked::Open => self.answer_any_origin(peer, asked, request).await,
-            Asked::Other if error_page::is_wanted(&request) => {
+        let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
+        let had_secret = request.extensions().get::<QueryCredentials>().is_some();
+        let accept_encoding = AcceptEncoding::of(&mut request);
+        let response = match target {
+            RequestTarget::Product(_) | RequestTarget::Open => {
+                self.answer_any_origin(peer, target, request).await
+            }
+            RequestTarget::Other if error_page::is_wanted(&request) => {
                 error_page::in_place_of(self.route(request).await)
             }
-            Asked::Other => self.route(request).await,
+            RequestTarget::Other => self.route(request).await,
         };
-        let response = wish.fulfil(response).await;
-        // A proxy's own address says nothing of who reads.
+        let response = accept_encoding.encode_response(response).await;
+        // A proxy's own address does not identify the reader.
         let reader = Some(peer).filter(|peer| !proxies.may_stand_for_many(peer.0));
         let mut response = self.shared.connections.count_body(reader, response).await;
         secure(response.headers_mut(), had_secret);
@@ -67,27 +69,32 @@ impl Front {
         response
     }
 
-    /// Pages of any origin may ask.
-    async fn answer_any_origin(&self, peer: Peer, asked: Asked, request: Request) -> Response {
+    /// Answers requests that pages of any origin may send.
+    async fn answer_any_origin(
+        &self,
+        peer: Peer,
+        target: RequestTarget,
+        request: Request,
+    ) -> Response {
         if let Some(answer) = cors::preflight(&request) {
             return answer;
         }
-        let mut response = match asked {
-            Asked::Product(product) => self.pass_gate(peer, product, request).await,
-            Asked::Open | Asked::Other => self.route(request).await,
+        let mut response = match target {
+            RequestTarget::Product(product) => self.answer_product(peer, product, request).await,
+            RequestTarget::Open | RequestTarget::Other => self.route(request).await,
         };
         cors::allow(response.headers_mut());
         response
     }
 
-    async fn pass_gate(&self, peer: Peer, product: Product, mut request: Request) -> Response {
-        match gate::admit(&self.shared, peer, product, &mut request).await {
-            Ok(Admitted { standing, permit }) => {
+    async fn answer_product(&self, peer: Peer, product: Product, mut request: Request) -> Response {
+        match authorize::authorize(&self.shared, peer, product, &mut request).await {
+            Ok(Admission { standing, permit }) => {
                 let (mut response, used) = measured(self.route(request)).await;
                 if let Some(permit) = permit {
                     self.shared.parts.limits.charge(permit, used);
                 }
-                gate::tell(response.headers_mut(), standing);
+                authorize::add_rate_limit_headers(response.headers_mut(), standing);
                 response
             }
             Err(refusal) => refusal,
@@ -105,8 +112,8 @@ impl Front {
     }
 }
 
-/// `Strict-Transport-Security`, where clients reach the hub over TLS. Never for a loopback name: it would hold
-/// for everything else that a developer serves there.
+/// `Strict-Transport-Security`, if clients reach the hub over TLS. Never for a loopback name: it would apply
+/// to everything else that a developer serves there.
 fn hsts(parts: &Parts) -> Option<HeaderValue> {
     let host: Uri = parts.public_url.strip_prefix("https://")?.parse().ok()?;
     let name = host.host()?.trim_matches(['[', ']']);
@@ -120,8 +127,8 @@ fn hsts(parts: &Parts) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("max-age={seconds}")).ok()
 }
 
-/// What every answer carries: no address of ours goes to others, no body is guessed at, and nothing
-/// that was asked with a secret in the address is kept.
+/// Headers on every response: no referrer, no content sniffing, no framing, and no caching if the URL
+/// contained a secret.
 fn secure(headers: &mut HeaderMap, had_secret: bool) {
     if had_secret {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,8 +1,8 @@
-//! The way in: accepts connections and reads the head of the first request of each.
+//! Accepts connections and reads the head of the first request of each.
 //!
-//! An upgrade to one of the sockets is answered here and its socket handed over, with nothing of HTTP left
-//! behind; everything else is served by the router. A rush of clients that come back after a
-//! restart is why: the way through the router costs each of them a task and twice the work.
+//! Upgrades to one of the sockets are answered here, and the socket is handed to the fan-out without any HTTP
+//! state; the router serves everything else. The reason is the rush of reconnecting clients after a restart:
+//! the router would cost each of them a task and twice the work.
 
 use std::{
     convert::Infallible,
@@ -31,46 +31,46 @@ use tracing::{debug, warn};
 
 use super::{
     Shared,
-    connections::{Arrival, Open, Progress},
-    front::Front,
+    connections::{ConnectionPermit, RouterPermit, WriteProgress},
     head::{self, Head, Upgrade},
-    line::{Line, Rewound},
+    service::HttpService,
+    transport::{Preread, RawConnection},
     ws,
 };
 use crate::supervisor::{self, Lifetime, fault};
 
-/// How long to wait where a connection cannot be accepted: out of descriptors, as a rule, so that
-/// others have to go first.
+/// How long to wait when a connection cannot be accepted. Usually the process is out of file descriptors, so
+/// other connections have to close first.
 pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// Bytes of a head, and of what a client sends ahead while it is answered.
+/// Buffer for the head, and for what a client sends ahead while it is being answered.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What is answered while as many connections are open as may be.
+/// Answer while the maximum number of connections is open.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How requests of an operator's tools begin.
+/// How requests of operators' tools begin.
 const OPERATOR_PATHS: [&[u8]; 3] = [b"GET /healthz", b"GET /readyz", b"GET /metrics"];
 
 const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);
 
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Acceptor {
     pub(super) shared: Arc<Shared>,
-    pub(super) front: Front,
-    /// Turns true when the door is to be closed.
+    pub(super) service: HttpService,
+    /// Turns true when the acceptor is to stop.
     pub(super) stop: watch::Receiver<bool>,
 }
 
-impl Door {
-    /// Takes connections in until it is told to stop. Those that are being answered then are
-    /// returned, to be waited for.
+impl Acceptor {
+    /// Accepts connections until `stop` turns true. Returns those that are still being answered, to be
+    /// awaited.
     ///
-    /// It accepts on a thread of its own, where a request that has come with its connection is dealt
-    /// with at once: no task is made for it, and no reactor told of its socket.
+    /// It accepts on its own thread and handles a request that arrives together with its connection right
+    /// there, without creating a task or registering the socket with a reactor.
     pub(super) async fn serve(
         self: Arc<Self>,
         listener: net::TcpListener,
@@ -81,7 +81,7 @@ impl Door {
         let mut stop = self.stop.clone();
         let (done, ended) = oneshot::channel();
         let accept = move || done.send(self.accept_all(listener, poll, &runtime));
-        // It may end before the stop with an error, which is told by whoever waits for it.
+        // It may end with an error before the stop; the caller of `serve` reports it.
         supervisor::thread("acceptor", Lifetime::Finite, accept)?;
         let mut ended = pin!(ended);
         tokio::select! {
@@ -101,7 +101,7 @@ impl Door {
         listener.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let connections = Arc::new(Semaphore::new(self.shared.parts.arrivals_max));
+        let connections = Arc::new(Semaphore::new(self.shared.parts.handshakes_max));
         let mut answering = JoinSet::new();
         let mut events = Events::with_capacity(2);
         loop {
@@ -110,14 +110,14 @@ impl Door {
                 _ => {}
             }
             while let Some((tcp, from, permit)) = self.accept(&listener, &connections, runtime) {
-                let Some(arrival) = self.arrive(from) else { continue };
-                let visit = Arc::clone(&self).admit(tcp, from, (permit, arrival));
-                let mut visit = Box::pin(supervisor::request(visit));
-                // Most are done at the first look, here and now. With TLS that would be much work for
-                // one thread.
-                if self.shared.parts.tls.is_some() || is_pending(visit.as_mut()) {
+                let Some(address_permit) = self.acquire_for_address(from) else { continue };
+                let handling = Arc::clone(&self).handle(tcp, from, (permit, address_permit));
+                let mut handling = Box::pin(supervisor::request(handling));
+                // Most finish at the first poll, on this thread. With TLS that would be too much work for one
+                // thread.
+                if self.shared.parts.tls.is_some() || is_pending(handling.as_mut()) {
                     while answering.try_join_next().is_some() {}
-                    answering.spawn(visit);
+                    answering.spawn(handling);
                 }
             }
             fault::point();
@@ -127,7 +127,7 @@ impl Door {
         }
     }
 
-    /// The next connection, once there may be one more; `None` when nobody waits, or at the stop.
+    /// The next connection, once a permit is free; `None` if no connection is waiting, or at the stop.
     fn accept(
         &self,
         listener: &TcpListener,
@@ -157,32 +157,33 @@ impl Door {
     }
 
     fn is_stopped(&self) -> bool {
-        // An error: whoever could tell is gone.
+        // An error means that the sender is gone.
         self.stop.has_changed().unwrap_or(true)
     }
 
-    /// Counts a connection by its address; `None` if there are too many. Those of proxies are not counted so.
-    fn arrive(&self, from: IpAddr) -> Option<Option<Arrival>> {
+    /// Counts a connection by its address; `None` if there are too many. Connections of proxies are not
+    /// counted by address.
+    fn acquire_for_address(&self, from: IpAddr) -> Option<Option<ConnectionPermit>> {
         if self.shared.parts.proxies.may_stand_for_many(from) {
             return Some(None);
         }
-        self.shared.connections.arrive(from).map(Some)
+        self.shared.connections.acquire_for_address(from).map(Some)
     }
 
-    /// All that is done for a connection here. It is counted until then.
-    async fn admit(
+    /// Handles a connection and logs why it ended early. The permits count it until then.
+    async fn handle(
         self: Arc<Self>,
         tcp: net::TcpStream,
         from: IpAddr,
-        (permit, _arrival): (OwnedSemaphorePermit, Option<Arrival>),
+        (permit, _address_permit): (OwnedSemaphorePermit, Option<ConnectionPermit>),
     ) {
-        if let Err(error) = self.welcome(tcp, from, permit).await {
+        if let Err(error) = self.try_handle(tcp, from, permit).await {
             debug!(%error, "a connection ended early");
         }
     }
 
-    /// The permit is for connections of which nothing was read yet.
-    async fn welcome(
+    /// `permit` counts connections of which nothing has been read yet.
+    async fn try_handle(
         &self,
         tcp: net::TcpStream,
         from: IpAddr,
@@ -191,73 +192,80 @@ impl Door {
         fault::point();
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
-        let (mut line, upgrade) = timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
-        if let Some(Upgrade { uri, wish, length }) = upgrade
+        let (mut connection, upgrade) =
+            timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
+        if let Some(Upgrade { uri, request, length }) = upgrade
             && let Some(dialect) = ws::dialect(uri.path())
-            // For whoever has no valid key the router has the words, and a limit.
-            && let Ok(Some(caller)) = ws::authenticate(&self.shared, wish.shown()).await
+            // The router has the answers, and a rate limit, for requests without a valid key.
+            && let Ok(Some(caller)) = ws::authenticate(&self.shared, request.presented()).await
         {
             let verdict = ws::admit(&self.shared, caller, dialect);
-            line.answer(&wish.answer()).await?;
-            let (stream, read_ahead) = line.into_stream(bytes.split_off(length))?;
+            connection.answer(&request.answer()).await?;
+            let (stream, read_ahead) = connection.into_stream(bytes.split_off(length))?;
             ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
             return Ok(());
         }
         drop(permit);
         let connections = &self.shared.connections;
-        let Some(open) = connections.open(is_operator(&bytes)) else {
-            return line.answer(FULL).await;
+        let Some(router_permit) = connections.acquire_for_router(is_operator(&bytes)) else {
+            return connection.answer(FULL).await;
         };
-        let progress = Progress::new(connections.clone());
-        let line = line.into_rewound(bytes, self.shared.parts.socket_options, progress)?;
-        // In a box: it is large, and most never come here.
-        Box::pin(self.answer(line, from, open)).await
+        let progress = WriteProgress::new(connections.clone());
+        let connection =
+            connection.into_preread(bytes, self.shared.parts.socket_options, progress)?;
+        // Boxed: the future is large, and most connections never get here.
+        Box::pin(self.answer(connection, from, router_permit)).await
     }
 
-    /// Reads the first request as far as it takes: `None` if it is for the router. At the stop, who
-    /// has begun to ask may finish.
+    /// Reads the first request as far as needed; `None` if it is for the router. At the stop, a request that
+    /// has begun may finish.
     async fn first_upgrade(
         &self,
         tcp: net::TcpStream,
         bytes: &mut Vec<u8>,
-    ) -> io::Result<(Line, Option<Upgrade>)> {
+    ) -> io::Result<(RawConnection, Option<Upgrade>)> {
         let mut stop = self.stop.clone();
         let first_read = async {
-            let line = match self.shared.parts.tls.clone() {
+            let connection = match self.shared.parts.tls.clone() {
                 Some(tls) => {
                     let tcp = TcpStream::from_std(tcp)?;
-                    Line::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))
+                    RawConnection::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))
                 }
-                None => Line::Tcp(tcp),
+                None => RawConnection::Tcp(tcp),
             };
-            line.read(bytes).await
+            connection.read(bytes).await
         };
-        let (mut line, mut read) = tokio::select! {
+        let (mut connection, mut read) = tokio::select! {
             biased;
             read = first_read => read?,
             _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
         };
         while read > 0 {
             match head::parse_for_socket(bytes) {
-                Head::Upgrade(upgrade) => return Ok((line, Some(upgrade))),
-                Head::Other => return Ok((line, None)),
-                Head::Incomplete => (line, read) = line.read(bytes).await?,
+                Head::Upgrade(upgrade) => return Ok((connection, Some(upgrade))),
+                Head::Other => return Ok((connection, None)),
+                Head::Incomplete => (connection, read) = connection.read(bytes).await?,
             }
         }
         Err(ErrorKind::UnexpectedEof.into())
     }
 
     /// Serves all requests of a connection.
-    async fn answer(&self, line: Rewound, from: IpAddr, open: Open) -> io::Result<()> {
+    async fn answer(
+        &self,
+        connection: Preread,
+        from: IpAddr,
+        router_permit: RouterPermit,
+    ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
-            Ok::<_, Infallible>(self.front.answer(from, request.map(Body::new)).await)
+            Ok::<_, Infallible>(self.service.answer(from, request.map(Body::new)).await)
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.shared.parts.handshake_timeout)
             .max_buf_size(BUFFER_BYTES)
-            .keep_alive(!open.is_extra)
-            .serve_connection(TokioIo::new(line), service)
+            .keep_alive(!router_permit.is_extra)
+            .serve_connection(TokioIo::new(connection), service)
             .with_upgrades();
         let mut connection = pin!(connection);
         let mut stop = self.stop.clone();
@@ -272,12 +280,12 @@ impl Door {
     }
 }
 
-/// Whether a first request is one of an operator's tools, as far as it has come.
+/// Whether a first request, as far as it has arrived, is one of an operator's tool.
 fn is_operator(bytes: &[u8]) -> bool {
     OPERATOR_PATHS.iter().any(|beginning| bytes.starts_with(beginning))
 }
 
-/// Polls a future once, with nobody to be woken: whoever gets it next polls it first.
+/// Polls a future once with a waker that does nothing; the next owner polls it again first.
 fn is_pending(future: Pin<&mut impl Future<Output = ()>>) -> bool {
     let poll = || future.poll(&mut Context::from_waker(Waker::noop())) == task::Poll::Pending;
     // A panic ends this connection, not the thread that accepts all others.

@@ -1,5 +1,5 @@
-//! What sums over many matches need of each of them beyond its brief: cards, fouls, possession,
-//! formations. Read from the record once, and remembered while the match stays as it is.
+//! The numbers of a match that sums over many matches need beyond its brief: cards, fouls, possession,
+//! formations. Read from the record once and cached until the match changes.
 
 use std::{
     collections::HashMap,
@@ -14,13 +14,13 @@ use crate::{
     record::{Brief, FootballRecord, Key, MatchRecord},
 };
 
-/// Matches of which it is remembered; each takes some hundred bytes. Beyond that all is forgotten and
-/// read again.
-const SHEETS_MAX: usize = 100_000;
+/// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
+/// filled again.
+const MATCHES_MAX: usize = 100_000;
 
-/// Of one match. `None` is what nobody told.
+/// The numbers of one match. `None` means that no feed provides them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::api) struct Sheet {
+pub(in crate::api) struct MatchStats {
     pub yellow: Option<[u32; 2]>,
     pub red: Option<[u32; 2]>,
     pub fouls: Option<[u32; 2]>,
@@ -31,14 +31,14 @@ pub(in crate::api) struct Sheet {
     pub formations: [Option<Arc<str>>; 2],
 }
 
-/// Sheets by match, each with when the match changed last; clones share them.
+/// Numbers by match, with the time of the match's last change; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::api) struct Sheets {
-    known: Arc<Mutex<HashMap<Key, (Micros, Sheet)>>>,
+pub(in crate::api) struct MatchStatsCache {
+    known: Arc<Mutex<HashMap<Key, (Micros, MatchStats)>>>,
 }
 
-impl Sheets {
-    /// Of these matches.
+impl MatchStatsCache {
+    /// The numbers of these matches.
     ///
     /// # Errors
     ///
@@ -47,15 +47,15 @@ impl Sheets {
         &self,
         matches: &Matches<'_>,
         briefs: &[Arc<Brief>],
-    ) -> Result<HashMap<Key, Sheet>, ApiError> {
-        let mut sheets = HashMap::with_capacity(briefs.len());
+    ) -> Result<HashMap<Key, MatchStats>, ApiError> {
+        let mut match_stats = HashMap::with_capacity(briefs.len());
         let mut missing = Vec::new();
         {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             for brief in briefs {
                 match known.get(&brief.id) {
-                    Some((updated, sheet)) if *updated == brief.updated => {
-                        sheets.insert(brief.id, sheet.clone());
+                    Some((updated, stats)) if *updated == brief.updated => {
+                        match_stats.insert(brief.id, stats.clone());
                     }
                     Some(_) | None => missing.push(Arc::clone(brief)),
                 }
@@ -63,24 +63,24 @@ impl Sheets {
         }
         let read = matches.records(&missing).await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + read.len() > SHEETS_MAX {
+        if known.len() + read.len() > MATCHES_MAX {
             known.clear();
         }
         for record in read {
-            let sheet = Sheet::of(&record);
-            known.insert(record.brief.id, (record.brief.updated, sheet.clone()));
-            sheets.insert(record.brief.id, sheet);
+            let stats = MatchStats::of(&record);
+            known.insert(record.brief.id, (record.brief.updated, stats.clone()));
+            match_stats.insert(record.brief.id, stats);
         }
-        Ok(sheets)
+        Ok(match_stats)
     }
 }
 
-impl Sheet {
+impl MatchStats {
     fn of(record: &MatchRecord) -> Self {
         let Some(football) = record.play.football() else { return Self::default() };
         let stat = |name: &str| match football.stats.each_ref().map(|side| side.get(name)) {
             [None, None] => None,
-            told => Some(told.map(|count| count.copied().unwrap_or_default())),
+            sides => Some(sides.map(|count| count.copied().unwrap_or_default())),
         };
         let cards =
             |kinds: &[&str]| (!football.incidents.is_empty()).then(|| count(football, kinds));

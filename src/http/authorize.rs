@@ -1,8 +1,8 @@
-//! In front of every product: who asks, whether the account may, and how much.
+//! Access to products: authenticates the request, checks the add-on and applies the limits.
 //!
-//! It holds for all paths below a product, known or not, so that nobody learns without a key what
-//! there is. A handler behind it finds the [`Caller`] among the extensions of its request, and need
-//! not ask again. The usual way through is a look into two tables in memory.
+//! It covers all paths below a product, existing or not, so that nothing about them is revealed without a
+//! key. A handler behind it finds the [`Caller`] in the extensions of its request and does not authenticate
+//! again. The usual case takes two look-ups in memory.
 
 use std::error::Error;
 
@@ -19,8 +19,8 @@ use tracing::warn;
 
 use super::{
     Peer, Shared,
-    credential::{self, Credential, Shown},
-    error::{HttpError, Needed},
+    credential::{self, Credential, PresentedCredential},
+    error::{HttpError, MissingAddon},
 };
 use crate::{
     accounts::{AccountId, Caller, Micros},
@@ -33,26 +33,27 @@ use crate::{
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// How a request was let through: where its account stands, and the permit that its CPU time is charged to.
-pub(super) struct Admitted {
+/// The result of a successful check: where the account stands, and the permit that the CPU time is charged
+/// to.
+pub(super) struct Admission {
     pub standing: Option<Standing>,
     pub permit: Option<CpuPermit>,
 }
 
-/// Lets a request through to a product, with who asks among its extensions; else gives the answer.
-pub(super) async fn admit(
+/// Admits a request to a product and adds the caller to its extensions; otherwise returns the response.
+pub(super) async fn authorize(
     shared: &Shared,
     peer: Peer,
     product: Product,
     request: &mut Request,
-) -> Result<Admitted, Response> {
-    let shown = credential::of_rest(request.headers(), request.extensions().get());
+) -> Result<Admission, Response> {
+    let presented = credential::of_rest(request.headers(), request.extensions().get());
     let path = request.uri().path();
     let call = call(path).filter(|_| shared.paths.contains(path));
-    match pass(shared, Asked { product, peer, shown, call }).await {
-        Ok((caller, admitted)) => {
+    match check_access(shared, AccessRequest { product, peer, presented, call }).await {
+        Ok((caller, admission)) => {
             request.extensions_mut().insert(caller);
-            Ok(admitted)
+            Ok(admission)
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
@@ -61,26 +62,26 @@ pub(super) async fn admit(
     }
 }
 
-/// What the gate has to know of a request.
-struct Asked {
+/// What the check needs to know about a request.
+struct AccessRequest {
     product: Product,
     peer: Peer,
-    shown: Shown,
+    presented: PresentedCredential,
     call: Option<Call>,
 }
 
-/// The order decides what somebody is told to whom several things apply: 429 for the address, 401,
-/// 402, 429 for the account's work, 429 for the day.
-async fn pass(
+/// The order decides which answer a request gets when several apply: 429 for the address, 401, 402, 429 for
+/// the account's work, 429 for the day.
+async fn check_access(
     shared: &Shared,
-    Asked { product, peer, shown, call }: Asked,
-) -> Result<(Caller, Admitted), HttpError> {
+    AccessRequest { product, peer, presented, call }: AccessRequest,
+) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.limits;
     if product == Product::Football {
         limits.request(peer.0).map_err(HttpError::RateLimited)?;
     }
     let now = clock::wall();
-    let caller = authenticate(shared, &shown, peer, now).await?;
+    let caller = authenticate(shared, &presented, peer, now).await?;
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
     let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
@@ -88,34 +89,36 @@ async fn pass(
         Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
         None => None,
     };
-    Ok((caller, Admitted { standing, permit }))
+    Ok((caller, Admission { standing, permit }))
 }
 
 /// SPEC section 5, rule 1.
 async fn authenticate(
     shared: &Shared,
-    shown: &Shown,
+    presented: &PresentedCredential,
     Peer(address): Peer,
     now: Micros,
 ) -> Result<Caller, HttpError> {
     let public_url = || shared.parts.public_url.clone();
-    match shown {
-        Shown::One(Credential::Key(key)) => {
+    match presented {
+        PresentedCredential::One(Credential::Key(key)) => {
             if let Some(caller) = shared.parts.accounts.authenticate(key, now).await? {
                 return Ok(caller);
             }
             shared.parts.limits.wrong_key(address).map_err(HttpError::RateLimited)?;
             Err(HttpError::Unauthorised { public_url: public_url() })
         }
-        Shown::One(Credential::Ticket(_)) | Shown::Nothing => {
+        PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => {
             Err(HttpError::Unauthorised { public_url: public_url() })
         }
-        Shown::Different => Err(HttpError::DifferentTokens { public_url: public_url() }),
+        PresentedCredential::Conflicting => {
+            Err(HttpError::DifferentTokens { public_url: public_url() })
+        }
     }
 }
 
-/// SPEC section 5, rule 2: 402, not 403. A quota for those without the add-on is as good as it, for
-/// as long as it lasts.
+/// SPEC section 5, rule 2: 402, not 403. While a quota for accounts without the add-on lasts, it replaces the
+/// add-on.
 fn check_addon(
     shared: &Shared,
     caller: &Caller,
@@ -127,13 +130,13 @@ fn check_addon(
         Some(addon) if !caller.has(addon, now) && quota.is_none() => {
             let price = catalogue.price(addon, false);
             let public_url = shared.parts.public_url.clone();
-            Err(HttpError::AddonRequired(Needed { addon, price, public_url }))
+            Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }))
         }
         _ => Ok(()),
     }
 }
 
-/// Counts the request, and takes it off the day's quota where there is one.
+/// Counts the request, against the day's quota if there is one.
 async fn count(
     shared: &Shared,
     account: AccountId,
@@ -143,31 +146,36 @@ async fn count(
 ) -> Result<Option<Standing>, HttpError> {
     let meter = &shared.parts.meter;
     let Some(quota) = quota else {
-        count_freely(meter, account, (product, call), now);
+        count_without_quota(meter, account, (product, call), now);
         return Ok(None);
     };
     match meter.reserve(account, product, call, quota.per_day, now).await {
         Ok(Some(left)) => Ok(Some(quota.standing(left, now))),
         Ok(None) => Err(HttpError::Exhausted(quota.standing(0, now))),
-        // What cannot be counted is given away: that is ours to mend.
+        // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
-            warn!(error = &error as &dyn Error, "a request was not held against its quota");
-            count_freely(meter, account, (product, call), now);
+            warn!(error = &error as &dyn Error, "a request could not be counted against its quota");
+            count_without_quota(meter, account, (product, call), now);
             Ok(None)
         }
     }
 }
 
-fn count_freely(meter: &Meter, account: AccountId, (product, call): (Product, Call), now: Micros) {
+fn count_without_quota(
+    meter: &Meter,
+    account: AccountId,
+    (product, call): (Product, Call),
+    now: Micros,
+) {
     match call {
         Call::Rest => meter.call(account, product, now),
         Call::Mcp => meter.mcp_call(account, product, now),
     }
 }
 
-/// What a request to a path that exists counts as; `None` for what customers ask about their own account,
-/// for tickets, of which a socket may need one after the quota is used up, and for the paths of MCP, where
-/// there is no server yet.
+/// What a request to an existing path counts as. `None` for requests about the client's own account, for
+/// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, which has no
+/// server yet.
 fn call(path: &str) -> Option<Call> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
@@ -178,8 +186,8 @@ fn call(path: &str) -> Option<Call> {
     }
 }
 
-/// SERVICE section 6: absent means that there is no quota.
-pub(super) fn tell(headers: &mut HeaderMap, standing: Option<Standing>) {
+/// SERVICE section 6: no header means that there is no quota.
+pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<Standing>) {
     let Some(standing) = standing else { return };
     for (name, value) in [(RATE_LIMIT_POLICY, standing.policy()), (RATE_LIMIT, standing.rate())] {
         if let Ok(value) = HeaderValue::try_from(value) {

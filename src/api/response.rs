@@ -1,4 +1,4 @@
-//! An answer as JSON, with what a client needs to ask for it less often.
+//! JSON responses with the headers that let clients cache them.
 
 use std::{hash::Hasher, sync::Arc};
 
@@ -14,35 +14,35 @@ use tokio::sync::OnceCell;
 
 use super::ApiError;
 
-/// Codings in which a body may be sent; which they are is known to `http` alone.
+/// The number of content codings; only `http` knows which they are.
 pub(crate) const CODINGS: usize = 3;
 
-/// Whether an answer was at hand: `HIT`, or `MISS` where it was made for this request.
+/// Whether the response came from the cache: `HIT`, or `MISS` if it was rendered for this request.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("x-cache-status");
 
-/// Fields of the head of an answer, with those that are added on its way out.
+/// Room for all headers of a response, including those that are added later.
 const FIELDS: usize = 16;
 
-/// For how long an answer may be kept: the value of `Cache-Control`. Answers are of one account's key, so
-/// no cache between us and the client may share them. In seconds: SERVICE section 1.3.
+/// The value of `Cache-Control`. Responses belong to one account's key, so no shared cache may store them. In
+/// seconds: SERVICE section 1.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept(&'static str);
+pub struct CacheControl(&'static str);
 
-/// A body and its tag, made once and shared.
+/// A body and its tag, rendered once and shared.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct SharedBody {
     body: Bytes,
     etag: HeaderValue,
-    coded: Coded,
+    encoded: EncodedBodies,
 }
 
-/// A shared body in each coding, once somebody has asked for it so; clones share it. It goes along with the
-/// answer as an extension.
+/// A shared body in each content coding, encoded on first use; clones share it. It travels with the response
+/// as an extension.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Coded(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
+pub(crate) struct EncodedBodies(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
 
-impl Coded {
-    /// The body in this coding, made by the first who asks while all others wait; `None` if it is not sent in
+impl EncodedBodies {
+    /// The body in this coding, made by the first caller while the others wait; `None` if it is not sent in
     /// this coding.
     pub(crate) async fn get_or_make(
         &self,
@@ -54,19 +54,19 @@ impl Coded {
     }
 }
 
-impl Prepared {
-    /// Of what is JSON already.
+impl SharedBody {
+    /// From a body that is already JSON.
     #[must_use]
     pub fn of(body: Bytes) -> Self {
         let etag = etag(&body);
-        Self { body, etag, coded: Coded::default() }
+        Self { body, etag, encoded: EncodedBodies::default() }
     }
 
-    /// Of a value.
+    /// Serializes a value.
     ///
     /// # Errors
     ///
-    /// If it cannot be written as JSON.
+    /// If serialization fails.
     pub fn json(value: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self::of(json(value)?))
     }
@@ -74,41 +74,44 @@ impl Prepared {
 
 fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
-        tracing::error!(error = &error as &dyn std::error::Error, "an answer is no JSON");
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "a response could not be serialized"
+        );
         ApiError::Internal
     })?;
     Ok(body.into())
 }
 
-/// Weak, since it is the same whatever the body is compressed with.
+/// Weak, since it is the same for every content coding.
 fn etag(body: &[u8]) -> HeaderValue {
     let mut hasher = FxHasher::default();
     hasher.write(body);
     let etag = format!("W/\"{:x}-{:016x}\"", body.len(), hasher.finish());
-    // Digits and signs: it is always a value.
+    // Always a valid header value: digits and punctuation.
     HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("W/\"\""))
 }
 
-impl Kept {
+impl CacheControl {
     /// Lists of matches, leagues, teams.
     pub const LIST: Self = Self("private, max-age=5");
-    /// What is in play.
+    /// Matches in play.
     pub const LIVE: Self = Self("private, max-age=1");
-    /// What changes by the day: teams, venues, players.
+    /// What changes daily: teams, venues, players.
     pub const REFERENCE: Self = Self("private, max-age=300");
     pub const PREDICTIONS: Self = Self("private, max-age=120");
     pub const ODDS: Self = Self("private, max-age=5");
 
-    /// A value as an answer: 304 without a body where the client has it already.
+    /// Responds with a value, or with 304 if the client has it already.
     ///
     /// # Errors
     ///
-    /// If it cannot be written as JSON.
+    /// If serialization fails.
     pub fn answer(self, headers: &HeaderMap, value: &impl Serialize) -> Result<Response, ApiError> {
         Ok(self.answer_bytes(headers, json(value)?))
     }
 
-    /// The same of what is JSON already.
+    /// The same for a body that is already JSON.
     #[must_use]
     pub fn answer_bytes(self, headers: &HeaderMap, body: Bytes) -> Response {
         let etag = etag(&body);
@@ -117,12 +120,12 @@ impl Kept {
         response
     }
 
-    /// The same of what was prepared before, for everybody who asks for it.
+    /// The same for a shared body.
     #[must_use]
-    pub fn answer_prepared(self, headers: &HeaderMap, prepared: &Prepared) -> Response {
-        let Prepared { body, etag, coded } = prepared.clone();
+    pub fn answer_shared(self, headers: &HeaderMap, shared_body: &SharedBody) -> Response {
+        let SharedBody { body, etag, encoded } = shared_body.clone();
         let mut response = self.respond(headers, body, etag);
-        response.extensions_mut().insert(coded);
+        response.extensions_mut().insert(encoded);
         response
     }
 
@@ -143,7 +146,7 @@ impl Kept {
     }
 }
 
-/// Whether the client says that it has what this is the tag of.
+/// Whether the client's `If-None-Match` contains this tag.
 fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let Ok(etag) = etag.to_str().map(opaque) else { return false };
     let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
@@ -151,7 +154,7 @@ fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     tags.any(|tag| tag == "*" || opaque(tag) == etag)
 }
 
-/// A tag without its word on how it compares.
+/// A tag without its weakness prefix.
 fn opaque(tag: &str) -> &str {
     tag.trim_start_matches("W/")
 }

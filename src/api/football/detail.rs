@@ -1,4 +1,4 @@
-//! What is below one match: `h2h`, `incidents`, `lineups`, `metadata`, `player-stats`, `stats`.
+//! Endpoints below one match: `h2h`, `incidents`, `lineups`, `metadata`, `player-stats`, `stats`.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use super::{
     stats::Stats,
 };
 use crate::{
-    api::{Api, ApiError, ErrorBody, Kept, Params, UnknownParametersBody},
+    api::{Api, ApiError, CacheControl, ErrorBody, Params, UnknownParametersBody},
     record::{Key, MatchRecord},
 };
 
-/// Reads a request for a part of a match.
+/// Reads a request for one part of a match.
 async fn record(api: &Api, id: &str, uri: &Uri) -> Result<Arc<MatchRecord>, ApiError> {
     Params::read(uri.query(), request::NONE)?;
     Matches::now(api).record(key(id)?).await
 }
 
-/// How long an answer about this match is good.
-fn kept(record: &MatchRecord) -> Kept {
-    if record.brief.status.is_live() { Kept::LIVE } else { Kept::LIST }
+/// How long a response about this match may be cached.
+fn cache_control(record: &MatchRecord) -> CacheControl {
+    if record.brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST }
 }
 
 /// How its sides met before it.
@@ -57,7 +57,7 @@ pub(super) async fn h2h(
 ) -> Result<Response, ApiError> {
     let record = record(&api, &id, &uri).await?;
     let brief = Arc::clone(&record.brief);
-    Kept::LIST.answer(&headers, &Matches::now(&api).head_to_head(&brief))
+    CacheControl::LIST.answer(&headers, &Matches::now(&api).head_to_head(&brief))
 }
 
 /// What happened in it, the newest first.
@@ -80,7 +80,7 @@ pub(super) async fn incidents(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let record = record(&api, &id, &uri).await?;
-    kept(&record).answer(&headers, &Incidents::of(&record))
+    cache_control(&record).answer(&headers, &Incidents::of(&record))
 }
 
 /// Who starts and who sits on the bench.
@@ -103,7 +103,7 @@ pub(super) async fn line_ups(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let record = record(&api, &id, &uri).await?;
-    kept(&record).answer(&headers, &LineUps::of(&record))
+    cache_control(&record).answer(&headers, &LineUps::of(&record))
 }
 
 /// What each player did in it.
@@ -126,7 +126,7 @@ pub(super) async fn player_stats(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let record = record(&api, &id, &uri).await?;
-    kept(&record).answer(&headers, &MatchPlayerStats::of(&record))
+    cache_control(&record).answer(&headers, &MatchPlayerStats::of(&record))
 }
 
 /// What was counted of each side.
@@ -149,7 +149,7 @@ pub(super) async fn stats(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let record = record(&api, &id, &uri).await?;
-    kept(&record).answer(&headers, &Stats::of(&record))
+    cache_control(&record).answer(&headers, &Stats::of(&record))
 }
 
 /// What no feed of ours tells is `null`, and there are no facts where nobody writes them.
@@ -190,5 +190,5 @@ pub(super) async fn metadata(
     let record = record(&api, &id, &uri).await?;
     let event_id = record.brief.id;
     let metadata = Metadata { event_id, jerseys: None, facts: Vec::new(), preview: None };
-    Kept::REFERENCE.answer(&headers, &metadata)
+    CacheControl::REFERENCE.answer(&headers, &metadata)
 }

@@ -1,4 +1,4 @@
-//! Grounds: stands around a pitch, and floodlights.
+//! Venues: stands around a pitch, and floodlights.
 
 use super::palette::{Colours, Seed};
 

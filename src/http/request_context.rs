@@ -1,5 +1,5 @@
-//! What is done with each request before the router sees it: nothing behind this meets a secret in a
-//! URL, and everything knows whom it serves and which product is asked.
+//! Prepares each request before the router sees it: removes secrets from the URL, and determines the client's
+//! address and the requested product.
 
 use std::net::IpAddr;
 
@@ -12,17 +12,17 @@ use hyper::{
 use super::{Peer, Shared, cors, credential, forwarded, uri};
 use crate::products::Product;
 
-/// What is asked, as far as its address says it.
+/// What a request asks for, judged by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestTarget {
     Product(Product),
-    /// What programs ask without a key, from every page: images, documents of the interface.
+    /// For programs without a key, from every origin: images and API documents.
     Open,
-    /// Pages, sockets, and what is nowhere.
+    /// Pages, sockets, and paths that do not exist.
     Other,
 }
 
-impl Asked {
+impl RequestTarget {
     fn of(path: &str) -> Self {
         match Product::of_path(path) {
             Some(product) => Self::Product(product),
@@ -32,31 +32,35 @@ impl Asked {
     }
 }
 
-/// Takes a request in that came over a connection from this address.
-pub(super) fn receive(shared: &Shared, connection: IpAddr, request: &mut Request) -> (Peer, Asked) {
+/// Prepares a request that arrived over a connection from this address.
+pub(super) fn prepare(
+    shared: &Shared,
+    connection: IpAddr,
+    request: &mut Request,
+) -> (Peer, RequestTarget) {
     let peer = shared.parts.proxies.peer(connection, request.headers());
     request.extensions_mut().insert(peer);
     if let Some(in_query) = credential::take(request.uri_mut()) {
         request.extensions_mut().insert(in_query);
     }
-    hide(request.headers_mut());
+    mark_sensitive(request.headers_mut());
     forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
-    let asked = Asked::of(request.uri().path());
-    if asked != Asked::Other {
+    let target = RequestTarget::of(request.uri().path());
+    if target != RequestTarget::Other {
         end_in_slash(request.uri_mut());
     }
-    (peer, asked)
+    (peer, target)
 }
 
-/// Marks what must not be shown, should anything print the headers.
-fn hide(headers: &mut HeaderMap) {
+/// Marks headers that must not appear in logs.
+fn mark_sensitive(headers: &mut HeaderMap) {
     let secret = [AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL];
     for (_, value) in headers.iter_mut().filter(|(name, _)| secret.contains(name)) {
         value.set_sensitive(true);
     }
 }
 
-/// With and without a slash at the end, a path that programs ask is the same: routes stand there once.
+/// Appends the trailing slash to paths for programs, so that each route is registered once.
 fn end_in_slash(uri: &mut Uri) {
     if !uri.path().ends_with('/') {
         let (path, query) = (format!("{}/", uri.path()), uri.query().map(ToOwned::to_owned));

@@ -94,7 +94,7 @@ struct StickPrices {
     updated_at: Option<String>,
 }
 
-/// Under which name the id of the match goes.
+/// The name of the field with the match's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdName {
     Event,
@@ -119,7 +119,7 @@ impl IdName {
 
 impl StickOdds {
     pub(super) fn of(record: &MatchRecord, movements: &Movements) -> Self {
-        let (source, books) = price::shown(price::winner(record));
+        let (source, books) = price::offered(price::winner(record));
         let side = |side: usize| {
             let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
             named.map(|named| named.name.to_string())
@@ -177,11 +177,11 @@ fn markets(record: &MatchRecord, movements: &Movements) -> Vec<StickMarket> {
     for price in &record.prices {
         markets.entry(price::market(price)).or_default().push(price);
     }
-    let shown = markets.into_iter().filter_map(|(key, prices)| {
-        let (source, books) = price::shown(prices.iter().copied());
+    let offered = markets.into_iter().filter_map(|(key, prices)| {
+        let (source, books) = price::offered(prices.iter().copied());
         (source != Source::None).then_some((key, books))
     });
-    shown.map(|(key, books)| market(record, key, &books, movements)).collect()
+    offered.map(|(key, books)| market(record, key, &books, movements)).collect()
 }
 
 fn market(
@@ -214,7 +214,7 @@ fn market(
     }
 }
 
-/// The order in which outcomes stand.
+/// The order of outcomes.
 const ORDER: [&str; 9] = ["home", "draw", "away", "p1", "p2", "over", "under", "yes", "no"];
 
 fn kinds(kind: &str, has_draw: bool) -> (String, Option<&'static str>) {

@@ -1,4 +1,4 @@
-//! What the matches of a manager come to.
+//! Statistics over the matches of a manager.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,10 +7,10 @@ use std::{
 
 use super::{
     head_to_head::{as_float, ratio},
+    match_stats::{MatchStats, MatchStatsCache},
     matches::Matches,
     people::Role,
     request::most_frequent,
-    sheets::{Sheet, Sheets},
     tenure,
 };
 use crate::{
@@ -18,10 +18,10 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// Of the matches with a result. Rates are in percent, to one digit, and means are of a match, to two;
-/// `None` is of nothing that was told.
+/// Covers the matches with a result. Rates are in percent with one decimal place, and means are per match
+/// with two; `None` means that no feed provides the numbers.
 #[derive(Debug, Default, PartialEq)]
-pub(in crate::api) struct Led {
+pub(in crate::api) struct ManagerStats {
     pub matches: usize,
     pub wins: usize,
     pub draws: usize,
@@ -36,7 +36,7 @@ pub(in crate::api) struct Led {
     pub goals_conceded: Option<f64>,
     pub goals_scored_first_half: Option<f64>,
     pub goals_conceded_first_half: Option<f64>,
-    /// In percent, to one digit.
+    /// In percent, with one decimal place.
     pub possession: Option<f64>,
     pub shots: Option<f64>,
     pub shots_on_target: Option<f64>,
@@ -44,34 +44,38 @@ pub(in crate::api) struct Led {
     pub yellow_cards: Option<f64>,
     pub red_cards: Option<f64>,
     pub fouls: Option<f64>,
-    /// How often each was in a line-up that is known.
+    /// How often each formation was in a known line-up.
     pub formations: BTreeMap<String, u32>,
-    /// That of most of them, or nothing.
+    /// The most frequent formation, or an empty string.
     pub preferred_formation: String,
 }
 
-impl Led {
-    /// Of each of these managers.
+impl ManagerStats {
+    /// The statistics of each of these managers.
     ///
     /// # Errors
     ///
     /// If the archive fails.
     pub(in crate::api) async fn of_all(
         api: &Api,
-        sheets: &Sheets,
+        match_stats: &MatchStatsCache,
         managers: &[Key],
     ) -> Result<HashMap<Key, Self>, ApiError> {
         let matches = Matches::now(api);
-        let led: HashMap<_, _> =
+        let briefs: HashMap<_, _> =
             managers.iter().map(|id| (*id, matches.all(&Role::Manager.results(*id)))).collect();
-        let needed: Vec<_> = led.values().flatten().map(Arc::clone).collect();
-        let sheets = sheets.of(&matches, &needed).await?;
-        Ok(led.iter().map(|(id, led)| (*id, Self::of(*id, led, &sheets))).collect())
+        let needed: Vec<_> = briefs.values().flatten().map(Arc::clone).collect();
+        let match_stats = match_stats.of(&matches, &needed).await?;
+        Ok(briefs.iter().map(|(id, briefs)| (*id, Self::of(*id, briefs, &match_stats))).collect())
     }
 
-    /// `led` are the matches of the manager with a result.
-    pub(super) fn of(manager: Key, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
-        let sided = led
+    /// `briefs` are the manager's matches with a result.
+    pub(super) fn of(
+        manager: Key,
+        briefs: &[Arc<Brief>],
+        match_stats: &HashMap<Key, MatchStats>,
+    ) -> Self {
+        let sided = briefs
             .iter()
             .filter_map(|brief| Some((brief, tenure::side_of(&brief.coaches, &Some(manager))?)));
         let sided: Vec<_> = sided.collect();
@@ -86,12 +90,13 @@ impl Led {
             Some([goals[*side], goals[1 - *side]])
         });
         let halves: Vec<_> = halves.collect();
-        let sheets =
-            || sided.iter().filter_map(|(brief, side)| Some((sheets.get(&brief.id)?, *side)));
-        let told = |count: fn(&Sheet) -> Option<[u32; 2]>| {
-            sheets().filter_map(|(sheet, side)| Some(count(sheet)?[side])).collect::<Vec<_>>()
+        let match_stats =
+            || sided.iter().filter_map(|(brief, side)| Some((match_stats.get(&brief.id)?, *side)));
+        let counts = |count: fn(&MatchStats) -> Option<[u32; 2]>| {
+            match_stats().filter_map(|(stats, side)| Some(count(stats)?[side])).collect::<Vec<_>>()
         };
-        let formations = || sheets().filter_map(|(sheet, side)| sheet.formations[side].as_deref());
+        let formations =
+            || match_stats().filter_map(|(stats, side)| stats.formations[side].as_deref());
         let mut used = BTreeMap::new();
         formations().for_each(|it| *used.entry(it.to_owned()).or_default() += 1);
         Self {
@@ -109,13 +114,13 @@ impl Led {
             goals_conceded: mean(goals.iter().map(|goals| goals[1]), 2),
             goals_scored_first_half: mean(halves.iter().map(|goals| goals[0]), 2),
             goals_conceded_first_half: mean(halves.iter().map(|goals| goals[1]), 2),
-            possession: mean(told(|sheet| sheet.possession).into_iter(), 1),
-            shots: mean(told(|sheet| sheet.shots).into_iter(), 2),
-            shots_on_target: mean(told(|sheet| sheet.shots_on_target).into_iter(), 2),
-            corners: mean(told(|sheet| sheet.corners).into_iter(), 2),
-            yellow_cards: mean(told(|sheet| sheet.yellow).into_iter(), 2),
-            red_cards: mean(told(|sheet| sheet.red).into_iter(), 2),
-            fouls: mean(told(|sheet| sheet.fouls).into_iter(), 2),
+            possession: mean(counts(|stats| stats.possession).into_iter(), 1),
+            shots: mean(counts(|stats| stats.shots).into_iter(), 2),
+            shots_on_target: mean(counts(|stats| stats.shots_on_target).into_iter(), 2),
+            corners: mean(counts(|stats| stats.corners).into_iter(), 2),
+            yellow_cards: mean(counts(|stats| stats.yellow).into_iter(), 2),
+            red_cards: mean(counts(|stats| stats.red).into_iter(), 2),
+            fouls: mean(counts(|stats| stats.fouls).into_iter(), 2),
             preferred_formation: most_frequent(formations()).unwrap_or_default().to_owned(),
             formations: used,
         }

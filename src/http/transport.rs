@@ -16,22 +16,22 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::connections::Progress;
+use super::connections::WriteProgress;
 
-/// Bytes read at once: the head of an upgrade, as a rule, is half of it.
+/// Bytes read at a time: usually twice the head of an upgrade.
 const READ_BYTES: usize = 2048;
 
-/// A connection on which nothing was asked yet.
+/// A connection before its first request.
 #[derive(Debug)]
-pub(super) enum Line {
-    /// It does not block. No reactor watches it until it has to wait, which most upgrades never do:
-    /// their request comes right behind the connection.
+pub(super) enum RawConnection {
+    /// Non-blocking. No reactor watches it until it has to wait, which most upgrades never do: their request
+    /// arrives together with the connection.
     Tcp(net::TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Line {
-    /// Appends what there is to read, and waits for it if need be; 0 bytes at the end.
+impl RawConnection {
+    /// Appends what can be read, waiting if necessary; 0 bytes at the end.
     pub(super) async fn read(self, bytes: &mut Vec<u8>) -> io::Result<(Self, usize)> {
         match self {
             Self::Tcp(mut tcp) => loop {
@@ -50,7 +50,7 @@ impl Line {
         }
     }
 
-    /// Writes an answer. It is the first on this connection and short, so it always finds room.
+    /// Writes a response. It is short and the first on this connection, so the send buffer always has room.
     pub(super) async fn answer(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Tcp(tcp) => tcp.write_all(bytes),
@@ -61,7 +61,7 @@ impl Line {
         }
     }
 
-    /// The socket, free of HTTP, and what was read of it beyond `ahead`.
+    /// The socket without HTTP, and the bytes read beyond `ahead`.
     pub(super) fn into_stream(self, ahead: Vec<u8>) -> io::Result<(Stream, Vec<u8>)> {
         match self {
             Self::Tcp(tcp) => Ok((Stream::Tcp(tcp), ahead)),
@@ -69,7 +69,7 @@ impl Line {
         }
     }
 
-    /// The connection on the runtime of whoever calls, where it must be plain.
+    /// The connection on the current runtime; it must be plain TCP.
     pub(super) fn into_tcp(self) -> io::Result<TcpStream> {
         match self {
             Self::Tcp(tcp) => TcpStream::from_std(tcp),
@@ -78,19 +78,19 @@ impl Line {
     }
 
     /// The connection for the router, which reads `ahead` first.
-    pub(super) fn into_rewound(
+    pub(super) fn into_preread(
         self,
         ahead: Vec<u8>,
         options: SocketOptions,
-        progress: Progress,
-    ) -> io::Result<Rewound> {
+        progress: WriteProgress,
+    ) -> io::Result<Preread> {
         let io = match self {
             Self::Tcp(tcp) => Io::Tcp(TcpStream::from_std(tcp)?),
             Self::Tls(tls) => Io::Tls(tls),
         };
-        let rewound = Rewound { ahead: ahead.into(), io, progress };
-        set_up(rewound.tcp(), options)?;
-        Ok(rewound)
+        let preread = Preread { ahead: ahead.into(), io, progress };
+        set_up(preread.tcp(), options)?;
+        Ok(preread)
     }
 }
 
@@ -108,7 +108,7 @@ async fn readable(tcp: net::TcpStream) -> io::Result<net::TcpStream> {
     watched.into_std()
 }
 
-/// What was decrypted and not read would wait for an event that never comes: it goes along.
+/// Decrypted bytes that were not read are passed on, as no readiness event would ever come for them.
 fn free_tls(tls: TlsStream<TcpStream>, mut ahead: Vec<u8>) -> io::Result<(Stream, Vec<u8>)> {
     let (tcp, mut connection) = tls.into_inner();
     match connection.reader().read_to_end(&mut ahead) {
@@ -118,7 +118,7 @@ fn free_tls(tls: TlsStream<TcpStream>, mut ahead: Vec<u8>) -> io::Result<(Stream
     Ok((Stream::Tls(tcp.into_std()?, Box::new(connection)), ahead))
 }
 
-/// Keeps what the kernel holds for a reader small, so that a slow one is seen to make progress.
+/// Limits what the kernel buffers for a reader, so that the progress of a slow one is visible.
 fn set_up(tcp: &TcpStream, options: SocketOptions) -> io::Result<()> {
     let socket = SockRef::from(tcp);
     if options.send_buffer_bytes > 0 {
@@ -130,13 +130,13 @@ fn set_up(tcp: &TcpStream, options: SocketOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// A connection of which something was read ahead. Writing to it fails when its reader takes nothing for too
+/// A connection whose first bytes were already read. Writing fails if its reader accepts nothing for too
 /// long.
 #[derive(Debug)]
-pub(super) struct Rewound {
+pub(super) struct Preread {
     ahead: Bytes,
     io: Io,
-    progress: Progress,
+    progress: WriteProgress,
 }
 
 #[derive(Debug)]
@@ -149,8 +149,8 @@ trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
 
-impl Rewound {
-    /// The socket, free of HTTP, and what was read of it beyond `read`.
+impl Preread {
+    /// The socket without HTTP, and the bytes read beyond `read`.
     pub(super) fn into_stream(self, read: &[u8]) -> io::Result<(Stream, Vec<u8>)> {
         let ahead = [read, &self.ahead].concat();
         match self.io {
@@ -166,7 +166,7 @@ impl Rewound {
         }
     }
 
-    /// What came of writing.
+    /// Records the result of a write.
     fn written(
         &mut self,
         cx: &mut Context<'_>,
@@ -178,7 +178,7 @@ impl Rewound {
         self.or_stalled(cx, written)
     }
 
-    /// An error where the reader has taken nothing for too long. Then nothing of it stays in the kernel, either.
+    /// Fails if the reader has accepted nothing for too long. The kernel then discards what is unsent.
     fn or_stalled<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -199,7 +199,7 @@ impl Rewound {
     }
 }
 
-impl AsyncRead for Rewound {
+impl AsyncRead for Preread {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -215,7 +215,7 @@ impl AsyncRead for Rewound {
     }
 }
 
-impl AsyncWrite for Rewound {
+impl AsyncWrite for Preread {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

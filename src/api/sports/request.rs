@@ -1,4 +1,4 @@
-//! A request of these sports, and answers that are alike in all of them.
+//! Reading requests of these sports, and responses that they share.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use serde::Serialize;
 use utoipa::IntoParams;
 
 use super::{
-    digest::{Digest, Digests},
+    sport_stats::{SportStats, SportStatsCache},
     status,
 };
 use crate::{
-    api::{Api, ApiError, Kept, Page, Params, Place, Spec, view::View},
+    api::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, view::View},
     archive::{Entity, EntityKind, Filter, Window},
     clock,
     record::{Key, MatchRecord},
 };
 
-/// Names under which parameters come from clients of older interfaces.
+/// Aliases of parameters, from clients of older interfaces.
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("event", "match"),
     ("event_id", "match"),
@@ -39,22 +39,22 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("tournament_id", "tournament"),
 ];
 
-/// Taken everywhere; `date` is one day, the others say nothing here.
+/// Accepted everywhere; `date` is a single day, the others are ignored.
 pub(super) const TOLERATED: &[&str] = &["date", "full", "ordering", "tz"];
 
-/// The parameters of an endpoint that has these.
+/// The parameters of an endpoint.
 pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
     Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
 }
 
-/// The parameters of an endpoint that has none of its own.
+/// The parameters of an endpoint without any of its own.
 pub(super) const NONE: Spec = spec(&[]);
 
 /// Of a page.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
-pub(super) struct Paging {
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
+pub(super) struct PageParams {
     /// Page size (default 50, max 200).
     limit: Option<u64>,
     /// Number of rows to skip.
@@ -64,8 +64,8 @@ pub(super) struct Paging {
 /// Of a span of days.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "told of in the document alone")]
-pub(super) struct Days {
+#[expect(dead_code, reason = "only the OpenAPI document names it")]
+pub(super) struct DateParams {
     /// From this day or timestamp, UTC.
     date_from: Option<String>,
     /// Up to the end of this day, or this timestamp, UTC.
@@ -77,56 +77,56 @@ pub(super) struct Days {
 /// One day, in microseconds.
 pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// What a handler says.
-pub(super) type Answer = Result<Response, ApiError>;
+/// The result of a handler.
+pub(super) type ApiResult = Result<Response, ApiError>;
 
-/// A request as it came, and what its answer is made from.
-pub(super) struct Request {
+/// A request, with everything that handlers need.
+pub(super) struct SportsRequest {
     pub(super) api: Api,
-    digests: Digests,
+    sport_stats_cache: SportStatsCache,
     uri: Uri,
     headers: HeaderMap,
 }
 
-impl FromRequestParts<Api> for Request {
+impl FromRequestParts<Api> for SportsRequest {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
-        // There are some in front of every route of these sports.
-        let digests = parts.extensions.get::<Digests>().ok_or(ApiError::Internal)?.clone();
+        // The router adds it to every route of these sports.
+        let sport_stats_cache =
+            parts.extensions.get::<SportStatsCache>().ok_or(ApiError::Internal)?.clone();
         let (uri, headers) = (parts.uri.clone(), parts.headers.clone());
-        Ok(Self { api: api.clone(), digests, uri, headers })
+        Ok(Self { api: api.clone(), sport_stats_cache, uri, headers })
     }
 }
 
-impl Request {
-    /// Reads its parameters, which are to be some of these.
-    pub(super) fn read(&self, spec: Spec) -> Result<Asked<'_>, ApiError> {
+impl SportsRequest {
+    /// Reads the parameters that an endpoint accepts.
+    pub(super) fn read(&self, spec: Spec) -> Result<SportsQuery<'_>, ApiError> {
         let params = Params::read(self.uri.query(), spec)?;
-        Ok(Asked { request: self, api: &self.api, params, now: clock::now() })
+        Ok(SportsQuery { request: self, api: &self.api, params, now: clock::now() })
     }
 
-    /// What all matches of a sport say.
-    pub(super) async fn digest(&self, sport: Sport) -> Result<Arc<Digest>, ApiError> {
-        self.digests.of(&self.api, sport).await
+    /// The statistics over all matches of a sport.
+    pub(super) async fn sport_stats(&self, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
+        self.sport_stats_cache.of(&self.api, sport).await
     }
 
-    pub(super) fn answer(&self, kept: Kept, value: &impl Serialize) -> Answer {
-        kept.answer(&self.headers, value)
+    pub(super) fn answer(&self, cache: CacheControl, value: &impl Serialize) -> ApiResult {
+        cache.answer(&self.headers, value)
     }
 }
 
-/// A request that was read.
-pub(super) struct Asked<'a> {
-    request: &'a Request,
+/// A request with its parameters.
+pub(super) struct SportsQuery<'a> {
+    request: &'a SportsRequest,
     pub(super) api: &'a Api,
     pub(super) params: Params,
     pub(super) now: Micros,
 }
 
-impl Asked<'_> {
-    /// The filters that lists of matches have in common. The newest come first, unless the request
-    /// says from when on.
+impl SportsQuery<'_> {
+    /// The filters that lists of matches share. The newest come first, unless the request has a start date.
     pub(super) fn filter(&self, sport: Sport) -> Result<Filter, ApiError> {
         let params = &self.params;
         let statuses = params.text("status").and_then(|text| status::read(sport, text));
@@ -165,56 +165,61 @@ impl Asked<'_> {
         teams.map(|team| team.id).collect()
     }
 
-    /// The page of the matches that a filter lets through.
+    /// The page of the matches that pass a filter.
     pub(super) async fn matches<T: Serialize>(
         &self,
         filter: &Filter,
         row: impl Fn(&MatchRecord) -> T,
-    ) -> Answer {
+    ) -> ApiResult {
         let window = self.params.window()?;
         let view = View::now(self.api, filter.sport);
         let found = view.find(filter, window);
         let records = view.records(&found.briefs).await?;
         let rows = records.iter().map(|record| row(record)).collect();
-        let page = Page::new(&self.place(), window, found.count, rows);
-        self.request.answer(Kept::LIST, &page)
+        let page = Page::new(&self.page_url(), window, found.count, rows);
+        self.request.answer(CacheControl::LIST, &page)
     }
 
-    /// The page of a list that is at hand as a whole; of each row of it the public shape is made.
+    /// The page of a complete list, whose rows are converted to their public shape.
     pub(super) fn page<S, T: Serialize>(
         &self,
-        kept: Kept,
+        cache: CacheControl,
         all: &[S],
         row: impl Fn(&S) -> T,
-    ) -> Answer {
-        self.page_of(kept, self.params.window()?, all, row)
+    ) -> ApiResult {
+        self.page_of(cache, self.params.window()?, all, row)
     }
 
     pub(super) fn page_of<S, T: Serialize>(
         &self,
-        kept: Kept,
+        cache: CacheControl,
         window: Window,
         all: &[S],
         row: impl Fn(&S) -> T,
-    ) -> Answer {
+    ) -> ApiResult {
         let rows = all.iter().skip(window.offset).take(window.limit).map(row).collect();
-        let page = Page::new(&self.place(), window, all.len(), rows);
-        self.request.answer(kept, &page)
+        let page = Page::new(&self.page_url(), window, all.len(), rows);
+        self.request.answer(cache, &page)
     }
 
-    /// The page of rows of some matches, which came from a list of `count`.
-    pub(super) fn found<T: Serialize>(&self, kept: Kept, count: usize, rows: Vec<T>) -> Answer {
-        let page = Page::new(&self.place(), self.params.window()?, count, rows);
-        self.request.answer(kept, &page)
+    /// The page of these rows out of a list of `count`.
+    pub(super) fn found<T: Serialize>(
+        &self,
+        cache: CacheControl,
+        count: usize,
+        rows: Vec<T>,
+    ) -> ApiResult {
+        let page = Page::new(&self.page_url(), self.params.window()?, count, rows);
+        self.request.answer(cache, &page)
     }
 
-    fn place(&self) -> Place<'_> {
-        let Request { api, uri, headers, .. } = self.request;
-        Place { api, headers, path: uri.path(), params: &self.params }
+    fn page_url(&self) -> PageUrl<'_> {
+        let SportsRequest { api, uri, headers, .. } = self.request;
+        PageUrl { api, headers, path: uri.path(), params: &self.params }
     }
 }
 
-/// The match of a sport that a path names.
+/// The match in a path, which must be of this sport.
 pub(super) async fn record(
     api: &Api,
     sport: Sport,
@@ -224,7 +229,7 @@ pub(super) async fn record(
     record.filter(|record| record.brief.sport == sport).ok_or(ApiError::NotFound)
 }
 
-/// Whom or what of a sport a path names.
+/// The entity in a path, which must be of this sport.
 pub(super) fn entity(
     api: &Api,
     kind: EntityKind,
@@ -235,12 +240,12 @@ pub(super) fn entity(
     entity.filter(|entity| entity.sport == sport).ok_or(ApiError::NotFound)
 }
 
-/// An id in a path; what is none is the id of nothing.
+/// An id in a path; an invalid one is not found.
 pub(super) fn key(id: &str) -> Result<Key, ApiError> {
     id.parse().map_err(|_| ApiError::NotFound)
 }
 
-/// Whether a name contains this, in any case.
+/// Whether a name contains a text, ignoring case.
 pub(super) fn search(part: &str) -> impl Fn(&str) -> bool {
     let part = part.to_lowercase();
     move |name| name.to_lowercase().contains(&part)

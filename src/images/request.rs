@@ -1,8 +1,8 @@
-//! What a request wants of an image.
+//! The options of a request for an image.
 
 use std::borrow::Cow;
 
-/// How an image is written.
+/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Png,
@@ -19,57 +19,58 @@ impl Format {
     }
 }
 
-/// Sides of images, in pixels. What is asked for is rounded up to one of them, so that few are rendered.
+/// Side lengths of images, in pixels. Requested sizes are rounded up to one of them, so that few are
+/// rendered.
 pub(super) const SIZES: [u32; 11] = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
 const SIZE_DEFAULT: u32 = 128;
 
-/// Size, format, and whether without a background.
+/// Size, format, and whether to remove the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
-    /// Pixels of a side.
+pub struct ImageOptions {
+    /// Pixels per side.
     pub size: u32,
     pub format: Format,
     pub cut_out: bool,
 }
 
-impl Wanted {
-    /// Reads a query, and the header `Accept`. Other parameters mean nothing: addresses of images are
-    /// often given one to get around caches.
+impl ImageOptions {
+    /// Reads the query and the header `Accept`. Other parameters are ignored, as clients often add one to
+    /// bypass caches.
     ///
     /// # Errors
     ///
     /// What is wrong with a value, as a sentence.
     pub fn read(query: Option<&str>, accept: &str) -> Result<Self, &'static str> {
-        let mut wanted = Self { size: SIZE_DEFAULT, format: Format::Png, cut_out: false };
+        let mut options = Self { size: SIZE_DEFAULT, format: Format::Png, cut_out: false };
         let (mut format, mut is_transparent) = (None, false);
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             match (&*name, value.trim()) {
                 ("size" | "format", "") => {}
-                ("size", text) => wanted.size = size(text).ok_or(WRONG_SIZE)?,
+                ("size", text) => options.size = size(text).ok_or(WRONG_SIZE)?,
                 ("format", text) => format = Some(named(text).ok_or(WRONG_FORMAT)?),
                 ("bg", text) => is_transparent = text.eq_ignore_ascii_case("transparent"),
-                ("sor", text) => wanted.cut_out |= is_true(text),
+                ("sor", text) => options.cut_out |= is_true(text),
                 _ => {}
             }
         }
-        wanted.cut_out |= is_transparent;
-        // What has been cut out is a PNG unless the address says otherwise: SERVICE section 4.1.
+        options.cut_out |= is_transparent;
+        // A cut-out is a PNG unless the URL says otherwise: SERVICE section 4.1.
         let takes_webp = accept.split(',').any(takes_webp) && !is_transparent;
-        wanted.format = format.unwrap_or(if takes_webp { Format::Webp } else { Format::Png });
-        Ok(wanted)
+        options.format = format.unwrap_or(if takes_webp { Format::Webp } else { Format::Png });
+        Ok(options)
     }
 }
 
 const WRONG_SIZE: &str = "size is to be a number of pixels, from 16 to 512.";
 const WRONG_FORMAT: &str = "format is to be png or webp.";
 
-/// Smaller and larger ones than there are get the smallest and the largest.
+/// Sizes out of range become the smallest or the largest.
 fn size(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let asked = digits.then(|| text.parse().unwrap_or(u32::MAX))?;
+    let requested = digits.then(|| text.parse().unwrap_or(u32::MAX))?;
     let largest = SIZES[SIZES.len() - 1];
-    Some(SIZES.into_iter().find(|size| *size >= asked).unwrap_or(largest))
+    Some(SIZES.into_iter().find(|size| *size >= requested).unwrap_or(largest))
 }
 
 fn named(text: &str) -> Option<Format> {
@@ -84,7 +85,7 @@ fn is_true(text: &str) -> bool {
     ["true", "1", "yes"].contains(&&*text.to_ascii_lowercase())
 }
 
-/// An entry of `Accept` that names WebP, and does not say that it is not taken.
+/// Whether an entry of `Accept` names WebP without rejecting it.
 fn takes_webp(entry: &str) -> bool {
     let mut parts = entry.split(';').map(str::trim);
     let is_webp = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("image/webp"));
@@ -97,8 +98,8 @@ mod tests {
     use super::*;
 
     fn check(query: &str, accept: &str, expected: (u32, Format, bool)) {
-        let wanted = Wanted::read(Some(query), accept).unwrap();
-        assert_eq!((wanted.size, wanted.format, wanted.cut_out), expected, "{query} {accept}");
+        let options = ImageOptions::read(Some(query), accept).unwrap();
+        assert_eq!((options.size, options.format, options.cut_out), expected, "{query} {accept}");
     }
 
     #[test]
@@ -113,8 +114,8 @@ mod tests {
         check("bg=transparent", "image/webp", (128, Format::Png, true));
         check("bg=transparent&format=webp", "", (128, Format::Webp, true));
         check("sor=true", "image/webp", (128, Format::Webp, true));
-        assert_eq!(Wanted::read(Some("size=large"), ""), Err(WRONG_SIZE));
-        assert_eq!(Wanted::read(Some("size=-1"), ""), Err(WRONG_SIZE));
-        assert_eq!(Wanted::read(Some("format=gif"), ""), Err(WRONG_FORMAT));
+        assert_eq!(ImageOptions::read(Some("size=large"), ""), Err(WRONG_SIZE));
+        assert_eq!(ImageOptions::read(Some("size=-1"), ""), Err(WRONG_SIZE));
+        assert_eq!(ImageOptions::read(Some("format=gif"), ""), Err(WRONG_FORMAT));
     }
 }

@@ -1,14 +1,14 @@
-//! Initials, and letters as strokes of our own: no font has to be had, and none is shipped.
+//! Initials, and letters drawn as strokes, so that no font has to be shipped.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Words that names of clubs have in common, which tell nothing.
+/// Common words in names of clubs, which are skipped.
 const COMMON: [&str; 18] = [
     "AC", "AFC", "AS", "BC", "CD", "CF", "CLUB", "DE", "FC", "FK", "HC", "IF", "KC", "OF", "SC",
     "SK", "THE", "TEAM",
 ];
 
-/// Up to three letters or digits that stand for a name; none where it is written in other letters.
+/// Up to three letters or digits that stand for a name; empty if it has none in Latin script.
 pub(super) fn initials(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     for c in name.chars().take(80).nfkd() {
@@ -20,7 +20,7 @@ pub(super) fn initials(name: &str) -> String {
             'Đ' | 'đ' | 'Ð' | 'ð' => plain.push('D'),
             c if c.is_ascii_alphanumeric() => plain.push(c.to_ascii_uppercase()),
             ' ' | '-' | '/' | '.' | ',' | '&' | '_' => plain.push(' '),
-            // Accents and apostrophes go; letters of other scripts have no stroke.
+            // Drops accents and apostrophes; letters of other scripts have no strokes.
             _ => {}
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn initials(name: &str) -> String {
     }
 }
 
-/// A letter's width and its strokes, on a field that is 6 high.
+/// A letter's width and its strokes, 6 units high.
 fn strokes(letter: char) -> Option<(f32, &'static str)> {
     Some(match letter {
         'A' => (4.4, "M0 6L2.2 0L4.4 6M.8 4H3.6"),
@@ -90,10 +90,10 @@ fn strokes(letter: char) -> Option<(f32, &'static str)> {
     })
 }
 
-/// Between two letters.
+/// The gap between two letters.
 const GAP: f32 = 1.7;
 
-/// Letters as SVG in a box of this width and height around a centre.
+/// Letters as SVG, centred in a box of this width and height.
 pub(super) fn svg(
     text: &str,
     ink: &str,
@@ -103,7 +103,7 @@ pub(super) fn svg(
     let letters: Vec<_> = text.chars().filter_map(strokes).collect();
     let gaps = GAP * (letters.len().saturating_sub(1) as f32);
     let own_width = letters.iter().map(|(width, _)| width).sum::<f32>() + gaps;
-    // With the half of a stroke on each side.
+    // Including half a stroke on each side.
     let scale = (height / 7.2).min(width / (own_width + 1.2));
     let (left, top) = (x - own_width * scale / 2.0, y - 3.0 * scale);
     let mut at = 0.0;

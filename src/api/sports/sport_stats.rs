@@ -1,7 +1,7 @@
-//! What all kept matches of a sport say together: ratings, and when each competition is played.
+//! Statistics over all archived matches of a sport: ratings, and when each competition is played.
 //!
-//! It is computed when it is asked for, and again after [`FRESH`] at the earliest, whoever asks: the
-//! work does not grow with the number of clients.
+//! They are computed on request, at most once every [`FRESH`], so the work does not grow with the number of
+//! clients.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use ingest::event::Sport;
 use tokio::sync::Mutex;
 use tracing::error;
 
-use super::asked::DAY;
+use super::request::DAY;
 use crate::{
     api::{Api, ApiError},
     archive::{Archive, EntityKind, Filter, Window},
@@ -19,66 +19,66 @@ use crate::{
     record::{Brief, Key},
 };
 
-/// For how long an answer is made of the same, in microseconds: as long as clients keep lists.
+/// How long statistics are reused, in microseconds: as long as clients cache lists.
 const FRESH: Micros = 5_000_000;
 
-/// After a pause as long as this, what is played of a competition is another edition of it.
+/// After a pause of this length, matches of a competition belong to its next edition.
 const PAUSE: Micros = 30 * DAY;
 
-/// The digests of all sports; clones share them.
+/// Statistics of all sports; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Digests {
-    sports: Arc<[Mutex<Known>; Sport::ALL.len()]>,
+pub(super) struct SportStatsCache {
+    sports: Arc<[Mutex<CachedStats>; Sport::ALL.len()]>,
 }
 
-/// The digest of a sport and when it was made, once somebody has asked.
-type Known = Option<(Micros, Arc<Digest>)>;
+/// The statistics of a sport and when they were computed, after the first request.
+type CachedStats = Option<(Micros, Arc<SportStats>)>;
 
-/// What the matches of one sport say.
+/// Statistics over the matches of one sport.
 #[derive(Debug, Default)]
-pub(super) struct Digest {
+pub(super) struct SportStats {
     pub(super) table: Table,
-    /// Where each side stands among those of its circuit, from 1; circuits are tennis's.
+    /// The rank of each side in its circuit, from 1; only tennis has circuits.
     positions: HashMap<Key, usize>,
-    /// The circuit of the last result of each side of which one is known.
+    /// The circuit of each side's last result with a known one.
     circuits: HashMap<Key, &'static str>,
     editions: HashMap<Key, Edition>,
 }
 
-/// The matches of a competition that follow each other without a long pause, the latest of them.
+/// The latest run of matches of a competition without a long pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Edition {
-    /// When the first of them begins.
+    /// The start of the first match.
     pub(super) first: Micros,
-    /// When the last of them begins.
+    /// The start of the last match.
     pub(super) last: Micros,
     pub(super) matches: u32,
-    /// Whether something of it is still to be played.
+    /// Whether a match is still to be played.
     pub(super) open: bool,
 }
 
-impl Digests {
-    /// The digest of a sport, at most a few seconds old.
-    pub(super) async fn of(&self, api: &Api, sport: Sport) -> Result<Arc<Digest>, ApiError> {
+impl SportStatsCache {
+    /// The statistics of a sport, at most a few seconds old.
+    pub(super) async fn of(&self, api: &Api, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
         let place = Sport::ALL.iter().position(|known| *known == sport);
         let Some(place) = place.and_then(|place| self.sports.get(place)) else {
             return Err(ApiError::Internal);
         };
         let mut known = place.lock().await;
         let now = clock::now();
-        if let Some((at, digest)) = &*known
+        if let Some((at, sport_stats)) = &*known
             && (*at..at.saturating_add(FRESH)).contains(&now)
         {
-            return Ok(Arc::clone(digest));
+            return Ok(Arc::clone(sport_stats));
         }
-        let digest = Digest::before(&api.archive, sport, None).await?;
-        *known = Some((now, Arc::clone(&digest)));
-        Ok(digest)
+        let sport_stats = SportStats::before(&api.archive, sport, None).await?;
+        *known = Some((now, Arc::clone(&sport_stats)));
+        Ok(sport_stats)
     }
 }
 
-impl Digest {
-    /// What was to be said of a sport at a moment; of all that is kept where there is none.
+impl SportStats {
+    /// The statistics before a given time; over everything without one.
     pub(super) async fn before(
         archive: &Archive,
         sport: Sport,
@@ -88,10 +88,10 @@ impl Digest {
         Self::under(archive, filter).await
     }
 
-    /// What the matches say that a filter lets through.
+    /// The statistics over the matches that pass a filter.
     pub(super) async fn under(archive: &Archive, filter: Filter) -> Result<Arc<Self>, ApiError> {
         let archive = archive.clone();
-        // Thousands of matches take milliseconds, which no other request is to wait for.
+        // Thousands of matches take milliseconds, which must not delay other requests.
         let computing = tokio::task::spawn_blocking(move || {
             let found = archive.find(&filter, Window::ALL);
             let has_circuits = filter.sport == Some(Sport::Tennis);
@@ -102,35 +102,40 @@ impl Digest {
             };
             Self::of(found.briefs.iter().map(AsRef::as_ref), circuit)
         });
-        let digest = computing.await.map_err(|error| {
-            error!(error = &error as &dyn std::error::Error, "a digest was not computed");
+        let sport_stats = computing.await.map_err(|error| {
+            error!(
+                error = &error as &dyn std::error::Error,
+                "the statistics of a sport were not computed"
+            );
             ApiError::Internal
         })?;
-        Ok(Arc::new(digest))
+        Ok(Arc::new(sport_stats))
     }
 
-    /// Matches come by their start.
+    /// `briefs` are ordered by start.
     fn of<'a>(
         briefs: impl Iterator<Item = &'a Brief> + Clone,
         mut circuit: impl FnMut(Key) -> Option<&'static str>,
     ) -> Self {
-        let mut digest = Self { table: Table::of(briefs.clone()), ..Self::default() };
+        let mut sport_stats = Self { table: Table::of(briefs.clone()), ..Self::default() };
         for brief in briefs.clone().filter(|brief| brief.status.has_result()) {
             if let Some(circuit) = brief.competition.and_then(&mut circuit) {
-                digest.circuits.extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));
+                sport_stats
+                    .circuits
+                    .extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));
             }
         }
         let mut ranked: HashMap<Option<&str>, usize> = HashMap::new();
-        for (side, _) in digest.table.ranked() {
-            let position = ranked.entry(digest.circuit(side)).or_default();
+        for (side, _) in sport_stats.table.ranked() {
+            let position = ranked.entry(sport_stats.circuit(side)).or_default();
             *position += 1;
-            digest.positions.insert(side, *position);
+            sport_stats.positions.insert(side, *position);
         }
         for brief in briefs {
             if let (Some(competition), Some(start)) = (brief.competition, brief.start) {
                 let open = !brief.status.is_over();
                 let new = Edition { first: start, last: start, matches: 0, open: false };
-                let edition = digest.editions.entry(competition).or_insert(new);
+                let edition = sport_stats.editions.entry(competition).or_insert(new);
                 if start - edition.last > PAUSE {
                     *edition = new;
                 }
@@ -139,20 +144,20 @@ impl Digest {
                 edition.open |= open;
             }
         }
-        digest
+        sport_stats
     }
 
-    /// The latest edition of a competition, if anything of it has a time.
+    /// The latest edition of a competition, if any of its matches has a start time.
     pub(super) fn edition(&self, competition: Key) -> Option<Edition> {
         self.editions.get(&competition).copied()
     }
 
-    /// `ATP` or `WTA` for players of whom it is known; `None` in other sports.
+    /// `ATP` or `WTA` for players with a known circuit; `None` in other sports.
     pub(super) fn circuit(&self, side: Key) -> Option<&'static str> {
         self.circuits.get(&side).copied()
     }
 
-    /// Where a side stands among those of its circuit that have a result, from 1.
+    /// The rank of a side among those of its circuit with a result, from 1.
     pub(super) fn position(&self, side: Key) -> Option<usize> {
         self.positions.get(&side).copied()
     }
@@ -164,7 +169,7 @@ impl Digest {
 }
 
 impl Edition {
-    /// Whether it is going on, is still to come, or was played within the last year.
+    /// Whether it is running, is still to come, or was played within the last year.
     pub(super) fn is_active(&self, now: Micros) -> bool {
         self.open || now - self.last < 365 * DAY
     }
@@ -177,7 +182,7 @@ fn circuit(archive: &Archive, competition: Key) -> Option<&'static str> {
     super::tennis::circuit(&tournament.name, category)
 }
 
-/// Ratings are far from where a float has gaps.
+/// Ratings are far below where floats lose whole numbers.
 #[expect(clippy::cast_possible_truncation, reason = "ratings are some thousands")]
 pub(super) fn whole(rating: f64) -> i64 {
     rating.round() as i64

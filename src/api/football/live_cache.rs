@@ -1,0 +1,226 @@
+//! Caches responses that many clients request at the same time.
+//!
+//! A response is fresh while its source is unchanged: for at most a second if it contains a running clock,
+//! otherwise for five, because earlier meetings of the sides may change in the meantime.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::response::Response;
+use hyper::{HeaderMap, header::HeaderValue};
+use tokio::time::Instant;
+
+use crate::{
+    api::{
+        ApiError, CacheControl,
+        response::{CACHE_STATUS, SharedBody},
+    },
+    record::{Brief, Key, MatchRecord},
+};
+
+/// The maximum number of cached details; each has a few kilobytes.
+const DETAILS_MAX: usize = 4096;
+
+const LIVE_TTL: Duration = Duration::from_secs(1);
+const IDLE_TTL: Duration = Duration::from_secs(5);
+
+/// The source that a response was made from.
+#[derive(Debug, Clone)]
+pub(super) enum ResponseSource {
+    /// The version of everything that the hub exports.
+    Reader(u64),
+    Fresh(Arc<MatchRecord>),
+    Archived(Arc<Brief>),
+}
+
+impl ResponseSource {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Reader(own), Self::Reader(other)) => own == other,
+            (Self::Fresh(own), Self::Fresh(other)) => Arc::ptr_eq(own, other),
+            (Self::Archived(own), Self::Archived(other)) => Arc::ptr_eq(own, other),
+            (Self::Reader(_) | Self::Fresh(_) | Self::Archived(_), _) => false,
+        }
+    }
+
+    fn ttl(&self) -> Duration {
+        let is_playing = match self {
+            Self::Reader(_) => true,
+            Self::Fresh(record) => record.brief.status.is_live(),
+            Self::Archived(_) => false,
+        };
+        if is_playing { LIVE_TTL } else { IDLE_TTL }
+    }
+}
+
+#[derive(Debug)]
+struct CachedResponse {
+    source: ResponseSource,
+    until: Instant,
+    body: SharedBody,
+}
+
+impl CachedResponse {
+    fn is_fresh(&self, source: &ResponseSource, now: Instant) -> bool {
+        now < self.until && self.source.is_same(source)
+    }
+}
+
+/// Cached responses; clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ResponseCache {
+    live: Arc<LiveList>,
+    details: Arc<Mutex<HashMap<Key, CachedResponse>>>,
+}
+
+/// The list of matches in play.
+#[derive(Debug, Default)]
+struct LiveList {
+    /// Locked for look-ups and inserts only, never while a list is rendered.
+    newest: Mutex<Option<CachedResponse>>,
+    /// Held by the request that renders the list; the others wait for it.
+    render_lock: tokio::sync::Mutex<()>,
+}
+
+impl LiveList {
+    fn get(&self, source: &ResponseSource, now: Instant) -> Option<CacheLookup> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = newest.as_ref().filter(|cached| cached.is_fresh(source, now))?;
+        Some(CacheLookup { body: cached.body.clone(), is_hit: true })
+    }
+}
+
+/// A response, and whether it came from the cache.
+#[derive(Debug)]
+pub(super) struct CacheLookup {
+    body: SharedBody,
+    is_hit: bool,
+}
+
+impl CacheLookup {
+    pub(super) fn answer(&self, cache: CacheControl, headers: &HeaderMap) -> Response {
+        let mut response = cache.answer_shared(headers, &self.body);
+        let word = HeaderValue::from_static(if self.is_hit { "HIT" } else { "MISS" });
+        response.headers_mut().insert(CACHE_STATUS, word);
+        response
+    }
+}
+
+impl ResponseCache {
+    /// The live list, of this version of the hub's export or a newer one. Each version is rendered once, on a
+    /// blocking thread.
+    pub(super) async fn live(
+        &self,
+        version: impl Fn() -> u64,
+        make: impl FnOnce() -> Result<SharedBody, ApiError> + Send + 'static,
+    ) -> Result<CacheLookup, ApiError> {
+        let live = &self.live;
+        if let Some(lookup) = live.get(&ResponseSource::Reader(version()), Instant::now()) {
+            return Ok(lookup);
+        }
+        let _making = live.render_lock.lock().await;
+        // The version is read first: data read after it may be newer, but never older.
+        let (source, now) = (ResponseSource::Reader(version()), Instant::now());
+        if let Some(lookup) = live.get(&source, now) {
+            return Ok(lookup);
+        }
+        let body = tokio::task::spawn_blocking(make).await??;
+        let until = now + source.ttl();
+        let cached = CachedResponse { source, until, body: body.clone() };
+        *live.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
+        Ok(CacheLookup { body, is_hit: false })
+    }
+
+    /// The detail of a match.
+    pub(super) fn detail(
+        &self,
+        id: Key,
+        source: ResponseSource,
+        now: Instant,
+        make: impl FnOnce() -> Result<SharedBody, ApiError>,
+    ) -> Result<CacheLookup, ApiError> {
+        {
+            let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(cached) = details.get(&id).filter(|cached| cached.is_fresh(&source, now)) {
+                return Ok(CacheLookup { body: cached.body.clone(), is_hit: true });
+            }
+        }
+        let body = make()?;
+        let until = now + source.ttl();
+        let mut details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+        if details.len() >= DETAILS_MAX {
+            details.retain(|_, cached| now < cached.until);
+        }
+        if details.len() < DETAILS_MAX {
+            details.insert(id, CachedResponse { source, until, body: body.clone() });
+        }
+        Ok(CacheLookup { body, is_hit: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    };
+
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    fn body(text: &'static str) -> Result<SharedBody, ApiError> {
+        Ok(SharedBody::of(text.into()))
+    }
+
+    #[tokio::test]
+    async fn list_is_rendered_again_when_its_source_has_changed() {
+        let cache = ResponseCache::default();
+        let is_hit = async |version| {
+            let lookup = cache.live(|| version, || body("[]")).await;
+            lookup.expect("it is made").is_hit
+        };
+        assert!(!is_hit(1).await);
+        assert!(is_hit(1).await);
+        assert!(!is_hit(2).await, "an answer of an older state was given");
+    }
+
+    #[test]
+    fn clock_of_a_cached_response_is_at_most_a_second_old() {
+        let (source, now) = (ResponseSource::Reader(1), Instant::now());
+        let body = SharedBody::of("[]".into());
+        let cached = CachedResponse { until: now + source.ttl(), source: source.clone(), body };
+        assert!(cached.is_fresh(&source, now + LIVE_TTL / 2));
+        assert!(!cached.is_fresh(&source, now + LIVE_TTL));
+    }
+
+    /// The test's runtime has one thread, so a render that blocked it would deadlock.
+    #[tokio::test]
+    async fn one_request_renders_the_list_without_blocking_the_runtime() {
+        let (cache, made) = (ResponseCache::default(), Arc::new(AtomicUsize::new(0)));
+        let (go, wait) = mpsc::sync_channel::<()>(1);
+        let wait = Arc::new(Mutex::new(wait));
+        let readers: JoinSet<_> = (0..50)
+            .map(|_| {
+                let (cache, made, wait) = (cache.clone(), Arc::clone(&made), Arc::clone(&wait));
+                async move {
+                    let make = move || {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        let wait = wait.lock().unwrap_or_else(PoisonError::into_inner);
+                        wait.recv().expect("the test lets it go on");
+                        body("[]")
+                    };
+                    cache.live(|| 1, make).await.expect("it is made").is_hit
+                }
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        go.send(()).expect("somebody makes the list");
+        let hits = readers.join_all().await;
+        assert_eq!(hits.iter().filter(|is_hit| !**is_hit).count(), 1);
+        assert_eq!(made.load(Ordering::Relaxed), 1, "several made the same list");
+    }
+}
