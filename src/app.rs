@@ -1,8 +1,8 @@
 //! Builds the parts, wires them, stops them. The only file that knows every part.
 
 mod customers;
+mod mail;
 mod playing;
-mod posting;
 mod signals;
 
 use std::{
@@ -28,13 +28,13 @@ use self::signals::Signals;
 use crate::{
     accounts::{Accounts, AccountsError},
     archive::{self, Archive, Inbox},
+    banner,
     cli::ReplayArgs,
     clock::{now, wall},
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     database::Database,
     demo::Run,
     entitlement::Entitlement,
-    greeting,
     http::{self, BenchDoor, Proxies, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
@@ -273,9 +273,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         let serving = door.serve(listener, stopped.clone());
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
-    let (key, mails) = (demo_key.as_deref(), posting::demo_folder(&config));
-    greeting::greet(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
-    greeting::log(&config, &play);
+    let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
+    banner::print(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
+    banner::log(&config, &play);
 
     let asked_to_stop = async {
         signals.asked_to_stop().await;

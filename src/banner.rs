@@ -16,7 +16,7 @@ use crate::{
 
 /// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
 /// `mails`: the folder into which the demo's mails go.
-pub(crate) fn greet(
+pub(crate) fn print(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,
@@ -26,8 +26,8 @@ pub(crate) fn greet(
 ) -> io::Result<()> {
     writeln!(out, "listening on http{secure}://{address}")?;
     match (play, demo_key) {
-        (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
-        (_, Some(key)) => greet_guest(out, address, secure, key)?,
+        (Play::Steady(load), Some(key)) => print_steady_load(out, *load, key)?,
+        (_, Some(key)) => print_demo(out, address, secure, key)?,
         (_, None) => {}
     }
     if let Some(mails) = mails {
@@ -61,7 +61,7 @@ pub(crate) fn log(config: &Config, play: &Play) {
     }
 }
 
-fn greet_loader(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
+fn print_steady_load(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
     let Load { rate, channels } = load;
     writeln!(
         out,
@@ -75,7 +75,7 @@ Matchwire plays a steady load: {rate} changes a second in all, on {channels} cha
     )
 }
 
-fn greet_guest(
+fn print_demo(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,

@@ -9,7 +9,7 @@ pub mod cli;
 pub mod config;
 
 pub mod app;
-mod greeting;
+mod banner;
 pub mod supervisor;
 
 // The data path: sources are played into the pipeline, the hub makes numbered changes of facts.

@@ -70,7 +70,7 @@ async fn erase(
     store::remove_links(&mut *tx, account.id).await?;
     store::anonymise(&mut *tx, account.id, now).await?;
     if let Some(email) = &account.email {
-        mail::forget(&mut *tx, email).await?;
+        mail::delete_for_address(&mut *tx, email).await?;
         mail::enqueue(&mut *tx, email, MailKind::AccountDeleted, None, now).await?;
     }
     Ok(revoked)

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::info;
 
-use super::{AppError, Play, posting};
+use super::{AppError, Play, mail};
 use crate::{
     accounts::Accounts,
     config::{Config, PaymentsConfig},
@@ -46,7 +46,7 @@ pub(super) async fn start(
 ) -> Result<Customers, AppError> {
     let settings = payment_settings(config, play, place, stopped).await?;
     let payments = Payments::new(accounts, Arc::clone(catalogue), place.public_url, &settings)?;
-    let mut tasks = posting::start(accounts, config, place.public_url, stopped)?;
+    let mut tasks = mail::start(accounts, config, place.public_url, stopped)?;
     let sweeping = payments.clone().run(stopped.clone());
     tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));
     Ok(Customers { payments, tasks })

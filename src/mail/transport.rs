@@ -1,68 +1,67 @@
-//! Who carries a mail away: a server, or a folder.
+//! How an email leaves: to an SMTP server, or into a folder.
 
 use lettre::Message;
 
-use super::{folder::Folder, smtp::Smtp};
+use super::{folder::MailFolder, smtp::SmtpConnection};
 
 #[derive(Debug)]
-pub(super) enum Carrier {
-    Smtp(Smtp),
-    Folder(Folder),
+pub(super) enum Transport {
+    Smtp(SmtpConnection),
+    Folder(MailFolder),
 }
 
-/// A mail ready to go.
+/// An email that is ready to be sent.
 #[derive(Debug)]
-pub(super) struct Parcel {
-    /// The row's number and kind, for the name of a file.
+pub(super) struct OutgoingEmail {
+    /// The row's id and kind, for the name of a file.
     pub(super) name: String,
     pub(super) message: Message,
     pub(super) link: Option<String>,
 }
 
-/// Nothing can be carried at all, whichever mail it is. The text names no customer.
+/// No mail can be sent at present. The text names no customer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unreachable(pub(super) String);
+pub(super) struct TransportUnreachable(pub(super) String);
 
-/// Why a mail did not go.
+/// Why a mail was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Undelivered {
-    /// Whether it is of use to try again.
-    pub(super) again: bool,
-    /// For the mail's row: all that is known.
-    pub(super) full: String,
-    /// For the log: without what a server may have said of a customer.
-    pub(super) plain: String,
+pub(super) struct DeliveryFailure {
+    pub(super) retryable: bool,
+    /// For the mail's row: the full error.
+    pub(super) detail: String,
+    /// For the log: without the server's text, which may name a customer.
+    pub(super) log_detail: String,
 }
 
-impl Undelivered {
-    /// What is of our own making, and names nobody.
-    pub(super) fn of_ours(again: bool, text: impl Into<String>) -> Self {
+impl DeliveryFailure {
+    /// A failure on this side, whose text names no customer.
+    pub(super) fn internal(retryable: bool, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { again, full: text.clone(), plain: text }
+        Self { retryable, detail: text.clone(), log_detail: text }
     }
 }
 
-impl Carrier {
-    /// Makes sure that a mail can be handed over now.
-    pub(super) async fn ready(&mut self) -> Result<(), Unreachable> {
+impl Transport {
+    /// Makes sure that a mail can be sent now.
+    pub(super) async fn ready(&mut self) -> Result<(), TransportUnreachable> {
         match self {
             Self::Smtp(smtp) => smtp.ready().await,
             Self::Folder(folder) => folder.ready(),
         }
     }
 
-    pub(super) async fn carry(&mut self, parcel: &Parcel) -> Result<(), Undelivered> {
+    pub(super) async fn send(&mut self, email: &OutgoingEmail) -> Result<(), DeliveryFailure> {
         match self {
-            Self::Smtp(smtp) => smtp.carry(&parcel.message).await,
-            Self::Folder(folder) => folder.carry(parcel),
+            Self::Smtp(smtp) => smtp.send(&email.message).await,
+            Self::Folder(folder) => folder.send(email),
         }
     }
 
-    /// There is nothing more to carry for now.
-    pub(super) async fn rest(&mut self) {
+    /// Releases the connection: there is nothing more to send for now.
+    pub(super) async fn idle(&mut self) {
         match self {
-            Self::Smtp(smtp) => smtp.leave().await,
+            Self::Smtp(smtp) => smtp.close().await,
             Self::Folder(_) => {}
         }
     }
